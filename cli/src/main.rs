@@ -1,0 +1,2 @@
+//! The `necklace` command.
+fn main() {}

@@ -1,0 +1,327 @@
+//! Rounds as byte ranges: what a transport moves.
+
+use std::ops::Range;
+
+/// One of the three buffers of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Buffer {
+    /// The user's send buffer; absent (empty) in place. Never written.
+    Input,
+    /// The user's receive buffer.
+    Output,
+    /// The plan's own memory.
+    Scratch,
+}
+
+/// `count` pieces of `len` bytes, the starts `stride` bytes apart, the first at `offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// In which buffer.
+    pub buffer: Buffer,
+    /// Where the first piece starts.
+    pub offset: u64,
+    /// Bytes of a piece.
+    pub len: u64,
+    /// From the start of one piece to that of the next; of no meaning if `count` is 1.
+    pub stride: u64,
+    /// How many pieces.
+    pub count: u64,
+}
+
+impl Run {
+    /// One piece.
+    #[must_use]
+    pub const fn new(buffer: Buffer, offset: u64, len: u64) -> Self {
+        Self { buffer, offset, len, stride: len, count: 1 }
+    }
+
+    /// Bytes of all pieces together.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.len.saturating_mul(self.count)
+    }
+
+    /// The pieces, as (offset, length), in order.
+    pub fn pieces(self) -> impl Iterator<Item = (u64, u64)> {
+        (0..self.count).map(move |i| (self.offset + i * self.stride, self.len))
+    }
+
+    /// One past the last byte, if that is a number. Pieces must not overlap.
+    fn end(&self) -> Option<u64> {
+        if self.count > 1 && self.stride < self.len {
+            return None;
+        }
+        let last = self.stride.checked_mul(self.count.checked_sub(1)?)?;
+        self.len.checked_mul(self.count)?;
+        self.offset.checked_add(last)?.checked_add(self.len)
+    }
+}
+
+/// What travels between this rank and one other in a round: some runs, in order, as one string of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The rank at the other end, by its number in the communicator.
+    pub peer: u32,
+    /// The how-manieth message between the two, in this direction, in this round.
+    pub index: u32,
+    /// Its length in bytes: that of all its runs together. May be 0; it is sent all the same.
+    pub bytes: u64,
+    /// Its runs, as a range of the program's.
+    pub runs: Range<u32>,
+}
+
+/// One round of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramRound {
+    /// The number of the round in the schedule: both ends of a message have the same.
+    pub number: u32,
+    /// What is sent, by (peer, index).
+    pub sends: Vec<Message>,
+    /// What is received, by (peer, index).
+    pub receives: Vec<Message>,
+}
+
+/// How long the buffers must be, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// The input's length; 0 in place.
+    pub input: u64,
+    /// The output's length.
+    pub output: u64,
+    /// The scratch's length.
+    pub scratch: u64,
+}
+
+/// The rounds of one rank as byte ranges, checked once: every run lies inside its buffer; in one round no byte is
+/// written that is also sent, none is written twice, and the input is not written at all; messages are in order.
+///
+/// Transports rely on it: they need not check a run before they touch memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    runs: Vec<Run>,
+    rounds: Vec<ProgramRound>,
+    sizes: Sizes,
+}
+
+/// Why rounds are no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// A run reaches past its buffer, or its pieces overlap.
+    #[error("round {round}: {run:?} does not fit its buffer of {size} bytes")]
+    Bounds {
+        /// Which round.
+        round: u32,
+        /// Which run.
+        run: Run,
+        /// How long its buffer is.
+        size: u64,
+    },
+    /// A message's runs are not what it says.
+    #[error("round {round}: the message {index} with rank {peer} is out of order, or not of {bytes} bytes")]
+    Message {
+        /// Which round.
+        round: u32,
+        /// With whom.
+        peer: u32,
+        /// The how-manieth.
+        index: u32,
+        /// Its length as declared.
+        bytes: u64,
+    },
+    /// A byte is written twice in a round, or written and also sent.
+    #[error("round {round}: byte {offset} of {buffer:?} is received {}", if *sent { "and also sent" } else { "twice" })]
+    Overlap {
+        /// Which round.
+        round: u32,
+        /// In which buffer.
+        buffer: Buffer,
+        /// Which byte.
+        offset: u64,
+        /// Whether it is sent; else it is received twice.
+        sent: bool,
+    },
+    /// Something is received into the input.
+    #[error("round {round}: {run:?} would write the input")]
+    WritesInput {
+        /// Which round.
+        round: u32,
+        /// Which run.
+        run: Run,
+    },
+}
+
+impl Program {
+    /// Checks rounds and makes them a program.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong.
+    pub fn new(runs: Vec<Run>, rounds: Vec<ProgramRound>, sizes: Sizes) -> Result<Self, ProgramError> {
+        let program = Self { runs, rounds, sizes };
+        program.rounds.iter().try_for_each(|round| program.check(round))?;
+        Ok(program)
+    }
+
+    /// Its rounds.
+    #[must_use]
+    pub fn rounds(&self) -> &[ProgramRound] {
+        &self.rounds
+    }
+
+    /// The runs of a message.
+    #[must_use]
+    pub fn runs(&self, message: &Message) -> &[Run] {
+        self.runs.get(message.runs.start as usize..message.runs.end as usize).unwrap_or_default()
+    }
+
+    /// How long the buffers must be.
+    #[must_use]
+    pub fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    /// Bytes of memory that the program itself takes.
+    #[must_use]
+    pub fn footprint(&self) -> usize {
+        let messages: usize = self.rounds.iter().map(|r| r.sends.len() + r.receives.len()).sum();
+        self.runs.len() * size_of::<Run>()
+            + self.rounds.len() * size_of::<ProgramRound>()
+            + messages * size_of::<Message>()
+    }
+
+    fn size_of(&self, buffer: Buffer) -> u64 {
+        match buffer {
+            Buffer::Input => self.sizes.input,
+            Buffer::Output => self.sizes.output,
+            Buffer::Scratch => self.sizes.scratch,
+        }
+    }
+
+    fn check(&self, round: &ProgramRound) -> Result<(), ProgramError> {
+        let number = round.number;
+        for messages in [&round.sends, &round.receives] {
+            let mut next = (0, 0);
+            for message in messages {
+                let Message { peer, index, bytes, .. } = *message;
+                let fault = ProgramError::Message { round: number, peer, index, bytes };
+                let in_order = (peer, index) == next || (peer > next.0 || next == (0, 0)) && index == 0;
+                let total = self
+                    .runs(message)
+                    .iter()
+                    .try_fold(0_u64, |sum, run| self.bounds(number, run).map(|()| sum.saturating_add(run.bytes())))?;
+                if !in_order || total != bytes {
+                    return Err(fault);
+                }
+                next = (peer, index + 1);
+            }
+        }
+        self.disjoint(round)
+    }
+
+    fn bounds(&self, round: u32, run: &Run) -> Result<(), ProgramError> {
+        let size = self.size_of(run.buffer);
+        if run.end().is_some_and(|end| end <= size) {
+            Ok(())
+        } else {
+            Err(ProgramError::Bounds { round, run: *run, size })
+        }
+    }
+
+    /// No byte received is also sent or received twice: sorts the pieces and looks at neighbours.
+    fn disjoint(&self, round: &ProgramRound) -> Result<(), ProgramError> {
+        let number = round.number;
+        let pieces = |messages: &[Message], write: bool| {
+            let runs = messages.iter().flat_map(|m| self.runs(m)).filter(|run| run.len > 0);
+            runs.flat_map(|run| run.pieces().map(move |(at, len)| (run.buffer, at, at + len, write)))
+                .collect::<Vec<_>>()
+        };
+        if let Some(run) = round.receives.iter().flat_map(|m| self.runs(m)).find(|run| run.buffer == Buffer::Input) {
+            return Err(ProgramError::WritesInput { round: number, run: *run });
+        }
+        let mut all = pieces(&round.receives, true);
+        all.extend(pieces(&round.sends, false).into_iter().filter(|piece| piece.0 != Buffer::Input));
+        all.sort_unstable();
+        // The ends so far of what is sent and of what is received, in one buffer.
+        let (mut buffer, mut sent, mut received) = (Buffer::Input, 0, 0);
+        for (of, start, end, write) in all {
+            if of != buffer {
+                (buffer, sent, received) = (of, 0, 0);
+            }
+            if start < received || write && start < sent {
+                let sent = !write || start < sent;
+                return Err(ProgramError::Overlap { round: number, buffer, offset: start, sent });
+            }
+            if write { received = end } else { sent = sent.max(end) }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_round(sends: &[Run], receives: &[Run]) -> Result<Program, ProgramError> {
+        let runs: Vec<Run> = sends.iter().chain(receives).copied().collect();
+        let message = |runs: Range<usize>, all: &[Run]| Message {
+            peer: 1,
+            index: 0,
+            bytes: all.iter().map(Run::bytes).sum(),
+            runs: runs.start as u32..runs.end as u32,
+        };
+        let round = ProgramRound {
+            number: 0,
+            sends: vec![message(0..sends.len(), sends)],
+            receives: vec![message(sends.len()..runs.len(), receives)],
+        };
+        Program::new(runs, vec![round], Sizes { input: 16, output: 16, scratch: 16 })
+    }
+
+    fn strided(offset: u64, len: u64, stride: u64, count: u64) -> Run {
+        Run { buffer: Buffer::Output, offset, len, stride, count }
+    }
+
+    #[test]
+    fn runs_stay_inside_their_buffers() {
+        assert!(one_round(&[Run::new(Buffer::Input, 8, 8)], &[strided(0, 2, 4, 4)]).is_ok());
+        for run in [strided(9, 2, 4, 3), strided(0, 4, 2, 2), strided(0, u64::MAX, u64::MAX, 2), strided(17, 0, 0, 1)] {
+            let found = one_round(&[], &[run]);
+            assert!(matches!(found, Err(ProgramError::Bounds { .. })), "{run:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_received_where_something_is_sent_or_received() {
+        let overlap = |found| matches!(found, Err(ProgramError::Overlap { .. }));
+        assert!(overlap(one_round(&[strided(0, 4, 4, 1)], &[strided(3, 2, 2, 1)])));
+        assert!(overlap(one_round(&[strided(3, 2, 2, 1)], &[strided(0, 4, 4, 1)])));
+        assert!(overlap(one_round(&[], &[strided(0, 4, 4, 1), strided(2, 4, 4, 1)])));
+        assert!(overlap(one_round(&[strided(0, 16, 16, 1)], &[strided(4, 0, 0, 1), strided(8, 1, 1, 1)])));
+        assert!(one_round(&[strided(0, 2, 4, 4), strided(0, 2, 2, 1)], &[strided(2, 2, 4, 3)]).is_ok());
+    }
+
+    #[test]
+    fn the_input_is_not_written() {
+        let found = one_round(&[], &[Run::new(Buffer::Input, 0, 1)]);
+        assert!(matches!(found, Err(ProgramError::WritesInput { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn messages_are_in_order_and_as_long_as_they_say() {
+        let message = |peer, index, bytes| Message { peer, index, bytes, runs: 0..1 };
+        let program = |sends| {
+            let rounds = vec![ProgramRound { number: 0, sends, receives: vec![] }];
+            Program::new(vec![Run::new(Buffer::Input, 0, 4)], rounds, Sizes { input: 4, output: 0, scratch: 0 })
+        };
+        assert!(program(vec![message(0, 0, 4), message(0, 1, 4), message(3, 0, 4)]).is_ok());
+        for bad in [
+            vec![message(1, 0, 3)],
+            vec![message(1, 1, 4)],
+            vec![message(2, 0, 4), message(1, 0, 4)],
+            vec![message(1, 0, 4), message(1, 0, 4)],
+        ] {
+            assert!(matches!(program(bad), Err(ProgramError::Message { .. })));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Joins the ranks' shares into whole rounds.
+
+use std::collections::HashMap;
+
+use super::{End, Outline, RankRound, Round, Share, Transfer};
+use crate::algorithm::Algorithm;
+use crate::error::BuildError;
+use crate::ids::Rank;
+use crate::schedule::{Problem, Schedule};
+
+/// The shares of all ranks, advanced together: whole rounds, one at a time.
+pub struct Shares {
+    outline: Outline,
+    shares: Vec<Share>,
+}
+
+/// A whole round, and where the ranks disagreed about it.
+#[derive(Clone, Debug, Default)]
+pub struct Joined {
+    /// The transfers that both ends agree on, and the local steps.
+    pub round: Round,
+    /// The ends that found no partner, or one that says something else.
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// An end of a transfer whose other end is missing or different.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Who sends.
+    pub source: Rank,
+    /// Who receives.
+    pub destination: Rank,
+    /// What the sender says, if anything.
+    pub sent: Option<End>,
+    /// What the receiver says, if anything.
+    pub awaited: Option<End>,
+}
+
+impl Shares {
+    /// Every rank's share of what `algorithm` makes of `problem`.
+    ///
+    /// # Errors
+    ///
+    /// Where the algorithm does not fit the problem.
+    pub fn new(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
+        let outline = algorithm.outline(problem)?;
+        let shares = problem.all().map(|rank| algorithm.share(problem, rank)).collect::<Result<_, _>>()?;
+        Ok(Self { outline, shares })
+    }
+
+    /// What the schedule is of.
+    #[must_use]
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// The whole schedule, in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Disagree`] where the ranks' shares do not fit together.
+    pub fn collect(mut self) -> Result<Schedule, BuildError> {
+        let mut rounds = Vec::new();
+        for joined in self.by_ref() {
+            if let Some(mismatch) = joined.mismatches.into_iter().next() {
+                let algorithm = self.outline.algorithm;
+                return Err(BuildError::Disagree { algorithm, round: rounds.len(), mismatch: Box::new(mismatch) });
+            }
+            rounds.push(joined.round);
+        }
+        Ok(Schedule { outline: self.outline, rounds })
+    }
+}
+
+impl Iterator for Shares {
+    type Item = Joined;
+
+    fn next(&mut self) -> Option<Joined> {
+        let rounds: Vec<Option<RankRound>> = self.shares.iter_mut().map(Iterator::next).collect();
+        rounds.iter().any(Option::is_some).then(|| join(rounds))
+    }
+}
+
+/// Matches the i-th send from one rank to another with the i-th receive there.
+fn join(rounds: Vec<Option<RankRound>>) -> Joined {
+    let mut joined = Joined::default();
+    let mut sent: HashMap<(Rank, Rank), std::collections::VecDeque<End>> = HashMap::new();
+    let mut receives = Vec::with_capacity(rounds.len());
+    for (rank, round) in rounds.into_iter().enumerate() {
+        let rank = Rank::new(rank);
+        let RankRound { phase, sends, receives: awaited, local } = round.unwrap_or_default();
+        joined.round.phase = joined.round.phase.max(phase);
+        for end in sends {
+            sent.entry((rank, end.peer)).or_default().push_back(end);
+        }
+        joined.round.local.extend(local.into_iter().map(|step| (rank, step)));
+        receives.push(awaited);
+    }
+    for (rank, awaited) in receives.into_iter().enumerate() {
+        let destination = Rank::new(rank);
+        for end in awaited {
+            let source = end.peer;
+            match sent.get_mut(&(source, destination)).and_then(std::collections::VecDeque::pop_front) {
+                Some(End { blocks, combine, route, .. }) if blocks == end.blocks && combine == end.combine => {
+                    joined.round.transfers.push(Transfer { source, destination, blocks, combine, route });
+                }
+                sent => joined.mismatches.push(Mismatch { source, destination, sent, awaited: Some(end) }),
+            }
+        }
+    }
+    let mut unheard: Vec<_> = sent.into_iter().filter(|(_, ends)| !ends.is_empty()).collect();
+    unheard.sort_by_key(|(pair, _)| *pair);
+    joined.mismatches.extend(unheard.into_iter().flat_map(|((source, destination), ends)| {
+        ends.into_iter().map(move |end| Mismatch { source, destination, sent: Some(end), awaited: None })
+    }));
+    joined
+}

@@ -1,0 +1,104 @@
+//! Exact amounts of data, in blocks.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::{Add, AddAssign};
+
+/// An amount of data in blocks, exactly: chunks make it a fraction.
+///
+/// ```
+/// use necklace::schedule::Volume;
+/// let two_thirds = Volume::new(2, 3);
+/// assert_eq!(two_thirds + two_thirds + two_thirds, Volume::from(2));
+/// assert_eq!((two_thirds + Volume::from(1)).to_string(), "5/3");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Volume {
+    numerator: u128,
+    denominator: u128,
+}
+
+impl Volume {
+    /// Nothing.
+    pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
+
+    /// `units` chunks, of which `of` make a block. An `of` of 0 counts as 1.
+    #[must_use]
+    pub fn new(units: u64, of: u64) -> Self {
+        Self::reduced(units.into(), of.max(1).into())
+    }
+
+    fn reduced(numerator: u128, denominator: u128) -> Self {
+        let (mut a, mut b) = (numerator, denominator);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        Self { numerator: numerator / a, denominator: denominator / a }
+    }
+
+    /// As a floating-point number of blocks.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
+    /// So many bytes, where a block has `block_bytes`; rounded up, at most `u64::MAX`.
+    #[must_use]
+    pub fn bytes(self, block_bytes: u64) -> u64 {
+        let bytes = self.numerator.saturating_mul(block_bytes.into()).div_ceil(self.denominator);
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl From<u64> for Volume {
+    fn from(blocks: u64) -> Self {
+        Self::new(blocks, 1)
+    }
+}
+
+impl Add for Volume {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        if self.denominator == other.denominator {
+            return Self::reduced(self.numerator.saturating_add(other.numerator), self.denominator);
+        }
+        let scaled = |a: Self, b: Self| a.numerator.saturating_mul(b.denominator);
+        let numerator = scaled(self, other).saturating_add(scaled(other, self));
+        Self::reduced(numerator, self.denominator.saturating_mul(other.denominator))
+    }
+}
+
+impl AddAssign for Volume {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl std::iter::Sum for Volume {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl PartialOrd for Volume {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Volume {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let left = self.numerator.saturating_mul(other.denominator);
+        left.cmp(&other.numerator.saturating_mul(self.denominator))
+    }
+}
+
+impl fmt::Display for Volume {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.denominator {
+            1 => write!(f, "{}", self.numerator),
+            denominator => write!(f, "{}/{denominator}", self.numerator),
+        }
+    }
+}

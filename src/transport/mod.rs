@@ -1,0 +1,297 @@
+//! Transports: what moves the bytes of one round.
+//!
+//! An [`Endpoint`] belongs to a process (or a thread that plays one) and owns the wire. A [`Transport`] is one context
+//! of it: a group of ranks whose messages never meet those of another context, though they may share the wire. Each
+//! communicator has one.
+//!
+//! # The contract of a round
+//!
+//! - **One verb.** [`Transport::round`] sends the messages it is given and receives the ones it is given, all of them
+//!   progressing together, and returns when all are done. No order among ranks is promised: nobody need post first, and
+//!   a rank may be rounds ahead of another.
+//! - **Matching.** A message is matched by (context, call, round, index within the pair), never by arrival.
+//! - **Memory.** When `round` returns, also with an error, nobody else touches the caller's memory any more.
+//! - **Empty messages** are real: they are sent, and awaited.
+//! - **To itself** a rank sends nothing; a message whose peer is the rank itself is a failure.
+//! - **Lengths** are checked before a byte lands: a message of another length than awaited is a failure, and nothing of
+//!   it is written.
+//! - **Agreement.** Each message carries the call's [`Signature`]; a message of the same call with another fingerprint
+//!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for.
+//! - **Deadline.** A round that makes no progress for [`RoundIo::timeout`] fails, naming the rank at the end of the
+//!   chain of who waits for whom.
+//! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
+//!   equal [`Failure`].
+//! - **Departure.** A member whose transport is dropped has left; whoever waits for it fails at once, not at the
+//!   deadline.
+//! - **Allocation.** A round of a program that has run before allocates nothing.
+//! - **Threads.** A transport is driven by one thread at a time, different contexts by different threads as they like;
+//!   data for a context that nobody drives blocks no other and does not pile up.
+//!
+//! [`conformance::run_all`] checks all of it, for anybody's backend.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ids::Rank;
+use crate::plan::{Message, Program, Run};
+
+/// A process's hold on the wire.
+pub trait Endpoint: Send + Sync + fmt::Debug {
+    /// Which of the job's processes this is.
+    fn rank(&self) -> Rank;
+
+    /// How many processes the job has.
+    fn size(&self) -> usize;
+
+    /// Opens a context among `members`, ranks of the job in the order of their ranks in the context. Every member opens
+    /// it, with the same identity and the same members; none need wait for another.
+    ///
+    /// # Errors
+    ///
+    /// Where this process is no member, a member is out of range or named twice, or the identity is in use here.
+    fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError>;
+}
+
+/// One context of an endpoint. See the [module](self) for what it promises.
+pub trait Transport: Send + fmt::Debug {
+    /// This process's rank in the context.
+    fn rank(&self) -> Rank;
+
+    /// How many ranks the context has.
+    fn size(&self) -> usize;
+
+    /// Moves the messages of one round.
+    ///
+    /// # Errors
+    ///
+    /// The context's first failure, the same on every member.
+    fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure>;
+
+    /// Fails the context on everybody's behalf, and returns its first failure: this one, unless another came before.
+    /// Does not block.
+    fn abort(&mut self, failure: Failure) -> Failure;
+
+    /// The context's failure, if it has one.
+    fn failure(&self) -> Option<Failure>;
+}
+
+/// Which context: equal on all members, and of no other context of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContextId(u64);
+
+impl ContextId {
+    /// That of the whole job.
+    pub const WORLD: Self = Self(0);
+
+    /// That of the `part`-th part made by the `sequence`-th split of this one.
+    #[must_use]
+    pub fn child(self, sequence: u64, part: u64) -> Self {
+        let mixed = [sequence, part].into_iter().fold(self.0, |seed, value| {
+            // The finaliser of SplitMix64: distinct paths collide with probability 2^-64.
+            let mut z = (seed ^ value.wrapping_add(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        });
+        Self(mixed)
+    }
+
+    /// Its number, for a wire.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for ContextId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::WORLD { f.write_str("world") } else { write!(f, "{:016x}", self.0) }
+    }
+}
+
+/// What all members of a call must agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// A hash of collective, algorithm with parameters, sizes, root, operation.
+    pub fingerprint: u64,
+    /// The same in words, for the error: `alltoall, 64 bytes a block, by torus-exchange`.
+    pub words: Arc<str>,
+}
+
+/// The buffers of an execution.
+#[derive(Debug)]
+pub struct Buffers<'a> {
+    /// What is sent from; empty in place.
+    pub input: &'a [u8],
+    /// What is received into.
+    pub output: &'a mut [u8],
+    /// The plan's own.
+    pub scratch: &'a mut [u8],
+}
+
+/// One round, as a transport is given it.
+#[derive(Debug)]
+pub struct RoundIo<'a> {
+    program: &'a Program,
+    round: usize,
+    buffers: Buffers<'a>,
+    /// The how-manieth call of the context, from 0.
+    pub call: u64,
+    /// What all members must agree on.
+    pub signature: &'a Signature,
+    /// How long nothing may happen.
+    pub timeout: Duration,
+}
+
+impl<'a> RoundIo<'a> {
+    /// The `round`-th round of `program` on these buffers; `None` if there is no such round or a buffer is shorter than
+    /// the program needs.
+    #[must_use]
+    pub fn new(
+        program: &'a Program,
+        round: usize,
+        buffers: Buffers<'a>,
+        call: u64,
+        signature: &'a Signature,
+        timeout: Duration,
+    ) -> Option<Self> {
+        let sizes = program.sizes();
+        let long_enough = buffers.input.len() as u64 >= sizes.input
+            && buffers.output.len() as u64 >= sizes.output
+            && buffers.scratch.len() as u64 >= sizes.scratch;
+        (long_enough && round < program.rounds().len()).then_some(Self {
+            program,
+            round,
+            buffers,
+            call,
+            signature,
+            timeout,
+        })
+    }
+
+    /// The round's number in the schedule.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.program.rounds()[self.round].number
+    }
+
+    /// What to send, by (peer, index).
+    #[must_use]
+    pub fn sends(&self) -> &'a [Message] {
+        &self.program.rounds()[self.round].sends
+    }
+
+    /// What to receive, by (peer, index).
+    #[must_use]
+    pub fn receives(&self) -> &'a [Message] {
+        &self.program.rounds()[self.round].receives
+    }
+
+    /// The runs of a message.
+    #[must_use]
+    pub fn runs(&self, message: &Message) -> &'a [Run] {
+        self.program.runs(message)
+    }
+
+    /// The buffers that the runs are of. Every run lies inside its buffer; what is received overlaps nothing that is
+    /// sent or received.
+    pub fn buffers(&mut self) -> &mut Buffers<'a> {
+        &mut self.buffers
+    }
+}
+
+/// Why a context failed: the same on every member.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("call {call} ({words}), round {round}: {cause}")]
+pub struct Failure {
+    /// Which call of the context.
+    pub call: u64,
+    /// What the call was, in the words of the rank that found the failure.
+    pub words: Arc<str>,
+    /// In which round of the schedule.
+    pub round: u32,
+    /// Who found it.
+    pub observer: Rank,
+    /// Whose fault it is, where that is known.
+    pub culprit: Option<Rank>,
+    /// What happened.
+    pub cause: Cause,
+}
+
+/// What happened to a context.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// Nothing happened for too long.
+    #[error("no progress for {waited:?}: {chain}")]
+    Deadline {
+        /// How long.
+        waited: Duration,
+        /// Who waits for whom, in words: `rank 0 waits for rank 3, which has not called`.
+        chain: Arc<str>,
+    },
+    /// A rank is no longer there.
+    #[error("rank {rank} {how}")]
+    Gone {
+        /// Which.
+        rank: Rank,
+        /// How it went: `returned before the call`, `panicked: index out of bounds`.
+        how: Arc<str>,
+    },
+    /// Two ranks do not do the same.
+    #[error("rank {one} calls {ones}, rank {other} calls {others}")]
+    Disagree {
+        /// One of them.
+        one: Rank,
+        /// What it does.
+        ones: Arc<str>,
+        /// The other.
+        other: Rank,
+        /// What that does.
+        others: Arc<str>,
+    },
+    /// A message is not as long as awaited.
+    #[error("rank {to} awaits {expected} bytes from rank {from}, which sends {found}")]
+    Length {
+        /// The sender.
+        from: Rank,
+        /// The receiver.
+        to: Rank,
+        /// What is awaited.
+        expected: u64,
+        /// What is sent.
+        found: u64,
+    },
+    /// A rank gave up, for a reason of its own.
+    #[error("rank {rank} gave up: {reason}")]
+    Aborted {
+        /// Which.
+        rank: Rank,
+        /// Its reason.
+        reason: Arc<str>,
+    },
+}
+
+/// A context cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A member is no process of the job, or there is none.
+    #[error("member {member} is out of range: the job has {size} processes")]
+    Member {
+        /// Which.
+        member: Rank,
+        /// How many there are.
+        size: usize,
+    },
+    /// A member is named twice.
+    #[error("member {0} is named twice")]
+    Twice(Rank),
+    /// This process is no member.
+    #[error("process {0} opens a context that it is no member of")]
+    Outside(Rank),
+    /// Somebody opened a context of that identity with other members, or it is open here.
+    #[error("context {0} is open already, or open with other members")]
+    InUse(ContextId),
+}
