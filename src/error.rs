@@ -53,6 +53,14 @@ pub enum BuildError {
         /// The names there are.
         known: Vec<String>,
     },
+    /// The algorithm has no such parameters.
+    #[error("{name} takes no parameters, found {parameters:?}")]
+    Parameters {
+        /// The algorithm.
+        name: String,
+        /// What stands behind the colon.
+        parameters: String,
+    },
     /// The algorithm is not made for this.
     #[error("{algorithm} does not fit {collective} on {topology}: {needs}")]
     Unfit {

@@ -183,6 +183,10 @@ impl Topology for Grid {
         Some(self)
     }
 
+    fn cube(&self) -> Option<u32> {
+        self.extents.iter().all(|&extent| extent == 2).then_some(self.extents.len() as u32)
+    }
+
     fn part(&self, nodes: &[Node]) -> Option<(Arc<dyn Topology>, Vec<Node>)> {
         let _ = nodes;
         None
