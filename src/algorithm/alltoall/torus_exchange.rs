@@ -181,7 +181,8 @@ impl<'g> Walker<'g> {
             let base = grid.extents()[dimension] / 4;
             Digit { dimension, unit: 4, base, up }
         });
-        let fine = |dimension: usize, unit| Digit { dimension, unit, base: 2, up: (at[dimension] / unit).is_multiple_of(2) };
+        let fine =
+            |dimension: usize, unit| Digit { dimension, unit, base: 2, up: (at[dimension] / unit).is_multiple_of(2) };
         let halves = pattern.iter().map(|&(dimension, _)| fine(dimension, 2));
         let units = order.iter().map(|&dimension| fine(dimension, 1));
         let digits = cells.chain(halves).chain(units).collect();
