@@ -44,6 +44,8 @@ pub struct Claims {
     pub rearrangements: Option<u64>,
     /// Messages that the busiest rank sends.
     pub messages: Option<u64>,
+    /// Blocks that the busiest rank sends.
+    pub volume: Option<Volume>,
     /// No channel carries two transfers in one round.
     pub contention_free: bool,
 }

@@ -47,6 +47,7 @@ impl Algorithm for RecursiveDoubling {
             hops: apart.then_some(rounds),
             rearrangements: Some(0),
             messages: Some(rounds),
+            volume: Some(Volume::from(ranks - 1)),
             contention_free: apart,
         }
     }

@@ -46,6 +46,7 @@ impl Algorithm for Ring {
             hops: hop.map(|hop| hop * rounds),
             rearrangements: Some(0),
             messages: Some(rounds),
+            volume: Some(Volume::from(rounds)),
             contention_free: hop.is_some(),
         }
     }

@@ -57,8 +57,9 @@ impl Algorithm for RecursiveDoubling {
             transmission: Some(Volume::from(rounds)),
             hops: apart.then_some(rounds),
             rearrangements: Some(0),
-            // Whoever stands for two gets and gives one message more than it would alone, but only one of them it sends.
+            // Whoever stands for two hands the result back once.
             messages: Some(u64::from(ranks.ilog2()) + folds / 2),
+            volume: Some(Volume::from(u64::from(ranks.ilog2()) + folds / 2)),
             contention_free: apart,
         }
     }

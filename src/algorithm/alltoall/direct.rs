@@ -48,6 +48,7 @@ impl Algorithm for Direct {
             hops: complete.then_some(any),
             rearrangements: Some(0),
             messages: Some(peers),
+            volume: Some(Volume::from(peers)),
             contention_free: complete,
         }
     }

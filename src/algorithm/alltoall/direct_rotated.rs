@@ -47,6 +47,7 @@ impl Algorithm for DirectRotated {
             hops: complete.then_some(peers),
             rearrangements: Some(0),
             messages: Some(peers),
+            volume: Some(Volume::from(peers)),
             contention_free: complete,
         }
     }

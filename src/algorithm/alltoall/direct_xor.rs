@@ -50,6 +50,7 @@ impl Algorithm for DirectXor {
             hops: if is_complete(problem) { Some(peers) } else { on_cube },
             rearrangements: Some(0),
             messages: Some(peers),
+            volume: Some(Volume::from(peers)),
             contention_free: is_complete(problem) || is_cube(problem),
         }
     }

@@ -53,6 +53,7 @@ impl Algorithm for Ring {
             hops: hop.map(|hop| hop * rounds),
             rearrangements: Some(0),
             messages: Some(rounds),
+            volume: Some(Volume::from(ranks * rounds / 2)),
             contention_free: hop.is_some(),
         }
     }

@@ -101,6 +101,7 @@ impl Algorithm for TorusExchange {
             hops: Some(n * (longest - 1)),
             rearrangements: Some(if longest > 4 { n + 1 } else { 1 }),
             messages: Some(extents().map(|extent| extent / 4 + 1).sum()),
+            volume: Some(extents().map(|extent| Volume::new((extent + 4) * nodes, 8)).sum()),
             contention_free: true,
         }
     }

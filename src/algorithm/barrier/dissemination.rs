@@ -46,6 +46,7 @@ impl Algorithm for Dissemination {
             hops: complete.then_some(rounds),
             rearrangements: Some(0),
             messages: Some(rounds),
+            volume: Some(Volume::from(ranks as u64 - 1)),
             contention_free: complete,
         }
     }

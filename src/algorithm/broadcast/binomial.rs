@@ -45,6 +45,7 @@ impl Algorithm for Binomial {
             hops: apart.then_some(rounds),
             rearrangements: Some(0),
             messages: Some(rounds),
+            volume: Some(Volume::from(rounds)),
             contention_free: apart,
         }
     }

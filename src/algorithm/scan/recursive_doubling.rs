@@ -50,6 +50,7 @@ impl Algorithm for RecursiveDoubling {
             hops: complete.then_some(rounds),
             rearrangements: Some(0),
             messages: Some(rounds),
+            volume: Some(Volume::from(rounds)),
             contention_free: complete,
         }
     }
