@@ -3,6 +3,7 @@
 //! This is the specification that [`verify`](crate::schedule::verify) holds a schedule against.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ids::Rank;
@@ -165,23 +166,35 @@ impl Collective {
     /// What `rank` of `size` shall hold after.
     #[must_use]
     pub fn after(&self, size: usize, rank: Rank) -> Holding {
-        let all = || (0..size).map(Rank::new);
-        let each = |block: fn(Rank, Rank) -> Block, to: Rank| all().map(|j| (block(j, to), vec![j])).collect();
+        if let Some((block, contributors)) = self.result(size, rank) {
+            return vec![(block, contributors.map(Rank::new).collect())];
+        }
+        let each = |block: fn(Rank, Rank) -> Block, to: Rank| {
+            (0..size).map(Rank::new).map(|j| (block(j, to), vec![j])).collect()
+        };
         match self {
             Self::Alltoall => each(Block::new, rank),
             Self::Scatter { root } => vec![(Block::new(*root, rank), vec![*root])],
             Self::Gather { root } if rank == *root => each(Block::new, rank),
-            Self::Reduce { root } if rank == *root => vec![(Block::result(rank), all().collect())],
-            Self::Gather { .. } | Self::Reduce { .. } => vec![],
             Self::Allgather | Self::Barrier => each(|j, _| Block::from(j), rank),
             Self::Broadcast { root } => vec![(Block::from(*root), vec![*root])],
-            Self::ReduceScatter => vec![(Block::result(rank), all().collect())],
-            Self::Allreduce => vec![(Block::RESULT, all().collect())],
-            Self::Scan => vec![(Block::result(rank), all().take(rank.index() + 1).collect())],
-            Self::Exscan if rank.index() == 0 => vec![],
-            Self::Exscan => vec![(Block::result(rank), all().take(rank.index()).collect())],
+            Self::Gather { .. } | Self::Reduce { .. } | Self::ReduceScatter => vec![],
+            Self::Allreduce | Self::Scan | Self::Exscan => vec![],
             Self::Custom(custom) => custom.post.get(rank.index()).cloned().unwrap_or_default(),
         }
+    }
+
+    /// The result that a reduction leaves at `rank` of `size`, and whose contributions it is of. `None` where there is
+    /// none.
+    pub(crate) fn result(&self, size: usize, rank: Rank) -> Option<(Block, Range<usize>)> {
+        Some(match self {
+            Self::Reduce { root } if rank == *root => (Block::result(rank), 0..size),
+            Self::ReduceScatter => (Block::result(rank), 0..size),
+            Self::Allreduce => (Block::RESULT, 0..size),
+            Self::Scan => (Block::result(rank), 0..size.min(rank.index() + 1)),
+            Self::Exscan if rank.index() > 0 => (Block::result(rank), 0..size.min(rank.index())),
+            _ => return None,
+        })
     }
 
     /// Whether each block has one source and one destination, and so is in one place at a time: sending it gives it

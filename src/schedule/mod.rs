@@ -11,13 +11,24 @@
 //! receive from it.
 
 mod block;
+mod conditions;
+mod contributors;
+mod holdings;
 mod join;
 mod problem;
+mod proof;
+mod traffic;
+mod verify;
+mod violation;
 mod volume;
 
 pub use block::Block;
+pub use contributors::Contributors;
 pub use join::{Joined, Mismatch, Shares};
 pub use problem::{Outline, Placement, Ports, Problem};
+pub use proof::{Contradiction, Figures, Proof};
+pub use verify::{Verifier, verify, verify_shares};
+pub use violation::{Fault, Place, Violation, Violations};
 pub use volume::Volume;
 
 use crate::ids::{Node, Rank};

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::{Add, AddAssign};
+use std::ops::{Add, AddAssign, Mul};
 
 /// An amount of data in blocks, exactly: chunks make it a fraction.
 ///
@@ -36,6 +36,12 @@ impl Volume {
         Self { numerator: numerator / a, denominator: denominator / a }
     }
 
+    /// The number of blocks, where it is a whole one.
+    #[must_use]
+    pub fn whole(self) -> Option<u64> {
+        (self.denominator == 1).then(|| u64::try_from(self.numerator).ok()).flatten()
+    }
+
     /// As a floating-point number of blocks.
     #[must_use]
     pub fn as_f64(self) -> f64 {
@@ -47,6 +53,12 @@ impl Volume {
     pub fn bytes(self, block_bytes: u64) -> u64 {
         let bytes = self.numerator.saturating_mul(block_bytes.into()).div_ceil(self.denominator);
         u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl Default for Volume {
+    fn default() -> Self {
+        Self::ZERO
     }
 }
 
@@ -72,6 +84,14 @@ impl Add for Volume {
 impl AddAssign for Volume {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
+    }
+}
+
+impl Mul<u64> for Volume {
+    type Output = Self;
+
+    fn mul(self, times: u64) -> Self {
+        Self::reduced(self.numerator.saturating_mul(times.into()), self.denominator)
     }
 }
 

@@ -1,0 +1,145 @@
+//! What ranks hold before and shall hold after, as the verifier needs it.
+
+use std::ops::Range;
+
+use super::holdings::{Cuts, Holdings, Map, name, span};
+use super::{Block, Contributors, Fault, Place, Problem, Violations};
+use crate::collective::{Collective, Holding};
+use crate::ids::Rank;
+
+/// The ranks' holdings. A rank's are made when it is first heard of, so that a machine that is larger than its schedule
+/// costs nothing.
+pub(super) struct Ranks {
+    collective: Collective,
+    size: usize,
+    ordered: bool,
+    holdings: Map<Holdings>,
+}
+
+/// Something that a rank shall have at the end.
+pub(super) struct Wanted {
+    pub(super) name: u64,
+    pub(super) block: Block,
+    /// The chunks, and of how many: all, except where a custom collective says otherwise.
+    pub(super) span: Range<u32>,
+    pub(super) of: u32,
+    pub(super) who: Contributors,
+}
+
+impl Ranks {
+    pub(super) fn new(problem: &Problem) -> Self {
+        Self {
+            collective: problem.collective().clone(),
+            size: problem.ranks(),
+            ordered: !problem.commutative(),
+            holdings: Map::default(),
+        }
+    }
+
+    /// What a rank holds now.
+    pub(super) fn of(&mut self, rank: Rank, cuts: &Cuts) -> &mut Holdings {
+        let Self { collective, size, ordered, holdings } = self;
+        holdings.entry(rank.index() as u64).or_insert_with(|| before(collective, *size, *ordered, rank, cuts))
+    }
+
+    /// What a rank holds at the end, and no more afterwards.
+    pub(super) fn last(&mut self, rank: Rank, cuts: &Cuts) -> Holdings {
+        let known = self.holdings.remove(&(rank.index() as u64));
+        known.unwrap_or_else(|| before(&self.collective, self.size, self.ordered, rank, cuts))
+    }
+
+    /// What a rank shall have at the end.
+    pub(super) fn wanted(&self, rank: Rank, cuts: &Cuts) -> Vec<Wanted> {
+        let wanted = |block: Block, who| {
+            let name = name(block);
+            let of = cuts.of(name);
+            let span = if of > 1 && block.of() == 1 { 0..of } else { span(block) };
+            Wanted { name, block, span, of, who }
+        };
+        if let Some((block, contributors)) = self.collective.result(self.size, rank) {
+            return vec![wanted(block, Contributors::range(contributors))];
+        }
+        let after = self.collective.after(self.size, rank);
+        let sound = after.into_iter().filter(|(block, who)| flaw(*block, who, self.size, cuts).is_none());
+        sound.map(|(block, who)| wanted(block, Contributors::of(&who, self.ordered))).collect()
+    }
+}
+
+fn before(collective: &Collective, size: usize, ordered: bool, rank: Rank, cuts: &Cuts) -> Holdings {
+    let mut holdings = Holdings::default();
+    for (block, who) in collective.before(size, rank) {
+        if flaw(block, &who, size, cuts).is_none() {
+            holdings.put(name(block), span(block), block.of(), Contributors::of(&who, ordered));
+        }
+    }
+    holdings
+}
+
+/// How many blocks ranks hold before and shall hold after, together, and the ranks themselves.
+pub(super) fn amount(problem: &Problem) -> u128 {
+    let ranks = problem.ranks() as u128;
+    let all = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum::<u128>();
+    let blocks = match problem.collective() {
+        Collective::Alltoall => 2 * ranks * ranks,
+        Collective::Allgather | Collective::ReduceScatter | Collective::Barrier => ranks * ranks + ranks,
+        Collective::Scatter { .. } | Collective::Gather { .. } => 2 * ranks,
+        Collective::Broadcast { .. } | Collective::Reduce { .. } => ranks + 1,
+        Collective::Allreduce | Collective::Scan | Collective::Exscan => 2 * ranks,
+        Collective::Custom(custom) => all(&custom.pre) + all(&custom.post),
+    };
+    ranks + blocks
+}
+
+/// Notes how a custom collective cuts its blocks, and reports what is wrong with it.
+pub(super) fn inspect(problem: &Problem, cuts: &mut Cuts, violations: &mut Violations) {
+    let Collective::Custom(custom) = problem.collective() else { return };
+    let ranks = problem.ranks();
+    for side in [&custom.pre, &custom.post] {
+        if side.len() != ranks {
+            let fault = Fault::ConditionRanks { expected: ranks, found: side.len() };
+            violations.report(Place::default(), fault);
+        }
+        for (rank, holding) in side.iter().enumerate() {
+            let place = Place::default().rank(Rank::new(rank));
+            let mut stated = Vec::with_capacity(holding.len());
+            for &(block, ref who) in holding {
+                let cut = cuts.note(block).err().map(|expected| Fault::Cut { expected, found: block.of() });
+                match cut.or_else(|| flaw(block, who, ranks, cuts)) {
+                    Some(fault) => violations.report(place.block(block), fault),
+                    None => stated.push(block),
+                }
+            }
+            stated.sort_unstable_by_key(|&block| (name(block), block.first()));
+            for pair in stated.windows(2) {
+                if name(pair[0]) == name(pair[1]) && span(pair[0]).end > pair[1].first() {
+                    violations.report(place.block(pair[1]), Fault::StatedTwice);
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with a block as such.
+pub(super) fn out_of_range(block: Block, ranks: usize) -> Option<Fault> {
+    let ends = [block.source(), block.destination()].into_iter();
+    let outside = |&end: &i32| usize::try_from(end).is_ok_and(|end| end >= ranks);
+    ends.filter(outside).map(|found| Fault::BlockRange { found, ranks }).next()
+}
+
+/// What makes a stated block useless. The collectives of this crate have no flaws; custom ones may.
+fn flaw(block: Block, who: &[Rank], ranks: usize, cuts: &Cuts) -> Option<Fault> {
+    if let [own] = who
+        && own.index() < ranks
+        && block.of() == 1
+        && cuts.of(name(block)) == 1
+    {
+        return out_of_range(block, ranks);
+    }
+    let mut sorted = who.to_vec();
+    sorted.sort_unstable();
+    let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
+    let outside = sorted.last().filter(|rank| rank.index() >= ranks);
+    out_of_range(block, ranks)
+        .or_else(|| outside.map(|&contributor| Fault::ContributorRange { contributor, ranks }))
+        .or_else(|| twice.map(|pair| Fault::ContributorTwice { contributor: pair[0] }))
+}

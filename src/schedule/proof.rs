@@ -1,0 +1,179 @@
+//! What a verified schedule costs, counted.
+
+use std::fmt;
+use std::ops::Deref;
+
+use super::{Ports, Volume};
+use crate::algorithm::Claims;
+
+/// The figures of a schedule, counted transfer by transfer.
+///
+/// Amounts are in blocks; a transfer of chunks is a fraction of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Rounds, idle ones included.
+    pub rounds: u64,
+    /// Rounds in which anything is sent: each costs a start-up.
+    pub startups: u64,
+    /// Sum over rounds of the largest transfer.
+    pub transmission: Volume,
+    /// Sum over rounds of what the busiest channel carries: the transmission where transfers that share a channel
+    /// share its bandwidth.
+    pub channel_transmission: Volume,
+    /// Sum over rounds of the longest route, in channels.
+    pub hops: u64,
+    /// Phases in which anything is sent, less one: between two phases a rank's blocks are put into the order in which
+    /// the next sends them.
+    pub rearrangements: u64,
+    /// Messages that the busiest rank sends, over all rounds.
+    pub messages: u64,
+    /// What the busiest channel carries, over all rounds.
+    pub busiest_channel_total: Volume,
+    /// Sum over transfers of their size times the channels they take: what all channels carry together.
+    pub link_blocks: Volume,
+    /// The most transfers that one channel carries in one round.
+    pub max_transfers_on_a_channel: u64,
+    /// The most transfers that one rank sends in one round.
+    pub max_sends: u64,
+    /// The most transfers that one rank receives in one round.
+    pub max_receives: u64,
+    /// Whether all transfers that one rank sends in one round are of the same blocks, over distinct first channels.
+    pub same_value: bool,
+    /// Whether no channel carries two transfers in one round.
+    pub contention_free: bool,
+}
+
+impl Figures {
+    /// Whether the schedule keeps to a port model.
+    #[must_use]
+    pub fn keeps(&self, ports: Ports) -> bool {
+        match ports {
+            Ports::One => self.max_sends <= 1 && self.max_receives <= 1,
+            Ports::OneSend => self.max_sends <= 1,
+            Ports::SameValue => self.same_value,
+            Ports::All => self.contention_free,
+            Ports::Unlimited => true,
+        }
+    }
+
+    /// The most modest port model that the schedule keeps to: the first of [`Ports::EVERY`].
+    #[must_use]
+    pub fn ports(&self) -> Ports {
+        Ports::EVERY.into_iter().find(|&ports| self.keeps(ports)).unwrap_or(Ports::Unlimited)
+    }
+
+    /// Where an algorithm's claims differ from what was counted. What is not claimed cannot differ.
+    #[must_use]
+    pub fn contradicts(&self, claims: &Claims) -> Vec<Contradiction> {
+        let number = |figure, claimed: Option<u64>, counted| (figure, claimed.map(Volume::from), Volume::from(counted));
+        let figures = [
+            number("start-ups", claims.startups, self.startups),
+            ("transmission", claims.transmission, self.transmission),
+            number("hops", claims.hops, self.hops),
+            number("rearrangements", claims.rearrangements, self.rearrangements),
+            number("messages", claims.messages, self.messages),
+            number(
+                "transfers on a channel in a round",
+                (claims.contention_free && !self.contention_free).then_some(1),
+                self.max_transfers_on_a_channel,
+            ),
+        ];
+        let contradiction = |(figure, claimed, counted): (_, Option<Volume>, _)| {
+            claimed.filter(|&claimed| claimed != counted).map(|claimed| Contradiction { figure, claimed, counted })
+        };
+        figures.into_iter().filter_map(contradiction).collect()
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let idle = self.rounds - self.startups.min(self.rounds);
+        write!(f, "start-ups {}", self.startups)?;
+        if idle > 0 {
+            write!(f, " (and {idle} idle rounds)")?;
+        }
+        writeln!(f, ", hops {}, rearrangements {}", self.hops, self.rearrangements)?;
+        writeln!(f, "transmission {} blocks, by channel {}", self.transmission, self.channel_transmission)?;
+        writeln!(f, "busiest channel {} blocks, all channels {}", self.busiest_channel_total, self.link_blocks)?;
+        let Self { messages, max_sends, max_receives, .. } = self;
+        let ports = self.ports();
+        writeln!(
+            f,
+            "busiest rank {messages} messages; in a round {max_sends} sends, {max_receives} receives: ports {ports}"
+        )?;
+        match self.contention_free {
+            true => f.write_str("no channel carries two transfers in a round"),
+            false => write!(f, "up to {} transfers share a channel in a round", self.max_transfers_on_a_channel),
+        }
+    }
+}
+
+/// That a schedule does what it is for and keeps what it promises, with its [`Figures`].
+///
+/// Only verifying makes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof(Figures);
+
+impl Proof {
+    pub(super) fn new(figures: Figures) -> Self {
+        Self(figures)
+    }
+}
+
+impl Deref for Proof {
+    type Target = Figures;
+
+    fn deref(&self) -> &Figures {
+        &self.0
+    }
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A figure that an algorithm claims and its schedule does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{figure}: claimed {claimed}, counted {counted}")]
+pub struct Contradiction {
+    /// Which figure.
+    pub figure: &'static str,
+    /// What the algorithm claims.
+    pub claimed: Volume,
+    /// What its schedule has.
+    pub counted: Volume,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_contradicted_figure_by_figure() {
+        let figures = Figures {
+            startups: 3,
+            transmission: Volume::new(7, 2),
+            hops: 5,
+            max_transfers_on_a_channel: 2,
+            ..Figures::default()
+        };
+        let right = Claims { startups: Some(3), transmission: Some(Volume::new(14, 4)), ..Claims::default() };
+        assert_eq!(figures.contradicts(&right), []);
+        let wrong = Claims { hops: Some(4), contention_free: true, ..right };
+        let found: Vec<String> = figures.contradicts(&wrong).iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["hops: claimed 4, counted 5", "transfers on a channel in a round: claimed 1, counted 2"]);
+    }
+
+    #[test]
+    fn the_most_modest_port_model_is_found() {
+        let busy = Figures { max_sends: 2, max_receives: 2, ..Figures::default() };
+        assert_eq!(busy.ports(), Ports::Unlimited);
+        assert_eq!(Figures { contention_free: true, ..busy.clone() }.ports(), Ports::All);
+        assert_eq!(Figures { same_value: true, ..busy.clone() }.ports(), Ports::SameValue);
+        assert_eq!(Figures { max_sends: 1, ..busy.clone() }.ports(), Ports::OneSend);
+        assert_eq!(Figures { max_sends: 1, max_receives: 0, ..busy }.ports(), Ports::One);
+    }
+}

@@ -1,0 +1,288 @@
+//! Routes, channels, ports: what a schedule does to the network, counted and held against what it promises.
+
+use std::borrow::Cow;
+
+use super::holdings::{Map, pair};
+use super::{Block, Fault, Figures, Outline, Place, Ports, Round, Route, Transfer, Violations, Volume};
+use crate::ids::{Channel, Node, Rank};
+
+/// The longest default route that is looked at: of a network with more nodes than that, most could not even be listed.
+const MAX_HOPS: usize = 1 << 20;
+
+/// The traffic up to some round.
+pub(super) struct Traffic {
+    outline: Outline,
+    nodes: usize,
+    figures: Figures,
+    last_phase: Option<usize>,
+    /// Which active round this is. What a rank or channel has of an earlier one is out of date, and so need not be
+    /// cleared.
+    round: u32,
+    /// Every channel that was used yet, and so is known to exist.
+    channels: Map<ChannelUse>,
+    /// What channels carry beyond whole blocks: few schedules have any, so others need not pay the room.
+    fractions: Map<FractionUse>,
+    ranks: Map<RankUse>,
+    sends: Vec<Send>,
+}
+
+#[derive(Default)]
+struct ChannelUse {
+    total: u64,
+    now: u64,
+    round: u32,
+    transfers: u32,
+    /// The first of them, by its index.
+    first: u32,
+}
+
+#[derive(Default)]
+struct FractionUse {
+    total: Volume,
+    now: Volume,
+    round: u32,
+}
+
+#[derive(Default)]
+struct RankUse {
+    messages: u64,
+    round: u32,
+    sends: u32,
+    receives: u32,
+}
+
+/// A send of this round: whose, which transfer, over which channel first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Send {
+    source: Rank,
+    transfer: usize,
+    channel: Option<Channel>,
+}
+
+impl Traffic {
+    pub(super) fn new(outline: &Outline) -> Self {
+        let figures = Figures { same_value: true, contention_free: true, ..Figures::default() };
+        Self {
+            outline: outline.clone(),
+            nodes: outline.problem.topology().nodes(),
+            figures,
+            last_phase: None,
+            round: 0,
+            channels: Map::default(),
+            fractions: Map::default(),
+            ranks: Map::default(),
+            sends: Vec::new(),
+        }
+    }
+
+    /// Counts a round, of which only the transfers with these indices are between ranks that exist.
+    pub(super) fn round(&mut self, number: usize, round: &Round, sound: &[usize], violations: &mut Violations) {
+        self.figures.rounds += 1;
+        if round.transfers.is_empty() {
+            return;
+        }
+        self.figures.startups += 1;
+        if self.last_phase.replace(round.phase).is_some_and(|last| last != round.phase) {
+            self.figures.rearrangements += 1;
+        }
+        self.round += 1;
+        self.sends.clear();
+        let (mut largest, mut busiest, mut farthest) = (Volume::ZERO, Volume::ZERO, 0);
+        for &index in sound {
+            let transfer = &round.transfers[index];
+            let place = Place::round(number).transfer(transfer.source, transfer.destination);
+            let size = volume(&transfer.blocks);
+            largest = largest.max(size);
+            self.ends(place, transfer, violations);
+            let route = self.route(place, transfer, violations).unwrap_or_default();
+            let hops = route.len().saturating_sub(1) as u64;
+            farthest = farthest.max(hops);
+            self.figures.link_blocks += size * hops;
+            for channel in channels(&route) {
+                busiest = busiest.max(self.channel(place, channel, index, size, round, violations));
+            }
+            self.sends.push(Send { source: transfer.source, transfer: index, channel: channels(&route).next() });
+        }
+        self.values(number, round, violations);
+        self.figures.transmission += largest;
+        self.figures.channel_transmission += busiest;
+        self.figures.hops += farthest;
+    }
+
+    /// The figures of all rounds.
+    pub(super) fn finish(mut self) -> Figures {
+        let fraction = |key: &u64| self.fractions.get(key).map_or(Volume::ZERO, |fraction| fraction.total);
+        let totals = self.channels.iter().map(|(key, channel)| Volume::from(channel.total) + fraction(key));
+        self.figures.busiest_channel_total = totals.max().unwrap_or_default();
+        self.figures.messages = self.ranks.values().map(|rank| rank.messages).max().unwrap_or_default();
+        self.figures.contention_free = self.figures.max_transfers_on_a_channel <= 1;
+        self.figures
+    }
+
+    /// Counts the transfer at its two ends, against the ports.
+    fn ends(&mut self, place: Place, transfer: &Transfer, violations: &mut Violations) {
+        let now = self.round;
+        let ports = self.outline.ports;
+        let mut used = |rank: Rank, sends: u32| {
+            let used = self.ranks.entry(rank.index() as u64).or_default();
+            if used.round != now {
+                (used.round, used.sends, used.receives) = (now, 0, 0);
+            }
+            used.messages += u64::from(sends);
+            used.sends += sends;
+            used.receives += 1 - sends;
+            u64::from(if sends == 1 { used.sends } else { used.receives })
+        };
+        let (sends, receives) = (used(transfer.source, 1), used(transfer.destination, 0));
+        self.figures.max_sends = self.figures.max_sends.max(sends);
+        self.figures.max_receives = self.figures.max_receives.max(receives);
+        if matches!(ports, Ports::One | Ports::OneSend) && sends > 1 {
+            violations.report(place.rank(transfer.source), Fault::Sends { ports, found: sends, allowed: 1 });
+        }
+        if ports == Ports::One && receives > 1 {
+            violations.report(place.rank(transfer.destination), Fault::Receives { ports, found: receives, allowed: 1 });
+        }
+    }
+
+    /// The transfer's nodes, if they are a path between its ends.
+    fn route<'a>(
+        &mut self,
+        place: Place,
+        transfer: &'a Transfer,
+        violations: &mut Violations,
+    ) -> Option<Cow<'a, [Node]>> {
+        let (topology, placement) = (self.outline.problem.topology(), self.outline.problem.placement());
+        let expected = (placement.node(transfer.source), placement.node(transfer.destination));
+        let route = match &transfer.route {
+            Route::Via(nodes) => Cow::Borrowed(&nodes[..]),
+            Route::Default => {
+                if self.nodes > MAX_HOPS {
+                    let found = topology.distance(expected.0, expected.1);
+                    if found > MAX_HOPS {
+                        let limit = MAX_HOPS as u64;
+                        let found = found as u128;
+                        violations.report(place, Fault::TooLarge { what: "channels of a default route", found, limit });
+                        return None;
+                    }
+                }
+                Cow::Owned(topology.route(expected.0, expected.1))
+            }
+        };
+        let found = route.first().copied().zip(route.last().copied());
+        let mut sound = found == Some(expected);
+        if !sound {
+            violations.report(place, Fault::RouteEnds { expected, found });
+        }
+        for &node in route.iter().filter(|node| node.index() >= self.nodes) {
+            sound = false;
+            violations.report(place, Fault::RouteNode { found: node, nodes: self.nodes });
+        }
+        for channel in channels(&route) {
+            let key = key(channel);
+            if self.channels.contains_key(&key) || channel.from.index().max(channel.to.index()) >= self.nodes {
+                continue;
+            }
+            if topology.adjacent(channel.from, channel.to) {
+                self.channels.insert(key, ChannelUse::default());
+            } else {
+                sound = false;
+                violations.report(place, Fault::NoChannel { found: channel });
+            }
+        }
+        sound.then_some(route)
+    }
+
+    /// Counts the transfer on a channel; what that carries in this round so far.
+    fn channel(
+        &mut self,
+        place: Place,
+        channel: Channel,
+        index: usize,
+        size: Volume,
+        round: &Round,
+        violations: &mut Violations,
+    ) -> Volume {
+        let key = key(channel);
+        let used = self.channels.entry(key).or_default();
+        if used.round != self.round {
+            (used.round, used.now, used.transfers, used.first) = (self.round, 0, 0, index as u32);
+        }
+        used.transfers += 1;
+        self.figures.max_transfers_on_a_channel = self.figures.max_transfers_on_a_channel.max(used.transfers.into());
+        if used.transfers > 1 && (self.outline.contention_free || self.outline.ports == Ports::All) {
+            let other = &round.transfers[used.first as usize];
+            let other = (other.source, other.destination);
+            violations.report(place, Fault::ChannelShared { channel, other });
+        }
+        if let Some(blocks) = size.whole() {
+            used.now += blocks;
+            used.total += blocks;
+        } else {
+            let fraction = self.fractions.entry(key).or_default();
+            if fraction.round != self.round {
+                (fraction.round, fraction.now) = (self.round, Volume::ZERO);
+            }
+            fraction.now += size;
+            fraction.total += size;
+        }
+        let fraction = if self.fractions.is_empty() { None } else { self.fractions.get(&key) };
+        let fraction = fraction.filter(|fraction| fraction.round == self.round);
+        Volume::from(used.now) + fraction.map_or(Volume::ZERO, |fraction| fraction.now)
+    }
+
+    /// Whether ranks that send several transfers send the same over distinct channels.
+    fn values(&mut self, number: usize, round: &Round, violations: &mut Violations) {
+        let strict = self.outline.ports == Ports::SameValue;
+        self.sends.sort_unstable();
+        for sends in self.sends.chunk_by(|a, b| a.source == b.source).filter(|sends| sends.len() > 1) {
+            let first = &round.transfers[sends[0].transfer];
+            let mut left: Map<Rank> = Map::default();
+            for send in sends {
+                let transfer = &round.transfers[send.transfer];
+                let place = Place::round(number).transfer(transfer.source, transfer.destination);
+                let mut object = |fault| {
+                    self.figures.same_value = false;
+                    if strict {
+                        violations.report(place, fault);
+                    }
+                };
+                if !same_units(&first.blocks, &transfer.blocks) {
+                    object(Fault::OtherValue { other: first.destination });
+                }
+                if let Some(channel) = send.channel
+                    && let Some(other) = left.insert(key(channel), transfer.destination)
+                {
+                    object(Fault::SameChannel { channel, other });
+                }
+            }
+        }
+    }
+}
+
+/// The channels of a path.
+fn channels(route: &[Node]) -> impl Iterator<Item = Channel> + '_ {
+    route.windows(2).map(|hop| Channel { from: hop[0], to: hop[1] })
+}
+
+fn key(channel: Channel) -> u64 {
+    pair(channel.from.index() as u32, channel.to.index() as u32)
+}
+
+/// How much they are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
+fn volume(blocks: &[Block]) -> Volume {
+    let alike = blocks.chunk_by(|a, b| a.of() == b.of());
+    alike.map(|run| Volume::new(run.iter().map(|block| u64::from(block.count())).sum(), run[0].of().into())).sum()
+}
+
+/// Whether two lists of blocks name the same chunks in the same order, however grouped.
+fn same_units(a: &[Block], b: &[Block]) -> bool {
+    fn grouped(blocks: &[Block]) -> impl Iterator<Item = (Block, u32, u32, u32)> + '_ {
+        blocks.chunk_by(|a, b| a.whole() == b.whole() && a.of() == b.of() && a.first() + a.count() == b.first()).map(
+            |run| {
+                let count = run.iter().map(|block| block.count()).sum();
+                (run[0].whole(), run[0].of(), run[0].first(), count)
+            },
+        )
+    }
+    a == b || grouped(a).eq(grouped(b))
+}

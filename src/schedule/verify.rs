@@ -1,0 +1,440 @@
+//! Replays a schedule from the definition of its collective.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::conditions::{self, Ranks};
+use super::holdings::{Cuts, Holdings, name, span};
+use super::traffic::Traffic;
+use super::{
+    Block, Combine, Contributors, Fault, LocalStep, Mismatch, Outline, Place, Proof, Round, Schedule, Shares, Transfer,
+    Violations,
+};
+use crate::ids::Rank;
+
+/// Checks a schedule round by round, and counts what it costs.
+///
+/// # What is checked
+///
+/// - What is sent is held, ranks and nodes exist, routes are paths from sender to receiver, both ends agree.
+/// - The transfers of one round see the state before it; arrivals take effect in listed order, then local steps in
+///   theirs. Of a [personalised](crate::collective::Collective::is_personalised) collective a block is in one place at
+///   a time: who sends it holds it no more.
+/// - Nothing moves for nothing: no block is carried twice in a transfer, replaced twice in a round, or sent to a rank
+///   that has it from the same contributors already.
+/// - No contribution is counted twice. Combining onto nothing is allowed: the block then is what arrived.
+/// - A block is cut into one number of chunks.
+/// - The outline's [ports](Outline::ports), its promise of [no contention](Outline::contention_free) and its phases
+///   are kept. Where there are no names of phases, there is one phase.
+/// - At the end every rank has what the collective promises it, of the right contributors, and in rank order if the
+///   reduction demands that.
+///
+/// Every violation is reported, the first [`Violations::KEPT`] of them in full. What is wrong has no effect: a block
+/// that is not held does not arrive, a contribution counted twice is left out; a route that is no path still delivers.
+///
+/// # Cost
+///
+/// Time in proportion to the blocks that are moved and the channels they take; memory in proportion to the blocks held,
+/// of about 100 bytes each, and to the largest round. A block of many chunks counts once until its chunks part.
+pub struct Verifier {
+    outline: Outline,
+    /// The ranks, which is less than `usize::MAX`.
+    size: usize,
+    /// Whether who sends a block holds it no more.
+    gives_up: bool,
+    /// Whether the schedule is too large, so that nothing is looked at.
+    refused: bool,
+    rounds: usize,
+    phase: usize,
+    cuts: Cuts,
+    ranks: Ranks,
+    traffic: Traffic,
+    violations: Violations,
+}
+
+/// Something that arrives: where it comes from in the round, and who contributed to it.
+struct Arrival {
+    transfer: u32,
+    block: u32,
+    span: Range<u32>,
+    who: Contributors,
+}
+
+/// Verifies a schedule in memory. See [`Verifier`] for what that means.
+///
+/// # Errors
+///
+/// Everything that is wrong with it.
+pub fn verify(schedule: &Schedule) -> Result<Proof, Violations> {
+    let mut verifier = Verifier::new(&schedule.outline);
+    for round in &schedule.rounds {
+        verifier.round(round);
+    }
+    verifier.finish()
+}
+
+/// Verifies the ranks' shares of a schedule, with one round in memory at a time.
+///
+/// # Errors
+///
+/// Everything that is wrong with them, ends of transfers without partner included.
+pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
+    let mut verifier = Verifier::new(shares.outline());
+    if verifier.refused {
+        return verifier.finish();
+    }
+    for joined in shares {
+        for mismatch in joined.mismatches {
+            verifier.mismatch(mismatch);
+        }
+        verifier.round(&joined.round);
+    }
+    verifier.finish()
+}
+
+impl Verifier {
+    /// How many blocks all ranks together may hold before and shall hold after, the ranks themselves counted too. An
+    /// alltoall of 8191 ranks is within it. Beyond it, [`Fault::TooLarge`].
+    pub const LIMIT: u64 = 1 << 27;
+
+    /// For a schedule of this.
+    #[must_use]
+    pub fn new(outline: &Outline) -> Self {
+        Self::with_limit(outline, Self::LIMIT)
+    }
+
+    /// For a schedule of this, with another [limit](Self::LIMIT): for schedules from strangers, or on small machines.
+    #[must_use]
+    pub fn with_limit(outline: &Outline, limit: u64) -> Self {
+        let problem = &outline.problem;
+        let (mut cuts, mut violations) = (Cuts::default(), Violations::default());
+        let found = conditions::amount(problem);
+        let refused = found > limit.into();
+        if refused {
+            violations.report(Place::default(), Fault::TooLarge { what: "ranks and blocks of theirs", found, limit });
+        } else {
+            conditions::inspect(problem, &mut cuts, &mut violations);
+        }
+        Self {
+            size: problem.ranks(),
+            gives_up: problem.collective().is_personalised(),
+            refused,
+            rounds: 0,
+            phase: 0,
+            cuts,
+            ranks: Ranks::new(problem),
+            traffic: Traffic::new(outline),
+            violations,
+            outline: outline.clone(),
+        }
+    }
+
+    /// The next round.
+    pub fn round(&mut self, round: &Round) {
+        let number = self.rounds;
+        self.rounds += 1;
+        if self.refused {
+            return;
+        }
+        self.phase(number, round.phase);
+        let sound = self.sound(number, round);
+        self.traffic.round(number, round, &sound, &mut self.violations);
+        let arrivals = self.departures(number, round, &sound);
+        self.arrivals(number, round, arrivals);
+        for (rank, step) in &round.local {
+            self.local(number, *rank, step);
+        }
+    }
+
+    /// An end of a transfer of the next round, without partner, or with one that says something else.
+    pub fn mismatch(&mut self, mismatch: Mismatch) {
+        let place = Place::round(self.rounds).transfer(mismatch.source, mismatch.destination);
+        self.violations.report(place, Fault::Unmatched(Box::new(mismatch)));
+    }
+
+    /// What was wrong so far.
+    #[must_use]
+    pub fn violations(&self) -> &Violations {
+        &self.violations
+    }
+
+    /// The verdict, now that all rounds are through.
+    ///
+    /// # Errors
+    ///
+    /// Everything that was wrong, what ranks lack at the end included.
+    pub fn finish(mut self) -> Result<Proof, Violations> {
+        if !self.refused {
+            for rank in self.outline.problem.all() {
+                self.end(rank);
+            }
+        }
+        let figures = self.traffic.finish();
+        if self.violations.count() == 0 { Ok(Proof::new(figures)) } else { Err(self.violations.with_figures(figures)) }
+    }
+
+    fn phase(&mut self, number: usize, found: usize) {
+        let phases = self.outline.phases.len().max(1);
+        if found >= phases {
+            self.violations.report(Place::round(number), Fault::PhaseRange { found, phases });
+        }
+        if found < self.phase {
+            self.violations.report(Place::round(number), Fault::PhaseOrder { found, before: self.phase });
+        }
+        self.phase = found;
+    }
+
+    /// The transfers between two ranks that exist.
+    fn sound(&mut self, number: usize, round: &Round) -> Vec<usize> {
+        let mut sound = Vec::with_capacity(round.transfers.len());
+        for (index, &Transfer { source, destination, .. }) in round.transfers.iter().enumerate() {
+            let place = Place::round(number).transfer(source, destination);
+            let before = self.violations.count();
+            for rank in [source, destination].into_iter().filter(|rank| rank.index() >= self.size) {
+                self.violations.report(place, Fault::RankRange { found: rank, ranks: self.size });
+            }
+            if source == destination {
+                self.violations.report(place, Fault::ToItself);
+            }
+            if self.violations.count() == before {
+                sound.push(index);
+            }
+        }
+        sound
+    }
+
+    /// What is under way, from what is held before the round; in the order of the transfers.
+    fn departures(&mut self, number: usize, round: &Round, sound: &[usize]) -> Vec<Arrival> {
+        let mut arrivals = Vec::with_capacity(sound.iter().map(|&index| round.transfers[index].blocks.len()).sum());
+        let mut carried = Vec::new();
+        for &index in sound {
+            let transfer = &round.transfers[index];
+            let place = Place::round(number).transfer(transfer.source, transfer.destination);
+            carried.clear();
+            for (position, &block) in transfer.blocks.iter().enumerate() {
+                if self.usable(place, block) {
+                    carried.push((name(block), block.first(), position));
+                }
+            }
+            let twice = overlaps(&mut carried, &transfer.blocks);
+            carried.sort_unstable_by_key(|&(_, _, position)| position);
+            let Self { ranks, cuts, violations, .. } = self;
+            let holdings = ranks.of(transfer.source, cuts);
+            for &(name, _, position) in &carried {
+                let block = transfer.blocks[position];
+                if twice.contains(&position) {
+                    violations.report(place.block(block), Fault::CarriedTwice);
+                    continue;
+                }
+                holdings.read(name, span(block), |part, who| match who {
+                    Some(who) => {
+                        let (transfer, block, who) = (index as u32, position as u32, who.clone());
+                        arrivals.push(Arrival { transfer, block, span: part, who });
+                    }
+                    None => violations.report(place.block(some(block, part)), Fault::NotHeld),
+                });
+                if self.gives_up {
+                    holdings.give_up(name, span(block), block.of());
+                }
+            }
+        }
+        arrivals
+    }
+
+    /// Lets what is under way take effect. Ranks do not touch each other's holdings, so they come one after the other,
+    /// each with its arrivals in listed order.
+    fn arrivals(&mut self, number: usize, round: &Round, mut arrivals: Vec<Arrival>) {
+        let destination = |arrival: &Arrival| round.transfers[arrival.transfer as usize].destination;
+        if !arrivals.is_sorted_by_key(destination) {
+            arrivals.sort_by_cached_key(destination);
+        }
+        let Self { ranks, cuts, violations, .. } = self;
+        for group in arrivals.chunk_by_mut(|a, b| destination(a) == destination(b)) {
+            let rank = destination(&group[0]);
+            let holdings = ranks.of(rank, cuts);
+            let lost = replaced_twice(round, group);
+            let mut lost = lost.iter().peekable();
+            for (position, arrival) in group.iter().enumerate() {
+                let transfer = &round.transfers[arrival.transfer as usize];
+                let place = Place::round(number).transfer(transfer.source, transfer.destination);
+                let block = transfer.blocks[arrival.block as usize];
+                let mut report = |part, fault| violations.report(place.block(some(block, part)), fault);
+                let Arrival { span, who, .. } = arrival;
+                if let Some(&(_, other)) = lost.next_if(|(at, _)| *at == position) {
+                    let other = &round.transfers[other as usize];
+                    let other = (other.source, other.destination);
+                    report(span.clone(), Fault::ReplacedTwice { other });
+                } else if transfer.combine == Combine::Replace {
+                    holdings.read(name(block), span.clone(), |part, held| {
+                        if let Some(held) = held.filter(|&held| held == who) {
+                            report(part, Fault::Redundant { held: held.clone() });
+                        }
+                    });
+                }
+                let ordered = !self.outline.problem.commutative();
+                meet(holdings, block, span.clone(), who, transfer.combine, ordered, &mut report);
+            }
+        }
+    }
+
+    fn local(&mut self, number: usize, rank: Rank, step: &LocalStep) {
+        let LocalStep { from, into, combine } = *step;
+        let place = Place::round(number).rank(rank);
+        if rank.index() >= self.size {
+            self.violations.report(place, Fault::RankRange { found: rank, ranks: self.size });
+            return;
+        }
+        if !(self.usable(place, from) & self.usable(place, into)) {
+            return;
+        }
+        if (from.count(), from.of()) != (into.count(), into.of()) {
+            self.violations.report(place, Fault::LocalSize { from, into });
+            return;
+        }
+        if name(from) == name(into) && span(from).start < span(into).end && span(into).start < span(from).end {
+            self.violations.report(place, Fault::LocalOverlap { from, into });
+            return;
+        }
+        let Self { ranks, cuts, violations, .. } = self;
+        let holdings = ranks.of(rank, cuts);
+        let mut read: SmallVec<[(Range<u32>, Contributors); 1]> = SmallVec::new();
+        holdings.read(name(from), span(from), |part, who| match who {
+            Some(who) => read.push((part, who.clone())),
+            None => violations.report(place.block(some(from, part)), Fault::NotHeld),
+        });
+        let ordered = !self.outline.problem.commutative();
+        for (part, who) in read {
+            let at = part.start - from.first() + into.first();
+            let part = at..at + part.end - part.start;
+            meet(holdings, into, part, &who, combine, ordered, &mut |part, fault| {
+                violations.report(place.block(some(into, part)), fault);
+            });
+        }
+    }
+
+    /// Whether a block names ranks that exist and is cut as elsewhere.
+    fn usable(&mut self, place: Place, block: Block) -> bool {
+        let fault = conditions::out_of_range(block, self.size).or_else(|| {
+            let cut = self.cuts.note(block);
+            cut.err().map(|expected| Fault::Cut { expected, found: block.of() })
+        });
+        let usable = fault.is_none();
+        if let Some(fault) = fault {
+            self.violations.report(place.block(block), fault);
+        }
+        usable
+    }
+
+    /// What a rank has at the end, against what it shall have.
+    fn end(&mut self, rank: Rank) {
+        let holdings = self.ranks.last(rank, &self.cuts);
+        for wanted in self.ranks.wanted(rank, &self.cuts) {
+            let expected = || wanted.who.clone();
+            holdings.read(wanted.name, wanted.span, |part, found| {
+                let fault = match found {
+                    None => Fault::NotDelivered { expected: expected() },
+                    Some(found) if *found == wanted.who => return,
+                    Some(found) if found.same_ranks(&wanted.who) => {
+                        Fault::WrongOrder { expected: expected(), found: found.clone() }
+                    }
+                    Some(found) => Fault::WrongContributors { expected: expected(), found: found.clone() },
+                };
+                let all = part == (0..wanted.of) && wanted.block.of() == 1;
+                let chunks = wanted.block.whole().chunks(part.start, wanted.of, part.end - part.start);
+                let block = if all { wanted.block } else { chunks.unwrap_or(wanted.block) };
+                self.violations.report(Place::default().rank(rank).block(block), fault);
+            });
+        }
+    }
+}
+
+/// Those chunks of a block.
+fn some(block: Block, part: Range<u32>) -> Block {
+    block.chunks(part.start, block.of(), part.end - part.start).unwrap_or(block)
+}
+
+/// Puts `who` for chunks `span` of `block` with, or in place of, what is held for them.
+fn meet(
+    holdings: &mut Holdings,
+    block: Block,
+    span: Range<u32>,
+    who: &Contributors,
+    combine: Combine,
+    ordered: bool,
+    report: &mut impl FnMut(Range<u32>, Fault),
+) {
+    let (name, of) = (name(block), block.of());
+    if combine == Combine::Replace {
+        holdings.put(name, span, of, who.clone());
+        return;
+    }
+    let mut met: SmallVec<[(Range<u32>, Option<Contributors>); 1]> = SmallVec::new();
+    holdings.read(name, span, |part, held| met.push((part, held.cloned())));
+    for (part, held) in met {
+        let together = match (&held, combine) {
+            (None, _) => Ok(who.clone()),
+            (Some(held), Combine::Left) => who.then(held, ordered),
+            (Some(held), _) => held.then(who, ordered),
+        };
+        match (together, held) {
+            (Ok(together), _) => holdings.put(name, part, of, together),
+            (Err(contributor), Some(held)) => {
+                report(part, Fault::CountedTwice { contributor, found: who.clone(), held });
+            }
+            (Err(_), None) => {}
+        }
+    }
+}
+
+/// The positions of blocks that an earlier one in the list has chunks of. Takes `(name, first chunk, position)`.
+fn overlaps(carried: &mut [(u64, u32, usize)], blocks: &[Block]) -> Vec<usize> {
+    let mut found = Vec::new();
+    if carried.is_sorted_by(|a, b| a.0 < b.0) {
+        return found;
+    }
+    carried.sort_unstable();
+    let mut last: Option<(u64, u32, usize)> = None;
+    for &(name, first, position) in carried.iter() {
+        let end = first + blocks[position].count();
+        last = match last {
+            Some((other, other_end, at)) if other == name && other_end > first => {
+                found.push(position.max(at));
+                Some(if position < at { (name, end, position) } else { (other, other_end, at) })
+            }
+            _ => Some((name, end, position)),
+        };
+    }
+    found
+}
+
+/// Of the arrivals at one rank, those that replace what an earlier one did, by position, each with the other's transfer.
+fn replaced_twice(round: &Round, group: &[Arrival]) -> Vec<(usize, u32)> {
+    let mut found = Vec::new();
+    let several = group.iter().any(|arrival| arrival.transfer != group[0].transfer);
+    if !several {
+        return found;
+    }
+    let mut replacing: Vec<(u64, u32, usize)> = Vec::with_capacity(group.len());
+    for (position, arrival) in group.iter().enumerate() {
+        let transfer = &round.transfers[arrival.transfer as usize];
+        if transfer.combine == Combine::Replace {
+            replacing.push((name(transfer.blocks[arrival.block as usize]), arrival.span.start, position));
+        }
+    }
+    replacing.sort_unstable();
+    let mut last: Option<(u64, u32, usize)> = None;
+    for (name, first, position) in replacing {
+        let end = group[position].span.end;
+        last = match last {
+            Some((other, other_end, at)) if other == name && other_end > first => {
+                found.push((position.max(at), group[position.min(at)].transfer));
+                Some(if end > other_end { (name, end, position) } else { (other, other_end, at) })
+            }
+            _ => Some((name, end, position)),
+        };
+    }
+    found.sort_unstable();
+    found.dedup_by_key(|(position, _)| *position);
+    found
+}
