@@ -7,6 +7,7 @@
 mod compile;
 mod execute;
 mod layout;
+mod overlap;
 mod program;
 mod runs;
 mod scratch;
