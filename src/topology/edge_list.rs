@@ -85,7 +85,7 @@ mod tests {
     use quickcheck::{QuickCheck, TestResult};
 
     use super::*;
-    use crate::topology::{GraphError, Topology, parse};
+    use crate::topology::{GraphError, Topology, conformance, parse};
 
     #[test]
     fn an_edge_is_a_line() {
@@ -135,6 +135,7 @@ mod tests {
         let text = format!("graph:@{}", path.to_str().unwrap());
         let graph = parse(&text).unwrap();
         assert_eq!((graph.nodes(), graph.text()), (3, text.clone()));
+        assert_eq!(conformance::run_all(&graph), Ok(()));
 
         fs::write(&path, b"0 1\n1 \xe4\n").unwrap();
         assert!(matches!(parse(&text), Err(ParseError::Line { line: 2, column: 3, .. })));

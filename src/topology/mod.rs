@@ -13,6 +13,7 @@
 //! run [`conformance::run_all`] on it. For one that needs no closed form, a [`Graph`] of its links will do.
 
 mod complete;
+pub mod conformance;
 mod edge_list;
 mod graph;
 mod grid;
