@@ -2,11 +2,16 @@
 
 pub mod algorithm;
 pub mod collective;
+pub mod communicator;
 pub mod error;
 pub mod ids;
+pub mod machine;
 pub mod plan;
 pub mod schedule;
+pub mod select;
 pub mod topology;
 pub mod transport;
 
+pub use communicator::{Communicator, Options, Persistent, op};
+pub use error::Error;
 pub use ids::{Channel, Node, Rank};

@@ -1,6 +1,8 @@
 //! What algorithms promise is what their schedules do: every row of the registry on every topology that it fits, verified
 //! and counted.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use necklace::Rank;

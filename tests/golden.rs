@@ -1,5 +1,7 @@
 //! The papers' own tables.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

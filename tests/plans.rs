@@ -1,6 +1,8 @@
 //! Plans move the right bytes: every algorithm of the registry, executed on a machine inside the test and compared with
 //! the definition of its collective.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::sync::Arc;

@@ -278,7 +278,8 @@ impl Communicator {
         let Key { collective, element, elements, in_place, purpose } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem(collective.clone())?;
-        let blocks = |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
+        let blocks =
+            |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
         let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
         let mut layout = Layout::consecutive(*element, *elements, &before, &after)?;
         if *in_place {

@@ -51,7 +51,9 @@ impl<T: Pod> Persistent<T> {
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         if comm.wire.context != self.context {
             let (made, used) = (self.context, comm.wire.context);
-            return Err(Error::Argument(format!("a plan made by communicator {made} is executed on communicator {used}")));
+            return Err(Error::Argument(format!(
+                "a plan made by communicator {made} is executed on communicator {used}"
+            )));
         }
         self.send.check("send buffer", send.len())?;
         self.receive.check("receive buffer", receive.len())?;

@@ -346,7 +346,7 @@ mod tests {
             vec![message(2, 0, 4), message(1, 0, 4)],
             vec![message(1, 0, 4), message(1, 0, 4)],
             vec![Message { runs: 0..2, ..message(1, 0, 0) }],
-            vec![Message { runs: 1..0, ..message(1, 0, 0) }],
+            vec![Message { runs: Range { start: 1, end: 0 }, ..message(1, 0, 0) }],
         ] {
             assert!(matches!(program(bad), Err(ProgramError::Message { .. })));
         }

@@ -15,6 +15,8 @@ mod conditions;
 mod contributors;
 mod holdings;
 mod join;
+#[cfg(feature = "json")]
+pub mod json;
 mod problem;
 mod proof;
 mod traffic;
@@ -25,6 +27,8 @@ mod volume;
 pub use block::Block;
 pub use contributors::Contributors;
 pub use join::{Joined, Mismatch, Shares};
+#[cfg(feature = "json")]
+pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};
 pub use problem::{Outline, Placement, Ports, Problem};
 pub use proof::{Contradiction, Figures, Proof};
 pub use verify::{Verifier, verify, verify_shares};

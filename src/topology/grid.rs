@@ -1,10 +1,11 @@
 //! Lines, rings, meshes and tori of any dimensions and extents.
 
+use std::iter::successors;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Neighbours, Topology};
+use super::{Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 /// A position in a grid, a coordinate a dimension.
@@ -14,6 +15,19 @@ pub type Coordinates = SmallVec<[usize; 4]>;
 ///
 /// Nodes are numbered row-major, the last dimension fastest. An extent of 2 has one link, an extent of 1 none. Routes
 /// correct the last dimension first, and go up where both ways round a ring are equally long.
+///
+/// Nothing is stored but the extents: an answer takes time in proportion to the number of dimensions and to its own
+/// length.
+///
+/// ```
+/// use necklace::Node;
+/// use necklace::topology::{Grid, Topology};
+///
+/// let torus = Grid::torus(&[4, 4]).expect("16 nodes");
+/// // From (0, 0) to (3, 2): along the row first, then down round the column.
+/// let route = [0, 1, 2, 14].map(Node::new);
+/// assert_eq!(torus.route(torus.node(&[0, 0]), torus.node(&[3, 2])), route);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
     extents: SmallVec<[usize; 4]>,
@@ -47,7 +61,7 @@ impl Grid {
         Self::new(extents, true)
     }
 
-    fn new(extents: &[usize], wraps: bool) -> Option<Self> {
+    pub(super) fn new(extents: &[usize], wraps: bool) -> Option<Self> {
         let nodes = extents.iter().try_fold(1_usize, |nodes, &extent| nodes.checked_mul(extent))?;
         (!extents.is_empty() && (1..=MAX_NODES).contains(&nodes))
             .then(|| Self { extents: extents.iter().copied().collect(), wraps })
@@ -65,7 +79,7 @@ impl Grid {
         self.wraps
     }
 
-    /// Where a node is.
+    /// Where a node is. For a node out of range, some position of the grid.
     #[must_use]
     pub fn coordinates(&self, node: Node) -> Coordinates {
         let mut rest = node.index();
@@ -83,26 +97,32 @@ impl Grid {
         at
     }
 
-    /// The node at a position. Coordinates must be below their extents.
+    /// The node at a position. For a position outside the grid, a node that every check of range refuses.
     #[must_use]
     pub fn node(&self, at: &[usize]) -> Node {
-        Node::new(self.extents.iter().zip(at).fold(0, |node, (&extent, &x)| node * extent + x))
+        let mut axes = self.extents.iter().zip(at);
+        let index = axes.try_fold(0, |index, (&extent, &x)| (x < extent).then_some(index * extent + x));
+        Node::new(index.filter(|_| at.len() == self.extents.len()).unwrap_or(MAX_NODES))
     }
 
     /// The nodes from `from` on along `dimension`, `hops` channels up or down; both ends included. Along a line it ends
-    /// at the border.
+    /// at the border, round a ring after one lap. `[from]` where there is no such dimension.
     #[must_use]
     pub fn walk(&self, from: Node, dimension: usize, up: bool, hops: usize) -> Vec<Node> {
-        let extent = self.extents.get(dimension).copied().unwrap_or(1);
-        let mut at = self.coordinates(from);
-        let mut path = Vec::with_capacity(hops + 1);
-        path.push(from);
-        for _ in 0..hops {
-            let Some(next) = self.step(at[dimension], extent, up) else { break };
-            at[dimension] = next;
-            path.push(self.node(&at));
+        let mut path = vec![from];
+        if let Some(&extent) = self.extents.get(dimension) {
+            let stride = self.extents[dimension + 1..].iter().product();
+            path.extend(self.steps(from, extent, stride, up).take(hops.min(extent)));
         }
         path
+    }
+
+    /// The nodes after `from` along a dimension of that extent, in which neighbours' numbers differ by `stride`. Endless
+    /// round a ring.
+    fn steps(&self, from: Node, extent: usize, stride: usize, up: bool) -> impl Iterator<Item = Node> {
+        let x = from.index() / stride % extent;
+        let origin = from.index() - x * stride;
+        successors(Some(x), move |&x| self.step(x, extent, up)).skip(1).map(move |x| Node::new(origin + x * stride))
     }
 
     /// The coordinate next to `x` in a dimension of that extent.
@@ -125,6 +145,40 @@ impl Grid {
             false => (to > from, to.abs_diff(from)),
         }
     }
+
+    /// The dimensions from the last to the first: extent, and by how much neighbours' numbers differ.
+    fn strides(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.extents.iter().rev().scan(1, |next, &extent| {
+            let stride = *next;
+            *next *= extent;
+            Some((extent, stride))
+        })
+    }
+
+    /// The coordinates that the nodes have in each dimension, ascending, if the nodes are exactly the product of these.
+    fn factors(&self, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
+        let places: Vec<Coordinates> = nodes.iter().map(|&node| self.coordinates(node)).collect();
+        let factor = |dimension| {
+            let mut xs: Vec<usize> = places.iter().map(|at: &Coordinates| at[dimension]).collect();
+            xs.sort_unstable();
+            xs.dedup();
+            xs
+        };
+        let factors: Vec<Vec<usize>> = (0..self.extents.len()).map(factor).collect();
+        let product = factors.iter().try_fold(1_usize, |product, xs| product.checked_mul(xs.len()));
+        (product == Some(nodes.len())).then_some(factors)
+    }
+
+    /// Where a set of coordinates starts, if it is contiguous; round the ring where there is one.
+    fn start(&self, xs: &[usize], extent: usize) -> Option<usize> {
+        let next = |i: usize| xs[(i + 1) % xs.len()];
+        let mut ends = (0..xs.len()).filter(|&i| (xs[i] + 1) % extent != next(i));
+        match (ends.next(), ends.next()) {
+            (None, _) => Some(0),
+            (Some(end), None) if self.wraps || end + 1 == xs.len() => Some(next(end)),
+            _ => None,
+        }
+    }
 }
 
 impl Topology for Grid {
@@ -133,15 +187,10 @@ impl Topology for Grid {
     }
 
     fn neighbours(&self, node: Node) -> Neighbours {
-        let at = self.coordinates(node);
         let mut found = Neighbours::new();
-        for (dimension, &extent) in self.extents.iter().enumerate() {
+        for (extent, stride) in self.strides() {
             for up in [false, true] {
-                if let Some(next) = self.step(at[dimension], extent, up) {
-                    let mut there = at.clone();
-                    there[dimension] = next;
-                    found.push(self.node(&there));
-                }
+                found.extend(self.steps(node, extent, stride, up).take(1));
             }
         }
         found.sort_unstable();
@@ -150,20 +199,17 @@ impl Topology for Grid {
     }
 
     fn distance(&self, from: Node, to: Node) -> usize {
-        let (a, b) = (self.coordinates(from), self.coordinates(to));
-        let hops = |(d, &extent): (usize, &usize)| self.way(a[d], b[d], extent).1;
-        self.extents.iter().enumerate().map(hops).sum()
+        let hops = |(extent, stride)| self.way(from.index() / stride % extent, to.index() / stride % extent, extent).1;
+        self.strides().map(hops).sum()
     }
 
     fn route(&self, from: Node, to: Node) -> Vec<Node> {
-        let target = self.coordinates(to);
         let mut path = vec![from];
         let mut here = from;
-        for (dimension, &extent) in self.extents.iter().enumerate().rev() {
-            let (up, hops) = self.way(self.coordinates(here)[dimension], target[dimension], extent);
-            let leg = self.walk(here, dimension, up, hops);
-            here = leg.last().copied().unwrap_or(here);
-            path.extend_from_slice(&leg[1..]);
+        for (extent, stride) in self.strides() {
+            let (up, hops) = self.way(here.index() / stride % extent, to.index() / stride % extent, extent);
+            path.extend(self.steps(here, extent, stride, up).take(hops));
+            here = path.last().copied().unwrap_or(here);
         }
         path
     }
@@ -187,8 +233,223 @@ impl Topology for Grid {
         self.extents.iter().all(|&extent| extent == 2).then_some(self.extents.len() as u32)
     }
 
-    fn part(&self, nodes: &[Node]) -> Option<(Arc<dyn Topology>, Vec<Node>)> {
-        let _ = nodes;
-        None
+    /// A product of contiguous coordinates is a line, ring, mesh or torus, wherever it is cut out and even if it lies
+    /// across a border that wraps; its dimensions keep their order, and those with a single coordinate are dropped.
+    /// What is whole rings one way and pieces of them another, or no product at all, is a [`Graph`].
+    fn part(&self, nodes: &[Node]) -> Option<Part> {
+        as_set(nodes, self.nodes())?;
+        let Some(factors) = self.factors(nodes) else { return Graph::induced(self, nodes) };
+        // A product is connected exactly if all its factors are.
+        let axes = factors.iter().zip(&self.extents);
+        let starts: Vec<usize> = axes.clone().map(|(xs, &extent)| self.start(xs, extent)).collect::<Option<_>>()?;
+
+        // Two nodes have one link between them, as a ring and as a line; only longer factors are one or the other.
+        let is_whole = |xs: &[usize], extent| self.wraps && xs.len() == extent;
+        let rings = axes.clone().any(|(xs, &extent)| xs.len() > 2 && is_whole(xs, extent));
+        let lines = axes.clone().any(|(xs, &extent)| xs.len() > 2 && !is_whole(xs, extent));
+        let wraps = match (rings, lines) {
+            (true, true) => return Graph::induced(self, nodes),
+            (false, false) => self.wraps && axes.clone().all(|(xs, &extent)| xs.len() == 1 || xs.len() == extent),
+            (rings, _) => rings,
+        };
+
+        let mut extents: Coordinates = factors.iter().map(Vec::len).filter(|&length| length > 1).collect();
+        if extents.is_empty() {
+            extents.push(1);
+        }
+        let number = |&node: &Node| {
+            let at = self.coordinates(node);
+            let index = axes.clone().enumerate().fold(0, |index, (d, (xs, extent))| {
+                let x = (at[d] + extent - starts[d]) % extent;
+                index * xs.len() + x
+            });
+            Node::new(index)
+        };
+        let numbers = nodes.iter().map(number).collect();
+        Some((Arc::new(Self::new(&extents, wraps)?), numbers))
+    }
+
+    fn adjacent(&self, from: Node, to: Node) -> bool {
+        let nodes = self.nodes();
+        from.index() < nodes && to.index() < nodes && self.distance(from, to) == 1
+    }
+
+    fn channels(&self) -> usize {
+        let nodes = self.nodes();
+        let links = |&extent: &usize| match self.wraps && extent > 2 {
+            true => nodes,
+            false => nodes / extent * (extent - 1),
+        };
+        self.extents.iter().map(links).fold(0_usize, |all, links| all.saturating_add(links.saturating_mul(2)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::parse;
+
+    fn nodes(numbers: &[usize]) -> Vec<Node> {
+        numbers.iter().copied().map(Node::new).collect()
+    }
+
+    fn grid(text: &str) -> Grid {
+        parse(text).unwrap().as_grid().unwrap().clone()
+    }
+
+    #[test]
+    fn nodes_are_numbered_row_major() {
+        let mesh = grid("mesh:2x3x4");
+        assert_eq!(mesh.nodes(), 24);
+        assert_eq!(mesh.node(&[0, 0, 1]), Node::new(1));
+        assert_eq!(mesh.node(&[0, 1, 0]), Node::new(4));
+        assert_eq!(mesh.node(&[1, 0, 0]), Node::new(12));
+        assert_eq!(mesh.coordinates(Node::new(23)).as_slice(), [1, 2, 3]);
+        for node in (0..24).map(Node::new) {
+            assert_eq!(mesh.node(&mesh.coordinates(node)), node);
+        }
+    }
+
+    #[test]
+    fn a_position_outside_is_a_node_out_of_range() {
+        let mesh = grid("mesh:2x3");
+        for at in [&[2, 0][..], &[0, 3], &[0], &[0, 0, 0], &[usize::MAX, usize::MAX], &[]] {
+            assert_eq!(mesh.node(at), Node::new(MAX_NODES), "{at:?}");
+        }
+    }
+
+    #[test]
+    fn an_extent_of_2_has_one_link_and_an_extent_of_1_none() {
+        assert_eq!(grid("ring:1").edges(), []);
+        assert_eq!(grid("ring:2").edges(), [(Node::new(0), Node::new(1))]);
+        assert_eq!(grid("ring:2").edges(), grid("line:2").edges());
+        // Two triangles, and three links between them.
+        let torus = grid("torus:2x1x3");
+        assert_eq!((torus.edges().len(), torus.channels()), (9, 18));
+        assert_eq!(torus.neighbours(Node::new(4)).to_vec(), nodes(&[1, 3, 5]));
+    }
+
+    #[test]
+    fn channels_are_twice_the_links() {
+        let counts = [("line:5", 8), ("ring:5", 10), ("torus:12x12", 576), ("mesh:3x4", 34), ("torus:2x3", 18)];
+        for (text, channels) in counts {
+            assert_eq!(grid(text).channels(), channels, "{text}");
+        }
+        assert_eq!(grid("line:2147483647").channels(), 2 * (MAX_NODES - 1));
+    }
+
+    #[test]
+    fn distances_on_a_torus_of_12_by_12() {
+        let torus = grid("torus:12x12");
+        let from = torus.node(&[0, 0]);
+        for (to, distance) in [([0, 0], 0), ([0, 6], 6), ([0, 7], 5), ([11, 11], 2), ([6, 6], 12), ([5, 8], 9)] {
+            assert_eq!(torus.distance(from, torus.node(&to)), distance, "{to:?}");
+            assert_eq!(torus.distance(torus.node(&to), from), distance, "{to:?}");
+        }
+        let of_all: usize = (0..144).map(|to| torus.distance(from, Node::new(to))).sum();
+        assert_eq!(of_all, 2 * 12 * 36);
+    }
+
+    #[test]
+    fn routes_correct_the_last_dimension_first_and_go_up_at_a_tie() {
+        assert_eq!(grid("mesh:3x3").route(Node::new(0), Node::new(8)), nodes(&[0, 1, 2, 5, 8]));
+        assert_eq!(grid("ring:4").route(Node::new(0), Node::new(2)), nodes(&[0, 1, 2]));
+        assert_eq!(grid("ring:4").route(Node::new(3), Node::new(1)), nodes(&[3, 0, 1]));
+        assert_eq!(grid("ring:5").route(Node::new(0), Node::new(3)), nodes(&[0, 4, 3]));
+        assert_eq!(grid("torus:4x4").route(Node::new(15), Node::new(5)), nodes(&[15, 12, 13, 1, 5]));
+        assert_eq!(grid("line:4").route(Node::new(3), Node::new(1)), nodes(&[3, 2, 1]));
+        assert_eq!(grid("line:4").route(Node::new(3), Node::new(3)), nodes(&[3]));
+    }
+
+    #[test]
+    fn walks_end_at_a_border_or_after_a_lap() {
+        let (mesh, torus) = (grid("mesh:3x4"), grid("torus:3x4"));
+        assert_eq!(mesh.walk(Node::new(5), 1, true, 9), nodes(&[5, 6, 7]));
+        assert_eq!(mesh.walk(Node::new(5), 0, false, 9), nodes(&[5, 1]));
+        assert_eq!(torus.walk(Node::new(5), 1, true, 3), nodes(&[5, 6, 7, 4]));
+        assert_eq!(torus.walk(Node::new(5), 1, false, 2), nodes(&[5, 4, 7]));
+        assert_eq!(torus.walk(Node::new(5), 0, true, usize::MAX), nodes(&[5, 9, 1, 5]));
+        assert_eq!(torus.walk(Node::new(5), 0, true, 0), nodes(&[5]));
+        assert_eq!(torus.walk(Node::new(5), 2, true, 3), nodes(&[5]));
+        assert_eq!(grid("ring:1").walk(Node::new(0), 0, true, 3), nodes(&[0]));
+    }
+
+    #[test]
+    fn there_are_no_grids_without_nodes_or_with_too_many() {
+        for extents in [&[][..], &[0], &[3, 0], &[0, usize::MAX, usize::MAX], &[MAX_NODES + 1], &[1 << 16, 1 << 15]] {
+            assert_eq!(Grid::mesh(extents), None, "{extents:?}");
+            assert_eq!(Grid::torus(extents), None, "{extents:?}");
+        }
+        assert_eq!(Grid::ring(MAX_NODES).unwrap().nodes(), MAX_NODES);
+        let many = Grid::torus(&[1; 100_000]).unwrap();
+        assert_eq!((many.nodes(), many.route(Node::new(0), Node::new(0)).len()), (1, 1));
+    }
+
+    #[test]
+    fn nodes_out_of_range_get_some_answer() {
+        for text in ["line:1", "ring:3", "mesh:2x5", "torus:4x4x2"] {
+            let grid = grid(text);
+            for node in [grid.nodes(), grid.nodes() + 1, MAX_NODES - 1, MAX_NODES].map(Node::new) {
+                assert!(grid.coordinates(node).iter().zip(grid.extents()).all(|(x, extent)| x < extent));
+                let _ = (grid.neighbours(node), grid.distance(node, Node::new(0)), grid.distance(Node::new(0), node));
+                let _ = (grid.route(node, Node::new(0)), grid.route(Node::new(0), node), grid.walk(node, 0, true, 2));
+                assert!(!grid.adjacent(node, Node::new(0)) && !grid.adjacent(Node::new(0), node));
+                assert!(grid.part(&[node]).is_none());
+            }
+        }
+    }
+
+    /// The part's text, and the numbers of the nodes.
+    fn part(host: &str, of: &[usize]) -> Option<(String, Vec<usize>)> {
+        let (part, numbers) = grid(host).part(&nodes(of))?;
+        Some((part.text(), numbers.into_iter().map(Node::index).collect()))
+    }
+
+    fn found(text: &str, numbers: &[usize]) -> Option<(String, Vec<usize>)> {
+        Some((text.to_owned(), numbers.to_vec()))
+    }
+
+    #[test]
+    fn whole_dimensions_of_a_torus_are_a_torus() {
+        assert_eq!(part("torus:3x4", &[4, 5, 6, 7]), found("ring:4", &[0, 1, 2, 3]));
+        assert_eq!(part("torus:3x4", &[10, 2, 6]), found("ring:3", &[2, 0, 1]));
+        assert_eq!(part("torus:2x1x3", &[5, 4, 3, 2, 1, 0]), found("torus:2x3", &[5, 4, 3, 2, 1, 0]));
+        assert_eq!(part("torus:3x4", &[7]), found("ring:1", &[0]));
+        // Two rows: with one link between each two nodes, a ring of 2 as well as a line.
+        let rows = [8, 9, 10, 11, 0, 1, 2, 3];
+        assert_eq!(part("torus:3x4", &rows), found("torus:2x4", &[0, 1, 2, 3, 4, 5, 6, 7]));
+        assert_eq!(part("torus:2x2", &[0, 1, 2, 3]), found("torus:2x2", &[0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn contiguous_pieces_are_a_mesh() {
+        assert_eq!(part("mesh:4x4", &[5, 6, 9, 10]), found("mesh:2x2", &[0, 1, 2, 3]));
+        assert_eq!(part("mesh:4x4", &[1, 5, 9, 13]), found("line:4", &[0, 1, 2, 3]));
+        assert_eq!(part("line:5", &[4, 2, 3]), found("line:3", &[2, 0, 1]));
+        assert_eq!(part("mesh:4x4", &[3]), found("line:1", &[0]));
+        assert_eq!(part("torus:4x4", &[5, 6, 9, 10]), found("mesh:2x2", &[0, 1, 2, 3]));
+        // Across the border.
+        assert_eq!(part("ring:5", &[4, 0, 1]), found("line:3", &[0, 1, 2]));
+        assert_eq!(part("torus:4x4", &[15, 12, 13, 3, 0, 1]), found("mesh:2x3", &[0, 1, 2, 3, 4, 5]));
+    }
+
+    #[test]
+    fn what_is_connected_otherwise_is_a_graph() {
+        // Whole rings of 4, three of five of them: a cylinder.
+        let cylinder: Vec<usize> = (4..16).collect();
+        assert_eq!(part("torus:5x4", &cylinder), found("graph", &(0..12).collect::<Vec<_>>()));
+        assert_eq!(part("mesh:3x3", &[4, 0, 1]), found("graph", &[2, 0, 1]));
+    }
+
+    #[test]
+    fn what_is_not_connected_or_no_set_is_no_part() {
+        assert_eq!(part("line:5", &[0, 1, 3]), None);
+        assert_eq!(part("line:5", &[0, 4]), None);
+        assert_eq!(part("ring:6", &[0, 1, 3, 4]), None);
+        assert_eq!(part("torus:4x4", &[0, 2, 4, 6, 8, 10, 12, 14]), None);
+        assert_eq!(part("mesh:3x3", &[0, 4, 8]), None);
+        assert_eq!(part("mesh:3x3", &[]), None);
+        assert_eq!(part("mesh:3x3", &[1, 1]), None);
+        assert_eq!(part("mesh:3x3", &[8, 9]), None);
     }
 }

@@ -9,14 +9,22 @@
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
-//! [`parse`] reads the text, [`Topology::text`] writes it. To bring a network of your own, implement [`Topology`] and
-//! run [`conformance::run_all`] on it.
+//! [`parse()`] reads the text, [`Topology::text`] writes it. To bring a network of your own, implement [`Topology`] and
+//! run [`conformance::run_all`] on it. For one that needs no closed form, a [`Graph`] of its links will do.
 
+mod complete;
+pub mod conformance;
+mod edge_list;
+mod graph;
 mod grid;
+mod hypercube;
 mod parse;
 
+pub use complete::Complete;
+pub use graph::{Graph, GraphError};
 pub use grid::{Coordinates, Grid};
-pub use parse::ParseError;
+pub use hypercube::Hypercube;
+pub use parse::{ParseError, parse};
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -28,12 +36,18 @@ use crate::ids::Node;
 /// The neighbours of a node: few, in ascending order.
 pub type Neighbours = SmallVec<[Node; 8]>;
 
+/// A sub-network, and the numbers in there of the nodes that it was asked of, in their order.
+pub type Part = (Arc<dyn Topology>, Vec<Node>);
+
 /// A connected network of nodes `0..nodes()` and directed channels; every link is two channels, one each way.
 ///
 /// # For callers
 ///
 /// Methods that take a node may answer anything for one that is not below [`nodes`](Self::nodes), but neither panic
-/// nor loop for ever. All methods are cheap enough to be called for each transfer of a schedule; none blocks.
+/// nor loop for ever. All methods but [`edges`](Self::edges), [`channels`](Self::channels) and [`part`](Self::part) are
+/// cheap enough to be called for each transfer of a schedule; none blocks.
+///
+/// References, boxes and [`Arc`]s of a topology are topologies too.
 ///
 /// # For implementors
 ///
@@ -41,7 +55,9 @@ pub type Neighbours = SmallVec<[Node; 8]>;
 ///   if `u` is among those of `v`.
 /// - `distance` is the number of channels on a shortest path, 0 from a node to itself.
 /// - `route(u, v)` is a path along neighbours, both ends included, of `distance(u, v)` channels, and always the same.
-/// - The network is connected, and `1 <= nodes() <= MAX_NODES`.
+/// - The network is connected, and `1 <= nodes() <= MAX_NODES` ([`MAX_NODES`](crate::ids::MAX_NODES)).
+/// - `part` answers `None` rather than something that is not exactly the links between the given nodes.
+/// - `text` is not empty; it starts like one of the table above only if [`parse()`] gives the same network back.
 /// - Methods must not depend on anything but their arguments and the value itself: ranks compute routes separately
 ///   and rely on agreeing.
 ///
@@ -59,7 +75,7 @@ pub trait Topology: Send + Sync + Debug {
     /// The default way: a shortest path, both ends included (so `[from]` alone where they are equal).
     fn route(&self, from: Node, to: Node) -> Vec<Node>;
 
-    /// Topology text, such as `torus:4x4`. For types of this crate, [`parse`] gives an equal topology back (a graph
+    /// Topology text, such as `torus:4x4`. For types of this crate, [`parse()`] gives an equal topology back (a graph
     /// excepted, whose text names the file it came from, if any).
     fn text(&self) -> String;
 
@@ -76,8 +92,10 @@ pub trait Topology: Send + Sync + Debug {
 
     /// What `nodes` (distinct, in any order) are among themselves, if that is a network of a known kind: the sub-network
     /// and, for each of the given nodes, its number in there. A row of a torus is a ring. `None` where the sub-network
-    /// is of no such kind or not connected.
-    fn part(&self, nodes: &[Node]) -> Option<(Arc<dyn Topology>, Vec<Node>)> {
+    /// is of no such kind or not connected, and where `nodes` are none, repeat one, or include one out of range.
+    ///
+    /// [`Graph::induced`] is an answer that is right for every topology. The default is `None`.
+    fn part(&self, nodes: &[Node]) -> Option<Part> {
         let _ = nodes;
         None
     }
@@ -98,3 +116,63 @@ pub trait Topology: Send + Sync + Debug {
         (0..self.nodes()).map(|u| self.neighbours(Node::new(u)).len()).sum()
     }
 }
+
+/// The nodes in ascending order, if they are a set: at least one, none twice, all below `count`.
+fn as_set(nodes: &[Node], count: usize) -> Option<Vec<Node>> {
+    let mut sorted = nodes.to_vec();
+    sorted.sort_unstable();
+    let distinct = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+    (distinct && sorted.last()?.index() < count).then_some(sorted)
+}
+
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        impl<T: Topology + ?Sized> Topology for $pointer {
+            fn nodes(&self) -> usize {
+                (**self).nodes()
+            }
+
+            fn neighbours(&self, node: Node) -> Neighbours {
+                (**self).neighbours(node)
+            }
+
+            fn distance(&self, from: Node, to: Node) -> usize {
+                (**self).distance(from, to)
+            }
+
+            fn route(&self, from: Node, to: Node) -> Vec<Node> {
+                (**self).route(from, to)
+            }
+
+            fn text(&self) -> String {
+                (**self).text()
+            }
+
+            fn as_grid(&self) -> Option<&Grid> {
+                (**self).as_grid()
+            }
+
+            fn cube(&self) -> Option<u32> {
+                (**self).cube()
+            }
+
+            fn part(&self, nodes: &[Node]) -> Option<Part> {
+                (**self).part(nodes)
+            }
+
+            fn adjacent(&self, from: Node, to: Node) -> bool {
+                (**self).adjacent(from, to)
+            }
+
+            fn edges(&self) -> Vec<(Node, Node)> {
+                (**self).edges()
+            }
+
+            fn channels(&self) -> usize {
+                (**self).channels()
+            }
+        }
+    )*};
+}
+
+forward!(&T, Box<T>, Arc<T>);

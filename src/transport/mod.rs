@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::Rank;
-use crate::plan::{Message, Program, Run};
+use crate::plan::{Buffers, Message, Program, Run};
 
 /// A process's hold on the wire.
 pub trait Endpoint: Send + Sync + fmt::Debug {
@@ -117,17 +117,6 @@ pub struct Signature {
     pub fingerprint: u64,
     /// The same in words, for the error: `alltoall, 64 bytes a block, by torus-exchange`.
     pub words: Arc<str>,
-}
-
-/// The buffers of an execution.
-#[derive(Debug)]
-pub struct Buffers<'a> {
-    /// What is sent from; empty in place.
-    pub input: &'a [u8],
-    /// What is received into.
-    pub output: &'a mut [u8],
-    /// The plan's own.
-    pub scratch: &'a mut [u8],
 }
 
 /// One round, as a transport is given it.

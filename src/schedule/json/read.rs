@@ -1,0 +1,350 @@
+//! Schedules in.
+
+use std::fmt;
+use std::io::Read;
+use std::sync::Arc;
+
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+
+use super::{FORMAT, JsonError};
+use crate::collective::{Collective, Custom, Holding};
+use crate::error::BuildError;
+use crate::ids::{MAX_NODES, Node, Rank};
+use crate::schedule::{
+    Block, Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer,
+};
+use crate::topology::{Graph, Topology};
+
+/// How many chunks a block may be cut into in a document, so that nobody who lists them is surprised.
+pub const MAX_CHUNKS: u32 = 1 << 20;
+
+/// The schedule that a JSON text describes.
+///
+/// # Errors
+///
+/// [`JsonError`] says where the text is wrong, what is there, and what would be right.
+pub fn from_json(text: &str) -> Result<Schedule, JsonError> {
+    schedule(serde_json::from_str(text)?)
+}
+
+/// The schedule that a JSON document describes.
+///
+/// # Errors
+///
+/// As [`from_json`], and [`JsonError::Io`] where reading fails.
+pub fn read_json(from: impl Read) -> Result<Schedule, JsonError> {
+    schedule(serde_json::from_reader(std::io::BufReader::new(from))?)
+}
+
+#[derive(serde::Deserialize)]
+struct Document {
+    format: String,
+    topology: String,
+    nodes: usize,
+    collective: String,
+    root: Option<RankIn>,
+    algorithm: Option<String>,
+    ports: Option<String>,
+    commutative: Option<bool>,
+    name: Option<String>,
+    contention_free: Option<bool>,
+    phases: Option<Vec<String>>,
+    placement: Option<Vec<NodeIn>>,
+    edges: Option<Vec<(usize, usize)>>,
+    pre: Option<Vec<HoldingIn>>,
+    post: Option<Vec<HoldingIn>>,
+    rounds: Vec<RoundIn>,
+}
+
+fn schedule(document: Document) -> Result<Schedule, JsonError> {
+    if document.format != FORMAT {
+        return Err(member("format", quote(&document.format), format!("{FORMAT:?}")));
+    }
+    let topology = topology(&document)?;
+    let nodes = topology.nodes();
+    if document.nodes != nodes {
+        let expected = format!("{nodes}, which {} has", topology.text());
+        return Err(member("nodes", document.nodes.to_string(), expected));
+    }
+    let Document { algorithm, ports, commutative, contention_free, phases, placement, pre, post, rounds, .. } =
+        document;
+    let placement = match placement {
+        None => Placement::identity(nodes),
+        Some(list) => Placement::new(list.into_iter().map(|NodeIn(node)| node).collect(), nodes)?,
+    };
+    let name = document.name.as_deref();
+    let collective = collective(&document.collective, document.root, name, placement.ranks(), pre, post)?;
+    let ports = ports.map_or(Ok(Ports::Unlimited), |name| {
+        let known = || Ports::EVERY.map(Ports::name).join(", ");
+        Ports::named(&name).ok_or_else(|| member("ports", quote(&name), known()))
+    })?;
+    let problem = Problem::placed(topology, placement, collective)?;
+    let problem = if commutative == Some(false) { problem.ordered() } else { problem };
+    let mut rounds: Vec<Round> = rounds.into_iter().map(|RoundIn(round)| round).collect();
+    for transfer in rounds.iter_mut().flat_map(|round| &mut round.transfers) {
+        unless_default(transfer, &problem);
+    }
+    let algorithm = algorithm.unwrap_or_default();
+    let phases = phases.unwrap_or_else(|| vec![algorithm.clone()]);
+    let contention_free = contention_free.unwrap_or(false);
+    Ok(Schedule { outline: Outline { problem, algorithm, ports, contention_free, phases }, rounds })
+}
+
+fn member(member: &'static str, found: String, expected: String) -> JsonError {
+    JsonError::Member { member, found, expected }
+}
+
+/// A string of the document, of any length, for a message.
+fn quote(text: &str) -> String {
+    let mut shown: String = text.chars().take(60).collect();
+    if shown.len() < text.len() {
+        shown.push_str("..");
+    }
+    format!("{shown:?}")
+}
+
+/// The network. A graph's links come from the document, never from the file that its text may name.
+fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
+    let text = &document.topology;
+    let Some(rest) = text.strip_prefix("graph").filter(|rest| rest.is_empty() || rest.starts_with(':')) else {
+        return Ok(crate::topology::parse(text).map_err(BuildError::from)?);
+    };
+    let Some(edges) = &document.edges else {
+        return Err(member("edges", "nothing".to_owned(), format!("the links of {}", quote(text))));
+    };
+    let graph = Graph::new(document.nodes, edges.iter().copied()).map_err(|fault| {
+        let links = format!("{} links of {} nodes: {fault}", edges.len(), document.nodes);
+        member("edges", links, "the links of a connected network".to_owned())
+    })?;
+    Ok(Arc::new(match rest.strip_prefix(":@") {
+        Some(path) => graph.with_path(path),
+        None => graph,
+    }))
+}
+
+fn collective(
+    text: &str,
+    root: Option<RankIn>,
+    name: Option<&str>,
+    ranks: usize,
+    pre: Option<Vec<HoldingIn>>,
+    post: Option<Vec<HoldingIn>>,
+) -> Result<Collective, JsonError> {
+    if text != "custom" {
+        let known = || format!("{} or custom", Collective::NAMES.join(", "));
+        let at = root.as_ref().map_or(Rank::new(0), |&RankIn(root)| root);
+        let collective = Collective::named(text, at).ok_or_else(|| member("collective", quote(text), known()))?;
+        if collective.root().is_some() && root.is_none() {
+            return Err(member("root", "nothing".to_owned(), format!("a rank, 0 to {}", ranks.saturating_sub(1))));
+        }
+        return Ok(collective);
+    }
+    let side = |which, side: Option<Vec<HoldingIn>>| {
+        let side = side.unwrap_or_default();
+        if side.len() != ranks {
+            return Err(member(
+                which,
+                format!("a list of {}", side.len()),
+                format!("a list for each of {ranks} ranks"),
+            ));
+        }
+        let holding = |HoldingIn(holding): HoldingIn| {
+            holding.into_iter().map(|(BlockIn(block), who)| (block, who.into_iter().map(|RankIn(r)| r).collect()))
+        };
+        Ok(side.into_iter().map(|side| holding(side).collect()).collect::<Vec<Holding>>())
+    };
+    let custom = Custom { pre: side("pre", pre)?, post: side("post", post)? };
+    match name {
+        Some("barrier") if is_barrier(&custom, ranks) => Ok(Collective::Barrier),
+        Some("barrier") => {
+            let found = "\"barrier\" with other \"pre\" and \"post\" than a barrier's".to_owned();
+            Err(member("name", found, "every rank to hold a block at first, and everybody's at last".to_owned()))
+        }
+        _ => Ok(Collective::Custom(Arc::new(custom))),
+    }
+}
+
+fn is_barrier(custom: &Custom, ranks: usize) -> bool {
+    custom.pre.iter().zip(&custom.post).enumerate().all(|(rank, (pre, post))| {
+        // The length first, so that nothing longer than the document is made.
+        let (barrier, rank) = (Collective::Barrier, Rank::new(rank));
+        post.len() == ranks && *pre == barrier.before(ranks, rank) && *post == barrier.after(ranks, rank)
+    })
+}
+
+/// Says `Default` of a route that is the default one: schedules are the same however they were written.
+fn unless_default(transfer: &mut Transfer, problem: &Problem) {
+    let Route::Via(nodes) = &transfer.route else { return };
+    if transfer.source.max(transfer.destination).index() >= problem.ranks() {
+        return;
+    }
+    let [from, to] = [transfer.source, transfer.destination].map(|rank| problem.placement().node(rank));
+    let topology = problem.topology();
+    // A default route may be of any length, one in the document may not: so their lengths are compared first.
+    let ends = nodes.first() == Some(&from) && nodes.last() == Some(&to);
+    if ends && topology.distance(from, to) + 1 == nodes.len() && topology.route(from, to) == *nodes {
+        transfer.route = Route::Default;
+    }
+}
+
+struct RankIn(Rank);
+struct NodeIn(Node);
+struct BlockIn(Block);
+struct HoldingIn(Vec<(BlockIn, Vec<RankIn>)>);
+struct RoundIn(Round);
+struct CombineIn(Combine);
+
+#[derive(serde::Deserialize)]
+struct RawRound {
+    #[serde(default)]
+    phase: usize,
+    transfers: Vec<RawTransfer>,
+    #[serde(default)]
+    local: Vec<RawStep>,
+}
+
+#[derive(serde::Deserialize)]
+struct RawTransfer {
+    src: RankIn,
+    dst: RankIn,
+    route: Option<Vec<NodeIn>>,
+    reduce: Option<CombineIn>,
+    blocks: Vec<BlockIn>,
+}
+
+#[derive(serde::Deserialize)]
+struct RawStep {
+    rank: RankIn,
+    from: BlockIn,
+    into: BlockIn,
+    reduce: Option<CombineIn>,
+}
+
+// Each round is turned into its final form as soon as it is read, so that no second copy of all rounds is made.
+impl<'de> Deserialize<'de> for RoundIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let RawRound { phase, transfers, local } = RawRound::deserialize(deserializer)?;
+        let combine = |reduce: Option<CombineIn>| reduce.map_or(Combine::Replace, |CombineIn(combine)| combine);
+        let transfer = |raw: RawTransfer| Transfer {
+            source: raw.src.0,
+            destination: raw.dst.0,
+            blocks: raw.blocks.into_iter().map(|BlockIn(block)| block).collect(),
+            combine: combine(raw.reduce),
+            route: match raw.route {
+                Some(nodes) if !nodes.is_empty() => Route::Via(nodes.into_iter().map(|NodeIn(node)| node).collect()),
+                _ => Route::Default,
+            },
+        };
+        let step =
+            |raw: RawStep| (raw.rank.0, LocalStep { from: raw.from.0, into: raw.into.0, combine: combine(raw.reduce) });
+        let transfers = transfers.into_iter().map(transfer).collect();
+        Ok(Self(Round { phase, transfers, local: local.into_iter().map(step).collect() }))
+    }
+}
+
+impl<'de> Deserialize<'de> for HoldingIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RankIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_u64(Index("rank")).map(|index| Self(Rank::new(index)))
+    }
+}
+
+impl<'de> Deserialize<'de> for NodeIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_u64(Index("node")).map(|index| Self(Node::new(index)))
+    }
+}
+
+/// The number of a rank or node. Whether there is such a one is for [`verify`](crate::schedule::verify) to say.
+struct Index(&'static str);
+
+impl Visitor<'_> for Index {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {}, 0 to {}", self.0, MAX_NODES - 1)
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<usize, E> {
+        let index = usize::try_from(value).ok().filter(|&index| index < MAX_NODES);
+        index.ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(value), &self))
+    }
+}
+
+impl<'de> Deserialize<'de> for CombineIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct How;
+
+        impl Visitor<'_> for How {
+            type Value = Combine;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("false, \"left\" or \"right\"")
+            }
+
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Combine, E> {
+                if value { Err(E::invalid_value(de::Unexpected::Bool(value), &self)) } else { Ok(Combine::Replace) }
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<Combine, E> {
+                match value {
+                    "left" => Ok(Combine::Left),
+                    "right" => Ok(Combine::Right),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(How).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BlockIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Numbers;
+
+        impl<'de> Visitor<'de> for Numbers {
+            type Value = Block;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a block: [source, destination], [source, destination, i, k] or [source, destination, i, k, c]",
+                )
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Block, A::Error> {
+                let mut numbers = [0_i64, 0, 0, 1, 1];
+                let mut length = 0;
+                while let Some(number) = list.next_element::<i64>()? {
+                    let place = numbers.get_mut(length);
+                    *place.ok_or_else(|| de::Error::invalid_length(length + 1, &self))? = number;
+                    length += 1;
+                }
+                if !matches!(length, 2 | 4 | 5) {
+                    return Err(de::Error::invalid_length(length, &self));
+                }
+                block(numbers).ok_or_else(|| {
+                    let found = &numbers[..length];
+                    let (low, high) = (i32::MIN, MAX_NODES - 1);
+                    de::Error::custom(format_args!(
+                        "block {found:?}: expected source and destination from {low} to {high}, k from 1 to \
+                         {MAX_CHUNKS}, c at least 1 and i + c at most k"
+                    ))
+                })
+            }
+        }
+
+        fn block([source, destination, first, of, count]: [i64; 5]) -> Option<Block> {
+            let end = |number: i64| i32::try_from(number).ok().filter(|&number| number < MAX_NODES as i32);
+            let chunks = |number: i64| u32::try_from(number).ok().filter(|&number| number <= MAX_CHUNKS);
+            Block::raw(end(source)?, end(destination)?).chunks(chunks(first)?, chunks(of)?, chunks(count)?)
+        }
+
+        deserializer.deserialize_seq(Numbers).map(Self)
+    }
+}

@@ -1,0 +1,104 @@
+//! The complete graph: everything reaches everything.
+
+use std::sync::Arc;
+
+use super::{Neighbours, Part, Topology, as_set};
+use crate::ids::{MAX_NODES, Node};
+
+/// A network with a channel from every node to every other. Routes are that channel.
+///
+/// Nothing is stored but the number of nodes; all answers take constant time, except that
+/// [`neighbours`](Topology::neighbours) lists all the others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Complete {
+    nodes: usize,
+}
+
+impl Complete {
+    /// `None` unless `1 <= nodes <= MAX_NODES`.
+    #[must_use]
+    pub fn new(nodes: usize) -> Option<Self> {
+        (1..=MAX_NODES).contains(&nodes).then_some(Self { nodes })
+    }
+}
+
+impl Topology for Complete {
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        let nodes = if node.index() < self.nodes { self.nodes } else { 0 };
+        (0..nodes).map(Node::new).filter(|&other| other != node).collect()
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        usize::from(from != to)
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        if from == to { vec![from] } else { vec![from, to] }
+    }
+
+    fn text(&self) -> String {
+        format!("complete:{}", self.nodes)
+    }
+
+    fn cube(&self) -> Option<u32> {
+        self.nodes.is_power_of_two().then(|| self.nodes.ilog2())
+    }
+
+    /// Any nodes are complete among themselves. The i-th of them, as given, is number i.
+    fn part(&self, nodes: &[Node]) -> Option<Part> {
+        as_set(nodes, self.nodes)?;
+        Some((Arc::new(Self::new(nodes.len())?), (0..nodes.len()).map(Node::new).collect()))
+    }
+
+    fn adjacent(&self, from: Node, to: Node) -> bool {
+        from != to && from.index() < self.nodes && to.index() < self.nodes
+    }
+
+    fn channels(&self) -> usize {
+        self.nodes.saturating_mul(self.nodes - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(numbers: &[usize]) -> Vec<Node> {
+        numbers.iter().copied().map(Node::new).collect()
+    }
+
+    #[test]
+    fn every_other_node_is_one_channel_away() {
+        let complete = Complete::new(4).unwrap();
+        assert_eq!(complete.neighbours(Node::new(2)).to_vec(), nodes(&[0, 1, 3]));
+        assert_eq!(complete.distance(Node::new(3), Node::new(0)), 1);
+        assert_eq!(complete.distance(Node::new(3), Node::new(3)), 0);
+        assert_eq!(complete.route(Node::new(3), Node::new(0)), nodes(&[3, 0]));
+        assert_eq!(complete.route(Node::new(3), Node::new(3)), nodes(&[3]));
+        assert_eq!((complete.channels(), complete.edges().len()), (12, 6));
+        assert_eq!(complete.text(), "complete:4");
+    }
+
+    #[test]
+    fn there_is_one_of_every_size_but_none() {
+        assert_eq!(Complete::new(0), None);
+        assert_eq!(Complete::new(MAX_NODES + 1), None);
+        let largest = Complete::new(MAX_NODES).unwrap();
+        assert!(largest.adjacent(Node::new(0), Node::new(MAX_NODES - 1)));
+        assert!(!largest.adjacent(Node::new(0), Node::new(MAX_NODES)));
+    }
+
+    #[test]
+    fn a_part_is_complete_and_keeps_the_given_order() {
+        let (part, numbers) = Complete::new(9).unwrap().part(&nodes(&[8, 2, 5])).unwrap();
+        assert_eq!(part.text(), "complete:3");
+        assert_eq!(numbers, nodes(&[0, 1, 2]));
+        for refused in [&[][..], &[1, 1], &[1, 9]] {
+            assert!(Complete::new(9).unwrap().part(&nodes(refused)).is_none(), "{refused:?}");
+        }
+    }
+}

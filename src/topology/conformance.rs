@@ -1,0 +1,461 @@
+//! What [`Topology`] promises, as checks: for the types of this crate, and for yours.
+//!
+//! Each check is a function named for its promise, and [`run_all`] runs them all. They report what they find and do not
+//! panic; where the topology does, [`run_all`] reports that too (a panic still goes through the panic hook, which prints
+//! it by default). A method that does not return makes its check not return.
+//!
+//! # Cost
+//!
+//! Every channel is looked at. Distances, routes and other questions about pairs are asked for all pairs of up to 128
+//! nodes; on larger networks, for all pairs of 48 nodes that are the same in every run, among them the first and the
+//! last. So a run takes time in proportion to nodes and channels, times a few hundred, and memory in proportion to
+//! nodes and channels: seconds for 10 000 nodes of a torus, but do not ask it of `complete:2000000000`.
+//!
+//! ```
+//! use necklace::topology::{Grid, conformance};
+//!
+//! let torus = Grid::torus(&[3, 4]).expect("12 nodes");
+//! assert_eq!(conformance::run_all(&torus), Ok(()));
+//! ```
+
+mod questions;
+
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use questions::{breadth_first, nodes, pairs, sample, sets};
+
+use super::parse::is_ours;
+use super::{ParseError, Topology, parse};
+use crate::ids::{MAX_NODES, Node};
+
+/// A promise that a topology does not keep.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{topology} breaks {promise}: {words}")]
+#[non_exhaustive]
+pub struct Finding {
+    /// The promise: the name of the check.
+    pub promise: &'static str,
+    /// The topology's text.
+    pub topology: String,
+    /// What was found, and where.
+    pub words: String,
+}
+
+/// A check of one promise.
+pub type Check = fn(&dyn Topology) -> Result<(), Finding>;
+
+macro_rules! checks {
+    ($($name:ident),* $(,)?) => {
+        &[$((stringify!($name), $name)),*]
+    };
+}
+
+/// All checks with their names. The first guards the others: they rely on it.
+pub const CHECKS: &[(&str, Check)] = checks![
+    there_are_nodes_and_not_too_many,
+    neighbours_are_other_nodes_in_ascending_order,
+    neighbours_are_mutual,
+    adjacent_says_what_neighbours_say,
+    edges_list_each_link_once,
+    channels_are_counted,
+    the_network_is_connected,
+    distances_are_those_of_a_breadth_first_search,
+    routes_are_shortest_paths,
+    answers_are_reproducible,
+    answers_for_nodes_out_of_range_do_not_panic,
+    text_parses_back,
+    a_grid_has_the_same_links,
+    a_cube_has_its_links,
+    parts_are_induced,
+    parts_of_what_is_no_set_are_refused,
+];
+
+/// Runs all checks; the first alone where that fails.
+///
+/// # Errors
+///
+/// One finding for each promise that is broken.
+pub fn run_all(topology: &dyn Topology) -> Result<(), Vec<Finding>> {
+    let mut findings = Vec::new();
+    for (i, &(promise, check)) in CHECKS.iter().enumerate() {
+        let outcome = catch_unwind(AssertUnwindSafe(|| check(topology)));
+        findings.extend(outcome.unwrap_or_else(|_| fail(promise, topology, "it panics".to_owned())).err());
+        if i == 0 && !findings.is_empty() {
+            break;
+        }
+    }
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// There is a node, and there are no more than [`MAX_NODES`].
+///
+/// # Errors
+///
+/// A [`Finding`] with the number of nodes.
+pub fn there_are_nodes_and_not_too_many(topology: &dyn Topology) -> Result<(), Finding> {
+    let nodes = topology.nodes();
+    ensure((1..=MAX_NODES).contains(&nodes), || {
+        finding("there_are_nodes_and_not_too_many", topology, format!("{nodes} nodes, not 1 to {MAX_NODES}"))
+    })
+}
+
+/// Neighbours are in range, not the node itself, and in ascending order without repetition.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first list that is not so.
+pub fn neighbours_are_other_nodes_in_ascending_order(topology: &dyn Topology) -> Result<(), Finding> {
+    let fault = |node, words: String| {
+        finding("neighbours_are_other_nodes_in_ascending_order", topology, format!("neighbours of {node}: {words}"))
+    };
+    for node in nodes(topology) {
+        let others = topology.neighbours(node);
+        for &other in &others {
+            ensure(other != node, || fault(node, "the node itself".to_owned()))?;
+            ensure(other.index() < topology.nodes(), || fault(node, format!("{other} is out of range")))?;
+        }
+        for pair in others.windows(2) {
+            ensure(pair[0] < pair[1], || fault(node, format!("{} before {}", pair[0], pair[1])))?;
+        }
+    }
+    Ok(())
+}
+
+/// A node is among the neighbours of each of its neighbours.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first channel that has none back.
+pub fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
+    let from = |from| topology.neighbours(from).into_iter().map(move |to| (from, to));
+    let channels: HashSet<(Node, Node)> = nodes(topology).flat_map(from).collect();
+    // The smallest, so that the finding is the same each time.
+    match channels.iter().filter(|&&(from, to)| !channels.contains(&(to, from))).min() {
+        None => Ok(()),
+        Some((from, to)) => {
+            fail("neighbours_are_mutual", topology, format!("a channel from {from} to {to}, but none back"))
+        }
+    }
+}
+
+/// [`Topology::adjacent`] is true of neighbours, and of nothing else.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first pair of which it is not so.
+pub fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), Finding> {
+    let check = |from, to, expected: bool| {
+        ensure(topology.adjacent(from, to) == expected, || {
+            let words = format!("adjacent({from}, {to}) is {}, but neighbours says {expected}", !expected);
+            finding("adjacent_says_what_neighbours_say", topology, words)
+        })
+    };
+    for node in nodes(topology) {
+        topology.neighbours(node).into_iter().try_for_each(|other| check(node, other, true))?;
+    }
+    let sample = sample(topology);
+    for &from in &sample {
+        let others = topology.neighbours(from);
+        sample.iter().try_for_each(|&to| check(from, to, others.contains(&to)))?;
+    }
+    Ok(())
+}
+
+/// [`Topology::edges`] has every pair of neighbours once, the smaller number first, in ascending order.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first place where it differs.
+pub fn edges_list_each_link_once(topology: &dyn Topology) -> Result<(), Finding> {
+    let up = |from| topology.neighbours(from).into_iter().filter(move |&to| from < to).map(move |to| (from, to));
+    let expected: Vec<(Node, Node)> = nodes(topology).flat_map(up).collect();
+    let edges = topology.edges();
+    let words = match expected.iter().zip(&edges).position(|(a, b)| a != b) {
+        Some(i) => format!("at {i} there is {:?}, expected {:?}", edges[i], expected[i]),
+        None => format!("there are {}, expected {}", edges.len(), expected.len()),
+    };
+    ensure(edges == expected, || finding("edges_list_each_link_once", topology, words))
+}
+
+/// [`Topology::channels`] is the number of neighbours of all nodes.
+///
+/// # Errors
+///
+/// A [`Finding`] with both numbers.
+pub fn channels_are_counted(topology: &dyn Topology) -> Result<(), Finding> {
+    let counted: usize = nodes(topology).map(|node| topology.neighbours(node).len()).sum();
+    let channels = topology.channels();
+    ensure(channels == counted, || {
+        let words = format!("channels() is {channels}, but the neighbours are {counted}");
+        finding("channels_are_counted", topology, words)
+    })
+}
+
+/// Every node can be reached from every other.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first node that is not reached from node 0.
+pub fn the_network_is_connected(topology: &dyn Topology) -> Result<(), Finding> {
+    let hops = breadth_first(topology, Node::new(0));
+    match hops.iter().position(Option::is_none) {
+        None => Ok(()),
+        Some(node) => fail("the_network_is_connected", topology, format!("{node} cannot be reached from 0")),
+    }
+}
+
+/// [`Topology::distance`] is the number of channels on a shortest path.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first pair of which it is not so.
+pub fn distances_are_those_of_a_breadth_first_search(topology: &dyn Topology) -> Result<(), Finding> {
+    let sample = sample(topology);
+    for &from in &sample {
+        let hops = breadth_first(topology, from);
+        for &to in &sample {
+            let (distance, shortest) = (topology.distance(from, to), hops[to.index()]);
+            ensure(shortest.is_none_or(|shortest| shortest == distance), || {
+                let words = format!("distance({from}, {to}) is {distance}, not {}", shortest.unwrap_or_default());
+                finding("distances_are_those_of_a_breadth_first_search", topology, words)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// [`Topology::route`] starts and ends where it should, follows channels, and takes no more of them than needed.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first route of which it is not so.
+pub fn routes_are_shortest_paths(topology: &dyn Topology) -> Result<(), Finding> {
+    let sample = sample(topology);
+    for &from in &sample {
+        let hops = breadth_first(topology, from);
+        for &to in &sample {
+            let route = topology.route(from, to);
+            let fault = |words: String| {
+                let shown: Vec<String> = route.iter().take(32).map(ToString::to_string).collect();
+                let words = format!("route({from}, {to}) is {}: {words}", shown.join(" "));
+                finding("routes_are_shortest_paths", topology, words)
+            };
+            let has_ends = route.first() == Some(&from) && route.last() == Some(&to);
+            ensure(has_ends, || fault("it does not lead from one to the other".to_owned()))?;
+            for step in route.windows(2) {
+                let is_channel = step[0].index() < topology.nodes() && topology.neighbours(step[0]).contains(&step[1]);
+                ensure(is_channel, || fault(format!("no channel from {} to {}", step[0], step[1])))?;
+            }
+            let (length, shortest) = (route.len() - 1, hops[to.index()]);
+            ensure(shortest.is_none_or(|shortest| shortest == length), || {
+                fault(format!("{length} channels, not {}", shortest.unwrap_or_default()))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Questions get the same answers when they are asked again, in the opposite order.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first answer that differs.
+pub fn answers_are_reproducible(topology: &dyn Topology) -> Result<(), Finding> {
+    let fault = |words: String| fail("answers_are_reproducible", topology, words);
+    let answers = |from, to| (topology.neighbours(from), topology.distance(from, to), topology.route(from, to));
+    let (nodes, text) = (topology.nodes(), topology.text());
+    let pairs = pairs(topology);
+    let first: Vec<_> = pairs.iter().map(|&(from, to)| answers(from, to)).collect();
+    for (&(from, to), before) in pairs.iter().zip(&first).rev() {
+        let now = answers(from, to);
+        if now.0 != before.0 {
+            return fault(format!("neighbours({from}) were {:?} and are {:?}", before.0, now.0));
+        }
+        if now.1 != before.1 {
+            return fault(format!("distance({from}, {to}) was {} and is {}", before.1, now.1));
+        }
+        if now.2 != before.2 {
+            return fault(format!("route({from}, {to}) was {:?} and is {:?}", before.2, now.2));
+        }
+    }
+    if (topology.nodes(), topology.text()) != (nodes, text) {
+        return fault("nodes() or text() have changed".to_owned());
+    }
+    Ok(())
+}
+
+/// Methods answer something for nodes that are not there.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first question that makes the topology panic.
+pub fn answers_for_nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> Result<(), Finding> {
+    let count = topology.nodes();
+    let outside = [count, count + 1, 2 * count + 1, MAX_NODES / 2 + count / 2 + 1, MAX_NODES - 1, MAX_NODES];
+    let outside = outside.map(Node::new).into_iter().filter(|node| node.index() >= count);
+    let inside = [0, count / 2, count - 1].map(Node::new);
+    for node in outside {
+        let asked = |words: String, question: &dyn Fn()| {
+            let outcome = catch_unwind(AssertUnwindSafe(question));
+            ensure(outcome.is_ok(), || {
+                finding("answers_for_nodes_out_of_range_do_not_panic", topology, format!("{words} panics"))
+            })
+        };
+        asked(format!("neighbours({node})"), &|| _ = topology.neighbours(node))?;
+        for other in inside.into_iter().chain([node]) {
+            for (from, to) in [(node, other), (other, node)] {
+                asked(format!("distance({from}, {to})"), &|| _ = topology.distance(from, to))?;
+                asked(format!("route({from}, {to})"), &|| _ = topology.route(from, to))?;
+                asked(format!("adjacent({from}, {to})"), &|| _ = topology.adjacent(from, to))?;
+            }
+            asked(format!("part([{other}, {node}])"), &|| _ = topology.part(&[other, node]))?;
+        }
+    }
+    Ok(())
+}
+
+/// [`Topology::text`] is not empty; if it is one of this crate, [`parse()`] makes a network of the same links and routes
+/// from it. (A file that is gone is no finding.)
+///
+/// # Errors
+///
+/// A [`Finding`] with the text and the first difference.
+pub fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
+    let text = topology.text();
+    let fault = |words: String| fail("text_parses_back", topology, words);
+    if text.trim().is_empty() {
+        return fault("the text is empty".to_owned());
+    }
+    let again = match parse(&text) {
+        Ok(again) => again,
+        Err(ParseError::File { .. }) => return Ok(()),
+        Err(error) if is_ours(&text) => return fault(error.to_string()),
+        Err(_) => return Ok(()),
+    };
+    if again.nodes() != topology.nodes() {
+        return fault(format!("{} nodes, but {} from the text", topology.nodes(), again.nodes()));
+    }
+    if again.text() != text {
+        return fault(format!("the network of this text says {:?}", again.text()));
+    }
+    if let Some(node) = nodes(topology).find(|&node| again.neighbours(node) != topology.neighbours(node)) {
+        return fault(format!("neighbours of {node} differ from those of the text"));
+    }
+    match pairs(topology).into_iter().find(|&(from, to)| again.route(from, to) != topology.route(from, to)) {
+        Some((from, to)) => fault(format!("route({from}, {to}) differs from that of the text")),
+        None => Ok(()),
+    }
+}
+
+/// What [`Topology::as_grid`] gives has the same nodes and links.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first node whose neighbours differ.
+pub fn a_grid_has_the_same_links(topology: &dyn Topology) -> Result<(), Finding> {
+    let Some(grid) = topology.as_grid() else { return Ok(()) };
+    let fault = |words: String| fail("a_grid_has_the_same_links", topology, words);
+    if grid.nodes() != topology.nodes() {
+        return fault(format!("{} nodes, but {} as a grid", topology.nodes(), grid.nodes()));
+    }
+    match nodes(topology).find(|&node| grid.neighbours(node) != topology.neighbours(node)) {
+        Some(node) => fault(format!("neighbours of {node} differ from those in the grid")),
+        None => Ok(()),
+    }
+}
+
+/// What says it is a [`cube`](Topology::cube) has 2^d nodes, and links between those that differ in one bit.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first link that is missing.
+pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
+    let Some(d) = topology.cube() else { return Ok(()) };
+    let fault = |words: String| fail("a_cube_has_its_links", topology, words);
+    if 1_usize.checked_shl(d) != Some(topology.nodes()) {
+        return fault(format!("{} nodes, but a cube of {d} dimensions", topology.nodes()));
+    }
+    let ends = |node: Node| (0..d).map(move |bit| (node, Node::new(node.index() ^ (1 << bit))));
+    match nodes(topology).flat_map(ends).find(|&(u, v)| !topology.adjacent(u, v)) {
+        Some((u, v)) => fault(format!("no channel from {u} to {v}")),
+        None => Ok(()),
+    }
+}
+
+/// [`Topology::part`] answers with exactly the links between the given nodes, connected, in a numbering of all of them;
+/// and again with the same.
+///
+/// Asked of all nodes, each node, each node with its neighbours, routes, and regular and scattered sets of up to 64
+/// nodes.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first set of nodes of which it is not so.
+pub fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
+    sets(topology).iter().try_for_each(|set| {
+        let fault = |words: String| {
+            let shown: Vec<String> = set.iter().take(32).map(ToString::to_string).collect();
+            fail("parts_are_induced", topology, format!("part of {} nodes {}: {words}", set.len(), shown.join(" ")))
+        };
+        let Some((part, numbers)) = topology.part(set) else { return Ok(()) };
+        let text = part.text();
+        if part.nodes() != set.len() || numbers.len() != set.len() {
+            return fault(format!("{text} has {} nodes, {} were numbered", part.nodes(), numbers.len()));
+        }
+        let mut place = vec![None; set.len()];
+        for (&node, number) in set.iter().zip(&numbers) {
+            match place.get_mut(number.index()) {
+                Some(free @ None) => *free = Some(node),
+                _ => return fault(format!("number {number} of {node} in {text} is taken or out of range")),
+            }
+        }
+        let members: HashMap<Node, Node> = set.iter().copied().zip(numbers.iter().copied()).collect();
+        for (node, &number) in set.iter().zip(&numbers) {
+            let links = topology.neighbours(*node).into_iter();
+            let mut expected: Vec<Node> = links.filter_map(|other| members.get(&other).copied()).collect();
+            expected.sort_unstable();
+            if part.neighbours(number).as_slice() != expected {
+                return fault(format!("{node}, which is {number} in {text}, has other neighbours there"));
+            }
+        }
+        if breadth_first(&part, Node::new(0)).contains(&None) {
+            return fault(format!("{text} is not connected"));
+        }
+        match topology.part(set) {
+            Some((again, same)) if again.text() == text && same == numbers => Ok(()),
+            _ => fault("asked again, another answer".to_owned()),
+        }
+    })
+}
+
+/// [`Topology::part`] is `None` for no nodes, for a node twice, and for nodes out of range.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first list that gets another answer.
+pub fn parts_of_what_is_no_set_are_refused(topology: &dyn Topology) -> Result<(), Finding> {
+    let count = topology.nodes();
+    let (first, last, outside) = (Node::new(0), Node::new(count - 1), Node::new(count));
+    let all_and_outside: Vec<Node> = sample(topology).into_iter().chain([outside]).collect();
+    let lists = [&[][..], &[first, first], &[last, first, last], &[outside], &[last, outside], &all_and_outside];
+    lists.iter().try_for_each(|list| {
+        ensure(topology.part(list).is_none(), || {
+            let words = format!("part({list:?}) of {count} nodes is not None");
+            finding("parts_of_what_is_no_set_are_refused", topology, words)
+        })
+    })
+}
+
+fn ensure(holds: bool, finding: impl FnOnce() -> Finding) -> Result<(), Finding> {
+    if holds { Ok(()) } else { Err(finding()) }
+}
+
+fn fail(promise: &'static str, topology: &dyn Topology, words: String) -> Result<(), Finding> {
+    Err(finding(promise, topology, words))
+}
+
+fn finding(promise: &'static str, topology: &dyn Topology, words: String) -> Finding {
+    let text = catch_unwind(AssertUnwindSafe(|| topology.text()));
+    Finding { promise, topology: text.unwrap_or_else(|_| "(its text panics)".to_owned()), words }
+}

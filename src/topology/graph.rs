@@ -1,0 +1,453 @@
+//! Any connected graph, from the list of its edges.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::edge_list;
+use super::{Neighbours, ParseError, Part, Topology, as_set};
+use crate::ids::{MAX_NODES, Node};
+
+/// A network given by its links.
+///
+/// Routes are shortest paths that turn, at each node, to the neighbour of the smallest number that is nearer to the
+/// destination.
+///
+/// # Cost
+///
+/// Links take memory in proportion to nodes and links. Distances have no closed form: the first
+/// [`route`](Topology::route) to a destination searches the whole graph, breadth first, and keeps a table of four bytes
+/// a node; later ones only follow it. [`distance`](Topology::distance) uses the table of either end. Asking for all
+/// pairs therefore takes `nodes * (nodes + links)` time once and `4 * nodes^2` bytes. Tables are kept up to 256 MiB,
+/// enough for all pairs of 8192 nodes; past that, questions about further destinations search each time. Answers are
+/// the same either way.
+///
+/// ```
+/// use necklace::Node;
+/// use necklace::topology::{Graph, Topology};
+///
+/// // A square with a tail.
+/// let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)])?;
+/// assert_eq!(graph.nodes(), 5);
+/// assert_eq!(graph.route(Node::new(1), Node::new(4)), [1, 0, 3, 4].map(Node::new));
+/// # Ok::<(), necklace::topology::GraphError>(())
+/// ```
+#[derive(Clone)]
+pub struct Graph {
+    links: Links,
+    path: Option<String>,
+    tables: Tables,
+}
+
+/// A list of edges that is no connected network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// There is no node.
+    #[error("there is no node, expected at least one")]
+    Empty,
+    /// There are more nodes than anything here may have.
+    #[error("there are {nodes} nodes, expected at most {MAX_NODES}")]
+    TooMany {
+        /// How many there are.
+        nodes: usize,
+    },
+    /// An edge ends at a node that is not there.
+    #[error("edge {}-{}: expected nodes from 0 to {}", edge.0, edge.1, nodes - 1)]
+    OutOfRange {
+        /// The edge.
+        edge: (usize, usize),
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// An edge from a node to itself.
+    #[error("edge {node}-{node}: expected two different nodes")]
+    Loop {
+        /// The node.
+        node: usize,
+    },
+    /// The graph is in pieces.
+    #[error("node {node} cannot be reached from node 0, expected a connected graph")]
+    Disconnected {
+        /// The smallest number that is not reached from node 0.
+        node: usize,
+    },
+}
+
+impl Graph {
+    /// The nodes `0..nodes` and these undirected edges. An edge may be listed again, in either direction: it is still one
+    /// link.
+    ///
+    /// Takes time and memory in proportion to the edges (sorting them aside), whatever `nodes` says.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError`] where there is no node or too many, an edge leads to itself or out of range, or not all nodes are
+    /// connected.
+    pub fn new(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self, GraphError> {
+        match nodes {
+            0 => Err(GraphError::Empty),
+            1..=MAX_NODES => {
+                let links = Links::new(nodes, edges)?;
+                Ok(Self { tables: Tables::new(nodes), links, path: None })
+            }
+            _ => Err(GraphError::TooMany { nodes }),
+        }
+    }
+
+    /// These undirected edges, and nodes from 0 to the largest number among them. Otherwise like [`new`](Self::new).
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new); without any edge there is no node.
+    pub fn from_edges(edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self, GraphError> {
+        let edges: Vec<(usize, usize)> = edges.into_iter().collect();
+        let nodes = edges.iter().map(|&(u, v)| u.max(v).saturating_add(1)).max();
+        Self::new(nodes.unwrap_or(0), edges)
+    }
+
+    /// The graph of an edge list in a file, with the text `graph:@PATH`. This is the one place in this module that
+    /// touches a file; the graph does not look at it again.
+    ///
+    /// A line of the file is one edge: two node numbers, with spaces or a comma between. What follows a `#` is comment,
+    /// empty lines are skipped. Edges may be listed in both directions or repeatedly.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError::File`] where the file cannot be read, is none (but a pipe, say) or is larger than 256 MiB,
+    /// [`ParseError::Line`] where a line is no edge, [`ParseError::Graph`] where the edges are no connected network.
+    pub fn load(path: &str) -> Result<Self, ParseError> {
+        edge_list::load(path)
+    }
+
+    /// The same graph with the text `graph:@PATH`, for who knows where its edge list is to be found.
+    #[must_use]
+    pub fn with_path(self, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    /// The file that the text names.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The links that some nodes of a topology have among themselves: an answer to [`Topology::part`] for every
+    /// topology. Nodes are numbered in the order of their numbers there.
+    ///
+    /// `None` where these links do not connect the nodes, and where `nodes` are none, repeat one, or include one out of
+    /// range. Takes the time to list the neighbours of each of the nodes.
+    #[must_use]
+    pub fn induced(topology: &dyn Topology, nodes: &[Node]) -> Option<Part> {
+        let set = as_set(nodes, topology.nodes())?;
+        let number = |node: &Node| set.binary_search(node).ok();
+        let edges = set.iter().enumerate().flat_map(|(u, node)| {
+            let others = topology.neighbours(*node).into_iter();
+            others.filter_map(move |other| number(&other)).map(move |v| (u, v))
+        });
+        let graph = Self::new(set.len(), edges).ok()?;
+        let numbers = nodes.iter().map(|node| number(node).map(Node::new)).collect::<Option<_>>()?;
+        Some((Arc::new(graph), numbers))
+    }
+
+    fn contains(&self, node: Node) -> bool {
+        node.index() < self.links.nodes()
+    }
+
+    /// How far every node is from `node`, which is in range.
+    fn distances(&self, node: Node) -> Cow<'_, [u32]> {
+        self.tables.get(node, || self.links.distances(node))
+    }
+}
+
+impl Topology for Graph {
+    fn nodes(&self) -> usize {
+        self.links.nodes()
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        self.links.of(node).into()
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        if !self.contains(from) || !self.contains(to) {
+            return 0;
+        }
+        let (root, other) = if self.tables.has(to) { (to, from) } else { (from, to) };
+        self.distances(root)[other.index()] as usize
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        let mut path = vec![from];
+        if self.contains(from) && self.contains(to) {
+            let left = self.distances(to);
+            let mut here = from;
+            while let Some(&next) = self.links.of(here).iter().find(|n| left[n.index()] + 1 == left[here.index()]) {
+                path.push(next);
+                here = next;
+            }
+        }
+        path
+    }
+
+    /// `graph:@PATH` for a graph from a file, else `graph`, which is no text that can be parsed.
+    fn text(&self) -> String {
+        self.path.as_ref().map_or_else(|| "graph".to_owned(), |path| format!("graph:@{path}"))
+    }
+
+    /// Always a [`Graph`], numbered in the order of the nodes here.
+    fn part(&self, nodes: &[Node]) -> Option<Part> {
+        Self::induced(self, nodes)
+    }
+
+    fn adjacent(&self, from: Node, to: Node) -> bool {
+        self.links.of(from).binary_search(&to).is_ok()
+    }
+
+    fn channels(&self) -> usize {
+        self.links.ends.len()
+    }
+}
+
+/// Equal where the nodes and links are, wherever they come from.
+impl PartialEq for Graph {
+    fn eq(&self, other: &Self) -> bool {
+        self.links == other.links
+    }
+}
+
+impl Eq for Graph {}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph").field("path", &self.path).field("links", &self.links).finish_non_exhaustive()
+    }
+}
+
+/// The ends of all channels, those that start at node 0 first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Links {
+    /// Where the channels of each node start in `ends`, and where the last ones end.
+    starts: Vec<usize>,
+    ends: Vec<Node>,
+}
+
+impl Links {
+    fn new(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self, GraphError> {
+        let mut channels = Vec::new();
+        for edge @ (u, v) in edges {
+            if u >= nodes || v >= nodes {
+                return Err(GraphError::OutOfRange { edge, nodes });
+            }
+            if u == v {
+                return Err(GraphError::Loop { node: u });
+            }
+            channels.extend([(Node::new(u), Node::new(v)), (Node::new(v), Node::new(u))]);
+        }
+        channels.sort_unstable();
+        channels.dedup();
+
+        // A node without a channel is found before anything of size `nodes` is made.
+        let mut starts = vec![0];
+        for (i, (from, _)) in channels.iter().enumerate() {
+            match from.index() {
+                node if node + 1 == starts.len() => {}
+                node if node == starts.len() => starts.push(i),
+                _ => break,
+            }
+        }
+        let first_missing = if channels.first().is_some_and(|(from, _)| from.index() == 0) { starts.len() } else { 1 };
+        if first_missing < nodes {
+            return Err(GraphError::Disconnected { node: first_missing });
+        }
+        starts.push(channels.len());
+        let links = Self { starts, ends: channels.into_iter().map(|(_, to)| to).collect() };
+        match links.distances(Node::new(0)).iter().position(|&hops| hops == UNREACHED) {
+            None => Ok(links),
+            Some(node) => Err(GraphError::Disconnected { node }),
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The neighbours of a node, ascending; none for one out of range.
+    fn of(&self, node: Node) -> &[Node] {
+        let i = node.index();
+        if i < self.nodes() { &self.ends[self.starts[i]..self.starts[i + 1]] } else { &[] }
+    }
+
+    /// How far every node is from `node`: a breadth-first search.
+    fn distances(&self, node: Node) -> Box<[u32]> {
+        let mut hops = vec![UNREACHED; self.nodes()].into_boxed_slice();
+        hops[node.index()] = 0;
+        let mut queue = vec![node];
+        let mut done = 0;
+        while let Some(&here) = queue.get(done) {
+            done += 1;
+            for &next in self.of(here) {
+                if hops[next.index()] == UNREACHED {
+                    hops[next.index()] = hops[here.index()] + 1;
+                    queue.push(next);
+                }
+            }
+        }
+        hops
+    }
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+/// How many bytes of distances a graph keeps.
+const KEPT: usize = 256 << 20;
+
+/// The distances from some nodes, computed when first asked for.
+struct Tables {
+    of: Box<[OnceLock<Box<[u32]>>]>,
+    /// How many more may be kept.
+    room: AtomicUsize,
+}
+
+impl Tables {
+    fn new(nodes: usize) -> Self {
+        Self::with_room(nodes, KEPT / size_of::<u32>() / nodes)
+    }
+
+    fn with_room(nodes: usize, room: usize) -> Self {
+        Self { of: (0..nodes).map(|_| OnceLock::new()).collect(), room: AtomicUsize::new(room) }
+    }
+
+    fn has(&self, node: Node) -> bool {
+        self.of[node.index()].get().is_some()
+    }
+
+    fn get(&self, node: Node, compute: impl FnOnce() -> Box<[u32]>) -> Cow<'_, [u32]> {
+        let slot = &self.of[node.index()];
+        if let Some(table) = slot.get() {
+            return Cow::Borrowed(table);
+        }
+        let table = compute();
+        // Two threads that come here for the same node both take room: one table fewer is kept, no answer differs.
+        let less = |room: usize| room.checked_sub(1);
+        match self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+            Ok(_) => Cow::Borrowed(slot.get_or_init(|| table)),
+            Err(_) => Cow::Owned(table.into_vec()),
+        }
+    }
+}
+
+/// A clone computes its own tables.
+impl Clone for Tables {
+    fn clone(&self) -> Self {
+        Self::new(self.of.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Grid, Hypercube};
+
+    fn nodes(numbers: &[usize]) -> Vec<Node> {
+        numbers.iter().copied().map(Node::new).collect()
+    }
+
+    /// A square 0-1-2-3 with the tail 3-4.
+    const TAILED: [(usize, usize); 5] = [(2, 1), (0, 1), (2, 3), (3, 0), (3, 4)];
+
+    #[test]
+    fn routes_turn_to_the_smallest_nearer_neighbour() {
+        let graph = Graph::from_edges(TAILED).unwrap();
+        assert_eq!(graph.route(Node::new(1), Node::new(4)), nodes(&[1, 0, 3, 4]));
+        assert_eq!(graph.route(Node::new(4), Node::new(1)), nodes(&[4, 3, 0, 1]));
+        assert_eq!(graph.route(Node::new(0), Node::new(2)), nodes(&[0, 1, 2]));
+        assert_eq!(graph.route(Node::new(2), Node::new(2)), nodes(&[2]));
+        assert_eq!(graph.distance(Node::new(4), Node::new(1)), 3);
+        assert_eq!(graph.neighbours(Node::new(3)).to_vec(), nodes(&[0, 2, 4]));
+        assert_eq!((graph.nodes(), graph.channels(), graph.edges().len()), (5, 10, 5));
+        assert!(graph.adjacent(Node::new(4), Node::new(3)) && !graph.adjacent(Node::new(4), Node::new(0)));
+    }
+
+    #[test]
+    fn edges_may_be_listed_again_but_not_lead_to_themselves() {
+        let doubled = TAILED.into_iter().chain(TAILED.map(|(u, v)| (v, u)));
+        assert_eq!(Graph::from_edges(doubled), Graph::from_edges(TAILED));
+        assert_eq!(Graph::from_edges([(0, 1), (1, 1)]), Err(GraphError::Loop { node: 1 }));
+    }
+
+    #[test]
+    fn a_graph_is_connected_and_has_a_node() {
+        let disconnected = |node| Err(GraphError::Disconnected { node });
+        assert_eq!(Graph::from_edges([]), Err(GraphError::Empty));
+        assert_eq!(Graph::new(0, []), Err(GraphError::Empty));
+        assert_eq!(Graph::new(1, []).unwrap().nodes(), 1);
+        assert_eq!(Graph::new(2, []), disconnected(1));
+        assert_eq!(Graph::new(4, [(0, 1), (1, 2)]), disconnected(3));
+        assert_eq!(Graph::new(3, [(1, 2)]), disconnected(1));
+        assert_eq!(Graph::new(4, [(0, 2), (1, 3)]), disconnected(1));
+        assert_eq!(Graph::new(6, [(0, 1), (1, 2), (4, 5)]), disconnected(3));
+        assert_eq!(Graph::new(2, [(0, 2)]), Err(GraphError::OutOfRange { edge: (0, 2), nodes: 2 }));
+    }
+
+    #[test]
+    fn large_numbers_cost_nothing() {
+        let far = MAX_NODES - 1;
+        assert_eq!(Graph::from_edges([(0, 1), (1, far)]), Err(GraphError::Disconnected { node: 2 }));
+        assert_eq!(Graph::new(MAX_NODES, [(0, 1)]), Err(GraphError::Disconnected { node: 2 }));
+        assert_eq!(Graph::from_edges([(0, MAX_NODES)]), Err(GraphError::TooMany { nodes: MAX_NODES + 1 }));
+        assert_eq!(Graph::from_edges([(0, usize::MAX)]), Err(GraphError::TooMany { nodes: usize::MAX }));
+    }
+
+    #[test]
+    fn answers_do_not_depend_on_the_tables_kept() {
+        let grid = Grid::torus(&[5, 6]).unwrap();
+        let edges = || grid.edges().into_iter().map(|(u, v)| (u.index(), v.index()));
+        let kept = Graph::from_edges(edges()).unwrap();
+        for room in [0, 1, 7] {
+            let graph = Graph { tables: Tables::with_room(30, room), ..kept.clone() };
+            for (from, to) in (0..30).flat_map(|from| (0..30).map(move |to| (Node::new(from), Node::new(to)))) {
+                assert_eq!(graph.route(from, to), kept.route(from, to));
+                assert_eq!(graph.distance(to, from), grid.distance(from, to));
+            }
+            assert_eq!(graph.tables.of.iter().filter(|table| table.get().is_some()).count(), room);
+        }
+    }
+
+    #[test]
+    fn text_names_the_file_if_there_is_one() {
+        let graph = Graph::from_edges(TAILED).unwrap();
+        assert_eq!((graph.text().as_str(), graph.path()), ("graph", None));
+        let named = graph.clone().with_path("square with tail.txt");
+        assert_eq!(
+            (named.text().as_str(), named.path()),
+            ("graph:@square with tail.txt", Some("square with tail.txt"))
+        );
+        assert_eq!(graph, named);
+    }
+
+    #[test]
+    fn nodes_out_of_range_get_some_answer() {
+        let graph = Graph::from_edges(TAILED).unwrap();
+        for node in [5, MAX_NODES].map(Node::new) {
+            assert!(graph.neighbours(node).is_empty());
+            assert_eq!(graph.distance(node, Node::new(0)), graph.distance(Node::new(0), node));
+            assert_eq!((graph.route(node, Node::new(0)), graph.route(Node::new(0), node)), (vec![node], nodes(&[0])));
+            assert!(!graph.adjacent(node, Node::new(0)) && !graph.adjacent(Node::new(0), node));
+        }
+    }
+
+    #[test]
+    fn parts_keep_exactly_the_links_between_their_nodes() {
+        let (part, numbers) = Graph::from_edges(TAILED).unwrap().part(&nodes(&[4, 3, 0])).unwrap();
+        assert_eq!(numbers, nodes(&[2, 1, 0]));
+        assert_eq!(part.edges(), [(Node::new(0), Node::new(1)), (Node::new(1), Node::new(2))]);
+
+        let cube = Hypercube::new(3).unwrap();
+        assert_eq!(Graph::induced(&cube, &nodes(&[7, 3, 1])).unwrap().0.channels(), 4);
+        for refused in [&[0, 3][..], &[], &[1, 1], &[0, 8]] {
+            assert!(Graph::induced(&cube, &nodes(refused)).is_none(), "{refused:?}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The binary hypercube.
+
+use std::sync::Arc;
+
+use super::{Graph, Neighbours, Part, Topology, as_set};
+use crate::ids::{MAX_NODES, Node};
+
+/// 2^D nodes; two are linked where their numbers differ in one bit. Dimension i is bit i.
+///
+/// Routes correct bit 0 first, then bit 1, and so on. Nothing is stored but the number of dimensions; an answer takes
+/// time in proportion to it at most.
+///
+/// The same network as the [`Grid`](super::Grid) `torus:2x2x..x2`, whose dimension 0 is the highest bit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hypercube {
+    dimensions: usize,
+}
+
+impl Hypercube {
+    /// How many dimensions there may be: 2^30 nodes is the largest power of two that is not past [`MAX_NODES`].
+    pub const MAX_DIMENSIONS: usize = MAX_NODES.ilog2() as usize;
+
+    /// `None` where there are more than [`MAX_DIMENSIONS`](Self::MAX_DIMENSIONS). With no dimension it is one node.
+    #[must_use]
+    pub fn new(dimensions: usize) -> Option<Self> {
+        (dimensions <= Self::MAX_DIMENSIONS).then_some(Self { dimensions })
+    }
+
+    /// How many dimensions there are.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+}
+
+impl Topology for Hypercube {
+    fn nodes(&self) -> usize {
+        1 << self.dimensions
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        let mut found: Neighbours = (0..self.dimensions).map(|bit| Node::new(node.index() ^ (1 << bit))).collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        (from.index() ^ to.index()).count_ones() as usize
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        let mut path = vec![from];
+        let mut here = from.index();
+        for bit in 0..usize::BITS {
+            let step = (here ^ to.index()) & (1 << bit);
+            if step != 0 {
+                here ^= step;
+                path.push(Node::new(here));
+            }
+        }
+        path
+    }
+
+    fn text(&self) -> String {
+        format!("hypercube:{}", self.dimensions)
+    }
+
+    fn cube(&self) -> Option<u32> {
+        u32::try_from(self.dimensions).ok()
+    }
+
+    /// Nodes that agree in some bits and take all values in the others are a hypercube, whose dimensions are these
+    /// others in the same order. What is connected otherwise is a [`Graph`].
+    fn part(&self, nodes: &[Node]) -> Option<Part> {
+        let set = as_set(nodes, self.nodes())?;
+        let free = set.iter().fold(0, |free, node| free | (node.index() ^ set[0].index()));
+        if 1_usize.checked_shl(free.count_ones()) != Some(nodes.len()) {
+            return Graph::induced(self, nodes);
+        }
+        let bits: Vec<usize> = (0..self.dimensions).filter(|bit| free >> bit & 1 == 1).collect();
+        let number = |node: &Node| {
+            let digits = bits.iter().enumerate().map(|(i, bit)| (node.index() >> bit & 1) << i);
+            Node::new(digits.sum())
+        };
+        let numbers = nodes.iter().map(number).collect();
+        Some((Arc::new(Self::new(bits.len())?), numbers))
+    }
+
+    fn adjacent(&self, from: Node, to: Node) -> bool {
+        from.index() < self.nodes() && to.index() < self.nodes() && self.distance(from, to) == 1
+    }
+
+    fn channels(&self) -> usize {
+        self.nodes().saturating_mul(self.dimensions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Grid;
+
+    fn nodes(numbers: &[usize]) -> Vec<Node> {
+        numbers.iter().copied().map(Node::new).collect()
+    }
+
+    #[test]
+    fn routes_correct_bit_0_first() {
+        let cube = Hypercube::new(4).unwrap();
+        assert_eq!(cube.route(Node::new(0b0010), Node::new(0b1101)), nodes(&[0b0010, 0b0011, 0b0001, 0b0101, 0b1101]));
+        assert_eq!(cube.distance(Node::new(0b0010), Node::new(0b1101)), 4);
+        assert_eq!(cube.neighbours(Node::new(0b0101)).to_vec(), nodes(&[0b0001, 0b0100, 0b0111, 0b1101]));
+        assert_eq!((cube.nodes(), cube.channels(), cube.edges().len()), (16, 64, 32));
+    }
+
+    #[test]
+    fn it_is_the_torus_of_extents_2() {
+        let (cube, torus) = (Hypercube::new(5).unwrap(), Grid::torus(&[2; 5]).unwrap());
+        assert_eq!(cube.edges(), torus.edges());
+        for (from, to) in (0..32).flat_map(|from| (0..32).map(move |to| (Node::new(from), Node::new(to)))) {
+            assert_eq!(cube.route(from, to), torus.route(from, to));
+            assert_eq!(cube.adjacent(from, to), torus.adjacent(from, to));
+        }
+    }
+
+    #[test]
+    fn from_no_dimension_to_thirty() {
+        let point = Hypercube::new(0).unwrap();
+        assert_eq!((point.nodes(), point.channels(), point.neighbours(Node::new(0)).len()), (1, 0, 0));
+        let largest = Hypercube::new(Hypercube::MAX_DIMENSIONS).unwrap();
+        assert_eq!(largest.nodes(), 1 << 30);
+        assert_eq!(largest.distance(Node::new(0), Node::new((1 << 30) - 1)), 30);
+        assert_eq!(Hypercube::new(31), None);
+        assert_eq!(Hypercube::new(usize::MAX), None);
+    }
+
+    #[test]
+    fn a_subcube_is_a_hypercube_and_keeps_the_order_of_bits() {
+        // Bits 1 and 3 free, bit 0 set, bit 2 clear.
+        let (part, numbers) = Hypercube::new(4).unwrap().part(&nodes(&[0b1001, 0b0001, 0b1011, 0b0011])).unwrap();
+        assert_eq!(part.text(), "hypercube:2");
+        assert_eq!(numbers, nodes(&[0b10, 0b00, 0b11, 0b01]));
+
+        let (part, numbers) = Hypercube::new(4).unwrap().part(&nodes(&[7])).unwrap();
+        assert_eq!((part.text().as_str(), numbers), ("hypercube:0", nodes(&[0])));
+    }
+
+    #[test]
+    fn other_connected_parts_are_graphs() {
+        let cube = Hypercube::new(3).unwrap();
+        let (part, numbers) = cube.part(&nodes(&[5, 0, 1])).unwrap();
+        assert_eq!((part.text().as_str(), part.nodes()), ("graph", 3));
+        assert_eq!(numbers, nodes(&[2, 0, 1]));
+        assert_eq!(part.edges(), [(Node::new(0), Node::new(1)), (Node::new(1), Node::new(2))]);
+
+        for refused in [&[0, 3][..], &[0, 1, 6, 7], &[], &[1, 1], &[0, 8]] {
+            assert!(cube.part(&nodes(refused)).is_none(), "{refused:?}");
+        }
+    }
+}

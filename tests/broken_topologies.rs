@@ -1,0 +1,293 @@
+//! The conformance suite of topologies finds what is broken: each check, at least one fault.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use necklace::Node;
+use necklace::topology::conformance::{self, CHECKS};
+use necklace::topology::{Complete, Grid, Neighbours, Part, Topology};
+
+/// A torus that breaks one promise.
+#[derive(Debug)]
+struct Broken {
+    grid: Grid,
+    /// Of the same extents.
+    mesh: Grid,
+    fault: Fault,
+    asked: AtomicUsize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    NoNodes,
+    TooManyNodes,
+    NodesPanics,
+    NeighboursDescend,
+    NeighboursRepeat,
+    NeighbourOfItself,
+    NeighbourOutOfRange,
+    OneWayChannel,
+    AdjacentToAll,
+    AdjacentToNone,
+    EdgesBothWays,
+    EdgesMissing,
+    ChannelsAreLinks,
+    InTwoPieces,
+    DistanceAsOnAMesh,
+    DistanceToItself,
+    RouteTheLongWay,
+    RouteWithoutStart,
+    RouteJumps,
+    RouteIsEmpty,
+    RouteWanders,
+    TextChanges,
+    PanicsOutOfRange,
+    TextOfAnother,
+    TextOfOtherRoutes,
+    TextOfNothing,
+    TextIsEmpty,
+    GridOfAnother,
+    CubeOfAnother,
+    PartOfOtherLinks,
+    PartNumbersRepeat,
+    PartNumbersSwapped,
+    PartIsDisconnected,
+    PartNumbersMissing,
+    PartOfDuplicates,
+    PartOfNone,
+}
+
+use Fault::*;
+
+/// Each fault, and the promise that it breaks first.
+const FAULTS: [(Fault, &str); 36] = [
+    (NoNodes, "there_are_nodes_and_not_too_many"),
+    (TooManyNodes, "there_are_nodes_and_not_too_many"),
+    (NodesPanics, "there_are_nodes_and_not_too_many"),
+    (NeighboursDescend, "neighbours_are_other_nodes_in_ascending_order"),
+    (NeighboursRepeat, "neighbours_are_other_nodes_in_ascending_order"),
+    (NeighbourOfItself, "neighbours_are_other_nodes_in_ascending_order"),
+    (NeighbourOutOfRange, "neighbours_are_other_nodes_in_ascending_order"),
+    (OneWayChannel, "neighbours_are_mutual"),
+    (AdjacentToAll, "adjacent_says_what_neighbours_say"),
+    (AdjacentToNone, "adjacent_says_what_neighbours_say"),
+    (EdgesBothWays, "edges_list_each_link_once"),
+    (EdgesMissing, "edges_list_each_link_once"),
+    (ChannelsAreLinks, "channels_are_counted"),
+    (InTwoPieces, "the_network_is_connected"),
+    (DistanceAsOnAMesh, "distances_are_those_of_a_breadth_first_search"),
+    (DistanceToItself, "distances_are_those_of_a_breadth_first_search"),
+    (RouteTheLongWay, "routes_are_shortest_paths"),
+    (RouteWithoutStart, "routes_are_shortest_paths"),
+    (RouteJumps, "routes_are_shortest_paths"),
+    (RouteIsEmpty, "routes_are_shortest_paths"),
+    (RouteWanders, "answers_are_reproducible"),
+    (TextChanges, "answers_are_reproducible"),
+    (PanicsOutOfRange, "answers_for_nodes_out_of_range_do_not_panic"),
+    (TextOfAnother, "text_parses_back"),
+    (TextOfOtherRoutes, "text_parses_back"),
+    (TextOfNothing, "text_parses_back"),
+    (TextIsEmpty, "text_parses_back"),
+    (GridOfAnother, "a_grid_has_the_same_links"),
+    (CubeOfAnother, "a_cube_has_its_links"),
+    (PartOfOtherLinks, "parts_are_induced"),
+    (PartNumbersRepeat, "parts_are_induced"),
+    (PartNumbersSwapped, "parts_are_induced"),
+    (PartIsDisconnected, "parts_are_induced"),
+    (PartNumbersMissing, "parts_are_induced"),
+    (PartOfDuplicates, "parts_of_what_is_no_set_are_refused"),
+    (PartOfNone, "parts_of_what_is_no_set_are_refused"),
+];
+
+impl Broken {
+    fn new(fault: Fault) -> Self {
+        let (grid, mesh) = (Grid::torus(&[4, 5]).expect("20 nodes"), Grid::mesh(&[4, 5]).expect("20 nodes"));
+        Self { grid, mesh, fault, asked: AtomicUsize::new(0) }
+    }
+
+    fn is_odd_call(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) % 2 == 1
+    }
+
+    /// Rows 0 and 1 on one side, 2 and 3 on the other.
+    fn is_cut(&self, from: Node, to: Node) -> bool {
+        self.fault == InTwoPieces && (from.index() < 10) != (to.index() < 10)
+    }
+}
+
+impl Topology for Broken {
+    fn nodes(&self) -> usize {
+        match self.fault {
+            NoNodes => 0,
+            TooManyNodes => 1 << 31,
+            NodesPanics => panic!("as asked"),
+            _ => self.grid.nodes(),
+        }
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        let mut found = self.grid.neighbours(node);
+        found.retain(|other| !self.is_cut(node, *other));
+        match self.fault {
+            NeighboursDescend => found.reverse(),
+            NeighboursRepeat => found.insert(1, found[0]),
+            NeighbourOfItself if node.index() == 7 => {
+                found.push(node);
+                found.sort_unstable();
+            }
+            NeighbourOutOfRange if node.index() == 19 => found.push(Node::new(20)),
+            OneWayChannel if node.index() == 19 => found.retain(|other| other.index() != 18),
+            PanicsOutOfRange => assert!(node.index() < 20, "as asked"),
+            _ => {}
+        }
+        found
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        match self.fault {
+            DistanceAsOnAMesh => self.mesh.distance(from, to),
+            DistanceToItself => self.grid.distance(from, to).max(1),
+            _ => self.grid.distance(from, to),
+        }
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        let mut route = self.grid.route(from, to);
+        match self.fault {
+            RouteTheLongWay if from.index() == 3 => self.mesh.route(from, to),
+            RouteWithoutStart => {
+                route.remove(0);
+                route
+            }
+            RouteJumps => vec![from, to],
+            RouteIsEmpty if from == to => vec![],
+            // A shortest path as well, but another one.
+            RouteWanders if self.is_odd_call() => self.grid.route(to, from).into_iter().rev().collect(),
+            TextOfOtherRoutes => self.grid.route(to, from).into_iter().rev().collect(),
+            _ => route,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self.fault {
+            TextChanges if self.is_odd_call() => "network".to_owned(),
+            TextOfAnother => "torus:5x4".to_owned(),
+            TextOfOtherRoutes => self.grid.text(),
+            TextOfNothing => "torus:4by5".to_owned(),
+            TextIsEmpty => " ".to_owned(),
+            _ => "broken".to_owned(),
+        }
+    }
+
+    fn as_grid(&self) -> Option<&Grid> {
+        (self.fault == GridOfAnother).then_some(&self.mesh)
+    }
+
+    fn cube(&self) -> Option<u32> {
+        (self.fault == CubeOfAnother).then_some(self.grid.nodes().ilog2())
+    }
+
+    fn part(&self, nodes: &[Node]) -> Option<Part> {
+        match self.fault {
+            PartOfDuplicates if nodes.len() == 2 && nodes[0] == nodes[1] => {
+                return Some((Arc::new(Grid::line(2)?), nodes.to_vec()));
+            }
+            PartOfNone if nodes.is_empty() => return Some((Arc::new(Grid::line(1)?), vec![])),
+            PartIsDisconnected if nodes.len() == 2 && !self.grid.adjacent(nodes[0], nodes[1]) => {
+                return Some((Arc::new(Apart), vec![Node::new(0), Node::new(1)]));
+            }
+            _ => {}
+        }
+        let (part, mut numbers) = self.grid.part(nodes)?;
+        match self.fault {
+            PartOfOtherLinks => return Some((Arc::new(Complete::new(nodes.len())?), numbers)),
+            PartNumbersRepeat => numbers.fill(Node::new(0)),
+            PartNumbersSwapped => numbers.rotate_left(1),
+            PartNumbersMissing => numbers.truncate(1),
+            // All others have no parts.
+            PartOfDuplicates | PartOfNone | PartIsDisconnected => {}
+            _ => return None,
+        }
+        Some((part, numbers))
+    }
+
+    fn adjacent(&self, from: Node, to: Node) -> bool {
+        match self.fault {
+            AdjacentToAll => true,
+            AdjacentToNone => false,
+            _ => from.index() < 20 && self.neighbours(from).contains(&to),
+        }
+    }
+
+    fn edges(&self) -> Vec<(Node, Node)> {
+        let up = |from| self.neighbours(from).into_iter().filter(move |&to| from < to).map(move |to| (from, to));
+        let mut edges: Vec<(Node, Node)> = (0..20).map(Node::new).flat_map(up).collect();
+        match self.fault {
+            EdgesBothWays => edges.extend(edges.clone().into_iter().map(|(u, v)| (v, u))),
+            EdgesMissing => drop(edges.pop()),
+            _ => {}
+        }
+        edges
+    }
+
+    fn channels(&self) -> usize {
+        let channels = (0..20).map(|u| self.neighbours(Node::new(u)).len()).sum::<usize>();
+        if self.fault == ChannelsAreLinks { channels / 2 } else { channels }
+    }
+}
+
+/// Two nodes without a link.
+#[derive(Debug)]
+struct Apart;
+
+impl Topology for Apart {
+    fn nodes(&self) -> usize {
+        2
+    }
+
+    fn neighbours(&self, _: Node) -> Neighbours {
+        Neighbours::new()
+    }
+
+    fn distance(&self, _: Node, _: Node) -> usize {
+        0
+    }
+
+    fn route(&self, from: Node, _: Node) -> Vec<Node> {
+        vec![from]
+    }
+
+    fn text(&self) -> String {
+        "apart".to_owned()
+    }
+}
+
+#[test]
+fn every_fault_is_found_and_named() {
+    for (fault, promise) in FAULTS {
+        let findings = conformance::run_all(&Broken::new(fault)).unwrap_err();
+        assert_eq!(findings[0].promise, promise, "{fault:?}: {findings:?}");
+        let (_, check) = CHECKS.iter().find(|(name, _)| *name == promise).unwrap();
+        if fault != NodesPanics {
+            assert_eq!(check(&Broken::new(fault)).unwrap_err().promise, promise);
+        }
+    }
+}
+
+#[test]
+fn every_check_has_a_fault_that_it_finds() {
+    let checks: BTreeSet<&str> = CHECKS.iter().map(|&(name, _)| name).collect();
+    let broken: BTreeSet<&str> = FAULTS.iter().map(|&(_, promise)| promise).collect();
+    assert_eq!(checks, broken);
+}
+
+#[test]
+fn a_fault_of_one_method_is_one_finding() {
+    for fault in [AdjacentToAll, ChannelsAreLinks, DistanceAsOnAMesh, RouteTheLongWay, GridOfAnother, PartOfOtherLinks]
+    {
+        let findings = conformance::run_all(&Broken::new(fault)).unwrap_err();
+        assert_eq!(findings.len(), 1, "{fault:?}: {findings:?}");
+        assert!(findings[0].to_string().starts_with("broken breaks "));
+    }
+}

@@ -1,0 +1,232 @@
+//! Every topology keeps the promises of the trait.
+
+use std::sync::Arc;
+
+use necklace::Node;
+use necklace::topology::{Graph, Grid, Hypercube, Neighbours, Topology, conformance, parse};
+use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+#[test]
+fn topologies_of_the_crate_keep_their_promises() {
+    let texts = "line:1 line:2 line:3 line:17 ring:1 ring:2 ring:3 ring:4 ring:5 ring:13 ring:300 mesh:1x1 mesh:2x2 \
+                 mesh:1x5 mesh:3x7 mesh:4x3x2 mesh:16x20 torus:1x1 torus:1x2x1 torus:2x2 torus:2x3 torus:3x2x1 \
+                 torus:3x3 torus:4x4 torus:5x7 torus:12x12 torus:2x2x2x2 torus:3x4x5 torus:4x4x4x4 hypercube:0 \
+                 hypercube:1 hypercube:2 hypercube:3 hypercube:6 hypercube:9 complete:1 complete:2 complete:3 \
+                 complete:11 complete:150";
+    for text in texts.split_whitespace() {
+        assert_eq!(conformance::run_all(&parse(text).unwrap()), Ok(()), "{text}");
+    }
+}
+
+#[test]
+fn graphs_keep_their_promises() {
+    // A path, a star, a wheel, Petersen's graph, and a torus as a graph.
+    let path = Graph::from_edges((0..20).map(|u| (u, u + 1)));
+    let star = Graph::from_edges((1..30).map(|u| (0, u)));
+    let wheel = Graph::from_edges((1..8).flat_map(|u| [(0, u), (u, u % 7 + 1)]));
+    let petersen = Graph::from_edges((0..5).flat_map(|u| [(u, (u + 1) % 5), (u, u + 5), (u + 5, (u + 2) % 5 + 5)]));
+    let torus = Grid::torus(&[3, 5]).unwrap().edges();
+    let torus = Graph::new(15, torus.into_iter().map(|(u, v)| (u.index(), v.index())));
+    for graph in [Graph::new(1, []), path, star, wheel, petersen, torus] {
+        let graph = graph.unwrap();
+        assert_eq!(conformance::run_all(&graph), Ok(()), "{graph:?}");
+    }
+}
+
+#[test]
+fn the_largest_ones_cost_nothing_to_make_and_to_ask() {
+    let texts = ["ring:2147483647", "mesh:46340x46340", "torus:1290x1290x1290", "hypercube:30", "complete:2000000000"];
+    for text in texts {
+        let topology = parse(text).unwrap();
+        let (first, last) = (Node::new(0), Node::new(topology.nodes() - 1));
+        let (first_but_one, far) = (Node::new(1), topology.distance(first, last));
+        assert_eq!(topology.distance(first, first_but_one), 1);
+        assert_eq!(topology.route(first, first_but_one), [first, first_but_one]);
+        assert!(far >= 1 && (topology.channels() >= topology.nodes() || topology.nodes() < 3));
+    }
+}
+
+/// A grid small enough to ask everything.
+#[derive(Clone, Debug)]
+struct SmallGrid {
+    extents: Vec<usize>,
+    wraps: bool,
+}
+
+impl SmallGrid {
+    fn grid(&self) -> Grid {
+        if self.wraps { Grid::torus(&self.extents) } else { Grid::mesh(&self.extents) }.expect("at most 120 nodes")
+    }
+}
+
+impl Arbitrary for SmallGrid {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let mut extents = vec![1 + usize::arbitrary(g) % 9];
+        for _ in 0..usize::arbitrary(g) % 4 {
+            let extent = 1 + usize::arbitrary(g) % 5;
+            if extent * extents.iter().product::<usize>() <= 120 {
+                extents.push(extent);
+            }
+        }
+        Self { extents, wraps: bool::arbitrary(g) }
+    }
+
+    fn shrink(&self) -> Box<dyn Iterator<Item = Self>> {
+        let (whole, dimensions) = (self.clone(), self.extents.len());
+        let shorter = (0..dimensions).filter(move |_| dimensions > 1).map({
+            let whole = whole.clone();
+            move |d| {
+                let mut less = whole.clone();
+                less.extents.remove(d);
+                less
+            }
+        });
+        let narrower = (0..dimensions).filter_map(move |d| {
+            let mut less = whole.clone();
+            less.extents[d] -= 1;
+            (less.extents[d] > 0).then_some(less)
+        });
+        Box::new(shorter.chain(narrower))
+    }
+}
+
+#[test]
+fn random_grids_keep_their_promises() {
+    fn holds(grid: SmallGrid) -> bool {
+        conformance::run_all(&grid.grid()).is_ok()
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(SmallGrid) -> bool);
+}
+
+#[test]
+fn random_grids_link_what_differs_by_one_in_one_dimension() {
+    // Written from the definition, on coordinates counted by odometer.
+    fn holds(small: SmallGrid) -> bool {
+        let grid = small.grid();
+        let mut places = vec![vec![]];
+        for &extent in &small.extents {
+            places =
+                places.iter().flat_map(|at: &Vec<usize>| (0..extent).map(|x| [at.as_slice(), &[x]].concat())).collect();
+        }
+        let apart = |a: usize, b: usize, extent: usize| match small.wraps {
+            true => a.abs_diff(b).min(extent - a.abs_diff(b)),
+            false => a.abs_diff(b),
+        };
+        places.iter().enumerate().all(|(u, a)| {
+            places.iter().enumerate().all(|(v, b)| {
+                let apart: usize = small.extents.iter().enumerate().map(|(d, &extent)| apart(a[d], b[d], extent)).sum();
+                let (from, to) = (Node::new(u), Node::new(v));
+                grid.distance(from, to) == apart
+                    && grid.adjacent(from, to) == (apart == 1)
+                    && grid.neighbours(from).contains(&to) == (apart == 1)
+                    && grid.coordinates(from).as_slice() == a.as_slice()
+            })
+        })
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(SmallGrid) -> bool);
+}
+
+#[test]
+fn random_boxes_of_grids_are_grids() {
+    // Of each dimension a run of coordinates, from a start and with a length that the seed says.
+    fn holds(small: SmallGrid, seed: u64, backwards: bool) -> bool {
+        let grid = small.grid();
+        let digit = |d: usize, of: usize| (seed >> (7 * d) & 127) as usize % of;
+        let runs: Vec<(usize, usize)> = small
+            .extents
+            .iter()
+            .enumerate()
+            .map(|(d, &extent)| {
+                let length = 1 + digit(d, extent);
+                let room = if small.wraps { extent } else { extent - length + 1 };
+                (digit(d + 4, room), length)
+            })
+            .collect();
+        let mut nodes: Vec<Node> = (0..grid.nodes())
+            .map(Node::new)
+            .filter(|&node| {
+                let at = grid.coordinates(node);
+                let inside = |(d, &(start, length)): (usize, &(usize, usize))| {
+                    (at[d] + small.extents[d] - start) % small.extents[d] < length
+                };
+                runs.iter().enumerate().all(inside)
+            })
+            .collect();
+        if backwards {
+            nodes.reverse();
+        }
+        let (part, numbers) = grid.part(&nodes).expect("a box is connected");
+        let places = || nodes.iter().zip(&numbers);
+        let same = places().all(|(&u, &i)| places().all(|(&v, &j)| grid.adjacent(u, v) == part.adjacent(i, j)));
+        let lengths: Vec<usize> = runs.iter().map(|&(_, length)| length).filter(|&length| length > 1).collect();
+        let is_ring = |d: usize| small.wraps && runs[d].1 == small.extents[d] && runs[d].1 > 2;
+        let is_line = |d: usize| !is_ring(d) && runs[d].1 > 2;
+        let (rings, lines) = ((0..runs.len()).any(is_ring), (0..runs.len()).any(is_line));
+        let expected = if lengths.is_empty() { &[1][..] } else { &lengths };
+        let is_kind = match part.as_grid() {
+            None => rings && lines,
+            Some(part) if rings || lines => part.extents() == expected && (part.wraps(), lines) == (rings, !rings),
+            Some(part) => part.extents() == expected,
+        };
+        same && is_kind
+    }
+    QuickCheck::new().tests(500).quickcheck(holds as fn(SmallGrid, u64, bool) -> bool);
+}
+
+/// A network from outside the crate: a hub with spokes, nothing but the required methods.
+#[derive(Debug)]
+struct Star {
+    spokes: usize,
+}
+
+const HUB: Node = Node::new(0);
+
+impl Topology for Star {
+    fn nodes(&self) -> usize {
+        self.spokes + 1
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        match node {
+            HUB => (1..=self.spokes).map(Node::new).collect(),
+            _ => Neighbours::from_slice(&[HUB]),
+        }
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        self.route(from, to).len() - 1
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        match (from, to) {
+            _ if from == to => vec![from],
+            (HUB, _) | (_, HUB) => vec![from, to],
+            _ => vec![from, HUB, to],
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("star:{}", self.spokes)
+    }
+}
+
+#[test]
+fn a_topology_from_outside_keeps_them_by_itself_and_through_pointers() {
+    for spokes in [0, 1, 2, 7, 200] {
+        assert_eq!(conformance::run_all(&Star { spokes }), Ok(()));
+    }
+    let shared: Arc<dyn Topology> = Arc::new(Star { spokes: 4 });
+    assert_eq!(conformance::run_all(&shared), Ok(()));
+    assert_eq!(conformance::run_all(&&Star { spokes: 4 }), Ok(()));
+    let boxed: Box<dyn Topology> = Box::new(Grid::torus(&[3, 4]).unwrap());
+    assert_eq!(conformance::run_all(&boxed), Ok(()));
+    assert_eq!((boxed.channels(), boxed.as_grid().is_some()), (48, true));
+}
+
+#[test]
+fn large_graphs_and_cubes_are_sampled() {
+    let cube = Hypercube::new(12).unwrap();
+    assert_eq!(conformance::run_all(&cube), Ok(()));
+    let (part, _) = cube.part(&(0..4095).map(Node::new).collect::<Vec<_>>()).unwrap();
+    assert_eq!((part.text().as_str(), conformance::run_all(&part)), ("graph", Ok(())));
+}
