@@ -65,7 +65,8 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
     for text in texts {
         let topology = parse(text).unwrap();
         for algorithm in registry() {
-            let roots = if algorithm.about().collective == "broadcast" { topology.nodes() } else { 1 };
+            let rooted = algorithm.about().collective == "broadcast" && topology.nodes() <= 16;
+            let roots = if rooted { topology.nodes() } else { 1 };
             for root in 0..roots {
                 let problem = problem(&topology, *algorithm, root);
                 if algorithm.fits(&problem).is_ok() {
