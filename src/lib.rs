@@ -5,6 +5,10 @@ pub mod collective;
 pub mod communicator;
 pub mod error;
 pub mod ids;
+#[cfg(feature = "local")]
+pub mod launch;
+#[cfg(feature = "local")]
+pub mod local;
 pub mod machine;
 pub mod plan;
 pub mod schedule;
@@ -15,3 +19,5 @@ pub mod transport;
 pub use communicator::{Communicator, Options, Persistent, op};
 pub use error::Error;
 pub use ids::{Channel, Node, Rank};
+#[cfg(feature = "local")]
+pub use launch::launch;
