@@ -29,6 +29,7 @@
 //!
 //! [`conformance::run_all`] checks all of it, for anybody's backend.
 
+pub mod conformance;
 mod forward;
 #[cfg(feature = "local")]
 pub mod local;
