@@ -1,15 +1,14 @@
 //! Ranks that are threads of this process: for tests, for one machine, for a first try.
 //!
+//! Inside an ordinary `#[test]` function, or anywhere:
+//!
 //! ```
-//! #[test]
-//! fn everybody_hears_from_everybody() {
-//!     let heard = necklace::local::run(4, |mut comm| {
-//!         let mut from = [0; 4];
-//!         comm.allgather(&[comm.rank()], &mut from).unwrap();
-//!         from
-//!     });
-//!     assert_eq!(heard.unwrap(), [[0, 1, 2, 3]; 4]);
-//! }
+//! let heard = necklace::local::run(4, |mut comm| {
+//!     let mut from = [0; 4];
+//!     comm.allgather(&[comm.rank()], &mut from).unwrap();
+//!     from
+//! });
+//! assert_eq!(heard.unwrap(), [[0, 1, 2, 3]; 4]);
 //! ```
 
 use std::any::Any;
@@ -20,7 +19,6 @@ use std::thread;
 
 use crate::communicator::{Communicator, Options};
 use crate::error::Error;
-use crate::ids::Rank;
 use crate::topology::{Complete, Topology, parse};
 use crate::transport::{Endpoint, local};
 

@@ -255,6 +255,9 @@ impl Draft {
 
     /// One run of pieces `gap` apart, `before` bytes after the last one.
     fn lay(&mut self, buffer: Buffer, len: u64, gap: u64, count: u64, before: u64) {
+        if len == 0 {
+            return;
+        }
         let offset = self.next[buffer as usize] + before;
         self.runs.push(Run { buffer, offset, len, stride: len + gap, count });
         self.reach(buffer, offset + (len + gap) * count);
