@@ -82,7 +82,8 @@ impl Arguments {
 /// The series, mean removed and padded.
 fn sunspots() -> Result<Vec<Complex64>, Box<dyn Error>> {
     let text = include_str!("../testdata/sunspots-monthly.csv");
-    let number = |line: &str| line.split(',').nth(1).ok_or("no second column")?.parse::<f64>().map_err(|e| e.to_string());
+    let number =
+        |line: &str| line.split(',').nth(1).ok_or("no second column")?.parse::<f64>().map_err(|e| e.to_string());
     let months = text.lines().skip(1).map(number).collect::<Result<Vec<_>, _>>()?;
     let mean = months.iter().sum::<f64>() / months.len() as f64;
     let mut series: Vec<Complex64> = months.iter().map(|&spots| Complex64::new(spots - mean, 0.0)).collect();

@@ -1,4 +1,57 @@
 //! Collective communication that knows the network it runs on.
+//!
+//! An application (a distributed Fourier transform, a matrix transpose, a sort, a shuffle) gets a [`Communicator`] and calls
+//! [`alltoall`](Communicator::alltoall). How the blocks travel is a *schedule*: made by an algorithm for the network at hand,
+//! proved before it runs (everything is delivered, no channel and no port is used twice at a time), and executed straight from
+//! and into the caller's memory.
+//!
+//! ```
+//! // Sixteen ranks, as threads, on a torus.
+//! let columns = necklace::local::run_on("torus:4x4", |mut comm| {
+//!     comm.choose("alltoall", "torus-exchange")?;
+//!     // Row `rank` of a 16 x 16 matrix; after the exchange, column `rank`.
+//!     let row: Vec<u32> = (0..16).map(|j| 100 * comm.rank() as u32 + j).collect();
+//!     let mut column = vec![0; 16];
+//!     comm.alltoall(&row, &mut column)?;
+//!     Ok::<_, necklace::Error>(column)
+//! })?;
+//! assert_eq!(columns[3].as_ref().unwrap()[..3], [3, 103, 203]);
+//! # Ok::<(), necklace::Error>(())
+//! ```
+//!
+//! # The way of the data
+//!
+//! ```text
+//! Topology ──► Algorithm ──► Schedule ──► Plan ──► Transport ──► bytes
+//! (graph,      (who sends    (rounds of   (byte     (moves one
+//!  routes)      what, when)   blocks)      ranges)   round)
+//! ```
+//!
+//! Each room knows only those to its left, and each can be used by itself:
+//!
+//! - [`topology`]: lines, rings, meshes, tori, hypercubes, complete networks, graphs; bring your own by implementing
+//!   [`Topology`](topology::Topology).
+//! - [`algorithm`]: the [registry](algorithm::registry), and the trait for an algorithm of your own.
+//! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them; with the feature `json` they
+//!   can be written and read.
+//! - [`plan`]: byte ranges for one rank.
+//! - [`transport`]: what moves them; threads so far, and the trait for a backend of your own.
+//!
+//! # What is promised
+//!
+//! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on every member, naming the rank
+//!   that all wait for. A rank that panics or leaves is reported at once.
+//! - **Ranks that disagree are found.** Collective, sizes, algorithm, root and operation are compared by every message.
+//! - **Bad input is an error before anything moves**; nothing panics.
+//! - **The same bits.** A reduction combines in the schedule's order, on every rank and in every run.
+//! - An execution of a cached or [persistent](Persistent) plan **allocates nothing**.
+//!
+//! # Features
+//!
+//! | feature | what it adds | default |
+//! |---|---|---|
+//! | `local` | ranks as threads: [`local`], [`launch()`](fn@launch), [`transport::local`] | yes |
+//! | `json` | schedules as JSON: `schedule::json` | no |
 
 pub mod algorithm;
 pub mod collective;
