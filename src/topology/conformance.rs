@@ -144,7 +144,7 @@ pub fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
 ///
 /// A [`Finding`] with the first pair of which it is not so.
 pub fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), Finding> {
-    let check = |from, to, expected| {
+    let check = |from, to, expected: bool| {
         ensure(topology.adjacent(from, to) == expected, || {
             let words = format!("adjacent({from}, {to}) is {}, but neighbours says {expected}", !expected);
             finding("adjacent_says_what_neighbours_say", topology, words)

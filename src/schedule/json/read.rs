@@ -66,7 +66,8 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
         let expected = format!("{nodes}, which {} has", topology.text());
         return Err(member("nodes", document.nodes.to_string(), expected));
     }
-    let Document { algorithm, ports, commutative, contention_free, phases, placement, pre, post, rounds, .. } = document;
+    let Document { algorithm, ports, commutative, contention_free, phases, placement, pre, post, rounds, .. } =
+        document;
     let placement = match placement {
         None => Placement::identity(nodes),
         Some(list) => Placement::new(list.into_iter().map(|NodeIn(node)| node).collect(), nodes)?,
@@ -141,7 +142,11 @@ fn collective(
     let side = |which, side: Option<Vec<HoldingIn>>| {
         let side = side.unwrap_or_default();
         if side.len() != ranks {
-            return Err(member(which, format!("a list of {}", side.len()), format!("a list for each of {ranks} ranks")));
+            return Err(member(
+                which,
+                format!("a list of {}", side.len()),
+                format!("a list for each of {ranks} ranks"),
+            ));
         }
         let holding = |HoldingIn(holding): HoldingIn| {
             holding.into_iter().map(|(BlockIn(block), who)| (block, who.into_iter().map(|RankIn(r)| r).collect()))
@@ -230,9 +235,8 @@ impl<'de> Deserialize<'de> for RoundIn {
                 _ => Route::Default,
             },
         };
-        let step = |raw: RawStep| {
-            (raw.rank.0, LocalStep { from: raw.from.0, into: raw.into.0, combine: combine(raw.reduce) })
-        };
+        let step =
+            |raw: RawStep| (raw.rank.0, LocalStep { from: raw.from.0, into: raw.into.0, combine: combine(raw.reduce) });
         let transfers = transfers.into_iter().map(transfer).collect();
         Ok(Self(Round { phase, transfers, local: local.into_iter().map(step).collect() }))
     }
@@ -308,7 +312,9 @@ impl<'de> Deserialize<'de> for BlockIn {
             type Value = Block;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a block: [source, destination], [source, destination, i, k] or [source, destination, i, k, c]")
+                f.write_str(
+                    "a block: [source, destination], [source, destination, i, k] or [source, destination, i, k, c]",
+                )
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Block, A::Error> {
