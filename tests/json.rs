@@ -1,5 +1,6 @@
 //! Schedules survive the way through JSON, the independent checker agrees with the verifier, and bad text is an error.
 #![cfg(feature = "json")]
+#![allow(clippy::unwrap_used, reason = "a test that finds nothing has failed")]
 
 mod fixtures;
 
@@ -264,8 +265,10 @@ fn errors_name_the_place_the_value_and_what_is_allowed() {
     ] {
         has(from_json(text).unwrap_err().to_string(), &words);
     }
-    let deep = format!("{{\"x\":{}", "[".repeat(1_000_000));
-    has(from_json(&deep).unwrap_err().to_string(), &["recursion limit"]);
+    for member in ["x", "rounds", "pre", "edges", "topology"] {
+        let deep = format!("{{\"{member}\":{}", "[".repeat(1_000_000));
+        has(from_json(&deep).unwrap_err().to_string(), &["line 1"]);
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! The verifier is tested by mutation: whatever is done to a good schedule, it objects, and says where.
+#![allow(clippy::unwrap_used, reason = "a test that finds nothing has failed")]
 
 mod fixtures;
 
@@ -9,6 +10,9 @@ use necklace::schedule::{
     Block, Combine, Fault, LocalStep, Ports, Round, Route, Schedule, Transfer, Violation, Violations, verify,
 };
 use necklace::{Node, Rank};
+
+/// Whether a fault is the one that is looked for.
+type Is = fn(&Fault) -> bool;
 
 /// Every fixture, every transfer of it, changed by `mutate`; `None` where that does not apply.
 fn each(mutate: impl Fn(&Fixture, &mut Schedule, usize, usize) -> Option<()>, check: impl Fn(&Transfer, Case<'_>)) {
@@ -206,7 +210,7 @@ fn rounds_in_the_wrong_order_are_noticed() {
 #[test]
 fn a_route_elsewhere_is_named() {
     type Reroute = fn(Vec<Node>, usize) -> Vec<Node>;
-    let reroutes: [(Reroute, fn(&Fault) -> bool); 6] = [
+    let reroutes: [(Reroute, Is); 6] = [
         (|_, _| vec![], |fault| matches!(fault, Fault::RouteEnds { found: None, .. })),
         (|route, _| route[..route.len() - 1].to_vec(), |fault| matches!(fault, Fault::RouteEnds { .. })),
         (|route, _| route[1..].to_vec(), |fault| matches!(fault, Fault::RouteEnds { .. })),
@@ -320,7 +324,8 @@ fn other_blocks_are_noticed() {
         },
     );
     // One that nobody ever had, one that names nobody, and one cut in another way.
-    let more: [(fn(Block) -> Block, fn(&Fault) -> bool); 3] = [
+    type Extra = fn(Block) -> Block;
+    let more: [(Extra, Is); 3] = [
         (|_| Block::temporary(77), |fault| *fault == Fault::NotHeld),
         (|_| Block::raw(0, 1000), |fault| matches!(fault, Fault::BlockRange { found: 1000, .. })),
         (|block| part(block.whole(), 0, block.of() as usize + 1, 1), |fault| matches!(fault, Fault::Cut { .. })),

@@ -274,7 +274,7 @@ pub enum Fault {
 pub struct Violations {
     kept: Vec<Violation>,
     count: u64,
-    figures: Figures,
+    figures: Box<Figures>,
 }
 
 impl Violations {
@@ -291,7 +291,7 @@ impl Violations {
     }
 
     pub(super) fn with_figures(self, figures: Figures) -> Self {
-        Self { figures, ..self }
+        Self { figures: Box::new(figures), ..self }
     }
 
     /// The violations, round by round; those of the end last.
