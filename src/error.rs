@@ -1,7 +1,9 @@
 //! What can go wrong: building a schedule, verifying it, running it.
 
 use crate::ids::{Node, Rank};
+use crate::plan::PlanError;
 use crate::schedule::Mismatch;
+use crate::transport::{Failure, OpenError};
 
 /// A schedule cannot be built for what is asked.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -53,6 +55,14 @@ pub enum BuildError {
         /// The names there are.
         known: Vec<String>,
     },
+    /// The algorithm has no such parameters.
+    #[error("{name} takes no parameters, found {parameters:?}")]
+    Parameters {
+        /// The algorithm.
+        name: String,
+        /// What stands behind the colon.
+        parameters: String,
+    },
     /// The algorithm is not made for this.
     #[error("{algorithm} does not fit {collective} on {topology}: {needs}")]
     Unfit {
@@ -75,4 +85,64 @@ pub enum BuildError {
         /// The two ends.
         mismatch: Box<Mismatch>,
     },
+}
+
+/// A call on a communicator did not succeed.
+///
+/// Mistakes of the caller ([`Argument`](Self::Argument), [`Length`](Self::Length), [`Build`](Self::Build),
+/// [`Plan`](Self::Plan), ..) are found before anything moves, concern this rank alone and leave the communicator usable.
+/// [`Failed`](Self::Failed) is everybody's: each member gets an equal one, and the communicator refuses work from then
+/// on ([`Dead`](Self::Dead)).
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no schedule for what is asked.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The schedule cannot be compiled for these sizes.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A context cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A buffer is not as long as the call needs.
+    #[error("the {what} has {found} elements, it must have {expected}")]
+    Length {
+        /// Which buffer or list.
+        what: &'static str,
+        /// What would be right.
+        expected: String,
+        /// Its length in elements.
+        found: usize,
+    },
+    /// An argument makes no sense.
+    #[error("{0}")]
+    Argument(String),
+    /// The call failed, on every member.
+    #[error("rank {rank}: {failure}")]
+    Failed {
+        /// This rank.
+        rank: Rank,
+        /// What happened: the same on every member.
+        failure: Box<Failure>,
+    },
+    /// The communicator failed in an earlier call.
+    #[error("rank {rank}: the communicator takes no more calls, it failed before: {failure}")]
+    Dead {
+        /// This rank.
+        rank: Rank,
+        /// What happened then.
+        failure: Box<Failure>,
+    },
+    /// A rank panicked, or could not be started.
+    #[error("rank {rank} {how}")]
+    Rank {
+        /// Which.
+        rank: Rank,
+        /// `panicked: ...`, or why it could not be started.
+        how: String,
+    },
+    /// The environment asks for something that cannot be.
+    #[error("{0}")]
+    Environment(String),
 }

@@ -48,6 +48,7 @@ enum Fault {
     TextOfNothing,
     TextIsEmpty,
     GridOfAnother,
+    CubeOfAnother,
     PartOfOtherLinks,
     PartNumbersRepeat,
     PartNumbersSwapped,
@@ -60,7 +61,7 @@ enum Fault {
 use Fault::*;
 
 /// Each fault, and the promise that it breaks first.
-const FAULTS: [(Fault, &str); 35] = [
+const FAULTS: [(Fault, &str); 36] = [
     (NoNodes, "there_are_nodes_and_not_too_many"),
     (TooManyNodes, "there_are_nodes_and_not_too_many"),
     (NodesPanics, "there_are_nodes_and_not_too_many"),
@@ -89,6 +90,7 @@ const FAULTS: [(Fault, &str); 35] = [
     (TextOfNothing, "text_parses_back"),
     (TextIsEmpty, "text_parses_back"),
     (GridOfAnother, "a_grid_has_the_same_links"),
+    (CubeOfAnother, "a_cube_has_its_links"),
     (PartOfOtherLinks, "parts_are_induced"),
     (PartNumbersRepeat, "parts_are_induced"),
     (PartNumbersSwapped, "parts_are_induced"),
@@ -180,6 +182,10 @@ impl Topology for Broken {
 
     fn as_grid(&self) -> Option<&Grid> {
         (self.fault == GridOfAnother).then_some(&self.mesh)
+    }
+
+    fn cube(&self) -> Option<u32> {
+        (self.fault == CubeOfAnother).then_some(self.grid.nodes().ilog2())
     }
 
     fn part(&self, nodes: &[Node]) -> Option<Part> {

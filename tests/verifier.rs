@@ -103,6 +103,7 @@ fn a_proof_contradicts_claims_that_are_wrong() {
         hops: Some(3),
         rearrangements: Some(2),
         messages: Some(3),
+        volume: Some(whole(12)),
         contention_free: true,
     };
     assert_eq!(proof.contradicts(&claims), []);

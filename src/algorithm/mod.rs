@@ -2,6 +2,14 @@
 //!
 //! One file an algorithm; [`registry`] lists them all. An algorithm speaks of blocks and peers only, never of bytes.
 
+pub mod allgather;
+pub mod allreduce;
+pub mod alltoall;
+pub mod barrier;
+pub mod broadcast;
+pub mod scan;
+
+use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::schedule::{Outline, Ports, Problem, Share, Volume};
@@ -36,22 +44,29 @@ pub struct Claims {
     pub rearrangements: Option<u64>,
     /// Messages that the busiest rank sends.
     pub messages: Option<u64>,
+    /// Blocks that the busiest rank sends.
+    pub volume: Option<Volume>,
     /// No channel carries two transfers in one round.
     pub contention_free: bool,
 }
 
 /// A way to do a collective.
 ///
+/// # For callers
+///
+/// [`share`](Self::share) is the way in: it checks, then makes one rank's rounds. [`Shares`](crate::schedule::Shares)
+/// joins the shares of all ranks.
+///
 /// # For implementors
 ///
-/// - [`share`](Self::share) derives one rank's rounds without building everybody's: time and memory in proportion to
+/// - [`rounds`](Self::rounds) derives one rank's rounds without building everybody's: time and memory in proportion to
 ///   what that rank sends, holds and receives. An algorithm that cannot says so in its docs.
-/// - All ranks' shares fit together: the i-th send from a to b in a round is b's i-th receive from a, with the same
-///   blocks in the same order. A share depends on nothing but its arguments.
-/// - Nothing is sent before it is held; blocks are named by ranks, routes by nodes.
+/// - All ranks' rounds fit together: the i-th send from a to b in a round is b's i-th receive from a, with the same
+///   blocks in the same order. They depend on nothing but the arguments.
+/// - Nothing is sent before it is held. Blocks are named by ranks, routes by nodes.
 /// - The schedule keeps to [`About::ports`] and to [`claims`](Self::claims).
 ///
-/// [`Shares`](crate::schedule::Shares) with [`verify`](crate::schedule::verify) checks all of it.
+/// [`verify_shares`](crate::schedule::verify_shares) checks all of it.
 pub trait Algorithm: Send + Sync {
     /// Name, source, needs.
     fn about(&self) -> &About;
@@ -61,12 +76,8 @@ pub trait Algorithm: Send + Sync {
         self.about().name.to_owned()
     }
 
-    /// Whether it can do this.
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError::Unfit`], with what it needs and what it found.
-    fn fits(&self, problem: &Problem) -> Result<(), BuildError>;
+    /// What it would need and what it finds instead, for a problem of its collective that it cannot do.
+    fn lacks(&self, problem: &Problem) -> Option<String>;
 
     /// What it promises for a problem that it [fits](Self::fits).
     fn claims(&self, problem: &Problem) -> Claims;
@@ -77,12 +88,44 @@ pub trait Algorithm: Send + Sync {
         vec![self.about().name.to_owned()]
     }
 
+    /// The rounds of one rank of a problem that it [fits](Self::fits).
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share;
+
+    /// Whether it can do this.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Unfit`], with what it needs and what it found.
+    fn fits(&self, problem: &Problem) -> Result<(), BuildError> {
+        let about = self.about();
+        let needs = if problem.collective().name() == about.collective {
+            self.lacks(problem)
+        } else {
+            Some(format!("it is for {}", about.collective))
+        };
+        needs.map_or(Ok(()), |needs| {
+            Err(BuildError::Unfit {
+                algorithm: self.name(),
+                collective: problem.collective().to_string(),
+                topology: problem.topology().text(),
+                needs,
+            })
+        })
+    }
+
     /// One rank's rounds.
     ///
     /// # Errors
     ///
     /// As [`fits`](Self::fits), and [`BuildError::Rank`] where there is no such rank.
-    fn share(&self, problem: &Problem, rank: Rank) -> Result<Share, BuildError>;
+    fn share(&self, problem: &Problem, rank: Rank) -> Result<Share, BuildError> {
+        let ranks = problem.ranks();
+        if rank.index() >= ranks {
+            return Err(BuildError::Rank { rank, ranks });
+        }
+        self.fits(problem)?;
+        Ok(self.rounds(problem, rank))
+    }
 
     /// What its schedule is of, and what it promises.
     ///
@@ -99,4 +142,65 @@ pub trait Algorithm: Send + Sync {
             phases: self.phases(problem),
         })
     }
+}
+
+/// All algorithms: one row each.
+#[must_use]
+pub fn registry() -> &'static [&'static dyn Algorithm] {
+    &[
+        &alltoall::Direct,
+        &alltoall::DirectRotated,
+        &alltoall::DirectXor,
+        &alltoall::Ring,
+        &alltoall::TorusExchange,
+        &allgather::Ring,
+        &allgather::RecursiveDoubling,
+        &allreduce::RecursiveDoubling,
+        &scan::RecursiveDoubling,
+        &broadcast::Binomial,
+        &barrier::Dissemination,
+    ]
+}
+
+/// The algorithms for a collective, by its name, in the registry's order.
+pub fn all_for(collective: &str) -> impl Iterator<Item = &'static dyn Algorithm> {
+    registry().iter().copied().filter(move |algorithm| algorithm.about().collective == collective)
+}
+
+/// The algorithm of that name for a collective.
+///
+/// # Errors
+///
+/// [`BuildError::Unknown`], naming those there are.
+pub fn find(collective: &Collective, name: &str) -> Result<&'static dyn Algorithm, BuildError> {
+    let kind = collective.name();
+    let (plain, parameters) = name.split_once(':').map_or((name, None), |(plain, rest)| (plain, Some(rest)));
+    let found = all_for(kind).find(|algorithm| algorithm.about().name == plain);
+    match (found, parameters) {
+        (Some(algorithm), None) => Ok(algorithm),
+        (Some(_), Some(parameters)) => {
+            Err(BuildError::Parameters { name: plain.into(), parameters: parameters.into() })
+        }
+        (None, _) => Err(BuildError::Unknown {
+            name: name.to_owned(),
+            collective: kind.to_owned(),
+            known: all_for(kind).map(|algorithm| algorithm.about().name.to_owned()).collect(),
+        }),
+    }
+}
+
+/// Whether messages between any two ranks have channels of their own.
+fn is_complete(problem: &Problem) -> bool {
+    let nodes = problem.topology().nodes();
+    problem.topology().channels() == nodes.saturating_mul(nodes - 1)
+}
+
+/// Whether ranks whose numbers differ in one bit are neighbours.
+fn is_cube(problem: &Problem) -> bool {
+    problem.placement().is_identity() && problem.topology().cube().is_some_and(|d| problem.ranks() == 1 << d)
+}
+
+/// The rounds of doubling that reach all of `ranks`: the base-2 logarithm, rounded up.
+fn doublings(ranks: usize) -> u32 {
+    ranks.next_power_of_two().trailing_zeros()
 }

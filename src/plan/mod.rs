@@ -1,5 +1,19 @@
 //! Plans: a schedule compiled for one rank, as byte ranges.
+//!
+//! [`Layout`] says where the blocks of a collective lie in the user's buffers, [`compile`] finds the byte ranges of
+//! everything that a rank's share of a schedule moves, [`Plan`] holds them, and [`Execution`] walks through them. None of
+//! it does I/O: an execution hands out rounds, and whoever drives it has a transport move them.
 
+mod compile;
+mod execute;
+mod layout;
+mod overlap;
 mod program;
+mod runs;
+mod scratch;
+mod values;
 
+pub use compile::{PlanError, compile};
+pub use execute::{Buffers, Execution, Plan, Reduction};
+pub use layout::{Layout, Lengths, Places};
 pub use program::{Buffer, Message, Program, ProgramError, ProgramRound, Run, Sizes};

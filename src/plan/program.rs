@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::overlap;
+
 /// One of the three buffers of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Buffer {
@@ -46,9 +48,9 @@ impl Run {
         (0..self.count).map(move |i| (self.offset + i * self.stride, self.len))
     }
 
-    /// One past the last byte, if that is a number. Pieces must not overlap.
+    /// One past the last byte, if that is a number. There must be bytes, and pieces must not overlap.
     fn end(&self) -> Option<u64> {
-        if self.count > 1 && self.stride < self.len {
+        if self.len == 0 || self.count > 1 && self.stride < self.len {
             return None;
         }
         let last = self.stride.checked_mul(self.count.checked_sub(1)?)?;
@@ -107,8 +109,8 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// A run reaches past its buffer, or its pieces overlap.
-    #[error("round {round}: {run:?} does not fit its buffer of {size} bytes")]
+    /// A run is empty, reaches past its buffer, or its pieces overlap.
+    #[error("round {round}: {run:?} does not fit its buffer of {size} bytes, or is empty")]
     Bounds {
         /// Which round.
         round: u32,
@@ -116,6 +118,14 @@ pub enum ProgramError {
         run: Run,
         /// How long its buffer is.
         size: u64,
+    },
+    /// The rounds' numbers do not rise.
+    #[error("round {round} comes after round {before}")]
+    Order {
+        /// Its number.
+        round: u32,
+        /// That of the round before.
+        before: u32,
     },
     /// A message's runs are not what it says.
     #[error("round {round}: the message {index} with rank {peer} is out of order, or not of {bytes} bytes")]
@@ -159,6 +169,13 @@ impl Program {
     /// The first thing that is wrong.
     pub fn new(runs: Vec<Run>, rounds: Vec<ProgramRound>, sizes: Sizes) -> Result<Self, ProgramError> {
         let program = Self { runs, rounds, sizes };
+        if let Some([before, round]) = program
+            .rounds
+            .windows(2)
+            .find_map(|pair| (pair[0].number >= pair[1].number).then_some([pair[0].number, pair[1].number]))
+        {
+            return Err(ProgramError::Order { round, before });
+        }
         program.rounds.iter().try_for_each(|round| program.check(round))?;
         Ok(program)
     }
@@ -206,11 +223,12 @@ impl Program {
                 let Message { peer, index, bytes, .. } = *message;
                 let fault = ProgramError::Message { round: number, peer, index, bytes };
                 let in_order = (peer, index) == next || (peer > next.0 || next == (0, 0)) && index == 0;
+                let exists = message.runs.start <= message.runs.end && message.runs.end as usize <= self.runs.len();
                 let total = self
                     .runs(message)
                     .iter()
                     .try_fold(0_u64, |sum, run| self.bounds(number, run).map(|()| sum.saturating_add(run.bytes())))?;
-                if !in_order || total != bytes {
+                if !exists || !in_order || total != bytes {
                     return Err(fault);
                 }
                 next = (peer, index + 1);
@@ -228,34 +246,29 @@ impl Program {
         }
     }
 
-    /// No byte received is also sent or received twice: sorts the pieces and looks at neighbours.
+    /// No byte received is also sent or received twice.
     fn disjoint(&self, round: &ProgramRound) -> Result<(), ProgramError> {
         let number = round.number;
-        let pieces = |messages: &[Message], write: bool| {
-            let runs = messages.iter().flat_map(|m| self.runs(m)).filter(|run| run.len > 0);
-            runs.flat_map(|run| run.pieces().map(move |(at, len)| (run.buffer, at, at + len, write)))
-                .collect::<Vec<_>>()
+        let runs = |messages: &[Message], write| {
+            let runs = messages.iter().flat_map(|m| self.runs(m)).copied();
+            runs.map(move |run| Access { run, write }).collect::<Vec<_>>()
         };
-        if let Some(run) = round.receives.iter().flat_map(|m| self.runs(m)).find(|run| run.buffer == Buffer::Input) {
-            return Err(ProgramError::WritesInput { round: number, run: *run });
+        let mut all = runs(&round.receives, true);
+        if let Some(access) = all.iter().find(|access| access.run.buffer == Buffer::Input) {
+            return Err(ProgramError::WritesInput { round: number, run: access.run });
         }
-        let mut all = pieces(&round.receives, true);
-        all.extend(pieces(&round.sends, false).into_iter().filter(|piece| piece.0 != Buffer::Input));
-        all.sort_unstable();
-        // The ends so far of what is sent and of what is received, in one buffer.
-        let (mut buffer, mut sent, mut received) = (Buffer::Input, 0, 0);
-        for (of, start, end, write) in all {
-            if of != buffer {
-                (buffer, sent, received) = (of, 0, 0);
-            }
-            if start < received || write && start < sent {
-                let sent = !write || start < sent;
-                return Err(ProgramError::Overlap { round: number, buffer, offset: start, sent });
-            }
-            if write { received = end } else { sent = sent.max(end) }
-        }
-        Ok(())
+        all.extend(runs(&round.sends, false).into_iter().filter(|access| access.run.buffer != Buffer::Input));
+        overlap::find(all).map_or(Ok(()), |overlap::Overlap { buffer, offset, sent }| {
+            Err(ProgramError::Overlap { round: number, buffer, offset, sent })
+        })
     }
+}
+
+/// A run that is read or written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) run: Run,
+    pub(super) write: bool,
 }
 
 #[cfg(test)]
@@ -285,7 +298,9 @@ mod tests {
     #[test]
     fn runs_stay_inside_their_buffers() {
         assert!(one_round(&[Run::new(Buffer::Input, 8, 8)], &[strided(0, 2, 4, 4)]).is_ok());
-        for run in [strided(9, 2, 4, 3), strided(0, 4, 2, 2), strided(0, u64::MAX, u64::MAX, 2), strided(17, 0, 0, 1)] {
+        let beyond =
+            [strided(9, 2, 4, 3), strided(0, 4, 2, 2), strided(0, u64::MAX, u64::MAX, 2), strided(16, 1, 1, 1)];
+        for run in beyond.into_iter().chain([strided(0, 0, 0, 1), strided(0, 0, 0, u64::MAX), strided(0, 1, 1, 0)]) {
             let found = one_round(&[], &[run]);
             assert!(matches!(found, Err(ProgramError::Bounds { .. })), "{run:?}: {found:?}");
         }
@@ -297,8 +312,18 @@ mod tests {
         assert!(overlap(one_round(&[strided(0, 4, 4, 1)], &[strided(3, 2, 2, 1)])));
         assert!(overlap(one_round(&[strided(3, 2, 2, 1)], &[strided(0, 4, 4, 1)])));
         assert!(overlap(one_round(&[], &[strided(0, 4, 4, 1), strided(2, 4, 4, 1)])));
-        assert!(overlap(one_round(&[strided(0, 16, 16, 1)], &[strided(4, 0, 0, 1), strided(8, 1, 1, 1)])));
+        assert!(overlap(one_round(&[strided(0, 16, 16, 1)], &[strided(8, 1, 1, 1)])));
         assert!(one_round(&[strided(0, 2, 4, 4), strided(0, 2, 2, 1)], &[strided(2, 2, 4, 3)]).is_ok());
+    }
+
+    #[test]
+    fn rounds_rise() {
+        let program = |numbers: &[u32]| {
+            let round = |&number: &u32| ProgramRound { number, ..ProgramRound::default() };
+            Program::new(vec![], numbers.iter().map(round).collect(), Sizes::default())
+        };
+        assert!(program(&[0, 1, 7]).is_ok());
+        assert_eq!(program(&[0, 3, 3]), Err(ProgramError::Order { round: 3, before: 3 }));
     }
 
     #[test]
@@ -320,6 +345,8 @@ mod tests {
             vec![message(1, 1, 4)],
             vec![message(2, 0, 4), message(1, 0, 4)],
             vec![message(1, 0, 4), message(1, 0, 4)],
+            vec![Message { runs: 0..2, ..message(1, 0, 0) }],
+            vec![Message { runs: Range { start: 1, end: 0 }, ..message(1, 0, 0) }],
         ] {
             assert!(matches!(program(bad), Err(ProgramError::Message { .. })));
         }

@@ -28,6 +28,8 @@ pub struct Figures {
     pub rearrangements: u64,
     /// Messages that the busiest rank sends, over all rounds.
     pub messages: u64,
+    /// What the busiest rank sends, over all rounds.
+    pub volume: Volume,
     /// What the busiest channel carries, over all rounds.
     pub busiest_channel_total: Volume,
     /// Sum over transfers of their size times the channels they take: what all channels carry together.
@@ -73,6 +75,7 @@ impl Figures {
             number("hops", claims.hops, self.hops),
             number("rearrangements", claims.rearrangements, self.rearrangements),
             number("messages", claims.messages, self.messages),
+            ("volume", claims.volume, self.volume),
             number(
                 "transfers on a channel in a round",
                 (claims.contention_free && !self.contention_free).then_some(1),
@@ -96,11 +99,11 @@ impl fmt::Display for Figures {
         writeln!(f, ", hops {}, rearrangements {}", self.hops, self.rearrangements)?;
         writeln!(f, "transmission {} blocks, by channel {}", self.transmission, self.channel_transmission)?;
         writeln!(f, "busiest channel {} blocks, all channels {}", self.busiest_channel_total, self.link_blocks)?;
-        let Self { messages, max_sends, max_receives, .. } = self;
+        let Self { messages, volume, max_sends, max_receives, .. } = self;
         let ports = self.ports();
         writeln!(
             f,
-            "busiest rank {messages} messages; in a round {max_sends} sends, {max_receives} receives: ports {ports}"
+            "busiest rank {messages} messages of {volume} blocks; in a round {max_sends} sends, {max_receives} receives: ports {ports}"
         )?;
         match self.contention_free {
             true => f.write_str("no channel carries two transfers in a round"),

@@ -46,6 +46,7 @@ struct FractionUse {
 #[derive(Default)]
 struct RankUse {
     messages: u64,
+    volume: Volume,
     round: u32,
     sends: u32,
     receives: u32,
@@ -93,7 +94,7 @@ impl Traffic {
             let place = Place::round(number).transfer(transfer.source, transfer.destination);
             let size = volume(&transfer.blocks);
             largest = largest.max(size);
-            self.ends(place, transfer, violations);
+            self.ends(place, transfer, size, violations);
             let route = self.route(place, transfer, violations).unwrap_or_default();
             let hops = route.len().saturating_sub(1) as u64;
             farthest = farthest.max(hops);
@@ -115,12 +116,13 @@ impl Traffic {
         let totals = self.channels.iter().map(|(key, channel)| Volume::from(channel.total) + fraction(key));
         self.figures.busiest_channel_total = totals.max().unwrap_or_default();
         self.figures.messages = self.ranks.values().map(|rank| rank.messages).max().unwrap_or_default();
+        self.figures.volume = self.ranks.values().map(|rank| rank.volume).max().unwrap_or_default();
         self.figures.contention_free = self.figures.max_transfers_on_a_channel <= 1;
         self.figures
     }
 
     /// Counts the transfer at its two ends, against the ports.
-    fn ends(&mut self, place: Place, transfer: &Transfer, violations: &mut Violations) {
+    fn ends(&mut self, place: Place, transfer: &Transfer, size: Volume, violations: &mut Violations) {
         let now = self.round;
         let ports = self.outline.ports;
         let mut used = |rank: Rank, sends: u32| {
@@ -129,6 +131,7 @@ impl Traffic {
                 (used.round, used.sends, used.receives) = (now, 0, 0);
             }
             used.messages += u64::from(sends);
+            used.volume += size * u64::from(sends);
             used.sends += sends;
             used.receives += 1 - sends;
             u64::from(if sends == 1 { used.sends } else { used.receives })

@@ -44,6 +44,10 @@ impl Topology for Complete {
         format!("complete:{}", self.nodes)
     }
 
+    fn cube(&self) -> Option<u32> {
+        self.nodes.is_power_of_two().then(|| self.nodes.ilog2())
+    }
+
     /// Any nodes are complete among themselves. The i-th of them, as given, is number i.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes)?;

@@ -66,6 +66,7 @@ pub const CHECKS: &[(&str, Check)] = checks![
     answers_for_nodes_out_of_range_do_not_panic,
     text_parses_back,
     a_grid_has_the_same_links,
+    a_cube_has_its_links,
     parts_are_induced,
     parts_of_what_is_no_set_are_refused,
 ];
@@ -360,6 +361,24 @@ pub fn a_grid_has_the_same_links(topology: &dyn Topology) -> Result<(), Finding>
     }
     match nodes(topology).find(|&node| grid.neighbours(node) != topology.neighbours(node)) {
         Some(node) => fault(format!("neighbours of {node} differ from those in the grid")),
+        None => Ok(()),
+    }
+}
+
+/// What says it is a [`cube`](Topology::cube) has 2^d nodes, and links between those that differ in one bit.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first link that is missing.
+pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
+    let Some(d) = topology.cube() else { return Ok(()) };
+    let fault = |words: String| fail("a_cube_has_its_links", topology, words);
+    if 1_usize.checked_shl(d) != Some(topology.nodes()) {
+        return fault(format!("{} nodes, but a cube of {d} dimensions", topology.nodes()));
+    }
+    let ends = |node: Node| (0..d).map(move |bit| (node, Node::new(node.index() ^ (1 << bit))));
+    match nodes(topology).flat_map(ends).find(|&(u, v)| !topology.adjacent(u, v)) {
+        Some((u, v)) => fault(format!("no channel from {u} to {v}")),
         None => Ok(()),
     }
 }

@@ -229,6 +229,10 @@ impl Topology for Grid {
         Some(self)
     }
 
+    fn cube(&self) -> Option<u32> {
+        self.extents.iter().all(|&extent| extent == 2).then_some(self.extents.len() as u32)
+    }
+
     /// A product of contiguous coordinates is a line, ring, mesh or torus, wherever it is cut out and even if it lies
     /// across a border that wraps; its dimensions keep their order, and those with a single coordinate are dropped.
     /// What is whole rings one way and pieces of them another, or no product at all, is a [`Graph`].

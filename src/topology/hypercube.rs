@@ -65,6 +65,10 @@ impl Topology for Hypercube {
         format!("hypercube:{}", self.dimensions)
     }
 
+    fn cube(&self) -> Option<u32> {
+        u32::try_from(self.dimensions).ok()
+    }
+
     /// Nodes that agree in some bits and take all values in the others are a hypercube, whose dimensions are these
     /// others in the same order. What is connected otherwise is a [`Graph`].
     fn part(&self, nodes: &[Node]) -> Option<Part> {

@@ -84,6 +84,12 @@ pub trait Topology: Send + Sync + Debug {
         None
     }
 
+    /// The d of a binary cube: there are 2^d nodes, and those whose numbers differ in one bit are neighbours (perhaps
+    /// among others). `None` where that is not so, or not known.
+    fn cube(&self) -> Option<u32> {
+        None
+    }
+
     /// What `nodes` (distinct, in any order) are among themselves, if that is a network of a known kind: the sub-network
     /// and, for each of the given nodes, its number in there. A row of a torus is a ring. `None` where the sub-network
     /// is of no such kind or not connected, and where `nodes` are none, repeat one, or include one out of range.
@@ -144,6 +150,10 @@ macro_rules! forward {
 
             fn as_grid(&self) -> Option<&Grid> {
                 (**self).as_grid()
+            }
+
+            fn cube(&self) -> Option<u32> {
+                (**self).cube()
             }
 
             fn part(&self, nodes: &[Node]) -> Option<Part> {

@@ -29,12 +29,17 @@
 //!
 //! [`conformance::run_all`] checks all of it, for anybody's backend.
 
+pub mod conformance;
+mod forward;
+#[cfg(feature = "local")]
+pub mod local;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::Rank;
-use crate::plan::{Message, Program, Run};
+use crate::plan::{Buffers, Message, Program, Run};
 
 /// A process's hold on the wire.
 pub trait Endpoint: Send + Sync + fmt::Debug {
@@ -119,17 +124,6 @@ pub struct Signature {
     pub words: Arc<str>,
 }
 
-/// The buffers of an execution.
-#[derive(Debug)]
-pub struct Buffers<'a> {
-    /// What is sent from; empty in place.
-    pub input: &'a [u8],
-    /// What is received into.
-    pub output: &'a mut [u8],
-    /// The plan's own.
-    pub scratch: &'a mut [u8],
-}
-
 /// One round, as a transport is given it.
 #[derive(Debug)]
 pub struct RoundIo<'a> {
@@ -186,6 +180,22 @@ impl<'a> RoundIo<'a> {
     #[must_use]
     pub fn receives(&self) -> &'a [Message] {
         &self.program.rounds()[self.round].receives
+    }
+
+    /// The program whose round it is.
+    #[must_use]
+    pub fn program(&self) -> &'a Program {
+        self.program
+    }
+
+    /// The same call on the same buffers, with the `round`-th round of another program in place of this one: for
+    /// wrappers that change what is sent. `None` as for [`new`](Self::new).
+    #[must_use]
+    pub fn replaced<'b>(self, program: &'b Program, round: usize) -> Option<RoundIo<'b>>
+    where
+        'a: 'b,
+    {
+        RoundIo::new(program, round, self.buffers, self.call, self.signature, self.timeout)
     }
 
     /// The runs of a message.
@@ -277,7 +287,7 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A member is no process of the job, or there is none.
+    /// A member is no process of the job.
     #[error("member {member} is out of range: the job has {size} processes")]
     Member {
         /// Which.
@@ -294,4 +304,22 @@ pub enum OpenError {
     /// Somebody opened a context of that identity with other members, or it is open here.
     #[error("context {0} is open already, or open with other members")]
     InUse(ContextId),
+}
+
+/// The rank of `process` among `members`, if they can be the members of a context of a job of `size` processes: the check
+/// that every [`Endpoint::open`] begins with.
+///
+/// # Errors
+///
+/// Where `process` is no member, or a member is out of range or named twice.
+pub fn position(process: Rank, size: usize, members: &[Rank]) -> Result<usize, OpenError> {
+    if let Some(member) = members.iter().find(|member| member.index() >= size) {
+        return Err(OpenError::Member { member: *member, size });
+    }
+    let mut sorted = members.to_vec();
+    sorted.sort_unstable();
+    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(OpenError::Twice(twice[0]));
+    }
+    members.iter().position(|member| *member == process).ok_or(OpenError::Outside(process))
 }

@@ -1,0 +1,71 @@
+//! Allgather by doubling: in round k sub-cubes of 2^k ranks exchange all they have.
+//!
+//! Source: Grama et al., §4.2.3 (Algorithm 4.7). Needs: a power of two of ranks. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | log N |
+//! | blocks sent | N - 1, the one-port lower bound |
+//! | hops on a cube | log N |
+//!
+//! A rank's own time and memory are in proportion to N.
+
+use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// Exchanges of all that is known, dimension after dimension of a cube.
+#[derive(Clone, Copy, Debug)]
+pub struct RecursiveDoubling;
+
+static ABOUT: About = About {
+    collective: "allgather",
+    name: "recursive-doubling",
+    summary: "round k: exchange all one has with the rank whose number differs in bit k",
+    source: "Grama et al., 4.2.3",
+    needs: "a power of two of ranks",
+    ports: Ports::One,
+};
+
+impl Algorithm for RecursiveDoubling {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let ranks = problem.ranks();
+        (!ranks.is_power_of_two()).then(|| format!("it needs a power of two of ranks, there are {ranks}"))
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let ranks = problem.ranks() as u64;
+        let rounds = u64::from(ranks.ilog2());
+        let apart = is_complete(problem) || is_cube(problem);
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(ranks - 1)),
+            hops: apart.then_some(rounds),
+            rearrangements: Some(0),
+            messages: Some(rounds),
+            volume: Some(Volume::from(ranks - 1)),
+            contention_free: apart,
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        Box::new((0..problem.ranks().ilog2()).map(move |k| {
+            let peer = Rank::new(rank.index() ^ (1 << k));
+            RankRound {
+                sends: vec![End::new(peer, known(rank, k))],
+                receives: vec![End::new(peer, known(peer, k))],
+                ..RankRound::default()
+            }
+        }))
+    }
+}
+
+/// What a rank has before round `k`: the blocks of its sub-cube of 2^k ranks.
+fn known(rank: Rank, k: u32) -> Vec<Block> {
+    let first = rank.index() >> k << k;
+    (first..first + (1 << k)).map(|source| Block::from(Rank::new(source))).collect()
+}

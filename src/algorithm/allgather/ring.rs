@@ -1,0 +1,63 @@
+//! Allgather round a ring: everyone passes on what it received last.
+//!
+//! Source: Grama et al., §4.2.1. Needs: nothing; made for rings. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | N - 1 |
+//! | blocks sent | N - 1, the one-port lower bound |
+//! | hops on a ring | N - 1 |
+//!
+//! A rank's own time and memory are in proportion to N.
+
+use crate::algorithm::alltoall::hops_of_a_round;
+use crate::algorithm::{About, Algorithm, Claims};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// One way round a ring of the ranks in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring;
+
+static ABOUT: About = About {
+    collective: "allgather",
+    name: "ring",
+    summary: "one way round the ranks, everyone passing on what came last",
+    source: "Grama et al., 4.2.1",
+    needs: "nothing; made for rings",
+    ports: Ports::One,
+};
+
+impl Algorithm for Ring {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let rounds = problem.ranks() as u64 - 1;
+        let hop = hops_of_a_round(problem);
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(rounds)),
+            hops: hop.map(|hop| hop * rounds),
+            rearrangements: Some(0),
+            messages: Some(rounds),
+            volume: Some(Volume::from(rounds)),
+            contention_free: hop.is_some(),
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        let at = move |offset: usize| Rank::new((rank.index() + offset) % size);
+        Box::new((1..size).map(move |i| RankRound {
+            sends: vec![End::new(at(1), vec![Block::from(at(size + 1 - i))])],
+            receives: vec![End::new(at(size - 1), vec![Block::from(at(size - i))])],
+            ..RankRound::default()
+        }))
+    }
+}

@@ -1,0 +1,127 @@
+//! Allreduce by doubling, in rank order: neighbouring ranges of ranks exchange and combine.
+//!
+//! Source: Grama et al., §4.3 (Algorithm 4.7 with a sum in place of the union); the folding of ranks past a power of two
+//! is the field's common practice. Needs: nothing. Model: one-port. Combines contributions in rank order, so operations
+//! need not commute; all ranks get the same bits.
+//!
+//! With p = 2^q the largest power of two that is at most N:
+//!
+//! | term | N = p | otherwise |
+//! |---|---|---|
+//! | startups | q | q + 2 |
+//! | blocks sent | q | q + 2 |
+//! | hops on a cube | q | |
+//!
+//! A rank's own time and memory are in proportion to log N.
+//!
+//! # Idea
+//!
+//! The first 2 (N - p) ranks fold in pairs: the even one gives its contribution to the odd one, which stands for both.
+//! The p that stand then double: in round k each exchanges with the one whose standing differs in bit k. Those of each
+//! side stand for neighbouring ranges, so "left" or "right" keeps the order. At the end the odd ones hand the result
+//! back.
+
+use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
+use crate::ids::Rank;
+use crate::schedule::{Block, Combine, End, Ports, Problem, RankRound, Share, Volume};
+
+/// Exchanges and combinations of neighbouring ranges.
+#[derive(Clone, Copy, Debug)]
+pub struct RecursiveDoubling;
+
+static ABOUT: About = About {
+    collective: "allreduce",
+    name: "recursive-doubling",
+    summary: "neighbouring ranges of ranks exchange and combine, in rank order",
+    source: "Grama et al., 4.3",
+    needs: "nothing",
+    ports: Ports::One,
+};
+
+impl Algorithm for RecursiveDoubling {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let ranks = problem.ranks();
+        let folds = if ranks.is_power_of_two() { 0 } else { 2 };
+        let rounds = u64::from(ranks.ilog2()) + folds;
+        let apart = is_complete(problem) || is_cube(problem);
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(rounds)),
+            hops: apart.then_some(rounds),
+            rearrangements: Some(0),
+            // Whoever stands for two hands the result back once.
+            messages: Some(u64::from(ranks.ilog2()) + folds / 2),
+            volume: Some(Volume::from(u64::from(ranks.ilog2()) + folds / 2)),
+            contention_free: apart,
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let fold = Fold::new(problem.ranks());
+        let doubling = (0..fold.doublings).map(move |k| {
+            fold.standing(rank).map_or_else(RankRound::default, |me| {
+                let (peer, mine) = (me ^ (1 << k), me);
+                let end = |sender: usize, receiver: usize| {
+                    let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+                    End::new(fold.rank(peer), vec![Block::RESULT]).combined(combine)
+                };
+                RankRound { sends: vec![end(mine, peer)], receives: vec![end(peer, mine)], ..RankRound::default() }
+            })
+        });
+        Box::new(fold.giving(rank).into_iter().chain(doubling).chain(fold.handing_back(rank)))
+    }
+}
+
+/// The pairing that leaves a power of two of ranks standing.
+#[derive(Clone, Copy)]
+struct Fold {
+    /// How many ranks give their contribution to the next.
+    pairs: usize,
+    doublings: u32,
+}
+
+impl Fold {
+    fn new(ranks: usize) -> Self {
+        let doublings = ranks.ilog2();
+        Self { pairs: ranks - (1 << doublings), doublings }
+    }
+
+    /// A rank's number among those that stand.
+    fn standing(self, rank: Rank) -> Option<usize> {
+        match rank.index() {
+            r if r >= 2 * self.pairs => Some(r - self.pairs),
+            r => (r % 2 == 1).then_some(r / 2),
+        }
+    }
+
+    /// Who stands with that number.
+    fn rank(self, standing: usize) -> Rank {
+        Rank::new(if standing < self.pairs { 2 * standing + 1 } else { standing + self.pairs })
+    }
+
+    fn giving(self, rank: Rank) -> Option<RankRound> {
+        self.pair_round(rank, 0, Combine::Left)
+    }
+
+    fn handing_back(self, rank: Rank) -> Option<RankRound> {
+        self.pair_round(rank, 1, Combine::Replace)
+    }
+
+    /// The round in which the even (0) or odd (1) one of each pair sends to the other; `None` where there are no pairs.
+    fn pair_round(self, rank: Rank, sender: usize, combine: Combine) -> Option<RankRound> {
+        let mut round = RankRound::default();
+        if rank.index() < 2 * self.pairs {
+            let end = End::new(Rank::new(rank.index() ^ 1), vec![Block::RESULT]).combined(combine);
+            if rank.index() % 2 == sender { round.sends.push(end) } else { round.receives.push(end) }
+        }
+        (self.pairs > 0).then_some(round)
+    }
+}

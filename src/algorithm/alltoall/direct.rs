@@ -1,0 +1,65 @@
+//! Alltoall in one round: everyone sends to everyone at once.
+//!
+//! Source: what MPI libraries call linear or spread-out. Needs: nothing. Model: unlimited; transfers share channels and
+//! the network queues them.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | 1 (0 for one rank) |
+//! | blocks sent | 1, the largest transfer |
+//! | messages a rank | N - 1 |
+//!
+//! A rank's own time and memory are in proportion to N. Each block crosses the network once, so no schedule moves
+//! fewer bytes; the price is N - 1 messages a rank, and on a sparse network the contention.
+
+use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// Everyone sends to everyone in one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct;
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "direct",
+    summary: "every block straight to its destination, all in one round",
+    source: "folklore; the baseline",
+    needs: "nothing",
+    ports: Ports::Unlimited,
+};
+
+impl Algorithm for Direct {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let peers = problem.ranks() as u64 - 1;
+        let any = peers.min(1);
+        let complete = is_complete(problem);
+        Claims {
+            startups: Some(any),
+            transmission: Some(Volume::from(any)),
+            hops: complete.then_some(any),
+            rearrangements: Some(0),
+            messages: Some(peers),
+            volume: Some(Volume::from(peers)),
+            contention_free: complete,
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        // Starting behind oneself spreads the ranks over the destinations where sends do leave one after the other.
+        let peers = move || (1..size).map(move |i| Rank::new((rank.index() + i) % size));
+        let sends: Vec<End> = peers().map(|peer| End::new(peer, vec![Block::new(rank, peer)])).collect();
+        let receives = peers().map(|peer| End::new(peer, vec![Block::new(peer, rank)])).collect();
+        let round = (!sends.is_empty()).then(|| RankRound { sends, receives, ..RankRound::default() });
+        Box::new(round.into_iter())
+    }
+}

@@ -1,0 +1,67 @@
+//! Alltoall by rotation: in round i everyone sends to the rank i further on.
+//!
+//! Source: Grama et al., §4.6 (the circular shifts that make up the exchange); "pairwise" in MPI libraries. Needs:
+//! nothing. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | N - 1 |
+//! | blocks sent | N - 1, the one-port lower bound |
+//! | messages a rank | N - 1 |
+//!
+//! A rank's own time and memory are in proportion to N. Contention-free on complete networks; elsewhere a round's
+//! transfers may share channels.
+
+use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// In round i, from every rank to the one i further on.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectRotated;
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "direct-rotated",
+    summary: "round i: straight to the rank i further on",
+    source: "Grama et al., 4.6",
+    needs: "nothing",
+    ports: Ports::One,
+};
+
+impl Algorithm for DirectRotated {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let peers = problem.ranks() as u64 - 1;
+        let complete = is_complete(problem);
+        Claims {
+            startups: Some(peers),
+            transmission: Some(Volume::from(peers)),
+            hops: complete.then_some(peers),
+            rearrangements: Some(0),
+            messages: Some(peers),
+            volume: Some(Volume::from(peers)),
+            contention_free: complete,
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        Box::new((1..size).map(move |i| {
+            let to = Rank::new((rank.index() + i) % size);
+            let from = Rank::new((rank.index() + size - i) % size);
+            RankRound {
+                sends: vec![End::new(to, vec![Block::new(rank, to)])],
+                receives: vec![End::new(from, vec![Block::new(from, rank)])],
+                ..RankRound::default()
+            }
+        }))
+    }
+}

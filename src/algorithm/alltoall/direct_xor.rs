@@ -1,0 +1,68 @@
+//! Alltoall by pairs: in round i ranks exchange with the one whose number differs by exclusive or with i.
+//!
+//! Source: Grama et al., §4.5.3 (Algorithm 4.10, without its routes); Thakur & Choudhary as cited by Suh & Shin, §1.
+//! Needs: a power of two of ranks. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | N - 1 |
+//! | blocks sent | N - 1, the one-port lower bound |
+//! | messages a rank | N - 1 |
+//! | hops, on a cube | (N/2) log N: each distance d occurs C(log N, d) times |
+//!
+//! A rank's own time and memory are in proportion to N. Contention-free on complete networks, and on cubes by the
+//! dimension-ordered routes that are the default there (Grama, problem 4.22).
+
+use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// In round i, exchanges between ranks whose numbers differ by exclusive or with i.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectXor;
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "direct-xor",
+    summary: "round i: exchange with the rank whose number is one's own xor i",
+    source: "Grama et al., 4.5.3",
+    needs: "a power of two of ranks",
+    ports: Ports::One,
+};
+
+impl Algorithm for DirectXor {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let ranks = problem.ranks();
+        (!ranks.is_power_of_two()).then(|| format!("it needs a power of two of ranks, there are {ranks}"))
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let ranks = problem.ranks() as u64;
+        let peers = ranks - 1;
+        let on_cube = is_cube(problem).then(|| ranks / 2 * u64::from(ranks.ilog2()));
+        Claims {
+            startups: Some(peers),
+            transmission: Some(Volume::from(peers)),
+            hops: if is_complete(problem) { Some(peers) } else { on_cube },
+            rearrangements: Some(0),
+            messages: Some(peers),
+            volume: Some(Volume::from(peers)),
+            contention_free: is_complete(problem) || is_cube(problem),
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        Box::new((1..problem.ranks()).map(move |i| {
+            let peer = Rank::new(rank.index() ^ i);
+            RankRound {
+                sends: vec![End::new(peer, vec![Block::new(rank, peer)])],
+                receives: vec![End::new(peer, vec![Block::new(peer, rank)])],
+                ..RankRound::default()
+            }
+        }))
+    }
+}

@@ -1,0 +1,88 @@
+//! Alltoall round a ring, one way: everyone passes on what is not for itself.
+//!
+//! Source: Grama et al., §4.5.1 (Algorithm 4.9's ring, equation 4.7). Needs: nothing; made for rings, where neighbours
+//! in rank are neighbours in the network. Model: one-port, store-and-forward.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | N - 1 |
+//! | blocks sent | N (N - 1) / 2 |
+//! | hops on a ring | N - 1 |
+//!
+//! A rank's own time and memory are in proportion to the N (N - 1) / 2 blocks that it sends.
+//!
+//! # Idea
+//!
+//! Round i moves every block that still has somewhere to go one rank further. What a rank sends in round i comes from
+//! the rank i - 1 behind it, for the N - i ranks ahead that this source has not reached yet; the first of them is the
+//! receiver itself.
+
+use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// One way round a ring of the ranks in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring;
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "ring",
+    summary: "one way round the ranks, everyone passing on what is not its own",
+    source: "Grama et al., 4.5.1",
+    needs: "nothing; made for rings",
+    ports: Ports::One,
+};
+
+impl Algorithm for Ring {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let ranks = problem.ranks() as u64;
+        let rounds = ranks - 1;
+        let hop = hops_of_a_round(problem);
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(ranks * rounds / 2)),
+            hops: hop.map(|hop| hop * rounds),
+            rearrangements: Some(0),
+            messages: Some(rounds),
+            volume: Some(Volume::from(ranks * rounds / 2)),
+            contention_free: hop.is_some(),
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        let at = move |offset: usize| Rank::new((rank.index() + offset) % size);
+        Box::new((1..size).map(move |i| RankRound {
+            sends: vec![End::new(at(1), passed_on(size, rank, i))],
+            receives: vec![End::new(at(size - 1), passed_on(size, at(size - 1), i))],
+            ..RankRound::default()
+        }))
+    }
+}
+
+/// What `rank` sends in round `i`: the nearest destination first, so that what goes on further is one piece.
+fn passed_on(size: usize, rank: Rank, i: usize) -> Vec<Block> {
+    let source = Rank::new((rank.index() + size - (i - 1)) % size);
+    (1..=size - i).map(|ahead| Block::new(source, Rank::new((rank.index() + ahead) % size))).collect()
+}
+
+/// The longest way from a rank to the next, where each has channels of its own: on complete networks, on rings, and on
+/// lines, whose last node's message comes back over the channels that nobody else uses.
+pub(in crate::algorithm) fn hops_of_a_round(problem: &Problem) -> Option<u64> {
+    if is_complete(problem) {
+        return Some(1);
+    }
+    let grid = problem.topology().as_grid()?;
+    let [extent] = *grid.extents() else { return None };
+    let in_order = problem.placement().is_identity() && problem.ranks() == extent;
+    in_order.then_some(if grid.wraps() { 1 } else { extent as u64 - 1 })
+}

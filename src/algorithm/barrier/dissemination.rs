@@ -1,0 +1,72 @@
+//! Barrier by dissemination: in round k everyone tells the rank 2^k further on of all it has heard of.
+//!
+//! Source: the pattern of Hensgen, Finkel & Manber as the field uses it; as an allgather of no bytes it is Bruck's.
+//! Needs: nothing. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | ceil(log N), the one-port lower bound |
+//! | blocks sent | N - 1, each of no bytes |
+//!
+//! A rank's own time and memory are in proportion to N, as what it has heard of is written out for the proof.
+
+use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// News of who has come, handed on over distances that double.
+#[derive(Clone, Copy, Debug)]
+pub struct Dissemination;
+
+static ABOUT: About = About {
+    collective: "barrier",
+    name: "dissemination",
+    summary: "round k: tell the rank 2^k further on of all one has heard of",
+    source: "Hensgen, Finkel & Manber",
+    needs: "nothing",
+    ports: Ports::One,
+};
+
+impl Algorithm for Dissemination {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let ranks = problem.ranks();
+        let rounds = u64::from(doublings(ranks));
+        let complete = is_complete(problem);
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(ranks as u64 - 1)),
+            hops: complete.then_some(rounds),
+            rearrangements: Some(0),
+            messages: Some(rounds),
+            volume: Some(Volume::from(ranks as u64 - 1)),
+            contention_free: complete,
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        let behind = move |from: usize, by: usize| Rank::new((from + size - by) % size);
+        Box::new((0..doublings(size)).map(move |k| {
+            let step = 1 << k;
+            let (to, from) = (Rank::new((rank.index() + step) % size), behind(rank.index(), step));
+            // What lies `step` and more behind the receiver, up to what it has not heard of yet.
+            let news = |sender: Rank| {
+                let news = step.min(size - step);
+                (0..news).map(|by| Block::from(behind(sender.index(), by))).collect()
+            };
+            RankRound {
+                sends: vec![End::new(to, news(rank))],
+                receives: vec![End::new(from, news(from))],
+                ..RankRound::default()
+            }
+        }))
+    }
+}

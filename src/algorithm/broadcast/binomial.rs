@@ -1,0 +1,77 @@
+//! Broadcast along a binomial tree: in each round everyone who has the block sends it to one who has not.
+//!
+//! Source: Grama et al., §4.1.3 (Algorithm 4.2, with the dimensions in ascending order). Needs: nothing. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | ceil(log N), the one-port lower bound |
+//! | blocks sent | ceil(log N) |
+//! | hops on a cube | log N |
+//!
+//! A rank's own time and memory are in proportion to log N.
+
+use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+
+/// In round k, from the 2^k ranks that have it to the next 2^k, counted from the root.
+#[derive(Clone, Copy, Debug)]
+pub struct Binomial;
+
+static ABOUT: About = About {
+    collective: "broadcast",
+    name: "binomial",
+    summary: "round k: the 2^k ranks that have the block each give it to one that has not",
+    source: "Grama et al., 4.1.3",
+    needs: "nothing",
+    ports: Ports::One,
+};
+
+impl Algorithm for Binomial {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let rounds = u64::from(doublings(problem.ranks()));
+        let apart = is_complete(problem) || is_cube(problem);
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(rounds)),
+            hops: apart.then_some(rounds),
+            rearrangements: Some(0),
+            messages: Some(rounds),
+            volume: Some(Volume::from(rounds)),
+            contention_free: apart,
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        let root = problem.collective().root().unwrap_or_default();
+        let me = from_root(rank.index(), root.index(), size);
+        Box::new((0..doublings(size)).map(move |k| {
+            let step = 1 << k;
+            let end = |place| End::new(Rank::new(at(place, root.index(), size)), vec![Block::from(root)]);
+            RankRound {
+                sends: Some(me + step).filter(|&to| me < step && to < size).map(end).into_iter().collect(),
+                receives: me.checked_sub(step).filter(|&from| from < step).map(end).into_iter().collect(),
+                ..RankRound::default()
+            }
+        }))
+    }
+}
+
+/// A rank's place in the tree, the root's being 0. By exclusive or where that can be, so that a cube's channels are used.
+fn from_root(rank: usize, root: usize, size: usize) -> usize {
+    if size.is_power_of_two() { rank ^ root } else { (rank + size - root) % size }
+}
+
+/// The rank at that place.
+fn at(place: usize, root: usize, size: usize) -> usize {
+    if size.is_power_of_two() { place ^ root } else { (place + root) % size }
+}

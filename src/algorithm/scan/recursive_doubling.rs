@@ -1,0 +1,75 @@
+//! Scan by doubling: in round k everyone gives the combination of the last 2^k ranks to the rank 2^k further on.
+//!
+//! Source: Grama et al., §4.3 (prefix sums); the pattern without wrap-around is Hillis & Steele's. Needs: nothing.
+//! Model: one-port. Combines in rank order, so operations need not commute.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | ceil(log N) |
+//! | blocks sent | ceil(log N) |
+//!
+//! A rank's own time and memory are in proportion to log N.
+//!
+//! # Idea
+//!
+//! A rank's own block is named for its result, `[-1, rank]`, which is of no use to others; so the running combination
+//! has a name that all share, a temporary: it starts as the rank's contribution, travels, and ends as the result.
+
+use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
+use crate::ids::Rank;
+use crate::schedule::{Block, Combine, End, LocalStep, Ports, Problem, RankRound, Share, Volume};
+
+/// Running combinations, handed on over distances that double.
+#[derive(Clone, Copy, Debug)]
+pub struct RecursiveDoubling;
+
+static ABOUT: About = About {
+    collective: "scan",
+    name: "recursive-doubling",
+    summary: "round k: the combination of the last 2^k ranks goes 2^k ranks on",
+    source: "Grama et al., 4.3",
+    needs: "nothing",
+    ports: Ports::One,
+};
+
+impl Algorithm for RecursiveDoubling {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        None
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let rounds = u64::from(doublings(problem.ranks()));
+        let complete = is_complete(problem);
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(rounds)),
+            hops: complete.then_some(rounds),
+            rearrangements: Some(0),
+            messages: Some(rounds),
+            volume: Some(Volume::from(rounds)),
+            contention_free: complete,
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        const RUNNING: Block = Block::temporary(0);
+        let (size, own, me) = (problem.ranks(), Block::result(rank), rank.index());
+        let copy = |from, into| vec![LocalStep { from, into, combine: Combine::Replace }];
+        let begin = (size > 1).then(|| RankRound { local: copy(own, RUNNING), ..RankRound::default() });
+        let last = doublings(size).checked_sub(1);
+        let doubling = (0..doublings(size)).map(move |k| {
+            let end = |peer| End::new(Rank::new(peer), vec![RUNNING]).combined(Combine::Left);
+            RankRound {
+                sends: Some(me + (1 << k)).filter(|&to| to < size).map(end).into_iter().collect(),
+                receives: me.checked_sub(1 << k).map(end).into_iter().collect(),
+                local: if Some(k) == last { copy(RUNNING, own) } else { vec![] },
+                ..RankRound::default()
+            }
+        });
+        Box::new(begin.into_iter().chain(doubling))
+    }
+}

@@ -1,0 +1,350 @@
+//! Communicators: the collectives, typed, on slices.
+
+mod cache;
+mod collectives;
+pub mod op;
+mod persistent;
+mod split;
+mod varying;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use persistent::Persistent;
+
+use crate::algorithm::find;
+use crate::collective::Collective;
+use crate::error::{BuildError, Error};
+use crate::ids::Rank;
+use crate::machine::Machine;
+use crate::plan::{Buffers, Execution, Layout, PlanError, Reduction, compile};
+use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
+use crate::select::{Choice, select};
+use crate::topology::Topology;
+use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+use cache::{Cache, Key, Prepared};
+
+/// What a communicator may be told at its making. The same on every rank.
+#[derive(Clone, Debug)]
+pub struct Options {
+    timeout: Duration,
+    fingerprints: bool,
+    plans: usize,
+    plan_bytes: usize,
+    machine: Machine,
+    placement: Option<Placement>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(300),
+            fingerprints: true,
+            plans: 32,
+            plan_bytes: 256 << 20,
+            machine: Machine::THREADS,
+            placement: None,
+        }
+    }
+}
+
+impl Options {
+    /// How long a rank waits without any progress before the call fails. 5 minutes unless set.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Whether ranks compare what they call, and so find that they disagree. On unless set.
+    #[must_use]
+    pub fn fingerprints(self, fingerprints: bool) -> Self {
+        Self { fingerprints, ..self }
+    }
+
+    /// How many plans are kept, and of how many bytes together; those unused longest go first. 32 of 256 MiB unless set.
+    #[must_use]
+    pub fn cache(self, plans: usize, bytes: usize) -> Self {
+        Self { plans, plan_bytes: bytes, ..self }
+    }
+
+    /// The prices by which `auto` chooses. Rank 0's count, for everybody.
+    #[must_use]
+    pub fn machine(self, machine: Machine) -> Self {
+        Self { machine, ..self }
+    }
+
+    /// Which node each rank sits on. Rank i on node i unless set.
+    #[must_use]
+    pub fn placement(self, placement: Placement) -> Self {
+        Self { placement: Some(placement), ..self }
+    }
+}
+
+/// A group of ranks that do collectives together, on a network that they know.
+///
+/// Every member calls the same collectives in the same order, as in MPI. A call returns when this rank's part is done;
+/// only [`barrier`](Self::barrier) says anything of the others. It is driven by one thread at a time; to use several
+/// threads, [`split`](Self::split) off a communicator for each.
+///
+/// # Errors
+///
+/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. What befalls a call under
+/// way (a member that is missing, gone, or calls something else) is an equal [`Error::Failed`] on every member, within the
+/// [timeout](Options::timeout); from then on calls fail with [`Error::Dead`]. Nothing panics.
+#[derive(Debug)]
+pub struct Communicator {
+    endpoint: Arc<dyn Endpoint>,
+    wire: Wire,
+    /// The members by their ranks in the job.
+    members: Vec<Rank>,
+    topology: Arc<dyn Topology>,
+    placement: Placement,
+    /// By collective; `auto` where there is none.
+    algorithms: HashMap<&'static str, String>,
+    cache: Cache,
+    splits: u64,
+    options: Options,
+}
+
+/// A context, and how calls go over it.
+#[derive(Debug)]
+struct Wire {
+    transport: Box<dyn Transport>,
+    context: ContextId,
+    calls: u64,
+    timeout: Duration,
+}
+
+impl Communicator {
+    /// All processes of the endpoint's job, on that network, rank i on node i. Collective: the ranks check that they agree
+    /// on the network.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Ranks`] where the network has not as many nodes as the job has processes; [`Error::Failed`] as for
+    /// any call.
+    pub fn new(endpoint: Arc<dyn Endpoint>, topology: Arc<dyn Topology>) -> Result<Self, Error> {
+        Self::with_options(endpoint, topology, Options::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and [`BuildError::Ranks`] where the placement is not of as many ranks.
+    pub fn with_options(
+        endpoint: Arc<dyn Endpoint>,
+        topology: Arc<dyn Topology>,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let (ranks, nodes) = (endpoint.size(), topology.nodes());
+        let placement = options.placement.clone().unwrap_or_else(|| Placement::identity(ranks));
+        if ranks != nodes || placement.ranks() != ranks {
+            let ranks = if ranks == nodes { placement.ranks() } else { ranks };
+            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes }.into());
+        }
+        let members: Vec<Rank> = (0..ranks).map(Rank::new).collect();
+        let mut all = Self::open(endpoint, ContextId::WORLD, members, topology, placement, options)?;
+        all.agree()?;
+        Ok(all)
+    }
+
+    fn open(
+        endpoint: Arc<dyn Endpoint>,
+        context: ContextId,
+        members: Vec<Rank>,
+        topology: Arc<dyn Topology>,
+        placement: Placement,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let transport = endpoint.open(context, &members)?;
+        Ok(Self {
+            wire: Wire { transport, context, calls: 0, timeout: options.timeout },
+            endpoint,
+            members,
+            topology,
+            placement,
+            algorithms: HashMap::new(),
+            cache: Cache::new(options.plans, options.plan_bytes),
+            splits: 0,
+            options,
+        })
+    }
+
+    /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on the way holds the network
+    /// and the placement.
+    fn agree(&mut self) -> Result<(), Error> {
+        let Machine { startup, message, byte, hop, rearrangement } = self.options.machine;
+        let mut prices = [startup, message, byte, hop, rearrangement];
+        let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
+        let purpose = if self.placement.is_identity() { "start".into() } else { format!("start, placed on {nodes:?}") };
+        self.broadcast_for(&mut prices, 0, purpose.into())?;
+        let [startup, message, byte, hop, rearrangement] = prices;
+        self.options.machine = Machine { startup, message, byte, hop, rearrangement };
+        Ok(())
+    }
+
+    /// This process's rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.wire.transport.rank().index()
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The network of the members.
+    #[must_use]
+    pub fn topology(&self) -> &Arc<dyn Topology> {
+        &self.topology
+    }
+
+    /// Which node each member sits on.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The algorithm to use for a collective from now on: a name of the registry, or `auto`. `alltoallv` may have one of
+    /// its own among those of alltoall; it is `direct` unless chosen. Every member chooses the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an unknown collective, [`BuildError::Unknown`] for an unknown algorithm,
+    /// [`BuildError::Unfit`] for one that does not fit.
+    pub fn choose(&mut self, collective: &str, algorithm: &str) -> Result<(), Error> {
+        let kind = if collective == "alltoallv" { "alltoall" } else { collective };
+        let Some(problem) = Collective::named(kind, Rank::new(0)) else {
+            let known = Collective::NAMES.join(", ");
+            return Err(Error::Argument(format!("no collective {collective:?}; there are: {known}, alltoallv")));
+        };
+        let name = if collective == "alltoallv" { "alltoallv" } else { problem.name() };
+        if algorithm != "auto" {
+            find(&problem, algorithm)?.fits(&self.problem(problem)?)?;
+        }
+        self.algorithms.insert(name, algorithm.to_owned());
+        self.cache.clear();
+        Ok(())
+    }
+
+    /// Which algorithm a collective of blocks of so many bytes would use, and why. Print it.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] where there is none.
+    pub fn explain(&self, collective: &Collective, block_bytes: usize) -> Result<Choice, Error> {
+        self.select(collective, block_bytes as u64)
+    }
+
+    /// Proves the schedule that a collective of blocks of so many bytes uses: that everything is delivered, and within
+    /// the ports and the channels it promises. Local, but of all ranks' shares: time and memory in proportion to the
+    /// whole schedule.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] where there is no schedule, [`Error::Argument`] with all violations where it is wrong.
+    pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
+        let choice = self.select(collective, block_bytes as u64)?;
+        let shares = Shares::new(choice.algorithm, &self.problem(collective.clone())?)?;
+        verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
+    }
+
+    fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
+        // Contributions are combined in rank order whatever the operation: then the bits are the same everywhere.
+        Ok(Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)?.ordered())
+    }
+
+    fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
+        let name = self.algorithms.get(collective.name()).map_or("auto", String::as_str);
+        Ok(select(&self.problem(collective.clone())?, name, block_bytes, &self.options.machine)?)
+    }
+
+    /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
+    fn prepared(&mut self, key: Key) -> Result<(&mut Wire, &mut Prepared), Error> {
+        if self.cache.get(&key).is_none() {
+            let prepared = self.compile(&key)?;
+            self.cache.insert(key.clone(), prepared);
+        }
+        let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
+        let prepared = self.cache.get(&key).ok_or_else(lost)?;
+        Ok((&mut self.wire, prepared))
+    }
+
+    fn compile(&self, key: &Key) -> Result<Prepared, Error> {
+        let Key { collective, element, elements, in_place, purpose } = key;
+        let (rank, size) = (Rank::new(self.rank()), self.size());
+        let problem = self.problem(collective.clone())?;
+        let blocks =
+            |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
+        let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
+        let mut layout = Layout::consecutive(*element, *elements, &before, &after)?;
+        if *in_place {
+            // Alltoall: what goes to j lies where what comes from j will.
+            let back = |block: Block| Block::raw(block.destination(), block.source());
+            layout = layout.in_place(back);
+        }
+        let choice = self.select(collective, layout.element * *elements as u64)?;
+        let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
+        let (algorithm, topology) = (choice.algorithm.name(), self.topology.text());
+        let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
+        let words = format!(
+            "{collective}{what} of blocks of {elements} x {element} bytes among {size} ranks by {algorithm} on {topology}"
+        );
+        log::debug!("rank {rank}: planned {words}");
+        Ok(Prepared::new(plan, self.signature(words)))
+    }
+
+    fn signature(&self, words: String) -> Signature {
+        let fingerprint = if self.options.fingerprints { fingerprint(&words) } else { 0 };
+        Signature { fingerprint, words: words.into() }
+    }
+}
+
+impl Wire {
+    /// Executes a plan on buffers that are as long as it needs.
+    fn execute(
+        &mut self,
+        prepared: &mut Prepared,
+        input: &[u8],
+        output: &mut [u8],
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(), Error> {
+        self.alive()?;
+        let call = self.calls;
+        self.calls += 1;
+        let Prepared { plan, signature, scratch } = prepared;
+        let mut buffers = Buffers { input, output, scratch: bytemuck::cast_slice_mut(scratch) };
+        let mut execution = Execution::new(plan);
+        while let Some(round) = execution.advance(&mut buffers, reduction) {
+            let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeout);
+            let short = || Error::Argument("a buffer is shorter than its plan needs".to_owned());
+            self.transport.round(io.ok_or_else(short)?).map_err(|failure| self.failed(failure))?;
+        }
+        Ok(())
+    }
+
+    fn alive(&self) -> Result<(), Error> {
+        let rank = self.transport.rank();
+        self.transport.failure().map_or(Ok(()), |failure| Err(Error::Dead { rank, failure: Box::new(failure) }))
+    }
+
+    fn failed(&self, failure: Failure) -> Error {
+        Error::Failed { rank: self.transport.rank(), failure: Box::new(failure) }
+    }
+}
+
+/// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart, it protects nothing.
+fn fingerprint(words: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = words.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Elements that a buffer of `blocks` blocks has, or that there are too many.
+fn total(elements: usize, blocks: usize, element: usize) -> Result<usize, PlanError> {
+    elements.checked_mul(blocks).ok_or(PlanError::Overflow { blocks, elements, element })
+}

@@ -1,0 +1,202 @@
+//! Operations of reductions.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use crate::plan::Reduction;
+
+/// How two contributions become one. Must be associative; contributions are combined in rank order, so it need not
+/// commute. (Floating-point sums are associative but for rounding: the order is fixed by the algorithm, so the bits are
+/// the same on every rank and in every run.)
+///
+/// A closure `|left, right| ...` is made one by [`by`].
+pub trait Op<T> {
+    /// What ranks compare to find that they disagree.
+    fn name(&self) -> Cow<'static, str>;
+
+    /// `left` before `right`.
+    fn combine(&self, left: T, right: T) -> T;
+}
+
+/// A number that can be added and multiplied without panicking: integers wrap, as in MPI.
+pub trait Number: Pod + PartialOrd {
+    /// The sum.
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    /// The product.
+    #[must_use]
+    fn times(self, other: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Number for $t {
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl Number for $t {
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+        }
+    )*};
+}
+
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+floats!(f32 f64);
+
+macro_rules! op {
+    ($(#[$doc:meta])* $name:ident, $text:literal, |$left:ident, $right:ident| $combine:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct $name;
+
+        impl<T: Number> Op<T> for $name {
+            fn name(&self) -> Cow<'static, str> {
+                Cow::Borrowed($text)
+            }
+
+            fn combine(&self, $left: T, $right: T) -> T {
+                $combine
+            }
+        }
+    };
+}
+
+op!(/** The sum; integers wrap. */ Sum, "sum", |left, right| left.plus(right));
+op!(/** The product; integers wrap. */ Product, "product", |left, right| left.times(right));
+op!(/** The lesser; the left one where they are equal or not comparable. */ Min, "min", |left, right| {
+    if right < left { right } else { left }
+});
+op!(/** The greater; the left one where they are equal or not comparable. */ Max, "max", |left, right| {
+    if right > left { right } else { left }
+});
+
+/// An operation of one's own. All ranks must give it the same name: that is how they find that they disagree.
+///
+/// ```
+/// use necklace::op::{Op, by};
+/// let longer = by("longer", |left: [u8; 2], right| if right[1] > left[1] { right } else { left });
+/// assert_eq!(longer.combine([1, 5], [2, 7]), [2, 7]);
+/// ```
+pub fn by<T, F: Fn(T, T) -> T>(name: &'static str, combine: F) -> By<F> {
+    By { name, combine }
+}
+
+/// An operation made by [`by`].
+#[derive(Clone, Copy, Debug)]
+pub struct By<F> {
+    name: &'static str,
+    combine: F,
+}
+
+impl<T, F: Fn(T, T) -> T> Op<T> for By<F> {
+    fn name(&self) -> Cow<'static, str> {
+        Cow::Borrowed(self.name)
+    }
+
+    fn combine(&self, left: T, right: T) -> T {
+        (self.combine)(left, right)
+    }
+}
+
+/// An operation on elements as one on bytes.
+pub(super) struct OnBytes<'a, T, O> {
+    op: &'a O,
+    of: PhantomData<T>,
+}
+
+impl<'a, T: Pod, O: Op<T>> OnBytes<'a, T, O> {
+    pub(super) fn new(op: &'a O) -> Self {
+        Self { op, of: PhantomData }
+    }
+
+    /// Element by element, on typed slices where the bytes are aligned. (They are: the user's buffers are slices of `T`,
+    /// the scratch is aligned for every primitive type; a type that asks for more goes the slow way.)
+    fn each(into: &mut [u8], other: &[u8], combine: impl Fn(T, T) -> T) {
+        match (bytemuck::try_cast_slice_mut::<u8, T>(into), bytemuck::try_cast_slice::<u8, T>(other)) {
+            (Ok(into), Ok(other)) => {
+                for (into, &other) in into.iter_mut().zip(other) {
+                    *into = combine(*into, other);
+                }
+            }
+            _ => {
+                let size = size_of::<T>().max(1);
+                for (into, other) in into.chunks_exact_mut(size).zip(other.chunks_exact(size)) {
+                    let combined = combine(bytemuck::pod_read_unaligned(into), bytemuck::pod_read_unaligned(other));
+                    into.copy_from_slice(bytemuck::bytes_of(&combined));
+                }
+            }
+        }
+    }
+}
+
+impl<T: Pod, O: Op<T>> Reduction for OnBytes<'_, T, O> {
+    fn merge(&self, into: &mut [u8], left: &[u8], right: &[u8]) {
+        let typed = bytemuck::try_cast_slice_mut::<u8, T>(into);
+        let operands = bytemuck::try_cast_slice::<u8, T>(left).ok().zip(bytemuck::try_cast_slice::<u8, T>(right).ok());
+        if let (Ok(into), Some((left, right))) = (typed, operands) {
+            for ((into, &left), &right) in into.iter_mut().zip(left).zip(right) {
+                *into = self.op.combine(left, right);
+            }
+        } else {
+            into.copy_from_slice(left);
+            self.append(into, right);
+        }
+    }
+
+    fn prepend(&self, into: &mut [u8], left: &[u8]) {
+        Self::each(into, left, |into, left| self.op.combine(left, into));
+    }
+
+    fn append(&self, into: &mut [u8], right: &[u8]) {
+        Self::each(into, right, |into, right| self.op.combine(into, right));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unaligned_bytes_are_combined_all_the_same() {
+        let minus = by("minus", |left: u32, right: u32| left.wrapping_sub(right));
+        let op = OnBytes::<u32, _>::new(&minus);
+        let values = |x: u32, y: u32| [x.to_ne_bytes(), y.to_ne_bytes()].concat();
+        for shift in 0..4 {
+            let moved = |bytes: Vec<u8>| [vec![0; shift], bytes].concat();
+            let (left, right) = (moved(values(10, 20)), moved(values(1, 2)));
+            let mut into = moved(values(0, 0));
+            op.merge(&mut into[shift..], &left[shift..], &right[shift..]);
+            assert_eq!(into[shift..], values(9, 18));
+            op.append(&mut into[shift..], &right[shift..]);
+            assert_eq!(into[shift..], values(8, 16));
+            op.prepend(&mut into[shift..], &left[shift..]);
+            assert_eq!(into[shift..], values(2, 4));
+        }
+    }
+
+    #[test]
+    fn integers_wrap_and_not_comparable_keeps_the_left() {
+        assert_eq!(Sum.combine(u8::MAX, 2), 1);
+        assert_eq!(Product.combine(i8::MAX, 2), -2);
+        assert!(Op::<f64>::combine(&Min, f64::NAN, 1.0).is_nan());
+        assert!((Op::<f64>::combine(&Max, 1.0, f64::NAN) - 1.0).abs() < 1e-12);
+    }
+}

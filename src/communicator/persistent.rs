@@ -1,0 +1,104 @@
+//! Persistent plans: a call planned once, executed many times.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use super::cache::{Key, Prepared};
+use super::collectives::check;
+use super::{Communicator, total};
+use crate::collective::Collective;
+use crate::error::Error;
+use crate::transport::ContextId;
+
+/// A collective of one communicator for fixed sizes, planned: an execution looks nothing up and allocates nothing.
+///
+/// Made by [`alltoall_init`](Communicator::alltoall_init), [`alltoallv_init`](Communicator::alltoallv_init) and
+/// [`allgather_init`](Communicator::allgather_init), as MPI's persistent collectives are.
+#[derive(Debug)]
+pub struct Persistent<T> {
+    pub(super) prepared: Prepared,
+    pub(super) context: ContextId,
+    pub(super) send: Need,
+    pub(super) receive: Need,
+    pub(super) of: PhantomData<fn(T)>,
+}
+
+/// How many elements a buffer must have.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Need {
+    Exactly(usize),
+    AtLeast(usize),
+}
+
+impl Need {
+    fn check(self, what: &'static str, found: usize) -> Result<(), Error> {
+        match self {
+            Self::Exactly(expected) => check(what, found, expected),
+            Self::AtLeast(expected) if found >= expected => Ok(()),
+            Self::AtLeast(expected) => Err(Error::Length { what, expected: format!("at least {expected}"), found }),
+        }
+    }
+}
+
+impl<T: Pod> Persistent<T> {
+    /// Does the call on these buffers. Every member executes its plan of the same making.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] on another communicator than the plan was made by, [`Error::Length`] for buffers of other
+    /// lengths; else as [`Communicator`] says.
+    pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
+        if comm.wire.context != self.context {
+            let (made, used) = (self.context, comm.wire.context);
+            return Err(Error::Argument(format!(
+                "a plan made by communicator {made} is executed on communicator {used}"
+            )));
+        }
+        self.send.check("send buffer", send.len())?;
+        self.receive.check("receive buffer", receive.len())?;
+        let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
+        comm.wire.execute(&mut self.prepared, input, output, None)
+    }
+
+    /// The call in words: collective, sizes, algorithm, network.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        &self.prepared.signature.words
+    }
+}
+
+impl Communicator {
+    /// Plans an [`alltoall`](Self::alltoall) of blocks of so many elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] where a buffer would be too long; [`Error::Build`] where the chosen algorithm does not fit.
+    pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
+        let len = total(elements, self.size(), size_of::<T>())?;
+        let key = self.alltoall_key::<T>(len, false)?;
+        self.persistent(&key, len, len)
+    }
+
+    /// Plans an [`allgather`](Self::allgather) of blocks of so many elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// As [`alltoall_init`](Self::alltoall_init).
+    pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
+        let len = total(elements, self.size(), size_of::<T>())?;
+        let (collective, element) = (Collective::Allgather, size_of::<T>());
+        let key = Key { collective, element, elements, in_place: false, purpose: "".into() };
+        self.persistent(&key, elements, len)
+    }
+
+    fn persistent<T: Pod>(&self, key: &Key, send: usize, receive: usize) -> Result<Persistent<T>, Error> {
+        Ok(Persistent {
+            prepared: self.compile(key)?,
+            context: self.wire.context,
+            send: Need::Exactly(send),
+            receive: Need::Exactly(receive),
+            of: PhantomData,
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! Ranks that are threads of this process: for tests, for one machine, for a first try.
+//!
+//! Inside an ordinary `#[test]` function, or anywhere:
+//!
+//! ```
+//! let heard = necklace::local::run(4, |mut comm| {
+//!     let mut from = [0; 4];
+//!     comm.allgather(&[comm.rank()], &mut from).unwrap();
+//!     from
+//! });
+//! assert_eq!(heard.unwrap(), [[0, 1, 2, 3]; 4]);
+//! ```
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use crate::communicator::{Communicator, Options};
+use crate::error::Error;
+use crate::topology::{Complete, Topology, parse};
+use crate::transport::{Endpoint, local};
+
+/// Runs the closure on so many threads, each with its communicator, and returns their results by rank. The network is
+/// taken for complete.
+///
+/// # Errors
+///
+/// [`Error::Rank`] with the first rank that panicked (the others get an error in their calls); [`Error::Argument`] for no
+/// rank or too many.
+pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+    let topology = Complete::new(ranks).ok_or_else(|| no_such_job(ranks))?;
+    Job::on(Arc::new(topology)).run(body)
+}
+
+/// The same on a network, given by its text: a thread a node.
+///
+/// # Errors
+///
+/// As [`run`], and [`Error::Build`] for a text that is no topology.
+pub fn run_on<R: Send>(topology: &str, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+    Job::on(parse(topology).map_err(crate::error::BuildError::from)?).run(body)
+}
+
+fn no_such_job(ranks: usize) -> Error {
+    Error::Argument(format!("a job of {ranks} threads: it may have 1 to {}", local::MAX_RANKS))
+}
+
+/// What wraps each rank's endpoint.
+type Wrap = dyn Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Sync + Send;
+
+/// A job of threads, with options.
+pub struct Job {
+    topology: Arc<dyn Topology>,
+    options: Options,
+    wrap: Option<Box<Wrap>>,
+    algorithms: Vec<(String, String)>,
+}
+
+impl Job {
+    /// A thread on every node of a network.
+    #[must_use]
+    pub fn on(topology: Arc<dyn Topology>) -> Self {
+        Self { topology, options: Options::default(), wrap: None, algorithms: Vec::new() }
+    }
+
+    /// With options for every communicator.
+    #[must_use]
+    pub fn options(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+
+    /// With an algorithm for a collective on every communicator, as by [`Communicator::choose`].
+    #[must_use]
+    pub fn choose(mut self, collective: &str, algorithm: &str) -> Self {
+        self.algorithms.push((collective.to_owned(), algorithm.to_owned()));
+        self
+    }
+
+    /// With something round each rank's endpoint: a [trace](crate::transport::trace),
+    /// [faults](crate::transport::fault), your own.
+    #[must_use]
+    pub fn wrap(self, wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Sync + Send + 'static) -> Self {
+        Self { wrap: Some(Box::new(wrap)), ..self }
+    }
+
+    /// Runs the closure on every rank and returns the results by rank.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`], and what keeps a communicator from being made.
+    pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+        let ranks = self.topology.nodes();
+        let (supervisor, endpoints) = local::supervised(ranks).map_err(|_| no_such_job(ranks))?;
+        let first: Mutex<Option<Error>> = Mutex::new(None);
+        let fail = |error: Error| {
+            first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        };
+        let rank_body = |endpoint: Arc<dyn Endpoint>| {
+            let rank = endpoint.rank();
+            match catch_unwind(AssertUnwindSafe(|| self.communicator(endpoint).map(&body))) {
+                Ok(Ok(result)) => return Some(result),
+                Ok(Err(error)) => fail(error),
+                Err(payload) => {
+                    let message = message(&*payload);
+                    fail(Error::Rank { rank, how: format!("panicked: {message}") });
+                    supervisor.panicked(rank, message);
+                }
+            }
+            None
+        };
+        let results: Vec<Option<R>> = thread::scope(|scope| {
+            let start = |endpoint: Arc<dyn Endpoint>| {
+                let rank = endpoint.rank();
+                let body = || rank_body(endpoint);
+                let thread = thread::Builder::new().name(format!("rank {rank}")).spawn_scoped(scope, body);
+                thread.map_err(|e| fail(Error::Rank { rank, how: format!("could not be started: {e}") })).ok()
+            };
+            let threads: Vec<_> = endpoints.into_iter().map(start).collect();
+            threads.into_iter().map(|thread| thread?.join().ok().flatten()).collect()
+        });
+        match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(results.into_iter().flatten().collect()),
+        }
+    }
+
+    fn communicator(&self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, Error> {
+        let endpoint = self.wrap.as_ref().map_or_else(|| Arc::clone(&endpoint), |wrap| wrap(Arc::clone(&endpoint)));
+        let mut comm = Communicator::with_options(endpoint, Arc::clone(&self.topology), self.options.clone())?;
+        for (collective, algorithm) in &self.algorithms {
+            comm.choose(collective, algorithm)?;
+        }
+        Ok(comm)
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { topology, options, algorithms, .. } = self;
+        let mut job = f.debug_struct("Job");
+        job.field("topology", topology).field("options", options).field("algorithms", algorithms).finish_non_exhaustive()
+    }
+}
+
+/// What a panic says.
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+}

@@ -1,0 +1,190 @@
+//! Plans, and executions: state machines that do a plan's local work and hand out its rounds.
+
+use std::ops::Range;
+
+use super::{Buffer, Program, Run};
+
+/// The buffers of an execution.
+#[derive(Debug)]
+pub struct Buffers<'a> {
+    /// What is sent from; empty in place.
+    pub input: &'a [u8],
+    /// What is received into.
+    pub output: &'a mut [u8],
+    /// The plan's own.
+    pub scratch: &'a mut [u8],
+}
+
+impl Buffers<'_> {
+    /// The same, lent on.
+    #[must_use]
+    pub fn reborrow(&mut self) -> Buffers<'_> {
+        Buffers { input: self.input, output: &mut *self.output, scratch: &mut *self.scratch }
+    }
+}
+
+/// One rank's share of a schedule as byte ranges: made once, executed many times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    program: Program,
+    steps: Vec<Step>,
+    locals: Vec<Local>,
+}
+
+/// What an execution does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Has the program's round of this index moved.
+    Round(usize),
+    /// Does these of the local works.
+    Local(Range<usize>),
+}
+
+/// `into` becomes `left`, or `left` combined with `right`; all of one piece and one length. `into` is exactly `left` or
+/// `right`, or overlaps neither.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Local {
+    pub(super) into: Run,
+    pub(super) left: Run,
+    pub(super) right: Option<Run>,
+}
+
+impl Local {
+    /// Both as one, if the second goes on where the first stops.
+    pub(super) fn followed_by(&self, next: &Self) -> Option<Self> {
+        let one = |a: &Run, b: &Run| {
+            let meets = a.buffer == b.buffer && a.offset + a.len == b.offset;
+            meets.then(|| Run::new(a.buffer, a.offset, a.len + b.len))
+        };
+        let right = match (&self.right, &next.right) {
+            (None, None) => None,
+            (Some(a), Some(b)) => Some(one(a, b)?),
+            _ => return None,
+        };
+        Some(Self { into: one(&self.into, &next.into)?, left: one(&self.left, &next.left)?, right })
+    }
+}
+
+impl Plan {
+    pub(super) fn new(program: Program, steps: Vec<Step>, locals: Vec<Local>) -> Self {
+        Self { program, steps, locals }
+    }
+
+    /// What is moved.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Bytes that an execution copies within this rank. What is sent from where the user has it, and received where the
+    /// user wants it, is not copied.
+    #[must_use]
+    pub fn copied(&self) -> u64 {
+        self.locals.iter().filter(|local| local.right.is_none()).map(|local| local.into.len).sum()
+    }
+
+    /// Whether anything is combined, so that an execution needs a [`Reduction`].
+    #[must_use]
+    pub fn reduces(&self) -> bool {
+        self.locals.iter().any(|local| local.right.is_some())
+    }
+
+    /// Bytes of memory that the plan itself takes, its scratch not counted.
+    #[must_use]
+    pub fn footprint(&self) -> usize {
+        self.program.footprint() + self.steps.len() * size_of::<Step>() + self.locals.len() * size_of::<Local>()
+    }
+}
+
+/// How contributions are combined: on bytes that are whole elements, aligned as the buffers are.
+pub trait Reduction {
+    /// `into` becomes `left` combined with `right`. All have the same length.
+    fn merge(&self, into: &mut [u8], left: &[u8], right: &[u8]);
+
+    /// `into` becomes `left` combined with itself.
+    fn prepend(&self, into: &mut [u8], left: &[u8]);
+
+    /// `into` becomes itself combined with `right`.
+    fn append(&self, into: &mut [u8], right: &[u8]);
+}
+
+/// A walk through a plan. It does no I/O: [`advance`](Self::advance) does the local work that is due and hands out the
+/// next round, which the driver has a transport move before it calls again.
+#[derive(Clone, Debug)]
+pub struct Execution<'p> {
+    plan: &'p Plan,
+    next: usize,
+}
+
+impl<'p> Execution<'p> {
+    /// At the beginning of a plan.
+    #[must_use]
+    pub fn new(plan: &'p Plan) -> Self {
+        Self { plan, next: 0 }
+    }
+
+    /// Takes the last round that it handed out for done, does what is to be done locally, and hands out the next: its
+    /// index in the [program](Plan::program). `None` when all is done.
+    ///
+    /// The buffers must be as long as the program's [sizes](Program::sizes) say; where one is shorter, local work
+    /// that does not fit is left out. A plan that [reduces](Plan::reduces) needs a reduction; without one nothing is
+    /// combined.
+    pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
+        loop {
+            let step = self.plan.steps.get(self.next)?;
+            self.next += 1;
+            match step {
+                Step::Round(index) => return Some(*index),
+                Step::Local(range) => {
+                    for local in &self.plan.locals[range.clone()] {
+                        // Short buffers are refused before; there is nothing sensible to do about them here.
+                        let _ = work(local, buffers, reduction);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Does one local work. `None` where a buffer is too short.
+fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
+    let Local { into, left, right } = local;
+    if right.is_none() && into.buffer == left.buffer && into.buffer != Buffer::Input {
+        let buffer = if into.buffer == Buffer::Output { &mut *buffers.output } else { &mut *buffers.scratch };
+        let (from, to) = (range(left), range(into));
+        let fits = from.end <= buffer.len() && to.end <= buffer.len();
+        return fits.then(|| buffer.copy_within(from, to.start));
+    }
+    let (target, output, scratch): (&mut [u8], &[u8], &[u8]) = match into.buffer {
+        Buffer::Input => return None,
+        Buffer::Output => (&mut *buffers.output, &[], &*buffers.scratch),
+        Buffer::Scratch => (&mut *buffers.scratch, &*buffers.output, &[]),
+    };
+    let range_into = range(into);
+    let (before, rest) = target.split_at_mut_checked(range_into.start)?;
+    let (target, after) = rest.split_at_mut_checked(range_into.len())?;
+    let source = |run: &Run| -> Option<&[u8]> {
+        let at = range(run);
+        match run.buffer {
+            Buffer::Input => buffers.input.get(at),
+            buffer if buffer == into.buffer && at.end <= range_into.start => before.get(at),
+            buffer if buffer == into.buffer => {
+                after.get(at.start.checked_sub(range_into.end)?..at.end.checked_sub(range_into.end)?)
+            }
+            Buffer::Output => output.get(at),
+            Buffer::Scratch => scratch.get(at),
+        }
+    };
+    match (right, reduction) {
+        (None, _) => target.copy_from_slice(source(left)?),
+        (Some(_), None) => return None,
+        (Some(right), Some(reduction)) if left == into => reduction.append(target, source(right)?),
+        (Some(right), Some(reduction)) if right == into => reduction.prepend(target, source(left)?),
+        (Some(right), Some(reduction)) => reduction.merge(target, source(left)?, source(right)?),
+    }
+    Some(())
+}
+
+fn range(run: &Run) -> Range<usize> {
+    run.offset as usize..(run.offset + run.len) as usize
+}

@@ -1,0 +1,131 @@
+//! Finds bytes that are written and also touched otherwise, without looking at every piece of every run.
+//!
+//! Runs whose spans are apart cannot overlap. Those whose spans meet are mostly columns of one matrix: of one stride, they
+//! overlap only if they do so modulo the stride. Only what is left is looked at piece by piece.
+
+use super::program::Access;
+use super::{Buffer, Run};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overlap {
+    pub(super) buffer: Buffer,
+    pub(super) offset: u64,
+    /// Whether the byte is read besides; else it is written twice.
+    pub(super) sent: bool,
+}
+
+/// A byte that one of the accesses writes and another touches. Runs lie inside a buffer and have bytes.
+pub(super) fn find(mut all: Vec<Access>) -> Option<Overlap> {
+    all.sort_unstable_by_key(|access| (access.run.buffer, access.run.offset));
+    let mut start = 0;
+    let mut reach = 0;
+    for i in 0..=all.len() {
+        let apart = all.get(i).is_none_or(|next| next.run.buffer != all[start].run.buffer || next.run.offset >= reach);
+        if apart && i > start {
+            if let Some(found) = in_cluster(&all[start..i]) {
+                return Some(found);
+            }
+            (start, reach) = (i, 0);
+        }
+        reach = all.get(i).map_or(0, |next| reach.max(end(&next.run)));
+    }
+    None
+}
+
+fn end(run: &Run) -> u64 {
+    run.offset + run.stride * (run.count - 1) + run.len
+}
+
+fn in_cluster(cluster: &[Access]) -> Option<Overlap> {
+    if cluster.iter().filter(|access| access.write).count() == 0 || cluster.len() == 1 {
+        return None;
+    }
+    let stride = cluster.iter().find(|access| access.run.count > 1).map(|access| access.run.stride);
+    if stride.is_some_and(|stride| are_apart_modulo(cluster, stride)) {
+        return None;
+    }
+    let pieces = cluster.iter().flat_map(|access| access.run.pieces().map(|(at, len)| (at, at + len, access.write)));
+    sweep(pieces.collect()).map(|(offset, sent)| Overlap { buffer: cluster[0].run.buffer, offset, sent })
+}
+
+/// Whether runs of one stride (single pieces have any) overlap nowhere if all are laid over one stride.
+fn are_apart_modulo(cluster: &[Access], stride: u64) -> bool {
+    let fits = |run: &Run| run.len <= stride && (run.count == 1 || run.stride == stride);
+    // Twice round, so that what reaches over the end meets what lies at the beginning.
+    let laid = |access: &Access| {
+        let at = access.run.offset % stride;
+        [at, at + stride].map(|at| (at, at + access.run.len, access.write))
+    };
+    cluster.iter().all(|access| fits(&access.run)) && sweep(cluster.iter().flat_map(laid).collect()).is_none()
+}
+
+/// The first byte that is written by one piece and touched by another, and whether that one reads it.
+fn sweep(mut pieces: Vec<(u64, u64, bool)>) -> Option<(u64, bool)> {
+    pieces.sort_unstable();
+    let (mut read, mut written) = (0, 0);
+    for (start, end, write) in pieces {
+        if start < written || write && start < read {
+            return Some((start, !write || start < read));
+        }
+        if write {
+            written = end;
+        } else {
+            read = read.max(end);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    fn accesses(seed: &[(u8, u8, u8, u8, bool)]) -> Vec<Access> {
+        let access = |&(offset, len, stride, count, write): &(u8, u8, u8, u8, bool)| {
+            let (len, strides) = (u64::from(len % 3) + 1, [3, 8, 8, 11]);
+            let stride = strides[usize::from(stride % 4)].max(len);
+            let run =
+                Run { buffer: Buffer::Output, offset: offset.into(), len, stride, count: u64::from(count % 5) + 1 };
+            Access { run, write }
+        };
+        seed.iter().map(access).collect()
+    }
+
+    /// How many writes and how many accesses each byte has.
+    fn by_bytes(all: &[Access]) -> Vec<(u32, u32)> {
+        let mut bytes = vec![(0, 0); 512];
+        for access in all {
+            for (at, len) in access.run.pieces() {
+                for byte in &mut bytes[at as usize..(at + len) as usize] {
+                    *byte = (byte.0 + u32::from(access.write), byte.1 + 1);
+                }
+            }
+        }
+        bytes
+    }
+
+    quickcheck! {
+        fn an_overlap_is_found_exactly_if_there_is_one(seed: Vec<(u8, u8, u8, u8, bool)>) -> bool {
+            let all = accesses(&seed[..seed.len().min(6)]);
+            let bytes = by_bytes(&all);
+            match find(all) {
+                None => bytes.iter().all(|&(writes, touches)| writes == 0 || touches == 1),
+                Some(found) => {
+                    let (writes, touches) = bytes[found.offset as usize];
+                    writes > 0 && touches > 1 && (!found.sent || touches > writes)
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_of_a_large_matrix_are_told_apart_by_their_offsets() {
+        // Piece by piece this would be 2^40 pieces.
+        let column = |j: u64, write| Access {
+            run: Run { buffer: Buffer::Output, offset: 8 * j, len: 8, stride: 1 << 10, count: 1 << 33 },
+            write,
+        };
+        assert_eq!(find((0..128).map(|j| column(j, j % 2 == 0)).collect()), None);
+    }
+}

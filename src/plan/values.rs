@@ -1,0 +1,211 @@
+//! First half of compiling: what happens to which value.
+//!
+//! Block names are bound to *values* that never change: the bytes a rank starts with, those of one arrival, the result of
+//! one combination. A local copy only binds another name to the same value. What remains is a list of [`Event`]s, each of
+//! which reads and makes values; when a value is read last is then known, and so how long it needs its place.
+
+use std::collections::HashMap;
+
+use super::{Layout, PlanError, Run};
+use crate::ids::Rank;
+use crate::plan::runs::{Place, slice};
+use crate::schedule::{Block, Combine, End, LocalStep, RankRound};
+
+pub(super) type ValueId = usize;
+
+/// Something that reads values, then makes values.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A round of messages.
+    Round { number: u32, sends: Vec<Parcel>, receives: Vec<Parcel> },
+    /// `into` is `left` combined with `right`.
+    Merge { left: ValueId, right: ValueId, into: ValueId },
+}
+
+/// The values of one message.
+#[derive(Debug)]
+pub(super) struct Parcel {
+    pub(super) peer: Rank,
+    pub(super) index: u32,
+    pub(super) values: Vec<ValueId>,
+}
+
+#[derive(Debug)]
+pub(super) struct Value {
+    pub(super) bytes: u64,
+    /// Where it is from the start, or where it is put; `None` until then.
+    pub(super) place: Option<Place>,
+    /// The event that makes it; `None` for what the rank starts with.
+    pub(super) made: Option<usize>,
+    /// The last event that reads it.
+    pub(super) read: Option<usize>,
+    /// Where the user wants it. (Where the user wants it a second time is in [`Values::copies`].)
+    pub(super) home: Option<Place>,
+}
+
+/// What a share does, as values and events.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    pub(super) values: Vec<Value>,
+    pub(super) events: Vec<Event>,
+    /// Values wanted in more places than one.
+    pub(super) copies: Vec<(ValueId, Place)>,
+    names: HashMap<Block, ValueId>,
+    /// Into how many chunks a block is cut.
+    cuts: HashMap<Block, u32>,
+}
+
+impl Values {
+    pub(super) fn of(rounds: &[RankRound], layout: &Layout) -> Result<Self, PlanError> {
+        let mut all = Self { cuts: cuts(rounds)?, ..Self::default() };
+        for &(block, run) in &layout.before {
+            for (unit, place) in all.parts(block, run, layout)? {
+                let value = all.value(place.iter().map(Run::bytes).sum(), None);
+                all.values[value].place = Some(place);
+                all.names.insert(unit, value);
+            }
+        }
+        for (number, round) in rounds.iter().enumerate() {
+            all.round(u32::try_from(number).map_err(|_| PlanError::Rounds)?, round, layout)?;
+        }
+        for &(block, run) in &layout.after {
+            for (unit, place) in all.parts(block, run, layout)? {
+                let value = *all.names.get(&unit).ok_or(PlanError::Missing { block: unit, round: rounds.len() })?;
+                match &mut all.values[value].home {
+                    home @ None => *home = Some(place),
+                    Some(_) => all.copies.push((value, place)),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn value(&mut self, bytes: u64, made: Option<usize>) -> ValueId {
+        self.values.push(Value { bytes, place: None, made, read: None, home: None });
+        self.values.len() - 1
+    }
+
+    /// The chunks of a block that lies in a run, each with its part of it.
+    fn parts(&self, block: Block, run: Run, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
+        let bytes = layout.lengths.of(block) * layout.element;
+        if run.bytes() != bytes {
+            return Err(PlanError::Length { block, expected: bytes, found: run.bytes() });
+        }
+        let of = self.cuts.get(&block).copied().unwrap_or(1);
+        let Some(all) = block.chunks(0, of, of) else { return Ok(vec![]) };
+        Ok(all
+            .units()
+            .map(|unit| {
+                let (from, to) = chunk(unit, layout);
+                (unit, slice(run, from, to))
+            })
+            .collect())
+    }
+
+    fn round(&mut self, number: u32, round: &RankRound, layout: &Layout) -> Result<(), PlanError> {
+        let event = self.events.len();
+        let mut sends = Vec::with_capacity(round.sends.len());
+        for end in &round.sends {
+            let values = units(end).map(|unit| self.held(unit, number)).collect::<Result<Vec<_>, _>>()?;
+            values.iter().for_each(|&value| self.values[value].read = Some(event));
+            sends.push(Parcel { peer: end.peer, index: 0, values });
+        }
+        let mut receives = Vec::with_capacity(round.receives.len());
+        for end in &round.receives {
+            let arrivals = units(end).map(|unit| {
+                let (from, to) = chunk(unit, layout);
+                self.value(to - from, Some(event))
+            });
+            receives.push(Parcel { peer: end.peer, index: 0, values: arrivals.collect() });
+        }
+        let arrived: Vec<(Block, ValueId, Combine)> = round
+            .receives
+            .iter()
+            .zip(&receives)
+            .flat_map(|(end, parcel)| units(end).zip(&parcel.values).map(|(unit, &value)| (unit, value, end.combine)))
+            .collect();
+        if !sends.is_empty() || !receives.is_empty() {
+            order(&mut sends);
+            order(&mut receives);
+            self.events.push(Event::Round { number, sends, receives });
+        }
+        for (unit, value, combine) in arrived {
+            self.bind(unit, value, combine)?;
+        }
+        round.local.iter().try_for_each(|step| self.local(step, number))
+    }
+
+    fn local(&mut self, step: &LocalStep, number: u32) -> Result<(), PlanError> {
+        for (from, into) in step.from.units().zip(step.into.units()) {
+            let value = self.held(from, number)?;
+            self.bind(into, value, step.combine)?;
+        }
+        Ok(())
+    }
+
+    fn held(&self, unit: Block, round: u32) -> Result<ValueId, PlanError> {
+        self.names.get(&unit).copied().ok_or(PlanError::Missing { block: unit, round: round as usize })
+    }
+
+    /// What is called `name` from now on: `value`, or its combination with what was called so.
+    fn bind(&mut self, name: Block, value: ValueId, combine: Combine) -> Result<(), PlanError> {
+        let held = self.names.get(&name).copied();
+        let (left, right) = match (combine, held) {
+            (Combine::Replace, _) | (_, None) => {
+                self.names.insert(name, value);
+                return Ok(());
+            }
+            (Combine::Left, Some(held)) => (value, held),
+            (Combine::Right, Some(held)) => (held, value),
+        };
+        let (expected, found) = (self.values[left].bytes, self.values[right].bytes);
+        if expected != found {
+            return Err(PlanError::Length { block: name, expected, found });
+        }
+        let event = self.events.len();
+        let into = self.value(expected, Some(event));
+        self.values[left].read = Some(event);
+        self.values[right].read = Some(event);
+        self.events.push(Event::Merge { left, right, into });
+        self.names.insert(name, into);
+        Ok(())
+    }
+}
+
+fn units(end: &End) -> impl Iterator<Item = Block> {
+    end.blocks.iter().flat_map(|block| block.units())
+}
+
+/// By peer; several with one peer keep their order and are numbered.
+fn order(parcels: &mut [Parcel]) {
+    parcels.sort_by_key(|parcel| parcel.peer);
+    for i in 1..parcels.len() {
+        if parcels[i].peer == parcels[i - 1].peer {
+            parcels[i].index = parcels[i - 1].index + 1;
+        }
+    }
+}
+
+/// Into how many chunks the blocks of a share are cut.
+fn cuts(rounds: &[RankRound]) -> Result<HashMap<Block, u32>, PlanError> {
+    let mut cuts = HashMap::new();
+    for round in rounds {
+        let sent = round.sends.iter().chain(&round.receives).flat_map(|end| end.blocks.iter().copied());
+        let local = round.local.iter().flat_map(|step| [step.from, step.into]);
+        for block in sent.chain(local) {
+            let of = *cuts.entry(block.whole()).or_insert(block.of());
+            if of != block.of() {
+                return Err(PlanError::Cut { block: block.whole(), one: of, other: block.of() });
+            }
+        }
+    }
+    cuts.retain(|_, of| *of > 1);
+    Ok(cuts)
+}
+
+/// Which bytes of its block a chunk is: cut between elements, as evenly as can be.
+fn chunk(unit: Block, layout: &Layout) -> (u64, u64) {
+    let elements = u128::from(layout.lengths.of(unit));
+    let cut = |i: u32| (elements * u128::from(i) / u128::from(unit.of())) as u64 * layout.element;
+    (cut(unit.first()), cut(unit.first() + unit.count()))
+}

@@ -1,0 +1,161 @@
+//! What every backend promises, as checks that anybody's backend can run.
+//!
+//! A [`Fixture`] makes jobs of the backend under test; [`run_all`] plays every check on a fresh one, each rank in a thread
+//! of this process (a backend of processes puts its endpoints in threads for that, as they would sit in processes).
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use necklace::transport::{Endpoint, conformance, local};
+//!
+//! #[derive(Debug)]
+//! struct Threads;
+//!
+//! impl conformance::Fixture for Threads {
+//!     fn job(&self, size: usize) -> Result<Vec<Arc<dyn Endpoint>>, String> {
+//!         local::job(size).map_err(|error| error.to_string())
+//!     }
+//! }
+//!
+//! // `run_all` plays all of them; here is one.
+//! conformance::empty_messages_are_awaited(&Threads).unwrap();
+//! ```
+
+mod contexts;
+mod crew;
+mod delivery;
+mod draw;
+mod failing;
+mod refusal;
+mod waiting;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use self::contexts::{
+    a_failed_context_leaves_the_others_alone, contexts_are_driven_in_opposite_orders_by_threads,
+    contexts_driven_in_opposite_orders_by_one_thread_end, members_are_numbered_as_they_are_named,
+    messages_for_a_context_that_nobody_drives_block_no_other, what_cannot_be_opened_is_refused,
+};
+pub use self::delivery::{
+    calls_follow_each_other, empty_messages_are_awaited, large_messages_arrive, messages_of_a_pair_keep_their_order,
+    random_programs_arrive, ranks_run_ahead_of_each_other,
+};
+pub use self::failing::{
+    a_departure_fails_those_who_wait, a_departure_harms_nobody_who_has_all, a_failure_is_everybodys_and_stays,
+    a_panic_fails_those_who_wait, a_rank_that_never_opened_fails_those_who_wait,
+};
+pub use self::refusal::{
+    another_fingerprint_is_found, another_fingerprint_of_a_rank_not_awaited_is_found,
+    another_length_is_refused_before_a_byte_lands, messages_to_itself_are_refused,
+};
+pub use self::waiting::{
+    a_rank_that_gets_on_is_waited_for, memory_is_the_callers_after_a_round, silence_ends_at_the_deadline,
+};
+use super::Endpoint;
+
+/// Makes jobs of the backend under test.
+pub trait Fixture: fmt::Debug + Send + Sync {
+    /// The endpoints of a fresh job, by rank.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in words; the check fails with them.
+    fn job(&self, size: usize) -> Result<Vec<Arc<dyn Endpoint>>, String>;
+
+    /// What the backend can do beyond what each must.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    /// The timeout of rounds that must end well: long. A check that takes twice as long has hung.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+
+    /// The timeout of rounds that must end by it: as short as the backend keeps it.
+    fn deadline(&self) -> Duration {
+        Duration::from_millis(300)
+    }
+}
+
+/// What a backend may lack; it then says so in its own documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Abilities {
+    /// A deadline names the rank at the end of the chain of who waits for whom, and spares one that gets on.
+    pub follows_chains: bool,
+    /// A rank may drop its endpoint without having opened a context, and those who wait for it there hear of it.
+    pub knows_who_never_opened: bool,
+    /// The largest job it can make.
+    pub most_ranks: usize,
+}
+
+impl Default for Abilities {
+    /// All of them.
+    fn default() -> Self {
+        Self { follows_chains: true, knows_who_never_opened: true, most_ranks: usize::MAX }
+    }
+}
+
+/// A check: a promise, and how to see whether a backend keeps it.
+pub type Check = fn(&dyn Fixture) -> Result<(), String>;
+
+macro_rules! checks {
+    ($($check:ident),* $(,)?) => { [$((stringify!($check), $check as Check)),*] };
+}
+
+/// All checks, by name.
+pub const CHECKS: &[(&str, Check)] = &checks![
+    random_programs_arrive,
+    large_messages_arrive,
+    empty_messages_are_awaited,
+    messages_of_a_pair_keep_their_order,
+    calls_follow_each_other,
+    ranks_run_ahead_of_each_other,
+    messages_to_itself_are_refused,
+    another_length_is_refused_before_a_byte_lands,
+    another_fingerprint_is_found,
+    another_fingerprint_of_a_rank_not_awaited_is_found,
+    silence_ends_at_the_deadline,
+    a_rank_that_gets_on_is_waited_for,
+    memory_is_the_callers_after_a_round,
+    a_failure_is_everybodys_and_stays,
+    a_departure_fails_those_who_wait,
+    a_departure_harms_nobody_who_has_all,
+    a_panic_fails_those_who_wait,
+    a_rank_that_never_opened_fails_those_who_wait,
+    what_cannot_be_opened_is_refused,
+    members_are_numbered_as_they_are_named,
+    a_failed_context_leaves_the_others_alone,
+    messages_for_a_context_that_nobody_drives_block_no_other,
+    contexts_are_driven_in_opposite_orders_by_threads,
+    contexts_driven_in_opposite_orders_by_one_thread_end,
+];
+
+/// The promises a backend does not keep.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} of {} checks failed: {}", broken.len(), CHECKS.len(), self.list())]
+pub struct Broken {
+    /// Which checks, and what they say.
+    pub broken: Vec<(&'static str, String)>,
+}
+
+impl Broken {
+    fn list(&self) -> String {
+        let lines: Vec<String> = self.broken.iter().map(|(name, words)| format!("\n  {name}: {words}")).collect();
+        lines.concat()
+    }
+}
+
+/// Plays all checks.
+///
+/// # Errors
+///
+/// All promises that are not kept.
+pub fn run_all(fixture: &dyn Fixture) -> Result<(), Broken> {
+    let broken: Vec<_> =
+        CHECKS.iter().filter_map(|(name, check)| check(fixture).err().map(|words| (*name, words))).collect();
+    if broken.is_empty() { Ok(()) } else { Err(Broken { broken }) }
+}

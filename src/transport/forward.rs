@@ -1,0 +1,54 @@
+//! The traits through pointers: boxes of endpoints and transports are such themselves.
+
+use std::sync::Arc;
+
+use super::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
+use crate::ids::Rank;
+
+macro_rules! forward_endpoint {
+    ($($pointer:ty),*) => {$(
+        impl<E: Endpoint + ?Sized> Endpoint for $pointer {
+            fn rank(&self) -> Rank {
+                (**self).rank()
+            }
+
+            fn size(&self) -> usize {
+                (**self).size()
+            }
+
+            fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
+                (**self).open(context, members)
+            }
+        }
+    )*};
+}
+
+forward_endpoint!(&E, Box<E>, Arc<E>);
+
+macro_rules! forward_transport {
+    ($($pointer:ty),*) => {$(
+        impl<T: Transport + ?Sized> Transport for $pointer {
+            fn rank(&self) -> Rank {
+                (**self).rank()
+            }
+
+            fn size(&self) -> usize {
+                (**self).size()
+            }
+
+            fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
+                (**self).round(io)
+            }
+
+            fn abort(&mut self, failure: Failure) -> Failure {
+                (**self).abort(failure)
+            }
+
+            fn failure(&self) -> Option<Failure> {
+                (**self).failure()
+            }
+        }
+    )*};
+}
+
+forward_transport!(&mut T, Box<T>);

@@ -1,0 +1,133 @@
+//! Who waits for whom: from a rank that has waited too long to the one that everybody waits for.
+//!
+//! A rank that waits names one of those it waits for. Any will do: while a program is sound, each of them is in an earlier
+//! round, or outside of any, so that the chain ends at a rank that does not wait. A chain that leaves its context goes on
+//! where the same thread of the same process waits. One that ends nowhere is a circle: two contexts driven in opposite
+//! orders, say.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::group::Group;
+use crate::ids::Rank;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Chain {
+    hops: Vec<Hop>,
+    end: End,
+    /// What all ranks on the chain have got done.
+    progress: u64,
+}
+
+/// `rank` of a group waits for `peer`.
+#[derive(Debug)]
+struct Hop {
+    group: Arc<Group>,
+    rank: usize,
+    peer: usize,
+}
+
+/// What is at the end.
+#[derive(Debug)]
+enum End {
+    /// This process, which waits for nobody, as a member of that group.
+    Rank(Arc<Group>, usize),
+    /// A rank that was met before.
+    Circle,
+}
+
+/// What has to stay the same for a deadline to hold: who is at the end, and that nobody on the way got anything done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    end: Option<Rank>,
+    progress: u64,
+}
+
+impl Chain {
+    /// Follows who waits for whom from a member of the first of `groups`, which are all those of the job.
+    pub(super) fn follow(group: &Arc<Group>, from: usize, groups: &[Arc<Group>]) -> Self {
+        let (mut group, mut rank) = (group.clone(), from);
+        let (mut hops, mut progress) = (Vec::<Hop>::new(), 0_u64);
+        let end = loop {
+            if hops.iter().any(|hop| Arc::ptr_eq(&hop.group, &group) && hop.rank == rank) {
+                break End::Circle;
+            }
+            let status = &group.member(rank).status;
+            progress = progress.wrapping_add(status.progress());
+            if let Some(peer) = status.awaits() {
+                hops.push(Hop { group: group.clone(), rank, peer });
+                rank = peer;
+            } else if let Some(elsewhere) = elsewhere(&group, rank, groups) {
+                (group, rank) = elsewhere;
+            } else {
+                break End::Rank(group, rank);
+            }
+        };
+        Self { hops, end, progress }
+    }
+
+    pub(super) fn look(&self) -> Look {
+        let end = match &self.end {
+            End::Rank(group, rank) => Some(group.processes[*rank]),
+            End::Circle => None,
+        };
+        Look { end, progress: self.progress }
+    }
+
+    /// Whose fault it is, by its number in `group`.
+    pub(super) fn culprit(&self, group: &Group) -> Option<Rank> {
+        self.look().end.and_then(|process| group.rank_of(process)).map(Rank::new)
+    }
+
+    /// The chain in words. Ranks are numbered as in `home`, wherever they wait.
+    pub(super) fn words(&self, home: &Group) -> String {
+        let name = |group: &Group, rank: usize| {
+            let process = group.processes[rank];
+            match home.rank_of(process) {
+                Some(rank) => format!("rank {rank}"),
+                None => format!("process {process}"),
+            }
+        };
+        let one_context = self.hops.iter().all(|hop| hop.group.context == home.context);
+        let mut words = String::new();
+        for (i, Hop { group, rank, peer }) in self.hops.iter().enumerate() {
+            let subject = if i == 0 { name(group, *rank) } else { ", which".to_owned() };
+            let place = if one_context { String::new() } else { format!(" in context {}", group.context) };
+            // Writing to a string does not fail.
+            let _ = write!(words, "{subject} waits{place} for {}", name(group, *peer));
+        }
+        words.push_str(&self.ending());
+        words
+    }
+
+    fn ending(&self) -> String {
+        let End::Rank(group, rank) = &self.end else {
+            return ", and so in a circle".to_owned();
+        };
+        let member = group.member(*rank);
+        // The call that the last hop waits in.
+        let awaited = self.hops.last().and_then(|hop| hop.group.member(hop.rank).status.post.read());
+        match (member.left(), member.status.post.read(), awaited) {
+            (Some(_), ..) => ", which has left".to_owned(),
+            (None, None, _) => ", which has not called".to_owned(),
+            (None, Some((at, _)), Some((call, _))) if at < call => ", which has not called".to_owned(),
+            (None, Some((at, _)), Some((call, _))) if at == call => {
+                format!(", which is busy elsewhere after round {}", member.status.round.load(Ordering::Relaxed))
+            }
+            (None, Some((at, _)), _) => format!(", which has gone on to call {at}"),
+        }
+    }
+}
+
+/// Where else the process of a member waits: in another group, by the thread that drives the member, if that is known.
+fn elsewhere(group: &Arc<Group>, rank: usize, groups: &[Arc<Group>]) -> Option<(Arc<Group>, usize)> {
+    let driver = group.member(rank).status.thread.load(Ordering::Relaxed);
+    groups.iter().filter(|other| !Arc::ptr_eq(other, group)).find_map(|other| {
+        let rank = other.rank_of(group.processes[rank])?;
+        let status = &other.member(rank).status;
+        let same = driver == 0 || driver == status.thread.load(Ordering::Relaxed);
+        (same && status.awaits().is_some()).then(|| (other.clone(), rank))
+    })
+}

@@ -1,0 +1,144 @@
+//! Copying from one rank's runs to another's: the two strings of bytes are the same, cut differently.
+
+use crate::plan::{Buffer, Run};
+
+/// Where a rank's three buffers begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bases {
+    pub(super) input: *const u8,
+    pub(super) output: *mut u8,
+    pub(super) scratch: *mut u8,
+}
+
+/// No single `memcpy` is longer, so that a rank that copies can be seen to make progress.
+const LONGEST: usize = 4 << 20;
+
+/// Copies what `from` names in one rank's buffers to where `to` names in another's; `moving` is called now and then.
+///
+/// # Safety
+///
+/// Every run lies inside its buffer, both sides have as many bytes, the `to` runs are none of the input, and until this
+/// returns nobody else writes what is read, or reads or writes what is written.
+pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving: impl FnMut()) {
+    let (mut from, mut to) = (Pieces::new(from.0, from.1), Pieces::new(to.0, to.1));
+    let mut since = 0;
+    // SAFETY: the runs lie inside their buffers, as the caller promises.
+    while unsafe { from.refill() && to.refill() } {
+        let bytes = from.left.min(to.left).min(LONGEST);
+        // SAFETY: `bytes` are left in the current piece of both sides, each inside its buffer; the receiver's buffers are
+        // exclusively its own, so the two do not overlap, and nobody else touches them (the caller's promise).
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.at, to.at, bytes);
+            from.advance(bytes);
+            to.advance(bytes);
+        }
+        since += bytes;
+        if since >= LONGEST {
+            since = 0;
+            moving();
+        }
+    }
+}
+
+/// A walk over the pieces of runs, those of a run that touch each other taken as one.
+struct Pieces<'a> {
+    runs: std::slice::Iter<'a, Run>,
+    bases: Bases,
+    /// Where the current piece goes on, and how many bytes of it are left.
+    at: *mut u8,
+    left: usize,
+    /// The current run: how long a piece is, how far to the start of the next one from the end of one, and how many
+    /// more there are.
+    len: usize,
+    gap: usize,
+    more: u64,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(runs: &'a [Run], bases: Bases) -> Self {
+        Self { runs: runs.iter(), bases, at: bases.output, left: 0, len: 0, gap: 0, more: 0 }
+    }
+
+    /// Makes sure that the current piece has bytes left; false at the end of the runs.
+    ///
+    /// # Safety
+    ///
+    /// Every run lies inside its buffer.
+    #[inline]
+    unsafe fn refill(&mut self) -> bool {
+        while self.left == 0 {
+            if self.more > 0 {
+                self.more -= 1;
+                self.left = self.len;
+                // SAFETY: the run has one more piece, which starts inside its buffer.
+                self.at = unsafe { self.at.add(self.gap) };
+                continue;
+            }
+            let Some(run) = self.runs.next() else { return false };
+            let pieces = if run.len == 0 { 0 } else { run.count };
+            if pieces == 0 {
+                continue;
+            }
+            let base = match run.buffer {
+                Buffer::Input => self.bases.input.cast_mut(),
+                Buffer::Output => self.bases.output,
+                Buffer::Scratch => self.bases.scratch,
+            };
+            // SAFETY: the run starts inside its buffer.
+            self.at = unsafe { base.add(run.offset as usize) };
+            let whole = pieces == 1 || run.stride == run.len;
+            self.left = if whole { run.bytes() } else { run.len } as usize;
+            self.more = if whole { 0 } else { pieces - 1 };
+            self.len = run.len as usize;
+            self.gap = if whole { 0 } else { (run.stride - run.len) as usize };
+        }
+        true
+    }
+
+    /// # Safety
+    ///
+    /// So many bytes are left of the current piece.
+    #[inline]
+    unsafe fn advance(&mut self, bytes: usize) {
+        // SAFETY: at most one past the end of the piece.
+        self.at = unsafe { self.at.add(bytes) };
+        self.left -= bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bases(input: &[u8], output: &mut [u8]) -> Bases {
+        Bases { input: input.as_ptr(), output: output.as_mut_ptr(), scratch: std::ptr::null_mut() }
+    }
+
+    fn strided(buffer: Buffer, offset: u64, len: u64, stride: u64, count: u64) -> Run {
+        Run { buffer, offset, len, stride, count }
+    }
+
+    #[test]
+    fn differently_cut_runs_carry_the_same_string() {
+        let input: Vec<u8> = (0..24).collect();
+        let (mut none, mut output) = ([0; 0], vec![99; 16]);
+        let from =
+            [strided(Buffer::Input, 0, 3, 5, 3), strided(Buffer::Input, 4, 0, 9, 2), Run::new(Buffer::Input, 20, 1)];
+        let to =
+            [strided(Buffer::Output, 1, 2, 4, 4), strided(Buffer::Output, 0, 1, 1, 1), Run::new(Buffer::Output, 4, 1)];
+        // SAFETY: ten bytes on both sides, inside the buffers, of which the second is only this test's.
+        unsafe { copy((&from, bases(&input, &mut none)), (&to, bases(&[], &mut output)), || ()) };
+        assert_eq!(output, [12, 0, 1, 99, 20, 2, 5, 99, 99, 6, 7, 99, 99, 10, 11, 99]);
+    }
+
+    #[test]
+    fn long_copies_show_that_they_move() {
+        let input = vec![1; 2 * LONGEST + 1];
+        let (mut none, mut output, mut moves) = ([0; 0], vec![0; input.len()], 0);
+        let run = |buffer| [Run::new(buffer, 0, input.len() as u64)];
+        let (from, to) = (run(Buffer::Input), run(Buffer::Output));
+        // SAFETY: as many bytes on both sides, all of the buffers, of which the second is only this test's.
+        unsafe { copy((&from, bases(&input, &mut none)), (&to, bases(&[], &mut output)), || moves += 1) };
+        assert_eq!((output == input, moves), (true, 2));
+    }
+}

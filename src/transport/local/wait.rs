@@ -1,0 +1,164 @@
+//! Waiting: what a rank does when none of its messages is ready, and what it looks at before it sleeps.
+
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+
+use super::chain::{Chain, Look};
+use super::group::Leave;
+use super::round::{Seat, Turn};
+use crate::ids::Rank;
+use crate::transport::{Cause, Failure};
+
+/// What a round knows of its waiting.
+#[derive(Debug, Default)]
+pub(super) struct Wait {
+    /// How often it has looked since anything moved.
+    looks: u32,
+    /// Since when it waits, once it has come to sleeping.
+    since: Option<Instant>,
+    /// What it saw at the end of the chain, half of the deadline ago.
+    look: Option<Look>,
+    /// Its parcels under way, as last seen.
+    pub(super) open: u32,
+    /// The members that have left, as last seen.
+    departures: u32,
+}
+
+/// A cause, and whose fault it is.
+pub(super) type Fault = (Option<Rank>, Cause);
+
+/// Looks before a rank sleeps, where each has a core of its own: some ten microseconds.
+const SPINS: u32 = 500;
+/// Looks before a rank sleeps, giving way to others in between, where cores are shared.
+const YIELDS: u32 = 2;
+/// How long a rank sleeps at most without looking at what the others have posted.
+const PATROL: Duration = Duration::from_secs(1);
+
+impl Wait {
+    /// A wait that begins, with so many parcels under way.
+    pub(super) fn new(open: u32) -> Self {
+        Self { open, ..Self::default() }
+    }
+}
+
+impl Turn<'_> {
+    /// It waits no longer, for now.
+    pub(super) fn stop_waiting(&self) {
+        if self.wait.since.is_some() {
+            self.seat.own().status.set_awaits(None);
+        }
+    }
+
+    /// Waits a little: first looking again and again, for as long as that is cheaper than to sleep, then asleep.
+    pub(super) fn pause(&mut self) -> Result<(), Failure> {
+        let wait = &mut self.wait;
+        wait.looks = wait.looks.saturating_add(1);
+        if self.seat.job.has_core_each() {
+            if wait.looks <= SPINS {
+                std::hint::spin_loop();
+                return Ok(());
+            }
+        } else if wait.looks <= YIELDS {
+            std::thread::yield_now();
+            return Ok(());
+        }
+        let limit = self.patrol().map_err(|fault| self.seat.fail(self.offer, fault))?;
+        let (Seat { group, me, .. }, wait, desk) = (self.seat, &self.wait, &self.seat.own().desk);
+        let news = || {
+            group.failure().is_some()
+                || group.departures() != wait.departures
+                || wait.open > 0 && desk.tally.open() == 0
+                || self.pending.iter().any(|awaited| group.slot(awaited.peer as usize, *me).is_published())
+        };
+        desk.bell.sleep(Some(limit), news);
+        *self.sleeps += 1;
+        Ok(())
+    }
+
+    /// What a rank looks at before it sleeps, apart from its own messages. Returns how long it may sleep.
+    fn patrol(&mut self) -> Result<Duration, Fault> {
+        let Some(whom) = self.awaited() else { return Ok(Duration::ZERO) };
+        self.seat.own().status.set_awaits(Some(whom));
+        let since = *self.wait.since.get_or_insert_with(Instant::now);
+        self.wait.departures = self.seat.group.departures();
+        if self.wait.departures > 0 {
+            self.look_for_the_gone()?;
+        }
+        self.look_at_the_posts()?;
+        let (waited, timeout) = (since.elapsed(), self.timeout);
+        if waited < timeout / 2 {
+            return Ok(PATROL.min(timeout / 2 - waited));
+        }
+        if waited < timeout {
+            if self.wait.look.is_none() {
+                self.wait.look = Some(self.chain().look());
+            }
+            return Ok(PATROL.min(timeout - waited));
+        }
+        let (chain, home) = (self.chain(), &*self.seat.group);
+        let look = chain.look();
+        if self.wait.look == Some(look) {
+            let words = chain.words(home).into();
+            return Err((chain.culprit(home), Cause::Deadline { waited: timeout, chain: words }));
+        }
+        // Somebody on the chain got something done since: the deadline starts again.
+        (self.wait.look, self.wait.since) = (Some(look), Some(Instant::now()));
+        Ok(PATROL.min(timeout))
+    }
+
+    fn chain(&self) -> Chain {
+        Chain::follow(&self.seat.group, self.seat.me, &self.seat.job.groups())
+    }
+
+    /// One of those it waits for; nobody if the last parcel was settled just now.
+    fn awaited(&self) -> Option<usize> {
+        let open = |to: &usize| !self.seat.group.slot(self.seat.me, *to).is_empty();
+        let receiver = || self.offer.sends.iter().map(|message| message.peer as usize).find(open);
+        self.pending.first().map(|awaited| awaited.peer as usize).or_else(receiver)
+    }
+
+    fn is_unclaimed(&self, to: usize) -> bool {
+        self.seat.group.slot(self.seat.me, to).is_published()
+    }
+
+    /// Whether somebody has left without whom this round cannot end.
+    fn look_for_the_gone(&self) -> Result<(), Fault> {
+        // Whether it left is looked at before its message: what it had done before it left counts.
+        let left = |rank: usize| self.seat.group.member(rank).left().map(|leave| (rank, leave));
+        let awaited = self.pending.iter().find_map(|awaited| {
+            let from = awaited.peer as usize;
+            left(from).filter(|_| !self.seat.group.slot(from, self.seat.me).is_published())
+        });
+        let unclaimed =
+            || self.offer.sends.iter().find_map(|m| left(m.peer as usize).filter(|(to, _)| self.is_unclaimed(*to)));
+        let Some((rank, leave)) = awaited.or_else(unclaimed) else { return Ok(()) };
+        let how = match leave {
+            Leave::Panicked(Some(message)) => format!("panicked: {message}").into(),
+            Leave::Panicked(None) => "panicked".into(),
+            Leave::Returned => match self.seat.group.member(rank).status.post.read() {
+                Some((call, _)) if call >= self.offer.call => "returned in the middle of the call".into(),
+                _ => "returned before the call".into(),
+            },
+        };
+        Err((Some(Rank::new(rank)), Cause::Gone { rank: Rank::new(rank), how }))
+    }
+
+    /// Whether anybody, awaited or not, is in the same call with another fingerprint.
+    fn look_at_the_posts(&self) -> Result<(), Fault> {
+        // Of two who post and then look, at least one sees the other.
+        fence(Ordering::SeqCst);
+        let fingerprint = self.offer.signature.fingerprint;
+        let other = self.seat.group.members().find_map(|(rank, member)| {
+            let (call, theirs) = member.status.post.read()?;
+            (call == self.offer.call && theirs != fingerprint).then_some((rank, member, theirs))
+        });
+        let Some((rank, member, theirs)) = other else { return Ok(()) };
+        let cause = Cause::Disagree {
+            one: self.seat.rank(),
+            ones: self.offer.signature.words.clone(),
+            other: Rank::new(rank),
+            others: member.words(theirs).unwrap_or_else(|| "something else".into()),
+        };
+        Err((None, cause))
+    }
+}
