@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod support;
+mod machine;
 
 use std::sync::Arc;
 
+use machine::{Memory, POISON, execute, plans};
 use necklace::algorithm::alltoall::{Direct, Ring, TorusExchange};
 use necklace::algorithm::{About, Algorithm, Claims, registry};
 use necklace::collective::Collective;
@@ -14,7 +15,6 @@ use necklace::plan::{Buffer, Layout, Lengths, PlanError, Reduction, Run, compile
 use necklace::schedule::{Block, Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 use necklace::topology::{Grid, Topology};
 use necklace::{Node, Rank};
-use support::{Memory, POISON, execute, plans};
 
 const ELEMENT: usize = 2;
 

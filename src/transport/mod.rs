@@ -30,9 +30,11 @@
 //! [`conformance::run_all`] checks all of it, for anybody's backend.
 
 pub mod conformance;
+pub mod fault;
 mod forward;
 #[cfg(feature = "local")]
 pub mod local;
+pub mod trace;
 
 use std::fmt;
 use std::sync::Arc;
@@ -186,6 +188,13 @@ impl<'a> RoundIo<'a> {
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.program
+    }
+
+    /// The same round, for a wrapper that looks at the buffers once it is done.
+    #[must_use]
+    pub fn reborrow(&mut self) -> RoundIo<'_> {
+        let Buffers { input, output, scratch } = &mut self.buffers;
+        RoundIo { buffers: Buffers { input, output, scratch }, ..*self }
     }
 
     /// The same call on the same buffers, with the `round`-th round of another program in place of this one: for

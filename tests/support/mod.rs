@@ -1,87 +1,113 @@
-//! A whole machine inside a test: every rank's plan, and messages moved by hand.
+//! Small programs, and one rank's run of them.
 
-use std::collections::HashMap;
+#![allow(dead_code, clippy::unwrap_used)]
 
-use necklace::algorithm::Algorithm;
-use necklace::plan::{Buffer, Buffers, Execution, Layout, Message, Plan, Reduction, Run, compile};
-use necklace::schedule::Problem;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-/// What nobody wrote.
-pub const POISON: u8 = 0xA5;
+use necklace::Rank;
+use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
+use necklace::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
-/// One rank's memory.
-#[derive(Clone, Debug)]
-pub struct Memory {
-    pub input: Vec<u8>,
-    pub output: Vec<u8>,
-}
+/// What is sent and what is received, each message as (peer, bytes).
+pub(crate) type Round<'a> = (&'a [(u32, u64)], &'a [(u32, u64)]);
 
-/// Every rank's plan for an algorithm, each made from that rank's share alone.
-pub fn plans(algorithm: &dyn Algorithm, problem: &Problem, layout: impl Fn(usize) -> Layout) -> Vec<Plan> {
-    let share = |rank| algorithm.share(problem, rank).unwrap();
-    problem.all().map(|rank| compile(share(rank), &layout(rank.index())).unwrap()).collect()
-}
-
-/// Executes all plans side by side and returns the outputs. Panics where a message finds no partner.
-pub fn execute(plans: &[Plan], memory: Vec<Memory>, reduction: Option<&dyn Reduction>) -> Vec<Vec<u8>> {
-    let mut memory = memory;
-    let mut scratch: Vec<Vec<u8>> =
-        plans.iter().map(|plan| vec![POISON; plan.program().sizes().scratch as usize]).collect();
-    let mut executions: Vec<Execution<'_>> = plans.iter().map(Execution::new).collect();
-    let mut at: Vec<Option<usize>> = vec![None; plans.len()];
-    let mut advance = |rank: usize, memory: &mut Vec<Memory>, scratch: &mut Vec<Vec<u8>>| {
-        let Memory { input, output } = &mut memory[rank];
-        let mut buffers = Buffers { input, output, scratch: &mut scratch[rank] };
-        executions[rank].advance(&mut buffers, reduction)
+/// A program of these rounds, the messages side by side in the input and in the output.
+pub(crate) fn program(rounds: &[Round<'_>]) -> Program {
+    let (mut runs, mut sizes) = (Vec::new(), Sizes::default());
+    let mut lay = |messages: &[(u32, u64)], buffer| {
+        let (mut at, mut laid) = (0, Vec::<Message>::new());
+        for (peer, bytes) in messages {
+            let index = laid.last().filter(|last| last.peer == *peer).map_or(0, |last| last.index + 1);
+            let first = runs.len() as u32;
+            // An empty message has no runs.
+            runs.extend((*bytes > 0).then(|| Run::new(buffer, at, *bytes)));
+            laid.push(Message { peer: *peer, index, bytes: *bytes, runs: first..runs.len() as u32 });
+            at += bytes;
+        }
+        let size = if buffer == Buffer::Input { &mut sizes.input } else { &mut sizes.output };
+        *size = at.max(*size);
+        laid
     };
-    for rank in 0..plans.len() {
-        at[rank] = advance(rank, &mut memory, &mut scratch);
-    }
-    loop {
-        let number = |rank: usize| at[rank].map(|i| plans[rank].program().rounds()[i].number);
-        let Some(now) = (0..plans.len()).filter_map(number).min() else { break };
-        let busy: Vec<usize> = (0..plans.len()).filter(|&rank| number(rank) == Some(now)).collect();
-        let mut sent: HashMap<(usize, usize, u32), Vec<u8>> = HashMap::new();
-        for &rank in &busy {
-            let program = plans[rank].program();
-            for message in &program.rounds()[at[rank].unwrap()].sends {
-                let runs = program.runs(message);
-                let bytes = runs.iter().flat_map(|run| read(run, &memory[rank], &scratch[rank])).collect();
-                assert!(sent.insert((rank, message.peer as usize, message.index), bytes).is_none());
-            }
-        }
-        for &rank in &busy {
-            let program = plans[rank].program();
-            for message in &program.rounds()[at[rank].unwrap()].receives {
-                let Message { peer, index, .. } = *message;
-                let bytes = sent.remove(&(peer as usize, rank, index)).expect("nobody sends what is awaited");
-                assert_eq!(bytes.len() as u64, message.bytes, "round {now}: {peer} to {rank}");
-                let mut rest = &bytes[..];
-                for (run, (offset, len)) in program.runs(message).iter().flat_map(|r| r.pieces().map(move |p| (r, p))) {
-                    let (piece, more) = rest.split_at(len as usize);
-                    let target = match run.buffer {
-                        Buffer::Input => panic!("the input is written"),
-                        Buffer::Output => &mut memory[rank].output,
-                        Buffer::Scratch => &mut scratch[rank],
-                    };
-                    target[offset as usize..(offset + len) as usize].copy_from_slice(piece);
-                    rest = more;
-                }
-            }
-        }
-        assert!(sent.is_empty(), "round {now}: nobody awaits {:?}", sent.keys());
-        for rank in busy {
-            at[rank] = advance(rank, &mut memory, &mut scratch);
+    let rounds = rounds.iter().enumerate().map(|(number, (sends, receives))| ProgramRound {
+        number: number as u32,
+        sends: lay(sends, Buffer::Input),
+        receives: lay(receives, Buffer::Output),
+    });
+    let rounds = rounds.collect();
+    Program::new(runs, rounds, sizes).unwrap()
+}
+
+/// Everybody sends and receives so many bytes, with everybody, in one round.
+pub(crate) fn alltoall(rank: usize, size: usize, bytes: u64) -> Program {
+    let peers: Vec<_> = (0..size).filter(|peer| *peer != rank).map(|peer| (peer as u32, bytes)).collect();
+    program(&[(&peers, &peers)])
+}
+
+/// A rank at work in a context.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) program: Program,
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) signature: Signature,
+    pub(crate) timeout: Duration,
+    pub(crate) call: u64,
+}
+
+impl Work {
+    pub(crate) fn new(transport: Box<dyn Transport>, program: Program) -> Self {
+        let Sizes { input, output, .. } = program.sizes();
+        Self {
+            transport,
+            input: vec![1; input as usize],
+            output: vec![0; output as usize],
+            program,
+            signature: Signature { fingerprint: 1, words: "a test".into() },
+            timeout: Duration::from_secs(60),
+            call: 0,
         }
     }
-    memory.into_iter().map(|memory| memory.output).collect()
+
+    /// Within these milliseconds.
+    pub(crate) fn within(self, timeout: u64) -> Self {
+        Self { timeout: Duration::from_millis(timeout), ..self }
+    }
+
+    pub(crate) fn round(&mut self, round: usize) -> Result<(), Failure> {
+        let Self { program, input, output, signature, .. } = self;
+        let buffers = Buffers { input, output, scratch: &mut [] };
+        self.transport.round(RoundIo::new(program, round, buffers, self.call, signature, self.timeout).unwrap())
+    }
+
+    pub(crate) fn call(&mut self) -> Result<(), Failure> {
+        (0..self.program.rounds().len()).try_for_each(|round| self.round(round))?;
+        self.call += 1;
+        Ok(())
+    }
 }
 
-fn read(run: &Run, memory: &Memory, scratch: &[u8]) -> Vec<u8> {
-    let source = match run.buffer {
-        Buffer::Input => &memory.input[..],
-        Buffer::Output => &memory.output,
-        Buffer::Scratch => scratch,
-    };
-    run.pieces().flat_map(|(offset, len)| source[offset as usize..(offset + len) as usize].to_vec()).collect()
+pub(crate) fn ranks(ranks: impl IntoIterator<Item = usize>) -> Vec<Rank> {
+    ranks.into_iter().map(Rank::new).collect()
+}
+
+/// The context of all.
+pub(crate) fn world(endpoint: &dyn Endpoint) -> Box<dyn Transport> {
+    endpoint.open(ContextId::WORLD, &ranks(0..endpoint.size())).unwrap()
+}
+
+/// Runs a closure on each endpoint, each in a thread; what they return, in order.
+pub(crate) fn on_each<E, R>(endpoints: Vec<E>, body: impl Fn(Arc<dyn Endpoint>) -> R + Sync) -> Vec<R>
+where
+    E: Endpoint + 'static,
+    R: Send,
+{
+    thread::scope(|scope| {
+        let body = &body;
+        let threads: Vec<_> =
+            endpoints.into_iter().map(|endpoint| scope.spawn(move || body(Arc::new(endpoint)))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
 }

@@ -4,6 +4,7 @@
 //! of this process (a backend of processes puts its endpoints in threads for that, as they would sit in processes).
 //!
 //! ```
+//! # #[cfg(feature = "local")] {
 //! use std::sync::Arc;
 //!
 //! use necklace::transport::{Endpoint, conformance, local};
@@ -19,6 +20,7 @@
 //!
 //! // `run_all` plays all of them; here is one.
 //! conformance::empty_messages_are_awaited(&Threads).unwrap();
+//! # }
 //! ```
 
 mod contexts;

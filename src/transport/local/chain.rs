@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 
 use super::group::Group;
 use crate::ids::Rank;
+use crate::transport::ContextId;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Chain {
     end: End,
     /// What all ranks on the chain have got done.
     progress: u64,
+    /// A context that has failed, if the process at the end is a member of one: that may be why it does not come.
+    failed: Option<ContextId>,
 }
 
 /// `rank` of a group waits for `peer`.
@@ -65,7 +68,15 @@ impl Chain {
                 break End::Rank(group, rank);
             }
         };
-        Self { hops, end, progress }
+        let failed = match &end {
+            End::Rank(group, rank) => {
+                let process = group.processes[*rank];
+                let failed = groups.iter().find(|other| other.failure().is_some() && other.rank_of(process).is_some());
+                failed.map(|other| other.context)
+            }
+            End::Circle => None,
+        };
+        Self { hops, end, progress, failed }
     }
 
     pub(super) fn look(&self) -> Look {
@@ -99,6 +110,9 @@ impl Chain {
             let _ = write!(words, "{subject} waits{place} for {}", name(group, *peer));
         }
         words.push_str(&self.ending());
+        if let Some(context) = self.failed {
+            let _ = write!(words, "; context {context}, of which it is a member too, has failed");
+        }
         words
     }
 

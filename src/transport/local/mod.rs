@@ -294,3 +294,6 @@ impl Registry {
         self.contexts.retain(|_, context| !context.group.is_deserted());
     }
 }
+
+#[cfg(test)]
+mod tests;

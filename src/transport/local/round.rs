@@ -61,6 +61,11 @@ impl Local {
         Self { seat: Seat { job, group, me }, posted: None, pending: Vec::new(), sleeps: 0 }
     }
 
+    #[cfg(test)]
+    pub(super) fn sleeps(&self) -> u64 {
+        self.sleeps
+    }
+
     fn post(&mut self, io: &RoundIo<'_>) {
         let (now, member) = ((io.call, io.signature.fingerprint), self.seat.own());
         if self.posted != Some(now) {
@@ -113,8 +118,9 @@ impl Transport for Local {
         drop(outbox);
         seat.own().status.advance();
         outcome?;
-        // A receiver that refuses a message fails the context before it lets go of it.
-        seat.group.failure().map_or(Ok(()), |failure| Err(failure.clone()))
+        // A receiver that refuses a message fails the context before it lets go of it. A failure in a later call, though,
+        // is none of what is done here.
+        seat.group.failure().filter(|failure| failure.call <= call).map_or(Ok(()), |failure| Err(failure.clone()))
     }
 
     fn abort(&mut self, failure: Failure) -> Failure {

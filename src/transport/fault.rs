@@ -1,0 +1,272 @@
+//! Faults on purpose: a wrapper that does to any backend what a script says, for tests of what stands on top.
+//!
+//! ```
+//! # #[cfg(feature = "local")] {
+//! use std::time::Duration;
+//!
+//! use necklace::Rank;
+//! use necklace::transport::fault::{Fault, Faulty, What};
+//! use necklace::transport::local;
+//!
+//! // Process 2 is slow in each second round, and in call 4 it gives up.
+//! let script = [
+//!     Fault::of(Rank::new(2), What::Delay(Duration::from_millis(5))).in_round(1),
+//!     Fault::of(Rank::new(2), What::GiveUp("out of memory".into())).in_call(4),
+//! ];
+//! let endpoints: Vec<_> = local::job(4)?.into_iter().map(|endpoint| Faulty::new(endpoint, &script)).collect();
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport};
+use crate::ids::Rank;
+use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
+
+/// One thing that goes wrong: in every round of a process, unless told when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    process: Rank,
+    context: Option<ContextId>,
+    call: Option<u64>,
+    round: Option<u32>,
+    what: What,
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum What {
+    /// The round begins so much later.
+    Delay(Duration),
+    /// The process says nothing for so long, or until the context has failed; then the round begins.
+    Silence(Duration),
+    /// The messages to a rank of the context are not sent.
+    Drop(Rank),
+    /// The first message to a rank of the context is sent with only so many bytes.
+    Truncate {
+        /// To whom.
+        to: Rank,
+        /// How many bytes are left of it.
+        bytes: u64,
+    },
+    /// The call has this fingerprint instead of its own.
+    Fingerprint(u64),
+    /// The process gives up, for this reason: the context fails.
+    GiveUp(Arc<str>),
+    /// The thread panics, with this message.
+    Panic(Arc<str>),
+}
+
+impl Fault {
+    /// A fault of a process of the job.
+    #[must_use]
+    pub fn of(process: Rank, what: What) -> Self {
+        Self { process, context: None, call: None, round: None, what }
+    }
+
+    /// Only in this context.
+    #[must_use]
+    pub fn in_context(self, context: ContextId) -> Self {
+        Self { context: Some(context), ..self }
+    }
+
+    /// Only in this call.
+    #[must_use]
+    pub fn in_call(self, call: u64) -> Self {
+        Self { call: Some(call), ..self }
+    }
+
+    /// Only in the round of this number.
+    #[must_use]
+    pub fn in_round(self, round: u32) -> Self {
+        Self { round: Some(round), ..self }
+    }
+
+    fn applies(&self, io: &RoundIo<'_>) -> bool {
+        self.call.is_none_or(|call| call == io.call) && self.round.is_none_or(|round| round == io.number())
+    }
+}
+
+/// An endpoint whose transports follow a script. All endpoints of a job may have the same one: each does what is said of
+/// its own process, in the order of the script.
+///
+/// A faulty round allocates and, as the script says, waits or panics; one that no fault concerns is the backend's own.
+#[derive(Debug)]
+pub struct Faulty<E> {
+    inner: E,
+    script: Arc<[Fault]>,
+}
+
+impl<E: Endpoint> Faulty<E> {
+    /// The endpoint, with the faults that the script has for it.
+    pub fn new(endpoint: E, script: &[Fault]) -> Self {
+        let own = script.iter().filter(|fault| fault.process == endpoint.rank()).cloned().collect();
+        Self { inner: endpoint, script: own }
+    }
+}
+
+impl<E: Endpoint> Endpoint for Faulty<E> {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
+        let inner = self.inner.open(context, members)?;
+        let here = |fault: &&Fault| fault.context.is_none_or(|only| only == context);
+        let script: Box<[Fault]> = self.script.iter().filter(here).cloned().collect();
+        Ok(Box::new(FaultyTransport { inner, script }))
+    }
+}
+
+#[derive(Debug)]
+struct FaultyTransport {
+    inner: Box<dyn Transport>,
+    script: Box<[Fault]>,
+}
+
+impl Transport for FaultyTransport {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    /// # Panics
+    ///
+    /// If the script says so.
+    fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
+        if !self.script.iter().any(|fault| fault.applies(&io)) {
+            return self.inner.round(io);
+        }
+        let mut signature = Cow::Borrowed(io.signature);
+        let mut sends = Cow::Borrowed(io.sends());
+        let mut cuts = Vec::new();
+        for fault in self.script.iter().filter(|fault| fault.applies(&io)) {
+            match &fault.what {
+                What::Delay(time) => thread::sleep(*time),
+                What::Silence(time) => self.fall_silent(*time),
+                What::Drop(to) => sends.to_mut().retain(|message| message.peer as usize != to.index()),
+                What::Truncate { to, bytes } => cuts.push((to.index(), *bytes)),
+                What::Fingerprint(fingerprint) => {
+                    let words = format!("{}, under the fingerprint {fingerprint:x}", io.signature.words).into();
+                    signature = Cow::Owned(Signature { fingerprint: *fingerprint, words });
+                }
+                What::GiveUp(reason) => {
+                    let failure = gave_up(self.rank(), &io, reason.clone());
+                    return Err(self.inner.abort(failure));
+                }
+                What::Panic(message) => panic!("{message}"),
+            }
+        }
+        let mut io = io;
+        io.signature = &signature;
+        if cuts.is_empty() && matches!(sends, Cow::Borrowed(_)) {
+            return self.inner.round(io);
+        }
+        // What is left of a program is one, but if it were not, the reason should be known.
+        let broken =
+            |io: &RoundIo<'_>, why: &str| gave_up(self.rank(), io, format!("a fault broke the program: {why}").into());
+        let program = match remaining(&io, &sends, &cuts) {
+            Ok(program) => program,
+            Err(error) => {
+                let failure = broken(&io, &error.to_string());
+                return Err(self.inner.abort(failure));
+            }
+        };
+        let failure = broken(&io, "its buffers are too short");
+        match io.replaced(&program, 0) {
+            Some(io) => self.inner.round(io),
+            None => Err(self.inner.abort(failure)),
+        }
+    }
+
+    fn abort(&mut self, failure: Failure) -> Failure {
+        self.inner.abort(failure)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.inner.failure()
+    }
+}
+
+impl FaultyTransport {
+    fn fall_silent(&self, time: Duration) {
+        let begin = Instant::now();
+        while self.inner.failure().is_none() && begin.elapsed() < time {
+            thread::sleep(Duration::from_millis(1).min(time));
+        }
+    }
+}
+
+fn gave_up(rank: Rank, io: &RoundIo<'_>, reason: Arc<str>) -> Failure {
+    Failure {
+        call: io.call,
+        words: io.signature.words.clone(),
+        round: io.number(),
+        observer: rank,
+        culprit: Some(rank),
+        cause: Cause::Aborted { rank, reason },
+    }
+}
+
+/// A program of the one round, with these sends, of which the first to some ranks are cut.
+fn remaining(io: &RoundIo<'_>, sends: &[Message], cuts: &[(usize, u64)]) -> Result<Program, ProgramError> {
+    let mut runs = Vec::new();
+    let mut copy = |message: &Message, bytes: u64| {
+        let first = runs.len() as u32;
+        runs.extend(shortened(io.runs(message), bytes));
+        Message { bytes, runs: first..runs.len() as u32, ..message.clone() }
+    };
+    let length = |message: &Message| {
+        let cut = cuts.iter().find(|(to, _)| *to == message.peer as usize && message.index == 0);
+        cut.map_or(message.bytes, |(_, bytes)| message.bytes.min(*bytes))
+    };
+    let sends = sends.iter().map(|message| copy(message, length(message))).collect();
+    let receives = io.receives().iter().map(|message| copy(message, message.bytes)).collect();
+    let round = ProgramRound { number: io.number(), sends, receives };
+    Program::new(runs, vec![round], io.program().sizes())
+}
+
+/// The first so many bytes of these runs.
+fn shortened(runs: &[Run], mut bytes: u64) -> Vec<Run> {
+    let mut kept = Vec::new();
+    for run in runs.iter().filter(|run| run.len > 0) {
+        let count = run.count.min(bytes / run.len);
+        kept.push(Run { count, ..*run });
+        bytes -= count * run.len;
+        if count < run.count {
+            kept.push(Run::new(run.buffer, run.offset + count * run.stride, bytes));
+            break;
+        }
+    }
+    // Of runs without pieces nothing is left.
+    kept.retain(|run| run.bytes() > 0);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Buffer;
+
+    #[test]
+    fn runs_are_cut_within_a_piece() {
+        let run = Run { buffer: Buffer::Input, offset: 3, len: 4, stride: 10, count: 5 };
+        let all = [Run::new(Buffer::Output, 0, 2), run];
+        assert_eq!(shortened(&all, 2), [all[0]]);
+        assert_eq!(shortened(&all, 12), [all[0], Run { count: 2, ..run }, Run::new(Buffer::Input, 23, 2)]);
+        assert_eq!(shortened(&all, 0), []);
+        assert_eq!(shortened(&all, 22), all);
+    }
+}

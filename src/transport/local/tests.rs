@@ -1,0 +1,72 @@
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use super::*;
+use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
+use crate::transport::{Buffers, RoundIo, Signature};
+
+fn members(size: usize) -> Vec<Rank> {
+    (0..size).map(Rank::new).collect()
+}
+
+fn open(job: &Arc<Job>, me: usize) -> Local {
+    let group = job.registry().open(ContextId::WORLD, &members(job.size), me).unwrap();
+    Local::new(job.clone(), group, me)
+}
+
+/// One byte, sent to or received from the other of two.
+fn one_byte(send: bool, peer: u32) -> Program {
+    let message = vec![Message { peer, index: 0, bytes: 1, runs: 0..1 }];
+    let buffer = if send { Buffer::Input } else { Buffer::Output };
+    let mut round = ProgramRound::default();
+    *(if send { &mut round.sends } else { &mut round.receives }) = message;
+    let sizes = Sizes { input: u64::from(send), output: u64::from(!send), scratch: 0 };
+    Program::new(vec![Run::new(buffer, 0, 1)], vec![round], sizes).unwrap()
+}
+
+fn run(transport: &mut Local, program: &Program) {
+    let signature = Signature { fingerprint: 0, words: "a test".into() };
+    let buffers = Buffers { input: &[1], output: &mut [0], scratch: &mut [] };
+    let io = RoundIo::new(program, 0, buffers, 0, &signature, Duration::from_secs(60)).unwrap();
+    transport.round(io).unwrap();
+}
+
+#[test]
+fn a_rank_that_waits_long_sleeps() {
+    let job = Job::start(2, false).unwrap();
+    let ready = Barrier::new(2);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut late = open(&job, 1);
+            ready.wait();
+            thread::sleep(Duration::from_millis(300));
+            run(&mut late, &one_byte(true, 0));
+        });
+        let mut waiting = open(&job, 0);
+        ready.wait();
+        run(&mut waiting, &one_byte(false, 1));
+        // Once, but for a wake-up of the system's own making now and then.
+        assert!((1..=5).contains(&waiting.sleeps()), "{waiting:?}");
+    });
+}
+
+#[test]
+fn nothing_is_kept_of_contexts_that_all_have_left() {
+    let job = Job::start(3, false).unwrap();
+    let transports: Vec<_> = (0..3).map(|me| open(&job, me)).collect();
+    let group = Arc::downgrade(&job.groups()[0]);
+    assert_eq!(group.strong_count(), 4);
+    drop(transports);
+    assert!(group.upgrade().is_none() && job.groups().is_empty());
+}
+
+#[test]
+fn nothing_is_kept_of_contexts_that_the_rest_never_open() {
+    let job = Job::start(3, false).unwrap();
+    let endpoints = Job::endpoints(&job);
+    drop(open(&job, 0));
+    assert_eq!(job.groups().len(), 1);
+    drop(endpoints);
+    assert!(job.groups().is_empty());
+}
