@@ -118,7 +118,7 @@ impl Transport for BrokenTransport {
         let mut all = io.sends().iter().chain(receives);
         match how {
             Mutant::SkipsEmptyMessages if all.clone().all(|message| message.bytes == 0) => return Ok(()),
-            Mutant::TakesMessagesToItself if all.any(|message| message.peer as usize == rank.index()) => return Ok(()),
+            Mutant::TakesMessagesToItself if all.any(|message| message.peer == rank) => return Ok(()),
             Mutant::HasOneFailureForAllContexts => {
                 if let Some(failure) = &*self.failed.lock().unwrap() {
                     return Err(failure.clone());
@@ -165,8 +165,8 @@ impl Transport for BrokenTransport {
         outcome.map_err(|failure| self.altered(failure))
     }
 
-    fn abort(&mut self, failure: Failure) -> Failure {
-        self.inner.as_mut().unwrap().abort(failure)
+    fn abort(&mut self, failure: Failure) {
+        self.inner.as_mut().unwrap().abort(failure);
     }
 
     fn failure(&self) -> Option<Failure> {

@@ -142,8 +142,8 @@ impl Communicator {
                 let cause = Cause::Length { from, to: me, expected, found };
                 let call = self.wire.calls.saturating_sub(1);
                 let failure = Failure { call, words: words.into(), round: 0, observer: me, culprit: None, cause };
-                let failure = self.wire.transport.abort(failure);
-                return Err(self.wire.failed(failure));
+                self.wire.transport.abort(failure.clone());
+                return Err(self.wire.failed(self.wire.transport.failure().unwrap_or(failure)));
             }
         }
         Ok(())

@@ -198,8 +198,7 @@ impl Compiler {
         let position = |len: usize| u32::try_from(len).map_err(|_| PlanError::Rounds);
         let start = position(self.runs.len())?;
         self.runs.extend(runs);
-        let peer = parcel.peer.index() as u32;
-        Ok(Message { peer, index: parcel.index, bytes, runs: start..position(self.runs.len())? })
+        Ok(Message { peer: parcel.peer, index: parcel.index, bytes, runs: start..position(self.runs.len())? })
     }
 
     /// The result goes home if it can, or takes the place of an operand that is not needed any more, or a new one.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::overlap;
+use crate::ids::Rank;
 
 /// One of the three buffers of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,8 +63,8 @@ impl Run {
 /// What travels between this rank and one other in a round: some runs, in order, as one string of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The rank at the other end, by its number in the communicator.
-    pub peer: u32,
+    /// The rank at the other end.
+    pub peer: Rank,
     /// The how-manieth message between the two, in this direction, in this round.
     pub index: u32,
     /// Its length in bytes: that of all its runs together. May be 0; it is sent all the same.
@@ -133,7 +134,7 @@ pub enum ProgramError {
         /// Which round.
         round: u32,
         /// With whom.
-        peer: u32,
+        peer: Rank,
         /// The how-manieth.
         index: u32,
         /// Its length as declared.
@@ -218,11 +219,12 @@ impl Program {
     fn check(&self, round: &ProgramRound) -> Result<(), ProgramError> {
         let number = round.number;
         for messages in [&round.sends, &round.receives] {
-            let mut next = (0, 0);
+            let first = (Rank::new(0), 0);
+            let mut next = first;
             for message in messages {
                 let Message { peer, index, bytes, .. } = *message;
                 let fault = ProgramError::Message { round: number, peer, index, bytes };
-                let in_order = (peer, index) == next || (peer > next.0 || next == (0, 0)) && index == 0;
+                let in_order = (peer, index) == next || (peer > next.0 || next == first) && index == 0;
                 let exists = message.runs.start <= message.runs.end && message.runs.end as usize <= self.runs.len();
                 let total = self
                     .runs(message)
@@ -278,7 +280,7 @@ mod tests {
     fn one_round(sends: &[Run], receives: &[Run]) -> Result<Program, ProgramError> {
         let runs: Vec<Run> = sends.iter().chain(receives).copied().collect();
         let message = |runs: Range<usize>, all: &[Run]| Message {
-            peer: 1,
+            peer: Rank::new(1),
             index: 0,
             bytes: all.iter().map(Run::bytes).sum(),
             runs: runs.start as u32..runs.end as u32,
@@ -334,7 +336,7 @@ mod tests {
 
     #[test]
     fn messages_are_in_order_and_as_long_as_they_say() {
-        let message = |peer, index, bytes| Message { peer, index, bytes, runs: 0..1 };
+        let message = |peer, index, bytes| Message { peer: Rank::new(peer), index, bytes, runs: 0..1 };
         let program = |sends| {
             let rounds = vec![ProgramRound { number: 0, sends, receives: vec![] }];
             Program::new(vec![Run::new(Buffer::Input, 0, 4)], rounds, Sizes { input: 4, output: 0, scratch: 0 })

@@ -433,7 +433,7 @@ mod tests {
         const TESTS: u64 = 100_000;
         QuickCheck::new().tests(TESTS).max_tests(TESTS).quickcheck(holds as fn(Mutated) -> bool);
         // Both branches were tried often.
-        assert!((5_000..95_000).contains(&ACCEPTED.load(Ordering::Relaxed)), "{ACCEPTED:?}");
+        assert!((1_000..99_000).contains(&ACCEPTED.load(Ordering::Relaxed)), "{ACCEPTED:?}");
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Transport for FaultyTransport {
             match &fault.what {
                 What::Delay(time) => thread::sleep(*time),
                 What::Silence(time) => self.fall_silent(*time),
-                What::Drop(to) => sends.to_mut().retain(|message| message.peer as usize != to.index()),
+                What::Drop(to) => sends.to_mut().retain(|message| message.peer != *to),
                 What::Truncate { to, bytes } => cuts.push((to.index(), *bytes)),
                 What::Fingerprint(fingerprint) => {
                     let words = format!("{}, under the fingerprint {fingerprint:x}", io.signature.words).into();
@@ -164,7 +164,7 @@ impl Transport for FaultyTransport {
                 }
                 What::GiveUp(reason) => {
                     let failure = gave_up(self.rank(), &io, reason.clone());
-                    return Err(self.inner.abort(failure));
+                    return Err(self.give_up(failure));
                 }
                 What::Panic(message) => panic!("{message}"),
             }
@@ -181,18 +181,18 @@ impl Transport for FaultyTransport {
             Ok(program) => program,
             Err(error) => {
                 let failure = broken(&io, &error.to_string());
-                return Err(self.inner.abort(failure));
+                return Err(self.give_up(failure));
             }
         };
         let failure = broken(&io, "its buffers are too short");
         match io.replaced(&program, 0) {
             Some(io) => self.inner.round(io),
-            None => Err(self.inner.abort(failure)),
+            None => Err(self.give_up(failure)),
         }
     }
 
-    fn abort(&mut self, failure: Failure) -> Failure {
-        self.inner.abort(failure)
+    fn abort(&mut self, failure: Failure) {
+        self.inner.abort(failure);
     }
 
     fn failure(&self) -> Option<Failure> {
@@ -201,6 +201,12 @@ impl Transport for FaultyTransport {
 }
 
 impl FaultyTransport {
+    /// Fails the context; returns what it failed of.
+    fn give_up(&mut self, failure: Failure) -> Failure {
+        self.inner.abort(failure.clone());
+        self.inner.failure().unwrap_or(failure)
+    }
+
     fn fall_silent(&self, time: Duration) {
         let begin = Instant::now();
         while self.inner.failure().is_none() && begin.elapsed() < time {
@@ -229,7 +235,7 @@ fn remaining(io: &RoundIo<'_>, sends: &[Message], cuts: &[(usize, u64)]) -> Resu
         Message { bytes, runs: first..runs.len() as u32, ..message.clone() }
     };
     let length = |message: &Message| {
-        let cut = cuts.iter().find(|(to, _)| *to == message.peer as usize && message.index == 0);
+        let cut = cuts.iter().find(|(to, _)| *to == message.peer.index() && message.index == 0);
         cut.map_or(message.bytes, |(_, bytes)| message.bytes.min(*bytes))
     };
     let sends = sends.iter().map(|message| copy(message, length(message))).collect();

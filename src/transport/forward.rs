@@ -40,8 +40,8 @@ macro_rules! forward_transport {
                 (**self).round(io)
             }
 
-            fn abort(&mut self, failure: Failure) -> Failure {
-                (**self).abort(failure)
+            fn abort(&mut self, failure: Failure) {
+                (**self).abort(failure);
             }
 
             fn failure(&self) -> Option<Failure> {

@@ -8,8 +8,9 @@
 //!
 //! - **One verb.** [`Transport::round`] sends the messages it is given and receives the ones it is given, all of them
 //!   progressing together, and returns when all are done. No order among ranks is promised: nobody need post first, and
-//!   a rank may be rounds ahead of another.
-//! - **Matching.** A message is matched by (context, call, round, index within the pair), never by arrival.
+//!   a rank may be rounds ahead of another. Nor is buffering: a send may wait until its receive is there.
+//! - **Matching.** A message is matched by (context, call, round, index within the pair), never by arrival. Calls rise from
+//!   round to round, and rounds within a call, so a backend may rely on the messages of a pair coming in that order.
 //! - **Memory.** When `round` returns, also with an error, nobody else touches the caller's memory any more.
 //! - **Empty messages** are real: they are sent, and awaited.
 //! - **To itself** a rank sends nothing; a message whose peer is the rank itself is a failure.
@@ -20,10 +21,12 @@
 //! - **Deadline.** A round that makes no progress for [`RoundIo::timeout`] fails, naming the rank at the end of the
 //!   chain of who waits for whom.
 //! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
-//!   equal [`Failure`].
+//!   equal [`Failure`]. Where members cannot see each other's memory, one of them decides which was the first; should that
+//!   one be lost while it tells the others, their failures may differ.
 //! - **Departure.** A member whose transport is dropped has left; whoever waits for it fails at once, not at the
 //!   deadline.
-//! - **Allocation.** A round of a program that has run before allocates nothing.
+//! - **Allocation.** A round of a program that has run before allocates nothing (what a library beneath the backend does is
+//!   its own affair).
 //! - **Threads.** A transport is driven by one thread at a time, different contexts by different threads as they like;
 //!   data for a context that nobody drives blocks no other and does not pile up.
 //!
@@ -75,9 +78,9 @@ pub trait Transport: Send + fmt::Debug {
     /// The context's first failure, the same on every member.
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure>;
 
-    /// Fails the context on everybody's behalf, and returns its first failure: this one, unless another came before.
-    /// Does not block.
-    fn abort(&mut self, failure: Failure) -> Failure;
+    /// Fails the context on everybody's behalf. What it failed of is this, unless something else came before:
+    /// [`failure`](Self::failure) and the next round say. Does not block.
+    fn abort(&mut self, failure: Failure);
 
     /// The context's failure, if it has one.
     fn failure(&self) -> Option<Failure>;

@@ -159,7 +159,7 @@ impl Transport for TracedTransport {
             call,
             words: words.clone(),
             round,
-            peer: Rank::new(message.peer as usize),
+            peer: message.peer,
             index: message.index,
             direction,
             bytes: message.bytes,
@@ -174,8 +174,8 @@ impl Transport for TracedTransport {
         outcome
     }
 
-    fn abort(&mut self, failure: Failure) -> Failure {
-        self.inner.abort(failure)
+    fn abort(&mut self, failure: Failure) {
+        self.inner.abort(failure);
     }
 
     fn failure(&self) -> Option<Failure> {

@@ -47,14 +47,14 @@ pub(crate) fn execute(plans: &[Plan], memory: Vec<Memory>, reduction: Option<&dy
             for message in &program.rounds()[at[rank].unwrap()].sends {
                 let runs = program.runs(message);
                 let bytes = runs.iter().flat_map(|run| read(run, &memory[rank], &scratch[rank])).collect();
-                assert!(sent.insert((rank, message.peer as usize, message.index), bytes).is_none());
+                assert!(sent.insert((rank, message.peer.index(), message.index), bytes).is_none());
             }
         }
         for &rank in &busy {
             let program = plans[rank].program();
             for message in &program.rounds()[at[rank].unwrap()].receives {
                 let Message { peer, index, .. } = *message;
-                let bytes = sent.remove(&(peer as usize, rank, index)).expect("nobody sends what is awaited");
+                let bytes = sent.remove(&(peer.index(), rank, index)).expect("nobody sends what is awaited");
                 assert_eq!(bytes.len() as u64, message.bytes, "round {now}: {peer} to {rank}");
                 let mut rest = &bytes[..];
                 for (run, (offset, len)) in program.runs(message).iter().flat_map(|r| r.pieces().map(move |p| (r, p))) {

@@ -19,11 +19,17 @@ pub(crate) fn program(rounds: &[Round<'_>]) -> Program {
     let mut lay = |messages: &[(u32, u64)], buffer| {
         let (mut at, mut laid) = (0, Vec::<Message>::new());
         for (peer, bytes) in messages {
-            let index = laid.last().filter(|last| last.peer == *peer).map_or(0, |last| last.index + 1);
+            let index =
+                laid.last().filter(|last| last.peer == Rank::new(*peer as usize)).map_or(0, |last| last.index + 1);
             let first = runs.len() as u32;
             // An empty message has no runs.
             runs.extend((*bytes > 0).then(|| Run::new(buffer, at, *bytes)));
-            laid.push(Message { peer: *peer, index, bytes: *bytes, runs: first..runs.len() as u32 });
+            laid.push(Message {
+                peer: Rank::new(*peer as usize),
+                index,
+                bytes: *bytes,
+                runs: first..runs.len() as u32,
+            });
             at += bytes;
         }
         let size = if buffer == Buffer::Input { &mut sizes.input } else { &mut sizes.output };

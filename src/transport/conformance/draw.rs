@@ -1,5 +1,6 @@
 //! Random programs, and what they must leave in memory: the oracle, which knows runs and nothing of transports.
 
+use crate::ids::Rank;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 
 /// SplitMix64: enough to draw with, and the same everywhere.
@@ -174,12 +175,12 @@ fn play(programs: &[Program], mut memory: Vec<Memory>) -> Vec<Memory> {
         for (from, memory) in memory.iter_mut().enumerate() {
             for message in round(from).into_iter().flat_map(|round| &round.sends) {
                 let bytes = memory.gather(programs[from].runs(message));
-                under_way.push(((from as u32, message.peer, message.index), bytes));
+                under_way.push(((Rank::new(from), message.peer, message.index), bytes));
             }
         }
         for (to, memory) in memory.iter_mut().enumerate() {
             for message in round(to).into_iter().flat_map(|round| &round.receives) {
-                let name = (message.peer, to as u32, message.index);
+                let name = (message.peer, Rank::new(to), message.index);
                 if let Some((_, bytes)) = under_way.iter().find(|(other, _)| *other == name) {
                     memory.scatter(programs[to].runs(message), bytes);
                 }
@@ -217,8 +218,12 @@ impl Draft {
                 Layout::Plain => self.lay(buffer, *bytes, 0, 1, 0),
                 Layout::Wild => self.scatter(buffer, *bytes, dice),
             }
-            let message =
-                Message { peer: peer as u32, index: index as u32, bytes: *bytes, runs: first..self.runs.len() as u32 };
+            let message = Message {
+                peer: Rank::new(peer),
+                index: index as u32,
+                bytes: *bytes,
+                runs: first..self.runs.len() as u32,
+            };
             if let Some(round) = self.rounds.last_mut() {
                 if send { round.sends.push(message) } else { round.receives.push(message) }
             }

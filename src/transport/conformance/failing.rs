@@ -34,17 +34,14 @@ pub fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result<(), St
             part.cue.wait(3, part.patience)?;
             // Some of the others wait by then, and others not yet.
             thread::sleep(part.deadline / 30);
-            let first = act.transport.abort(reason("the suite aborts"));
-            if first != reason("the suite aborts") {
-                return Err(format!("the first abort returns {first:?}"));
-            }
+            act.transport.abort(reason("the suite aborts"));
         }
         part.cue.give();
         let mut failures = vec![act.must_fail()?, act.must_fail()?];
-        failures.push(act.transport.abort(reason("a second abort")));
+        act.transport.abort(reason("a second abort"));
         failures.push(act.must_fail()?);
         failures.extend(act.transport.failure());
-        if failures.len() < 5 { Err("a failed context knows of no failure".to_owned()) } else { Ok(failures) }
+        if failures.len() < 4 { Err("a failed context knows of no failure".to_owned()) } else { Ok(failures) }
     })?;
     let failure = all_equal(&failures.concat())?.clone();
     match &failure.cause {

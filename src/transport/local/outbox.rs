@@ -33,12 +33,12 @@ impl<'a> Outbox<'a> {
             // was dropped, and so settled. The offer lives longer than the outbox, which borrows it and is settled
             // before the borrow ends; `round` neither leaks the outbox nor touches the
             // buffers before.
-            unsafe { group.slot(me, part[0].peer as usize).publish(Parcel { offer: at, first, end }) };
+            unsafe { group.slot(me, part[0].peer.index()).publish(Parcel { offer: at, first, end }) };
             first = end;
         }
         Bell::announce();
         for part in Self::parts(offer.sends) {
-            group.member(part[0].peer as usize).desk.bell.ring_announced();
+            group.member(part[0].peer.index()).desk.bell.ring_announced();
         }
         outbox
     }
@@ -51,7 +51,7 @@ impl Drop for Outbox<'_> {
             return;
         }
         for part in Self::parts(self.sends) {
-            self.group.slot(self.me, part[0].peer as usize).revoke(desk);
+            self.group.slot(self.me, part[0].peer.index()).revoke(desk);
         }
         while desk.tally.open() > 0 {
             desk.bell.sleep(None, || desk.tally.open() == 0);

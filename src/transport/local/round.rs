@@ -37,7 +37,7 @@ pub(super) struct Seat {
 /// The messages awaited from one peer, as a range of the round's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Awaited {
-    pub(super) peer: u32,
+    pub(super) peer: Rank,
     first: u32,
     end: u32,
 }
@@ -123,8 +123,8 @@ impl Transport for Local {
         seat.group.failure().filter(|failure| failure.call <= call).map_or(Ok(()), |failure| Err(failure.clone()))
     }
 
-    fn abort(&mut self, failure: Failure) -> Failure {
-        self.seat.group.fail(failure)
+    fn abort(&mut self, failure: Failure) {
+        self.seat.group.fail(failure);
     }
 
     fn failure(&self) -> Option<Failure> {
@@ -143,9 +143,9 @@ impl Seat {
 
     /// Messages are in order of their peers, so that two looks at each side will do.
     fn check_peers(&self, offer: &Offer<'_>, receives: &[Message]) -> Result<(), Failure> {
-        let (me, size) = (self.me as u32, self.group.size());
+        let (me, size) = (self.rank(), self.group.size());
         for messages in [offer.sends, receives] {
-            let beyond = messages.last().map(|message| message.peer).filter(|peer| *peer as usize >= size);
+            let beyond = messages.last().map(|message| message.peer).filter(|peer| peer.index() >= size);
             let itself = messages.binary_search_by_key(&me, |message| message.peer).ok().map(|_| me);
             if let Some(peer) = beyond.or(itself) {
                 let reason = if peer == me {
@@ -176,7 +176,7 @@ impl Seat {
 
 /// Notes what is to be taken: first from the ranks after this one, so that not all begin with the same sender.
 fn await_all(pending: &mut Vec<Awaited>, receives: &[Message], me: usize) {
-    let after = receives.partition_point(|message| (message.peer as usize) < me);
+    let after = receives.partition_point(|message| message.peer.index() < me);
     pending.clear();
     for (mut first, part) in [(after, &receives[after..]), (0, &receives[..after])] {
         for messages in part.chunk_by(|a, b| a.peer == b.peer) {
@@ -231,7 +231,7 @@ impl Turn<'_> {
     #[inline]
     fn take(&self, awaited: Awaited) -> Result<bool, Failure> {
         let (Seat { group, me, .. }, offer) = (self.seat, self.offer);
-        let from = awaited.peer as usize;
+        let from = awaited.peer.index();
         let Some(claim) = group.slot(from, *me).claim(&group.member(from).desk) else {
             return Ok(false);
         };

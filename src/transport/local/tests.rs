@@ -16,8 +16,8 @@ fn open(job: &Arc<Job>, me: usize) -> Local {
 }
 
 /// One byte, sent to or received from the other of two.
-fn one_byte(send: bool, peer: u32) -> Program {
-    let message = vec![Message { peer, index: 0, bytes: 1, runs: 0..1 }];
+fn one_byte(send: bool, peer: usize) -> Program {
+    let message = vec![Message { peer: Rank::new(peer), index: 0, bytes: 1, runs: 0..1 }];
     let buffer = if send { Buffer::Input } else { Buffer::Output };
     let mut round = ProgramRound::default();
     *(if send { &mut round.sends } else { &mut round.receives }) = message;

@@ -68,7 +68,7 @@ impl Turn<'_> {
             group.failure().is_some()
                 || group.departures() != wait.departures
                 || wait.open > 0 && desk.tally.open() == 0
-                || self.pending.iter().any(|awaited| group.slot(awaited.peer as usize, *me).is_published())
+                || self.pending.iter().any(|awaited| group.slot(awaited.peer.index(), *me).is_published())
         };
         desk.bell.sleep(Some(limit), news);
         *self.sleeps += 1;
@@ -113,8 +113,8 @@ impl Turn<'_> {
     /// One of those it waits for; nobody if the last parcel was settled just now.
     fn awaited(&self) -> Option<usize> {
         let open = |to: &usize| !self.seat.group.slot(self.seat.me, *to).is_empty();
-        let receiver = || self.offer.sends.iter().map(|message| message.peer as usize).find(open);
-        self.pending.first().map(|awaited| awaited.peer as usize).or_else(receiver)
+        let receiver = || self.offer.sends.iter().map(|message| message.peer.index()).find(open);
+        self.pending.first().map(|awaited| awaited.peer.index()).or_else(receiver)
     }
 
     fn is_unclaimed(&self, to: usize) -> bool {
@@ -126,11 +126,11 @@ impl Turn<'_> {
         // Whether it left is looked at before its message: what it had done before it left counts.
         let left = |rank: usize| self.seat.group.member(rank).left().map(|leave| (rank, leave));
         let awaited = self.pending.iter().find_map(|awaited| {
-            let from = awaited.peer as usize;
+            let from = awaited.peer.index();
             left(from).filter(|_| !self.seat.group.slot(from, self.seat.me).is_published())
         });
         let unclaimed =
-            || self.offer.sends.iter().find_map(|m| left(m.peer as usize).filter(|(to, _)| self.is_unclaimed(*to)));
+            || self.offer.sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.is_unclaimed(*to)));
         let Some((rank, leave)) = awaited.or_else(unclaimed) else { return Ok(()) };
         let how = match leave {
             Leave::Panicked(Some(message)) => format!("panicked: {message}").into(),
