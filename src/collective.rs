@@ -197,6 +197,17 @@ impl Collective {
         })
     }
 
+    /// Whether contributions are combined, so that their order may matter: true of reduce, reduce_scatter, allreduce, scan
+    /// and exscan, and of a custom collective that wants a block of several contributors.
+    #[must_use]
+    pub fn is_reduction(&self) -> bool {
+        match self {
+            Self::Reduce { .. } | Self::ReduceScatter | Self::Allreduce | Self::Scan | Self::Exscan => true,
+            Self::Custom(custom) => custom.post.iter().flatten().any(|(_, contributors)| contributors.len() > 1),
+            _ => false,
+        }
+    }
+
     /// Whether each block has one source and one destination, and so is in one place at a time: sending it gives it
     /// up. True of alltoall, scatter and gather.
     #[must_use]

@@ -1,2 +1,53 @@
-//! The `necklace` command.
-fn main() {}
+//! The `necklace` command: plans, verifies and exports schedules of collective communication.
+//!
+//! Thin: it reads arguments, calls the library, and writes what that says for people. Results go to standard output,
+//! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage.
+
+mod figures;
+mod list;
+mod output;
+mod plan;
+mod progress;
+mod table;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Plans and verifies schedules of collective communication that know the network
+#[derive(Debug, Parser)]
+#[command(name = "necklace", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a collective's schedule, prove it, and count what it costs
+    #[command(after_help = plan::EXAMPLES)]
+    Plan(plan::Arguments),
+    /// Check a schedule from a JSON document
+    #[command(after_help = verify::EXAMPLES)]
+    Verify(verify::Arguments),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  necklace plan --list
+  necklace plan --topology torus:12x12 --collective alltoall
+  necklace plan --topology hypercube:4 --collective allreduce --json - | necklace verify -
+
+Exit status: 0; 1 if a schedule is wrong or something failed; 2 if the command line is wrong.";
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Plan(arguments) => plan::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

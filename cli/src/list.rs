@@ -1,0 +1,66 @@
+//! `necklace plan --list`: the algorithms there are.
+
+use std::sync::Arc;
+
+use necklace::Rank;
+use necklace::algorithm::{About, Algorithm, registry};
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::schedule::Problem;
+use necklace::topology::Topology;
+
+use crate::figures::promises;
+use crate::plan::problem;
+
+/// All algorithms, grouped by collective, or those for one; with a topology, how they fit there.
+pub(crate) fn text(
+    only: Option<&str>,
+    topology: Option<&Arc<dyn Topology>>,
+    root: Option<Rank>,
+) -> Result<String, BuildError> {
+    let mut groups: Vec<&str> = Vec::new();
+    for algorithm in registry() {
+        let name = algorithm.about().collective;
+        if !groups.contains(&name) && only.is_none_or(|only| only == name) {
+            groups.push(name);
+        }
+    }
+    if let (Some(only), true) = (only, groups.is_empty()) {
+        return Ok(format!("there is no algorithm for {only} yet\n"));
+    }
+    let mut text = String::new();
+    for group in groups {
+        let collective = Collective::named(group, root.unwrap_or_default());
+        let place = match (topology, collective) {
+            (Some(topology), Some(collective)) => Some(problem(Arc::clone(topology), collective)?),
+            _ => None,
+        };
+        let on = place.as_ref().map_or(String::new(), |place| format!(" on {}", place.topology().text()));
+        text += &format!("{group}{on}\n");
+        for algorithm in registry().iter().filter(|algorithm| algorithm.about().collective == group) {
+            text += &entry(*algorithm, place.as_ref());
+        }
+        text.push('\n');
+    }
+    text += match topology {
+        None => "With --topology T: which of them fit there, and the figures they promise there.\n",
+        Some(_) => "Transmission and volume in blocks; messages and volume are those of the busiest rank.\n",
+    };
+    Ok(text)
+}
+
+fn entry(algorithm: &dyn Algorithm, place: Option<&Problem>) -> String {
+    let About { summary, source, needs, ports, .. } = algorithm.about();
+    let mut text = format!("  {:20}{summary}\n", algorithm.name());
+    let mut line = |name: &str, value: &str| text += &format!("    {name:18}{value}\n");
+    line("source", source);
+    line("needs", needs);
+    line("ports", ports.name());
+    match place.map(|problem| (algorithm.fits(problem), problem)) {
+        None => {}
+        Some((Ok(()), problem)) => line("promises", &promises(&algorithm.claims(problem))),
+        Some((Err(BuildError::Unfit { needs, .. }), _)) => line("does not fit", &needs),
+        Some((Err(other), _)) => line("does not fit", &other.to_string()),
+    }
+    text
+}

@@ -1,0 +1,206 @@
+//! `necklace plan`: a schedule, its proof, and what it costs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use necklace::Rank;
+use necklace::algorithm::Claims;
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::ids::MAX_NODES;
+use necklace::machine::Machine;
+use necklace::schedule::{JsonWriter, Outline, Problem, Proof, Shares, Verifier, Violations};
+use necklace::select::{Choice, select};
+use necklace::topology::{self, Topology};
+
+use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::progress::Progress;
+use crate::{figures, list};
+
+pub(crate) const EXAMPLES: &str = "\
+Topologies:
+  line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  complete:N  graph:@FILE
+
+Examples:
+  necklace plan --list --topology torus:12x12
+  necklace plan --topology torus:12x12 --collective alltoall --algorithm torus-exchange
+  necklace plan --topology hypercube:6 --collective broadcast --root 5 --bytes 65536
+  necklace plan --topology ring:7 --collective allreduce --json schedule.json
+  necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
+
+Exit status: 0; 1 if the schedule is wrong or does not keep what its algorithm claims; 2 if the command line asks for
+something that cannot be, such as an algorithm where it does not fit.";
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// The network; rank i sits on node i
+    #[arg(long, value_name = "T", required_unless_present = "list")]
+    topology: Option<String>,
+
+    /// What is to be done
+    #[arg(long, value_name = "C", required_unless_present = "list",
+          value_parser = PossibleValuesParser::new(Collective::NAMES))]
+    collective: Option<String>,
+
+    /// How: a name from --list; auto takes the cheapest that fits
+    #[arg(long, value_name = "A", default_value = "auto")]
+    algorithm: String,
+
+    /// The root, for a collective that has one [default: 0]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
+    root: Option<u32>,
+
+    /// The size of a block in bytes, which auto takes into account [default: 1024]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    bytes: Option<u64>,
+
+    /// Write the schedule as JSON; with -, to standard output, and nothing else there
+    ///
+    /// A file is written once the schedule is proved, all of it or nothing. Standard output gets the rounds as they are
+    /// made: the exit status tells whether they are right.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+
+    /// The algorithms and what each claims; with --topology, how they fit there
+    #[arg(long, conflicts_with_all = ["algorithm", "bytes", "json"])]
+    list: bool,
+}
+
+/// Block size where none is given.
+const BLOCK_BYTES: u64 = 1024;
+
+/// What auto goes by.
+const MACHINE: Machine = Machine::THREADS;
+const PRICES: &str = "  (prices of ranks that are threads of one process, where a hop costs nothing)";
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let topology = arguments.topology.as_deref().map(topology::parse).transpose().map_err(BuildError::from)?;
+    let root = arguments.root.map(|root| Rank::new(root as usize));
+    let name = arguments.collective.as_deref();
+    let (false, Some(topology), Some(name)) = (arguments.list, &topology, name) else {
+        return print(&list::text(name, topology.as_ref(), root)?);
+    };
+    let known = || format!("no collective {name:?}; there are: {}", Collective::NAMES.join(", "));
+    let collective = Collective::named(name, root.unwrap_or_default()).ok_or_else(|| Failure::Usage(known()))?;
+    if let (Some(root), None) = (root, collective.root()) {
+        return Err(Failure::Usage(format!("root {root}: {collective} has no root, leave --root out")));
+    }
+    let problem = problem(Arc::clone(topology), collective)?;
+    let choice = select(&problem, &arguments.algorithm, arguments.bytes.unwrap_or(BLOCK_BYTES), &MACHINE)?;
+    let alone = arguments.json.as_deref().is_some_and(is_standard);
+    let document = arguments.json.as_deref().map(Document::create).transpose()?;
+    let Made { outline, phases, verdict } = make(&choice, &problem, document)?;
+
+    let heading = heading(&outline);
+    let proof = verdict.map_err(|violations| {
+        let told = if alone { Ok(()) } else { print(&format!("{heading}\n{}", figures::listed(&violations))) };
+        told.err().unwrap_or_else(|| Failure::Failed(format!("{heading}: {}", figures::in_short(&violations))))
+    })?;
+    let claims = choice.algorithm.claims(&problem);
+    if !alone {
+        let about = choice.algorithm.about();
+        let costs = figures::side_by_side(&proof, &claims, about.ports, arguments.bytes);
+        let how = if choice.named { String::new() } else { format!("{choice}\n{PRICES}\n\n") };
+        print(&format!(
+            "{heading}\n{} ({})\n\n{how}{}\n{costs}",
+            about.summary,
+            about.source,
+            described(&outline, &phases)
+        ))?;
+    }
+    kept(&heading, &proof, &claims)
+}
+
+/// The problem that the command line describes. Contributions are combined in rank order, as they are when it runs.
+pub(crate) fn problem(topology: Arc<dyn Topology>, collective: Collective) -> Result<Problem, BuildError> {
+    let problem = Problem::new(topology, collective)?;
+    Ok(if problem.collective().is_reduction() { problem.ordered() } else { problem })
+}
+
+/// `alltoall on torus:12x12, 144 ranks: torus-exchange`.
+pub(crate) fn heading(outline: &Outline) -> String {
+    let Outline { problem, algorithm, .. } = outline;
+    let (ranks, topology) = (problem.ranks(), problem.topology().text());
+    let plural = if ranks == 1 { "" } else { "s" };
+    let text = format!("{} on {topology}, {ranks} rank{plural}: {algorithm}", problem.collective());
+    // Names may come from a document.
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+struct Made {
+    outline: Outline,
+    phases: Vec<Phase>,
+    verdict: Result<Proof, Violations>,
+}
+
+/// The rounds of a phase.
+#[derive(Clone, Default)]
+struct Phase {
+    rounds: u64,
+    transfers: u64,
+}
+
+/// Makes the rounds, each once: verifies it, writes it, forgets it.
+fn make(choice: &Choice, problem: &Problem, document: Option<Document>) -> Result<Made, Failure> {
+    let outline = choice.algorithm.outline(problem)?;
+    let mut phases = vec![Phase::default(); outline.phases.len()];
+    let mut verifier = Verifier::new(&outline);
+    if let [refusal, ..] = verifier.violations().all() {
+        // Too large: all ranks' shares may be as well.
+        return Err(Failure::Failed(format!("{}: {refusal}", heading(&outline))));
+    }
+    let shares = Shares::new(choice.algorithm, problem)?;
+    let name = document.as_ref().map_or(String::new(), |document| document.name().to_owned());
+    let failed = |error| write_failure(&name, &error);
+    let mut writer = document.map(|document| JsonWriter::new(&outline, document)).transpose().map_err(failed)?;
+    let mut progress = Progress::new("proving the schedule");
+    for joined in shares {
+        for mismatch in joined.mismatches {
+            verifier.mismatch(mismatch);
+        }
+        let round = joined.round;
+        verifier.round(&round);
+        if let Some(writer) = &mut writer {
+            writer.round(&round).map_err(failed)?;
+        }
+        if let Some(phase) = phases.get_mut(round.phase) {
+            phase.rounds += 1;
+            phase.transfers += round.transfers.len() as u64;
+        }
+        progress.round();
+    }
+    let verdict = verifier.finish();
+    drop(progress);
+    let document = writer.map(JsonWriter::finish).transpose().map_err(failed)?;
+    if let (Some(document), Ok(_)) = (document, &verdict) {
+        document.keep()?;
+    }
+    Ok(Made { outline, phases, verdict })
+}
+
+fn described(outline: &Outline, phases: &[Phase]) -> String {
+    let mut text = "phases\n".to_owned();
+    let mut next = 0;
+    for (name, Phase { rounds, transfers }) in outline.phases.iter().zip(phases) {
+        let which = match rounds {
+            0 => "no rounds".to_owned(),
+            1 => format!("round {next}"),
+            _ => format!("rounds {next} to {}", next + rounds - 1),
+        };
+        let many = if *rounds == 0 { String::new() } else { format!(", {transfers} transfers") };
+        text += &format!("  {which:18}{name}{many}\n");
+        next += rounds;
+    }
+    text
+}
+
+/// Whether the claims agree with what was counted.
+fn kept(heading: &str, proof: &Proof, claims: &Claims) -> Result<(), Failure> {
+    let contradictions: Vec<String> = proof.contradicts(claims).iter().map(ToString::to_string).collect();
+    if contradictions.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!("{heading}: {}", contradictions.join("; "))))
+}

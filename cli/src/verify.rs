@@ -1,0 +1,54 @@
+//! `necklace verify`: whether a document's schedule does what it says.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use necklace::schedule::{Schedule, Verifier, read_json};
+
+use crate::figures::{in_short, listed};
+use crate::output::{Failure, is_standard, print};
+use crate::plan::heading;
+use crate::progress::Progress;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  necklace verify schedule.json
+  necklace plan --topology ring:7 --collective scan --json - | necklace verify -
+
+Exit status: 0; 1 if the schedule is wrong, or is none, or cannot be read; 2 if the command line is wrong.";
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// A schedule as JSON (necklace-schedule/1); - is standard input
+    #[arg(value_name = "FILE|-")]
+    file: PathBuf,
+}
+
+pub(crate) fn run(Arguments { file }: &Arguments) -> Result<(), Failure> {
+    let (name, read) = if is_standard(file) {
+        ("standard input".to_owned(), read_json(io::stdin().lock()))
+    } else {
+        let name = file.display().to_string();
+        let file = File::open(file).map_err(|error| Failure::of(&name, &error))?;
+        (name, read_json(file))
+    };
+    let Schedule { outline, rounds } = read.map_err(|error| Failure::of(&name, &error))?;
+    let mut verifier = Verifier::new(&outline);
+    let mut progress = Progress::new("verifying");
+    for round in &rounds {
+        verifier.round(round);
+        progress.round();
+    }
+    let verdict = verifier.finish();
+    drop(progress);
+    let heading = heading(&outline);
+    match verdict {
+        Ok(proof) => print(&format!("{heading}\n{proof}\nOK\n")),
+        Err(violations) => {
+            print(&format!("{heading}\n{}", listed(&violations)))?;
+            Err(Failure::Failed(format!("{name}: {}", in_short(&violations))))
+        }
+    }
+}

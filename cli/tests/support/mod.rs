@@ -1,0 +1,71 @@
+//! Running the command, and the checker that others wrote.
+#![allow(dead_code, reason = "each test file uses some of it")]
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The command with these arguments, and `input` on standard input.
+pub(crate) fn necklace_with(arguments: &[&str], input: &str) -> Output {
+    feed(Command::new(env!("CARGO_BIN_EXE_necklace")).args(arguments), input)
+}
+
+pub(crate) fn necklace(arguments: &[&str]) -> Output {
+    necklace_with(arguments, "")
+}
+
+/// What a command prints that ends well and complains of nothing.
+pub(crate) fn printed(arguments: &[&str]) -> String {
+    let output = necklace(arguments);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), error.as_ref()), (Some(0), ""), "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The figures by which the independent checker accepts a document. `None` where it cannot be had, unless the
+/// environment demands it.
+pub(crate) fn checked(document: &str, options: &[&str]) -> Option<serde_json::Value> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/checker/check_schedule.py");
+    let python = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !python || !script.is_file() {
+        let missing = format!("python3 or {} is missing", script.display());
+        assert!(std::env::var_os("NECKLACE_REQUIRE_CHECKER").is_none(), "{missing}");
+        eprintln!("not checked independently: {missing}");
+        return None;
+    }
+    let output = feed(Command::new("python3").arg(script).arg("-").args(options), document);
+    let (said, error) = (stdout(&output), stderr(&output));
+    assert!(output.status.success(), "{options:?}: {said}{error}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.last(), Some(&"OK"), "{said}");
+    Some(serde_json::from_str(lines[lines.len() - 2]).unwrap())
+}
+
+/// An empty directory of the test's own.
+pub(crate) fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn feed(command: &mut Command, input: &str) -> Output {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // It may end before it has read everything.
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    output
+}

@@ -1,0 +1,93 @@
+//! The command line: exit codes, help, closed pipes.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use support::{necklace, printed, stderr};
+
+#[test]
+fn misuse_ends_with_2_and_says_what_would_be_right() {
+    let plan = |arguments: &[&'static str]| [&["plan"], arguments].concat();
+    let on = |topology, rest: &[&'static str]| plan(&[&["--topology", topology, "--collective"], rest].concat());
+    let cases = [
+        (vec![], "Usage: necklace"),
+        (vec!["frobnicate"], "frobnicate"),
+        (vec!["--frobnicate"], "--frobnicate"),
+        (plan(&[]), "--topology"),
+        (plan(&["--topology", "ring:4"]), "--collective"),
+        (plan(&["--list", "--json", "-"]), "--json"),
+        (plan(&["--list", "--topology", "ring:0"]), "expected an extent from 1"),
+        (on("ring:0", &["alltoall"]), "expected an extent from 1"),
+        (on("rong:4", &["alltoall"]), "torus:AxB"),
+        (on("graph:@/no/such/file", &["alltoall"]), "/no/such/file"),
+        (on("ring:4", &["alltoal"]), "reduce_scatter"),
+        (on("ring:4", &["reduce"]), "there is no algorithm"),
+        (on("ring:4", &["alltoall", "--algorithm", "brick"]), "direct-rotated"),
+        (on("ring:4", &["alltoall", "--algorithm", "ring:radix=2"]), "radix=2"),
+        (on("ring:6", &["alltoall", "--algorithm", "direct-xor"]), "power of two of ranks, there are 6"),
+        (on("mesh:4x4", &["alltoall", "--algorithm", "torus-exchange"]), "it needs a torus"),
+        (on("ring:4", &["broadcast", "--root", "4"]), "0 to 3"),
+        (on("ring:4", &["broadcast", "--root", "-1"]), "-1"),
+        (on("ring:4", &["broadcast", "--root", "99999999999"]), "99999999999"),
+        (on("ring:4", &["alltoall", "--root", "0"]), "alltoall has no root"),
+        (on("ring:4", &["alltoall", "--bytes", "many"]), "many"),
+        (on("ring:4", &["alltoall", "--bytes", "-1"]), "-1"),
+        (on("ring:4", &["alltoall", "--json"]), "--json"),
+        (vec!["verify"], "FILE"),
+        (vec!["verify", "one", "two"], "two"),
+    ];
+    for (arguments, expected) in cases {
+        let output = necklace(&arguments);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(expected), "{arguments:?}: no {expected:?} in {error}");
+        assert_eq!(output.stdout, b"", "{arguments:?}");
+    }
+}
+
+#[test]
+fn failures_end_with_1() {
+    let plan = ["plan", "--topology", "ring:4", "--collective", "scan", "--json"];
+    let cases = [
+        [&plan[..], &["/no/such/directory/file"]].concat(),
+        [&plan[..], &[env!("CARGO_TARGET_TMPDIR")]].concat(),
+        vec!["plan", "--topology", "hypercube:30", "--collective", "alltoall"],
+        vec!["verify", "/no/such/file"],
+    ];
+    for arguments in cases {
+        let output = necklace(&arguments);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.starts_with("error: ") && !error.contains("--help"), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn help_has_examples_and_the_version_is_the_packages() {
+    assert_eq!(printed(&["--version"]), concat!("necklace ", env!("CARGO_PKG_VERSION"), "\n"));
+    for arguments in [&["--help"][..], &["plan", "--help"], &["verify", "--help"]] {
+        assert!(printed(arguments).contains("Examples:\n  necklace "), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_fault() {
+    let long = ["--topology", "torus:16x16", "--collective", "alltoall", "--algorithm", "torus-exchange"];
+    // A document that nobody wants to the end is not complete, a text is only not read.
+    for (more, expected) in [(&["--json", "-"][..], 1), (&[], 0)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_necklace"));
+        let command = command.arg("plan").args(long).args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        if !more.is_empty() {
+            stdout.read_exact(&mut [0; 10]).unwrap();
+        }
+        drop(stdout);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(expected), ""), "{more:?}");
+    }
+}
