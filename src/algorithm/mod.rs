@@ -76,8 +76,12 @@ pub trait Algorithm: Send + Sync {
         self.about().name.to_owned()
     }
 
-    /// What it would need and what it finds instead, for a problem of its collective that it cannot do.
-    fn lacks(&self, problem: &Problem) -> Option<String>;
+    /// What it would need and what it finds instead, for a problem of its collective that it cannot do. Unless overridden,
+    /// it can do all.
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let _ = problem;
+        None
+    }
 
     /// What it promises for a problem that it [fits](Self::fits).
     fn claims(&self, problem: &Problem) -> Claims;
@@ -144,6 +148,22 @@ pub trait Algorithm: Send + Sync {
     }
 }
 
+impl Claims {
+    /// Those of a schedule in which so many rounds each move single blocks, and the busiest rank sends one in each; over
+    /// channels of their own if `apart`.
+    fn of_single_blocks(rounds: u64, apart: bool) -> Self {
+        Self {
+            startups: Some(rounds),
+            transmission: Some(Volume::from(rounds)),
+            hops: apart.then_some(rounds),
+            rearrangements: Some(0),
+            messages: Some(rounds),
+            volume: Some(Volume::from(rounds)),
+            contention_free: apart,
+        }
+    }
+}
+
 /// All algorithms: one row each.
 #[must_use]
 pub fn registry() -> &'static [&'static dyn Algorithm] {
@@ -187,6 +207,12 @@ pub fn find(collective: &Collective, name: &str) -> Result<&'static dyn Algorith
             known: all_for(kind).map(|algorithm| algorithm.about().name.to_owned()).collect(),
         }),
     }
+}
+
+/// What an algorithm for powers of two of ranks lacks elsewhere.
+fn no_power_of_two(problem: &Problem) -> Option<String> {
+    let ranks = problem.ranks();
+    (!ranks.is_power_of_two()).then(|| format!("it needs a power of two of ranks, there are {ranks}"))
 }
 
 /// Whether messages between any two ranks have channels of their own.

@@ -10,7 +10,7 @@
 //!
 //! A rank's own time and memory are in proportion to N.
 
-use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
+use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
@@ -33,23 +33,14 @@ impl Algorithm for RecursiveDoubling {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let ranks = problem.ranks();
-        (!ranks.is_power_of_two()).then(|| format!("it needs a power of two of ranks, there are {ranks}"))
+        no_power_of_two(problem)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
-        let rounds = u64::from(ranks.ilog2());
         let apart = is_complete(problem) || is_cube(problem);
-        Claims {
-            startups: Some(rounds),
-            transmission: Some(Volume::from(ranks - 1)),
-            hops: apart.then_some(rounds),
-            rearrangements: Some(0),
-            messages: Some(rounds),
-            volume: Some(Volume::from(ranks - 1)),
-            contention_free: apart,
-        }
+        let sent = Some(Volume::from(ranks - 1));
+        Claims { transmission: sent, volume: sent, ..Claims::of_single_blocks(ranks.ilog2().into(), apart) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

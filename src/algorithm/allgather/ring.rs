@@ -10,10 +10,10 @@
 //!
 //! A rank's own time and memory are in proportion to N.
 
-use crate::algorithm::alltoall::hops_of_a_round;
+use crate::algorithm::alltoall::claims_of_a_ring;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
 
 /// One way round a ring of the ranks in order.
 #[derive(Clone, Copy, Debug)]
@@ -33,22 +33,8 @@ impl Algorithm for Ring {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
-        let rounds = problem.ranks() as u64 - 1;
-        let hop = hops_of_a_round(problem);
-        Claims {
-            startups: Some(rounds),
-            transmission: Some(Volume::from(rounds)),
-            hops: hop.map(|hop| hop * rounds),
-            rearrangements: Some(0),
-            messages: Some(rounds),
-            volume: Some(Volume::from(rounds)),
-            contention_free: hop.is_some(),
-        }
+        claims_of_a_ring(problem)
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -43,24 +43,15 @@ impl Algorithm for RecursiveDoubling {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks();
-        let folds = if ranks.is_power_of_two() { 0 } else { 2 };
-        let rounds = u64::from(ranks.ilog2()) + folds;
-        let apart = is_complete(problem) || is_cube(problem);
+        let (doublings, folds) = (u64::from(ranks.ilog2()), if ranks.is_power_of_two() { 0 } else { 2 });
+        // Whoever stands for two hands the result back once.
+        let sent = doublings + folds / 2;
         Claims {
-            startups: Some(rounds),
-            transmission: Some(Volume::from(rounds)),
-            hops: apart.then_some(rounds),
-            rearrangements: Some(0),
-            // Whoever stands for two hands the result back once.
-            messages: Some(u64::from(ranks.ilog2()) + folds / 2),
-            volume: Some(Volume::from(u64::from(ranks.ilog2()) + folds / 2)),
-            contention_free: apart,
+            messages: Some(sent),
+            volume: Some(Volume::from(sent)),
+            ..Claims::of_single_blocks(doublings + folds, is_complete(problem) || is_cube(problem))
         }
     }
 

@@ -34,23 +34,10 @@ impl Algorithm for Direct {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
         let peers = problem.ranks() as u64 - 1;
-        let any = peers.min(1);
-        let complete = is_complete(problem);
-        Claims {
-            startups: Some(any),
-            transmission: Some(Volume::from(any)),
-            hops: complete.then_some(any),
-            rearrangements: Some(0),
-            messages: Some(peers),
-            volume: Some(Volume::from(peers)),
-            contention_free: complete,
-        }
+        let volume = Some(Volume::from(peers));
+        Claims { messages: Some(peers), volume, ..Claims::of_single_blocks(peers.min(1), is_complete(problem)) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -14,7 +14,7 @@
 
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
 
 /// In round i, from every rank to the one i further on.
 #[derive(Clone, Copy, Debug)]
@@ -34,22 +34,8 @@ impl Algorithm for DirectRotated {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
-        let peers = problem.ranks() as u64 - 1;
-        let complete = is_complete(problem);
-        Claims {
-            startups: Some(peers),
-            transmission: Some(Volume::from(peers)),
-            hops: complete.then_some(peers),
-            rearrangements: Some(0),
-            messages: Some(peers),
-            volume: Some(Volume::from(peers)),
-            contention_free: complete,
-        }
+        Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

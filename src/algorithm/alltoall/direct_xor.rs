@@ -13,9 +13,9 @@
 //! A rank's own time and memory are in proportion to N. Contention-free on complete networks, and on cubes by the
 //! dimension-ordered routes that are the default there (Grama, problem 4.22).
 
-use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
+use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
 
 /// In round i, exchanges between ranks whose numbers differ by exclusive or with i.
 #[derive(Clone, Copy, Debug)]
@@ -36,23 +36,14 @@ impl Algorithm for DirectXor {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let ranks = problem.ranks();
-        (!ranks.is_power_of_two()).then(|| format!("it needs a power of two of ranks, there are {ranks}"))
+        no_power_of_two(problem)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
-        let peers = ranks - 1;
         let on_cube = is_cube(problem).then(|| ranks / 2 * u64::from(ranks.ilog2()));
-        Claims {
-            startups: Some(peers),
-            transmission: Some(Volume::from(peers)),
-            hops: if is_complete(problem) { Some(peers) } else { on_cube },
-            rearrangements: Some(0),
-            messages: Some(peers),
-            volume: Some(Volume::from(peers)),
-            contention_free: is_complete(problem) || is_cube(problem),
-        }
+        let claims = Claims::of_single_blocks(ranks - 1, is_complete(problem));
+        Claims { hops: claims.hops.or(on_cube), contention_free: claims.contention_free || on_cube.is_some(), ..claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

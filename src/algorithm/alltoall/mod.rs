@@ -10,5 +10,5 @@ pub use direct::Direct;
 pub use direct_rotated::DirectRotated;
 pub use direct_xor::DirectXor;
 pub use ring::Ring;
-pub(in crate::algorithm) use ring::hops_of_a_round;
+pub(in crate::algorithm) use ring::claims_of_a_ring;
 pub use torus_exchange::TorusExchange;

@@ -39,23 +39,10 @@ impl Algorithm for Ring {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
-        let ranks = problem.ranks() as u64;
-        let rounds = ranks - 1;
-        let hop = hops_of_a_round(problem);
-        Claims {
-            startups: Some(rounds),
-            transmission: Some(Volume::from(ranks * rounds / 2)),
-            hops: hop.map(|hop| hop * rounds),
-            rearrangements: Some(0),
-            messages: Some(rounds),
-            volume: Some(Volume::from(ranks * rounds / 2)),
-            contention_free: hop.is_some(),
-        }
+        let rounds = problem.ranks() as u64 - 1;
+        let sent = Some(Volume::from(rounds * (rounds + 1) / 2));
+        Claims { transmission: sent, volume: sent, ..claims_of_a_ring(problem) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
@@ -75,9 +62,16 @@ fn passed_on(size: usize, rank: Rank, i: usize) -> Vec<Block> {
     (1..=size - i).map(|ahead| Block::new(source, Rank::new((rank.index() + ahead) % size))).collect()
 }
 
+/// Those of single blocks passed on from rank to rank, all the way round.
+pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem) -> Claims {
+    let rounds = problem.ranks() as u64 - 1;
+    let hop = hops_of_a_round(problem);
+    Claims { hops: hop.map(|hop| hop * rounds), ..Claims::of_single_blocks(rounds, hop.is_some()) }
+}
+
 /// The longest way from a rank to the next, where each has channels of its own: on complete networks, on rings, and on
 /// lines, whose last node's message comes back over the channels that nobody else uses.
-pub(in crate::algorithm) fn hops_of_a_round(problem: &Problem) -> Option<u64> {
+fn hops_of_a_round(problem: &Problem) -> Option<u64> {
     if is_complete(problem) {
         return Some(1);
     }

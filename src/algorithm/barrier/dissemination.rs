@@ -32,23 +32,11 @@ impl Algorithm for Dissemination {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks();
-        let rounds = u64::from(doublings(ranks));
-        let complete = is_complete(problem);
-        Claims {
-            startups: Some(rounds),
-            transmission: Some(Volume::from(ranks as u64 - 1)),
-            hops: complete.then_some(rounds),
-            rearrangements: Some(0),
-            messages: Some(rounds),
-            volume: Some(Volume::from(ranks as u64 - 1)),
-            contention_free: complete,
-        }
+        let sent = Some(Volume::from(ranks as u64 - 1));
+        let claims = Claims::of_single_blocks(doublings(ranks).into(), is_complete(problem));
+        Claims { transmission: sent, volume: sent, ..claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

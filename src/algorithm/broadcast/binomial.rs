@@ -12,7 +12,7 @@
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
 
 /// In round k, from the 2^k ranks that have it to the next 2^k, counted from the root.
 #[derive(Clone, Copy, Debug)]
@@ -32,22 +32,9 @@ impl Algorithm for Binomial {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
-        let rounds = u64::from(doublings(problem.ranks()));
         let apart = is_complete(problem) || is_cube(problem);
-        Claims {
-            startups: Some(rounds),
-            transmission: Some(Volume::from(rounds)),
-            hops: apart.then_some(rounds),
-            rearrangements: Some(0),
-            messages: Some(rounds),
-            volume: Some(Volume::from(rounds)),
-            contention_free: apart,
-        }
+        Claims::of_single_blocks(doublings(problem.ranks()).into(), apart)
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -17,7 +17,7 @@
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
 use crate::ids::Rank;
-use crate::schedule::{Block, Combine, End, LocalStep, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Block, Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 
 /// Running combinations, handed on over distances that double.
 #[derive(Clone, Copy, Debug)]
@@ -37,22 +37,8 @@ impl Algorithm for RecursiveDoubling {
         &ABOUT
     }
 
-    fn lacks(&self, _: &Problem) -> Option<String> {
-        None
-    }
-
     fn claims(&self, problem: &Problem) -> Claims {
-        let rounds = u64::from(doublings(problem.ranks()));
-        let complete = is_complete(problem);
-        Claims {
-            startups: Some(rounds),
-            transmission: Some(Volume::from(rounds)),
-            hops: complete.then_some(rounds),
-            rearrangements: Some(0),
-            messages: Some(rounds),
-            volume: Some(Volume::from(rounds)),
-            contention_free: complete,
-        }
+        Claims::of_single_blocks(doublings(problem.ranks()).into(), is_complete(problem))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
