@@ -9,6 +9,7 @@ mod varying;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use persistent::Persistent;
@@ -24,6 +25,7 @@ use crate::select::{Choice, select};
 use crate::topology::Topology;
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 use cache::{Cache, Key, Prepared};
+use persistent::Maker;
 
 /// What a communicator may be told at its making. The same on every rank.
 #[derive(Clone, Debug)]
@@ -112,6 +114,8 @@ pub struct Communicator {
 struct Wire {
     transport: Box<dyn Transport>,
     context: ContextId,
+    /// Which communicator of this process it is; plans are for the one that made them.
+    identity: u64,
     calls: u64,
     timeout: Duration,
 }
@@ -158,9 +162,11 @@ impl Communicator {
         placement: Placement,
         options: Options,
     ) -> Result<Self, Error> {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let identity = MADE.fetch_add(1, Ordering::Relaxed);
         let transport = endpoint.open(context, &members)?;
         Ok(Self {
-            wire: Wire { transport, context, calls: 0, timeout: options.timeout },
+            wire: Wire { transport, context, identity, calls: 0, timeout: options.timeout },
             endpoint,
             members,
             topology,
@@ -335,6 +341,12 @@ impl Wire {
     fn failed(&self, failure: Failure) -> Error {
         Error::Failed { rank: self.transport.rank(), failure: Box::new(failure) }
     }
+    /// For whom a plan is made.
+    fn maker(&self) -> Maker {
+        let Self { transport, context, identity, .. } = self;
+        Maker { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
+    }
+
 }
 
 /// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart, it protects nothing.

@@ -70,7 +70,7 @@ impl Communicator {
         let into = Places { counts: receive_counts, displacements: receive_displacements, length: receive };
         Ok(Persistent {
             prepared: self.plan_varying::<T>(&from, &into)?,
-            context: self.wire.context,
+            maker: self.wire.maker(),
             send: Need::AtLeast(send),
             receive: Need::AtLeast(receive),
             of: PhantomData,
