@@ -41,6 +41,8 @@ pub(super) struct Key {
 #[derive(Debug)]
 pub(super) struct Cache {
     /// The last used is the last.
+    /// What its elements are, where it matters: reductions combine them.
+    pub(super) kind: &'static str,
     entries: Vec<(Key, Prepared)>,
     plans: usize,
     bytes: usize,
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     fn key(elements: usize) -> Key {
-        Key { collective: Collective::Alltoall, element: 8, elements, in_place: false, purpose: "".into() }
+        Key { collective: Collective::Alltoall, element: 8, elements, in_place: false, kind: "", purpose: "".into() }
     }
 
     fn prepared(bytes: usize) -> Prepared {

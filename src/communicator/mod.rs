@@ -281,7 +281,7 @@ impl Communicator {
     }
 
     fn compile(&self, key: &Key) -> Result<Prepared, Error> {
-        let Key { collective, element, elements, in_place, purpose } = key;
+        let Key { collective, element, elements, in_place, kind, purpose } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem(collective.clone())?;
         let blocks =
@@ -298,7 +298,8 @@ impl Communicator {
         let (algorithm, topology) = (choice.algorithm.name(), self.topology.text());
         let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
         let words = format!(
-            "{collective}{what} of blocks of {elements} x {element} bytes among {size} ranks by {algorithm} on {topology}"
+            "{collective}{what} of blocks of {elements} x {element} bytes{kind} among {size} ranks by {algorithm} on {topology}"
+        let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
         );
         log::debug!("rank {rank}: planned {words}");
         Ok(Prepared::new(plan, self.signature(words)))

@@ -105,7 +105,7 @@ impl Communicator {
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
         let len = total(elements, self.size(), size_of::<T>())?;
         let (collective, element) = (Collective::Allgather, size_of::<T>());
-        let key = Key { collective, element, elements, in_place: false, purpose: "".into() };
+        let key = Key { collective, element, elements, in_place: false, kind: "", purpose: "".into() };
         self.persistent(&key, elements, len)
     }
 
