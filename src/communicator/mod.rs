@@ -22,7 +22,7 @@ use crate::machine::Machine;
 use crate::plan::{Buffers, Execution, Layout, PlanError, Reduction, compile};
 use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
 use crate::select::{Choice, select};
-use crate::topology::Topology;
+use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 use cache::{Cache, Key, Prepared};
 use persistent::Maker;
@@ -179,16 +179,18 @@ impl Communicator {
     }
 
     /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on the way holds the network
-    /// and the placement.
+    /// and the placement; the barrier keeps everybody until all have compared.
     fn agree(&mut self) -> Result<(), Error> {
         let Machine { startup, message, byte, hop, rearrangement } = self.options.machine;
         let mut prices = [startup, message, byte, hop, rearrangement];
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
-        let purpose = if self.placement.is_identity() { "start".into() } else { format!("start, placed on {nodes:?}") };
+        let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
+        let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
+        let purpose = format!("start{links}{placed}");
         self.broadcast_for(&mut prices, 0, purpose.into())?;
         let [startup, message, byte, hop, rearrangement] = prices;
         self.options.machine = Machine { startup, message, byte, hop, rearrangement };
-        Ok(())
+        self.barrier()
     }
 
     /// This process's rank.
@@ -345,6 +347,18 @@ impl Wire {
     /// For whom a plan is made.
     fn maker(&self) -> Maker {
         let Self { transport, context, identity, .. } = self;
+    fn failed(&self, failure: Failure) -> Error {
+        Error::Failed { rank: self.transport.rank(), failure: Box::new(failure) }
+    }
+}
+
+/// A hash of the links of a network whose text does not say what they are, or names a file that may differ from rank to
+/// rank.
+fn nameless(topology: &dyn Topology) -> Option<u64> {
+    let text = topology.text();
+    let says_all = !text.starts_with("graph") && parse(&text).is_ok();
+    let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();
+    (!says_all).then(|| fingerprint(&links()))
         Maker { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
     }
 
