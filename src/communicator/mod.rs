@@ -299,12 +299,12 @@ impl Communicator {
         let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
         let (algorithm, topology) = (choice.algorithm.name(), self.topology.text());
         let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
+        let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
         let words = format!(
             "{collective}{what} of blocks of {elements} x {element} bytes{kind} among {size} ranks by {algorithm} on {topology}"
-        let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
         );
         log::debug!("rank {rank}: planned {words}");
-        Ok(Prepared::new(plan, self.signature(words)))
+        Prepared::new(plan, self.signature(words))
     }
 
     fn signature(&self, words: String) -> Signature {
@@ -341,12 +341,12 @@ impl Wire {
         self.transport.failure().map_or(Ok(()), |failure| Err(Error::Dead { rank, failure: Box::new(failure) }))
     }
 
-    fn failed(&self, failure: Failure) -> Error {
-        Error::Failed { rank: self.transport.rank(), failure: Box::new(failure) }
-    }
     /// For whom a plan is made.
     fn maker(&self) -> Maker {
         let Self { transport, context, identity, .. } = self;
+        Maker { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
+    }
+
     fn failed(&self, failure: Failure) -> Error {
         Error::Failed { rank: self.transport.rank(), failure: Box::new(failure) }
     }
@@ -359,9 +359,6 @@ fn nameless(topology: &dyn Topology) -> Option<u64> {
     let says_all = !text.starts_with("graph") && parse(&text).is_ok();
     let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();
     (!says_all).then(|| fingerprint(&links()))
-        Maker { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
-    }
-
 }
 
 /// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart, it protects nothing.
