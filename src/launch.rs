@@ -120,7 +120,9 @@ fn alone(variable: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
     match variable("NECKLACE_BACKEND").as_deref() {
         Some("local") => return Ok(()),
         Some(backend @ ("tcp" | "mpi")) => {
-            return Err(Error::Environment(format!("NECKLACE_BACKEND is {backend:?}, which this version does not have")));
+            return Err(Error::Environment(format!(
+                "NECKLACE_BACKEND is {backend:?}, which this version does not have"
+            )));
         }
         Some(other) => {
             return Err(Error::Environment(format!("NECKLACE_BACKEND is {other:?}, it must be \"local\"")));

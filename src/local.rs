@@ -140,7 +140,10 @@ impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { topology, options, algorithms, .. } = self;
         let mut job = f.debug_struct("Job");
-        job.field("topology", topology).field("options", options).field("algorithms", algorithms).finish_non_exhaustive()
+        job.field("topology", topology)
+            .field("options", options)
+            .field("algorithms", algorithms)
+            .finish_non_exhaustive()
     }
 }
 
