@@ -1,5 +1,7 @@
 //! What can go wrong: building a schedule, verifying it, running it.
 
+use std::sync::Arc;
+
 use crate::ids::{Node, Rank};
 use crate::plan::PlanError;
 use crate::schedule::Mismatch;
@@ -90,7 +92,7 @@ pub enum BuildError {
 /// A call on a communicator did not succeed.
 ///
 /// Mistakes of the caller ([`Argument`](Self::Argument), [`Length`](Self::Length), [`Build`](Self::Build),
-/// [`Plan`](Self::Plan), ..) are found before anything moves, concern this rank alone and leave the communicator usable.
+/// [`Plan`](Self::Plan), [`Memory`](Self::Memory), ..) are found before anything moves, concern this rank alone and leave the communicator usable.
 /// [`Failed`](Self::Failed) is everybody's: each member gets an equal one, and the communicator refuses work from then
 /// on ([`Dead`](Self::Dead)).
 #[derive(Clone, Debug, thiserror::Error)]
@@ -114,6 +116,14 @@ pub enum Error {
         expected: String,
         /// Its length in elements.
         found: usize,
+    },
+    /// A plan needs memory that there is not.
+    #[error("{words}: {bytes} bytes of scratch are needed, and cannot be had")]
+    Memory {
+        /// The call in words.
+        words: Arc<str>,
+        /// How many bytes.
+        bytes: u64,
     },
     /// An argument makes no sense.
     #[error("{0}")]

@@ -1,6 +1,9 @@
 //! The plans that a communicator keeps: the last ones used, few enough, small enough.
 
+use std::sync::Arc;
+
 use crate::collective::Collective;
+use crate::error::Error;
 use crate::plan::Plan;
 use crate::transport::Signature;
 
@@ -14,9 +17,14 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(plan: Plan, signature: Signature) -> Self {
-        let words = plan.program().sizes().scratch.div_ceil(size_of::<u128>() as u64);
-        Self { plan, signature, scratch: vec![0; words as usize] }
+    pub(super) fn new(plan: Plan, signature: Signature) -> Result<Self, Error> {
+        let bytes = plan.program().sizes().scratch;
+        let lack = || Error::Memory { words: Arc::clone(&signature.words), bytes };
+        let words = usize::try_from(bytes.div_ceil(size_of::<u128>() as u64)).map_err(|_| lack())?;
+        let mut scratch = Vec::new();
+        scratch.try_reserve_exact(words).map_err(|_| lack())?;
+        scratch.resize(words, 0);
+        Ok(Self { plan, signature, scratch })
     }
 
     fn bytes(&self) -> usize {
@@ -33,6 +41,8 @@ pub(super) struct Key {
     /// Elements of a block.
     pub(super) elements: usize,
     pub(super) in_place: bool,
+    /// What its elements are, where it matters: reductions combine them.
+    pub(super) kind: &'static str,
     /// The operation's name, or what else sets the call apart.
     pub(super) purpose: std::borrow::Cow<'static, str>,
 }
@@ -81,7 +91,7 @@ mod tests {
     use super::*;
 
     fn key(elements: usize) -> Key {
-        Key { collective: Collective::Alltoall, element: 8, elements, in_place: false, purpose: "".into() }
+        Key { collective: Collective::Alltoall, element: 8, elements, in_place: false, kind: "", purpose: "".into() }
     }
 
     fn prepared(bytes: usize) -> Prepared {

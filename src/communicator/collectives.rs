@@ -1,5 +1,6 @@
 //! The collectives of regular counts.
 
+use std::any::type_name;
 use std::borrow::Cow;
 
 use bytemuck::Pod;
@@ -114,7 +115,7 @@ impl Communicator {
         op: &O,
     ) -> Result<(), Error> {
         check("receive buffer", receive.len(), send.len())?;
-        let key = Key { purpose: op.name(), ..key::<T>(collective, send.len()) };
+        let key = Key { kind: type_name::<T>(), purpose: op.name(), ..key::<T>(collective, send.len()) };
         let (wire, prepared) = self.prepared(key)?;
         let reduction = OnBytes::<T, O>::new(op);
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), Some(&reduction))
@@ -156,7 +157,7 @@ impl Communicator {
 }
 
 fn key<T>(collective: Collective, elements: usize) -> Key {
-    Key { collective, element: size_of::<T>(), elements, in_place: false, purpose: Cow::Borrowed("") }
+    Key { collective, element: size_of::<T>(), elements, in_place: false, kind: "", purpose: Cow::Borrowed("") }
 }
 
 /// That a buffer has so many elements.

@@ -9,6 +9,7 @@ mod varying;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use persistent::Persistent;
@@ -21,9 +22,10 @@ use crate::machine::Machine;
 use crate::plan::{Buffers, Execution, Layout, PlanError, Reduction, compile};
 use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
 use crate::select::{Choice, select};
-use crate::topology::Topology;
+use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 use cache::{Cache, Key, Prepared};
+use persistent::Maker;
 
 /// What a communicator may be told at its making. The same on every rank.
 #[derive(Clone, Debug)]
@@ -112,6 +114,8 @@ pub struct Communicator {
 struct Wire {
     transport: Box<dyn Transport>,
     context: ContextId,
+    /// Which communicator of this process it is; plans are for the one that made them.
+    identity: u64,
     calls: u64,
     timeout: Duration,
 }
@@ -158,9 +162,11 @@ impl Communicator {
         placement: Placement,
         options: Options,
     ) -> Result<Self, Error> {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let identity = MADE.fetch_add(1, Ordering::Relaxed);
         let transport = endpoint.open(context, &members)?;
         Ok(Self {
-            wire: Wire { transport, context, calls: 0, timeout: options.timeout },
+            wire: Wire { transport, context, identity, calls: 0, timeout: options.timeout },
             endpoint,
             members,
             topology,
@@ -173,16 +179,18 @@ impl Communicator {
     }
 
     /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on the way holds the network
-    /// and the placement.
+    /// and the placement; the barrier keeps everybody until all have compared.
     fn agree(&mut self) -> Result<(), Error> {
         let Machine { startup, message, byte, hop, rearrangement } = self.options.machine;
         let mut prices = [startup, message, byte, hop, rearrangement];
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
-        let purpose = if self.placement.is_identity() { "start".into() } else { format!("start, placed on {nodes:?}") };
+        let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
+        let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
+        let purpose = format!("start{links}{placed}");
         self.broadcast_for(&mut prices, 0, purpose.into())?;
         let [startup, message, byte, hop, rearrangement] = prices;
         self.options.machine = Machine { startup, message, byte, hop, rearrangement };
-        Ok(())
+        self.barrier()
     }
 
     /// This process's rank.
@@ -275,7 +283,7 @@ impl Communicator {
     }
 
     fn compile(&self, key: &Key) -> Result<Prepared, Error> {
-        let Key { collective, element, elements, in_place, purpose } = key;
+        let Key { collective, element, elements, in_place, kind, purpose } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem(collective.clone())?;
         let blocks =
@@ -291,11 +299,12 @@ impl Communicator {
         let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
         let (algorithm, topology) = (choice.algorithm.name(), self.topology.text());
         let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
+        let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
         let words = format!(
-            "{collective}{what} of blocks of {elements} x {element} bytes among {size} ranks by {algorithm} on {topology}"
+            "{collective}{what} of blocks of {elements} x {element} bytes{kind} among {size} ranks by {algorithm} on {topology}"
         );
         log::debug!("rank {rank}: planned {words}");
-        Ok(Prepared::new(plan, self.signature(words)))
+        Prepared::new(plan, self.signature(words))
     }
 
     fn signature(&self, words: String) -> Signature {
@@ -332,9 +341,24 @@ impl Wire {
         self.transport.failure().map_or(Ok(()), |failure| Err(Error::Dead { rank, failure: Box::new(failure) }))
     }
 
+    /// For whom a plan is made.
+    fn maker(&self) -> Maker {
+        let Self { transport, context, identity, .. } = self;
+        Maker { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
+    }
+
     fn failed(&self, failure: Failure) -> Error {
         Error::Failed { rank: self.transport.rank(), failure: Box::new(failure) }
     }
+}
+
+/// A hash of the links of a network whose text does not say what they are, or names a file that may differ from rank to
+/// rank.
+fn nameless(topology: &dyn Topology) -> Option<u64> {
+    let text = topology.text();
+    let says_all = !text.starts_with("graph") && parse(&text).is_ok();
+    let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();
+    (!says_all).then(|| fingerprint(&links()))
 }
 
 /// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart, it protects nothing.

@@ -1,5 +1,6 @@
 //! Persistent plans: a call planned once, executed many times.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
@@ -9,6 +10,7 @@ use super::collectives::check;
 use super::{Communicator, total};
 use crate::collective::Collective;
 use crate::error::Error;
+use crate::ids::Rank;
 use crate::transport::ContextId;
 
 /// A collective of one communicator for fixed sizes, planned: an execution looks nothing up and allocates nothing.
@@ -18,10 +20,27 @@ use crate::transport::ContextId;
 #[derive(Debug)]
 pub struct Persistent<T> {
     pub(super) prepared: Prepared,
-    pub(super) context: ContextId,
+    pub(super) maker: Maker,
     pub(super) send: Need,
     pub(super) receive: Need,
     pub(super) of: PhantomData<fn(T)>,
+}
+
+/// A communicator of this process. Its context alone would not do: ranks that are threads share it, and other jobs have
+/// one of the same name, while a plan fits none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Maker {
+    pub(super) identity: u64,
+    pub(super) context: ContextId,
+    pub(super) rank: Rank,
+    pub(super) size: usize,
+}
+
+impl fmt::Display for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { identity, context, rank, size } = self;
+        write!(f, "communicator {context} (rank {rank} of {size}, the {identity}-th of its process)")
+    }
 }
 
 /// How many elements a buffer must have.
@@ -49,11 +68,9 @@ impl<T: Pod> Persistent<T> {
     /// [`Error::Argument`] on another communicator than the plan was made by, [`Error::Length`] for buffers of other
     /// lengths; else as [`Communicator`] says.
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        if comm.wire.context != self.context {
-            let (made, used) = (self.context, comm.wire.context);
-            return Err(Error::Argument(format!(
-                "a plan made by communicator {made} is executed on communicator {used}"
-            )));
+        let (made, used) = (self.maker, comm.wire.maker());
+        if made != used {
+            return Err(Error::Argument(format!("a plan made by {made} is executed on {used}")));
         }
         self.send.check("send buffer", send.len())?;
         self.receive.check("receive buffer", receive.len())?;
@@ -88,14 +105,14 @@ impl Communicator {
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
         let len = total(elements, self.size(), size_of::<T>())?;
         let (collective, element) = (Collective::Allgather, size_of::<T>());
-        let key = Key { collective, element, elements, in_place: false, purpose: "".into() };
+        let key = Key { collective, element, elements, in_place: false, kind: "", purpose: "".into() };
         self.persistent(&key, elements, len)
     }
 
     fn persistent<T: Pod>(&self, key: &Key, send: usize, receive: usize) -> Result<Persistent<T>, Error> {
         Ok(Persistent {
             prepared: self.compile(key)?,
-            context: self.wire.context,
+            maker: self.wire.maker(),
             send: Need::Exactly(send),
             receive: Need::Exactly(receive),
             of: PhantomData,

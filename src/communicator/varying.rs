@@ -17,7 +17,7 @@ use crate::algorithm::{Algorithm, alltoall::Direct, find};
 use crate::collective::Collective;
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Lengths, Places, Run, compile};
+use crate::plan::{Buffer, Layout, Lengths, Places, PlanError, Run, compile};
 use crate::schedule::{Block, Problem, RankRound};
 use crate::transport::{Cause, Failure};
 
@@ -61,7 +61,8 @@ impl Communicator {
         receive_displacements: &[usize],
     ) -> Result<Persistent<T>, Error> {
         let reach = |counts: &[usize], displacements: &[usize]| {
-            let ends = counts.iter().zip(displacements).map(|(&count, &at)| count.checked_add(at));
+            let blocks = counts.iter().zip(displacements).filter(|(count, _)| **count > 0);
+            let ends = blocks.map(|(&count, &at)| count.checked_add(at));
             ends.collect::<Option<Vec<_>>>().map_or(usize::MAX, |ends| ends.into_iter().max().unwrap_or(0))
         };
         let send = reach(send_counts, send_displacements);
@@ -70,7 +71,7 @@ impl Communicator {
         let into = Places { counts: receive_counts, displacements: receive_displacements, length: receive };
         Ok(Persistent {
             prepared: self.plan_varying::<T>(&from, &into)?,
-            context: self.wire.context,
+            maker: self.wire.maker(),
             send: Need::AtLeast(send),
             receive: Need::AtLeast(receive),
             of: PhantomData,
@@ -86,15 +87,29 @@ impl Communicator {
             Some(name) => find(problem.collective(), name)?,
         };
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
+        let (sent_at, received_at) = (places_of_blocks(send), places_of_blocks(receive));
+        let send = &Places { displacements: &sent_at, ..*send };
+        let receive = &Places { displacements: &received_at, ..*receive };
         let mut layout = Layout::varying(rank, size_of::<T>(), send, receive)?;
         let what = format!("of {}-byte elements among {size} ranks by {}", size_of::<T>(), algorithm.name());
         let words = format!("alltoallv {what} on {}", self.topology.text());
-        if let (Lengths::Each(table), false) = (&mut layout.lengths, algorithm.name() == "direct") {
-            let passing = self.exchange_counts(&problem, &rounds, send.counts, format!("counts of {words}"))?;
-            self.check_counts(&passing, receive.counts, size_of::<T>() as u64, &words)?;
-            table.extend(passing);
+        let Lengths::Each(table) = &mut layout.lengths else {
+            return Err(Error::Argument("blocks of different lengths are laid out as equal ones".to_owned()));
+        };
+        if algorithm.name() == "direct" {
+            return Prepared::new(compile(rounds, &layout)?, self.signature(words));
         }
-        Ok(Prepared::new(compile(rounds, &layout)?, self.signature(words)))
+        let passing = self.exchange_counts(&problem, &rounds, send.counts, format!("counts of {words}"))?;
+        self.check_counts(&passing, receive.counts, size_of::<T>() as u64, &words)?;
+        table.extend(passing);
+        // The others rely on this rank by now: what keeps it from planning is everybody's failure.
+        let planned = check_sums(&layout, size_of::<T>())
+            .and_then(|()| Ok(compile(rounds, &layout)?))
+            .and_then(|plan| Prepared::new(plan, self.signature(words.clone())));
+        planned.map_err(|error| {
+            let cause = Cause::Aborted { rank, reason: error.to_string().into() };
+            self.fail_planning(&words, Some(rank), cause)
+        })
     }
 
     /// Sends the counts through the schedule, and returns those of all blocks that come by.
@@ -118,7 +133,7 @@ impl Communicator {
             input: counts.len() as u64 * WORD,
             output: passing.len() as u64 * WORD,
         };
-        let mut prepared = Prepared::new(compile(rounds.iter().cloned(), &layout)?, self.signature(words));
+        let mut prepared = Prepared::new(compile(rounds.iter().cloned(), &layout)?, self.signature(words))?;
         let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
         let mut came = vec![0_u64; passing.len()];
         self.wire.execute(&mut prepared, bytemuck::cast_slice(&sent), bytemuck::cast_slice_mut(&mut came), None)?;
@@ -140,13 +155,18 @@ impl Communicator {
             if expected != found {
                 let (expected, found) = (expected.saturating_mul(element), found.saturating_mul(element));
                 let cause = Cause::Length { from, to: me, expected, found };
-                let call = self.wire.calls.saturating_sub(1);
-                let failure = Failure { call, words: words.into(), round: 0, observer: me, culprit: None, cause };
-                self.wire.transport.abort(failure.clone());
-                return Err(self.wire.failed(self.wire.transport.failure().unwrap_or(failure)));
+                return Err(self.fail_planning(words, None, cause));
             }
         }
         Ok(())
+    }
+
+    /// Fails the communicator for something found in the counts that came.
+    fn fail_planning(&mut self, words: &str, culprit: Option<Rank>, cause: Cause) -> Error {
+        let (call, observer) = (self.wire.calls.saturating_sub(1), Rank::new(self.rank()));
+        let failure = Failure { call, words: words.into(), round: 0, observer, culprit, cause };
+        self.wire.transport.abort(failure.clone());
+        self.wire.failed(self.wire.transport.failure().unwrap_or(failure))
     }
 
     fn check_places(&self, send: &Places<'_>, receive: &Places<'_>) -> Result<(), Error> {
@@ -177,4 +197,21 @@ impl Communicator {
         }
         Ok(())
     }
+}
+
+/// Where blocks begin; those of no elements anywhere, so at 0.
+fn places_of_blocks(places: &Places<'_>) -> Vec<usize> {
+    let blocks = places.counts.iter().zip(places.displacements);
+    blocks.map(|(&count, &at)| if count == 0 { 0 } else { at }).collect()
+}
+
+/// That all a rank holds at any time can be counted in bytes: the blocks that it has, gets or passes on together.
+fn check_sums(layout: &Layout, element: usize) -> Result<(), Error> {
+    let Lengths::Each(table) = &layout.lengths else { return Ok(()) };
+    let elements = table.values().map(|&elements| u128::from(elements)).sum::<u128>();
+    if elements.saturating_mul(element as u128) > i64::MAX as u128 {
+        let elements = usize::try_from(elements).unwrap_or(usize::MAX);
+        return Err(PlanError::Overflow { blocks: 1, elements, element }.into());
+    }
+    Ok(())
 }

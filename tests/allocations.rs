@@ -1,0 +1,188 @@
+//! What allocates, and what does not: executions of plans that were made do not; planning takes memory in proportion to
+//! the rank's own blocks.
+
+#![cfg(feature = "local")]
+#![allow(clippy::unwrap_used)]
+// A global allocator cannot be had without.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout as Memory, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use necklace::algorithm::Algorithm;
+use necklace::algorithm::alltoall::TorusExchange;
+use necklace::collective::Collective;
+use necklace::local;
+use necklace::op::{Max, Sum, by};
+use necklace::plan::{Layout, compile};
+use necklace::schedule::{Block, Problem};
+use necklace::topology::Grid;
+use necklace::{Communicator, Rank};
+
+/// The system's allocator, which counts for each thread.
+struct Counting;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    allocations: u64,
+    /// Bytes allocated since, though they may be free again.
+    bytes: i64,
+    held: i64,
+    /// The most that was held at once.
+    peak: i64,
+}
+
+thread_local! {
+    static COUNT: Cell<Count> = const { Cell::new(Count { allocations: 0, bytes: 0, held: 0, peak: 0 }) };
+}
+
+fn note(grown: usize, shrunk: usize) {
+    // A thread that is ending has no count any more.
+    let _ = COUNT.try_with(|count| {
+        let Count { allocations, bytes, held, peak } = count.get();
+        let held = held + grown as i64 - shrunk as i64;
+        let allocations = allocations + u64::from(grown > 0);
+        count.set(Count { allocations, bytes: bytes + grown as i64, held, peak: peak.max(held) });
+    });
+}
+
+// SAFETY: everything is the system's allocator's doing; counting neither allocates nor touches what is allocated.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Memory) -> *mut u8 {
+        note(layout.size(), 0);
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Memory) {
+        note(0, layout.size());
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Memory) -> *mut u8 {
+        note(layout.size(), 0);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Memory, size: usize) -> *mut u8 {
+        note(size, layout.size());
+        // SAFETY: as above.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What this thread allocates in a piece of work.
+fn counted<R>(work: impl FnOnce() -> R) -> (R, Count) {
+    let before = COUNT.get();
+    COUNT.set(Count { peak: before.held, ..before });
+    let result = work();
+    let Count { allocations, bytes, held, peak } = COUNT.get();
+    let count = Count {
+        allocations: allocations - before.allocations,
+        bytes: bytes - before.bytes,
+        held: held - before.held,
+        peak: peak - before.held,
+    };
+    (result, count)
+}
+
+/// Does something again and again on every rank; from the third time on nothing may be allocated.
+fn settles(comm: &mut Communicator, what: &str, mut call: impl FnMut(&mut Communicator)) {
+    for turn in 0..20 {
+        let ((), count) = counted(|| call(comm));
+        let rank = comm.rank();
+        assert!(turn < 2 || count.allocations == 0, "{what}, turn {turn}, rank {rank}: {count:?}");
+    }
+}
+
+#[test]
+fn the_count_counts() {
+    let (kept, count) = counted(|| {
+        drop(vec![0_u8; 1000]);
+        vec![1_u8; 10]
+    });
+    assert_eq!((count.allocations, count.bytes, count.held, count.peak), (2, 1010, 10, 1000));
+    drop(kept);
+}
+
+#[test]
+fn executions_of_plans_allocate_nothing() {
+    for algorithm in ["direct", "direct-rotated", "direct-xor", "ring", "torus-exchange"] {
+        local::run_on("torus:4x4", |mut comm| {
+            comm.choose("alltoall", algorithm).unwrap();
+            comm.choose("alltoallv", algorithm).unwrap();
+            let (send, mut receive) = ([1_u64; 48], [0_u64; 48]);
+            let mut plan = comm.alltoall_init::<u64>(3).unwrap();
+            settles(&mut comm, algorithm, |comm| plan.execute(comm, &send, &mut receive).unwrap());
+            // Counts of 0 to 3, the same in both directions.
+            let counts: Vec<usize> = (0..16).map(|peer| (peer + comm.rank()) % 4).collect();
+            let places: Vec<usize> = (0..16).map(|peer| 3 * peer).collect();
+            let mut plan = comm.alltoallv_init::<u64>(&counts, &places, &counts, &places).unwrap();
+            settles(&mut comm, "alltoallv", |comm| plan.execute(comm, &send, &mut receive).unwrap());
+            let mut plan = comm.allgather_init::<u64>(3).unwrap();
+            settles(&mut comm, "allgather", |comm| plan.execute(comm, &send[..3], &mut receive).unwrap());
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn plain_calls_that_were_made_before_allocate_nothing() {
+    for algorithm in ["auto", "direct", "direct-rotated", "direct-xor", "ring", "torus-exchange"] {
+        local::run_on("torus:4x4", |mut comm| {
+            comm.choose("alltoall", algorithm).unwrap();
+            let (send, mut receive) = ([1.5; 48], [0.0; 48]);
+            settles(&mut comm, algorithm, |comm| comm.alltoall(&send, &mut receive).unwrap());
+            settles(&mut comm, "in place", |comm| comm.alltoall_in_place(&mut receive).unwrap());
+            settles(&mut comm, "allgather", |comm| comm.allgather(&send[..3], &mut receive).unwrap());
+            settles(&mut comm, "allreduce", |comm| comm.allreduce(&send, &mut receive, Sum).unwrap());
+            settles(&mut comm, "scan", |comm| comm.scan(&send, &mut receive, by("least", f64::min)).unwrap());
+            settles(&mut comm, "barrier", |comm| comm.barrier().unwrap());
+            for root in [0, 7] {
+                settles(&mut comm, "broadcast", |comm| comm.broadcast(&mut receive, root).unwrap());
+            }
+            // And all of them in turn.
+            settles(&mut comm, "all", |comm| {
+                comm.alltoall(&send, &mut receive).unwrap();
+                comm.allreduce(&send, &mut receive, Sum).unwrap();
+                comm.allreduce(&send, &mut receive, Max).unwrap();
+                comm.barrier().unwrap();
+            });
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_rank_plans_its_own_blocks_and_no_others() {
+    let per_block = [16_usize, 32, 64].map(|extent| {
+        let torus = Arc::new(Grid::torus(&[extent, extent]).unwrap());
+        let problem = Problem::new(torus, Collective::Alltoall).unwrap();
+        let ranks = problem.ranks();
+        // What it sends, by the paper, and as much that it receives; what it starts and ends with.
+        let blocks = 2 * (extent + 4) * ranks / 4 + 2 * ranks;
+        let rank = Rank::new(ranks / 2 + 3);
+        let (plan, count) = counted(|| {
+            let before: Vec<Block> = problem.all().map(|to| Block::new(rank, to)).collect();
+            let after: Vec<Block> = problem.all().map(|from| Block::new(from, rank)).collect();
+            let layout = Layout::consecutive(8, 1, &before, &after).unwrap();
+            compile(TorusExchange.share(&problem, rank).unwrap(), &layout).unwrap()
+        });
+        assert!(!plan.program().rounds().is_empty());
+        let ratios = (count.peak as f64 / blocks as f64, count.bytes as f64 / blocks as f64);
+        println!("{extent} x {extent}: {blocks} blocks; at once {:.0}, in all {:.0} bytes a block", ratios.0, ratios.1);
+        ratios
+    });
+    for (peak, bytes) in per_block {
+        assert!(peak < 600.0, "{peak} bytes a block at once");
+        assert!(bytes < 2000.0, "{bytes} bytes a block in all");
+        assert!(peak < 2.0 * per_block[0].0 && peak > per_block[0].0 / 2.0, "out of proportion: {per_block:?}");
+        assert!(bytes < 2.0 * per_block[0].1 && bytes > per_block[0].1 / 2.0, "out of proportion: {per_block:?}");
+    }
+}

@@ -1,0 +1,237 @@
+//! Mistakes of one caller: found before anything moves, with the values, and the communicator goes on.
+
+use std::fmt::Debug;
+
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::op::Sum;
+use necklace::plan::PlanError;
+use necklace::{Communicator, Error, Rank, local};
+
+use crate::failures::POISON;
+use crate::jobs::{on, watched};
+
+/// Runs on every rank of a job of threads, and then sees that the communicator still works.
+fn on_each(topology: &'static str, body: impl Fn(&mut Communicator) + Send + Sync + 'static) {
+    watched(topology, move || {
+        on(topology)
+            .run(|mut comm| {
+                body(&mut comm);
+                let mut sum = [0];
+                comm.allreduce(&[comm.rank()], &mut sum, Sum).unwrap();
+                assert_eq!(sum[0], comm.size() * (comm.size() - 1) / 2);
+            })
+            .unwrap();
+    });
+}
+
+#[track_caller]
+fn says<T: Debug>(outcome: Result<T, Error>, variant: impl Fn(&Error) -> bool, words: &[&str]) {
+    let error = outcome.expect_err("it should be refused");
+    let text = error.to_string();
+    assert!(variant(&error), "{error:?}");
+    for word in words {
+        assert!(text.contains(word), "{text:?} does not say {word:?}");
+    }
+}
+
+fn is_length(error: &Error) -> bool {
+    matches!(error, Error::Length { .. })
+}
+
+fn is_argument(error: &Error) -> bool {
+    matches!(error, Error::Argument(_))
+}
+
+fn is_overflow(error: &Error) -> bool {
+    matches!(error, Error::Plan(PlanError::Overflow { .. }))
+}
+
+#[test]
+fn buffers_of_wrong_lengths_are_refused() {
+    on_each("ring:3", |comm| {
+        let mut receive = [POISON; 7];
+        says(comm.alltoall(&[1; 4], &mut receive[..4]), is_length, &["send buffer", "4", "multiple of 3"]);
+        says(comm.alltoall(&[1; 6], &mut receive[..3]), is_length, &["receive buffer", "3", "6"]);
+        says(comm.alltoall(&[1; 3], &mut receive[..6]), is_length, &["receive buffer", "6", "3"]);
+        says(comm.alltoall_in_place(&mut receive), is_length, &["buffer", "7", "multiple of 3"]);
+        says(comm.allgather(&[1; 2], &mut receive), is_length, &["receive buffer", "7", "6"]);
+        says(comm.allgather::<u64>(&[], &mut receive[..1]), is_length, &["receive buffer", "1", "0"]);
+        says(comm.allreduce(&[1; 2], &mut receive[..3], Sum), is_length, &["receive buffer", "3", "2"]);
+        says(comm.scan(&[1; 2], &mut receive[..1], Sum), is_length, &["receive buffer", "1", "2"]);
+        assert_eq!(receive, [POISON; 7]);
+    });
+}
+
+#[test]
+fn a_root_must_be_a_member() {
+    on_each("ring:3", |comm| {
+        let is_rank = |error: &Error| matches!(error, Error::Build(BuildError::Rank { .. }));
+        let mut buffer = [POISON; 2];
+        says(comm.broadcast(&mut buffer, 3), is_rank, &["rank 3", "3 ranks", "0 to 2"]);
+        says(comm.broadcast(&mut buffer, usize::MAX), is_rank, &["3 ranks"]);
+        assert_eq!(buffer, [POISON; 2]);
+        for root in [3, usize::MAX] {
+            let broadcast = Collective::Broadcast { root: Rank::new(root) };
+            says(comm.explain(&broadcast, 8).map(|choice| choice.to_string()), is_rank, &["out of range"]);
+            says(comm.prove(&broadcast, 8).map(|proof| proof.startups), is_rank, &["out of range"]);
+        }
+    });
+}
+
+#[test]
+fn sizes_that_overflow_are_refused() {
+    for topology in ["complete:1", "complete:3", "torus:4x4"] {
+        on_each(topology, |comm| {
+            let size = comm.size();
+            let algorithms: &[&str] =
+                if size == 16 { &["direct", "ring", "torus-exchange"] } else { &["direct", "ring"] };
+            for algorithm in algorithms {
+                comm.choose("alltoall", algorithm).unwrap();
+                comm.choose("alltoallv", algorithm).unwrap();
+                for elements in [usize::MAX, usize::MAX / 2, 1 << 60] {
+                    let most = elements.to_string();
+                    says(comm.alltoall_init::<u64>(elements), is_overflow, &[&most, "2^63"]);
+                    says(comm.allgather_init::<u128>(elements), is_overflow, &[&most]);
+                    // Nothing of no bytes is too much, unless it cannot be counted.
+                    assert_eq!(comm.alltoall_init::<()>(elements).is_ok(), elements.checked_mul(size).is_some());
+                }
+                let mut counts = vec![0; size];
+                counts[size - 1] = 2;
+                let huge = vec![usize::MAX - 1; size];
+                let zeros = vec![0; size];
+                says(
+                    comm.alltoallv_init::<u8>(&counts, &huge, &counts, &zeros),
+                    is_argument,
+                    &["send block", "2 elements"],
+                );
+                says(comm.alltoallv_init::<u8>(&counts, &zeros, &counts, &huge), is_argument, &["receive block"]);
+                counts[size - 1] = 1;
+                says(comm.alltoallv_init::<u8>(&counts, &huge, &counts, &zeros), is_overflow, &["2^63"]);
+                says(
+                    comm.alltoallv_init::<u64>(&counts, &zeros, &counts, &vec![1 << 61; size]),
+                    is_overflow,
+                    &["2^63"],
+                );
+            }
+            let nothings = [(); usize::MAX];
+            if size > 1 {
+                says(comm.allgather(&nothings, &mut []), is_overflow, &[]);
+            }
+        });
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    on_each("torus:4x4", |comm| {
+        comm.choose("alltoall", "torus-exchange").unwrap();
+        // 2^62 bytes of user's buffers might be, but there are none for relaying.
+        says(comm.alltoall_init::<u8>(1 << 58), |e| matches!(e, Error::Memory { .. }), &["bytes"]);
+        says(comm.allgather_init::<u8>(1 << 60), is_overflow, &[]);
+    });
+}
+
+#[test]
+fn counts_and_displacements_are_checked_together() {
+    on_each("ring:3", |comm| {
+        let me = comm.rank();
+        let (one, places) = ([1; 3], [0, 1, 2]);
+        let send = [7_u64; 3];
+        let mut receive = [POISON; 3];
+        for algorithm in ["direct", "ring"] {
+            comm.choose("alltoallv", algorithm).unwrap();
+            let mut call = |sc: &[usize], sd: &[usize], rc: &[usize], rd: &[usize]| {
+                comm.alltoallv(&send, sc, sd, &mut receive, rc, rd)
+            };
+            for (what, outcome) in [
+                ("send counts", call(&[1; 2], &places, &one, &places)),
+                ("send displacements", call(&one, &[0; 4], &one, &places)),
+                ("receive counts", call(&one, &places, &[], &places)),
+                ("receive displacements", call(&one, &places, &one, &[0; 2])),
+            ] {
+                says(outcome, is_length, &[what, "3"]);
+            }
+            // Receive blocks must not overlap: named are both, and where.
+            says(call(&one, &places, &one, &[2, 0, 2]), is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
+            says(call(&[2; 3], &[0; 3], &[2, 1, 2], &[0, 1, 0]), is_argument, &["overlap"]);
+            // Blocks lie inside their buffers.
+            says(call(&[1, 1, 4], &[0; 3], &one, &places), is_argument, &["send block 2", "4 elements from 0", "of 3"]);
+            says(call(&one, &places, &one, &[0, 1, 3]), is_argument, &["receive block 2", "1 elements from 3", "of 3"]);
+            let far = [usize::MAX, 1, 2];
+            says(call(&one, &far, &one, &places), is_argument, &["send block 0", &usize::MAX.to_string()]);
+            says(call(&one, &places, &one, &far), is_argument, &["receive block 0", &usize::MAX.to_string()]);
+            // What a rank sends itself is what it awaits from itself.
+            let mut own = one;
+            own[me] = 0;
+            let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
+            says(call(&own, &places, &one, &places), is_argument, &[&own_words]);
+            assert_eq!(receive, [POISON; 3]);
+            // Planning finds the same where it needs no buffer.
+            let planned = comm.alltoallv_init::<u64>(&[1; 2], &places, &one, &places);
+            says(planned, is_length, &["send counts", "3"]);
+            let planned = comm.alltoallv_init::<u64>(&one, &places, &one, &[2, 0, 2]);
+            says(planned, is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
+            says(comm.alltoallv_init::<u64>(&own, &places, &one, &places), is_argument, &[&own_words]);
+        }
+    });
+}
+
+#[test]
+fn algorithms_that_cannot_be_are_refused_by_name() {
+    on_each("torus:4x6", |comm| {
+        let is_unfit = |error: &Error| matches!(error, Error::Build(BuildError::Unfit { .. }));
+        let is_unknown = |error: &Error| matches!(error, Error::Build(BuildError::Unknown { .. }));
+        let is_parameters = |error: &Error| matches!(error, Error::Build(BuildError::Parameters { .. }));
+        says(
+            comm.choose("alltoall", "torus-exchange"),
+            is_unfit,
+            &["torus-exchange", "torus:4x6", "multiples of 4", "6"],
+        );
+        says(comm.choose("alltoallv", "torus-exchange"), is_unfit, &["torus-exchange", "torus:4x6"]);
+        says(comm.choose("alltoall", "direct-xor"), is_unfit, &["power of two", "24"]);
+        says(
+            comm.choose("alltoall", "Direct"),
+            is_unknown,
+            &["\"Direct\"", "alltoall", "direct-rotated", "torus-exchange"],
+        );
+        says(comm.choose("alltoall", ""), is_unknown, &["\"\"", "direct"]);
+        says(
+            comm.choose("allgather", "direct"),
+            is_unknown,
+            &["\"direct\"", "allgather", "ring", "recursive-doubling"],
+        );
+        says(comm.choose("gather", "ring"), is_unknown, &["gather"]);
+        says(comm.choose("alltoall", "ring:chunks=4"), is_parameters, &["ring", "chunks=4"]);
+        says(comm.choose("alltoall", "ring:"), is_parameters, &["ring"]);
+        says(comm.choose("all-to-all", "ring"), is_argument, &["\"all-to-all\"", "alltoall", "alltoallv", "allgather"]);
+        says(comm.choose("custom", "auto"), is_argument, &["\"custom\""]);
+        // A refused choice leaves the one before.
+        assert_eq!(comm.explain(&Collective::Alltoall, 8).unwrap().named, false);
+        comm.choose("alltoall", "ring").unwrap();
+        says(comm.choose("alltoall", "rung"), is_unknown, &["rung"]);
+        assert_eq!(comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name(), "ring");
+        // A collective for which there is no algorithm yet.
+        says(comm.explain(&Collective::Gather { root: Rank::new(0) }, 8), is_unfit, &["gather", "torus:4x6"]);
+        let nothing =
+            Collective::Custom(std::sync::Arc::new(necklace::collective::Custom { pre: vec![], post: vec![] }));
+        says(comm.prove(&nothing, 8), is_unfit, &["custom"]);
+    });
+}
+
+#[test]
+fn one_ranks_mistake_is_its_own() {
+    // The others wait; the one that was refused may call again, properly.
+    watched("second try", || {
+        local::run(3, |mut comm| {
+            let mut receive = [POISON; 3];
+            if comm.rank() == 1 {
+                says(comm.alltoall(&[1; 2], &mut receive[..2]), is_length, &["2"]);
+                says(comm.broadcast(&mut receive, 9), |e| matches!(e, Error::Build(_)), &["9"]);
+            }
+            comm.alltoall(&[comm.rank() as u64; 3], &mut receive).unwrap();
+            assert_eq!(receive, [0, 1, 2]);
+        })
+        .unwrap();
+    });
+}

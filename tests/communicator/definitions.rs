@@ -1,0 +1,161 @@
+//! What collectives mean, in a few lines each, and values that no mistake turns into each other.
+
+use std::fmt::Debug;
+
+use bytemuck::Pod;
+use necklace::Communicator;
+use necklace::op::by;
+use num_complex::Complex64;
+
+/// A type whose values can be made of numbers.
+pub(crate) trait Element: Pod + PartialEq + Debug + Send + Sync {
+    fn of(seed: u64) -> Self;
+}
+
+macro_rules! elements {
+    ($($t:ty: |$seed:ident| $value:expr),* $(,)?) => {$(
+        impl Element for $t {
+            fn of($seed: u64) -> Self {
+                $value
+            }
+        }
+    )*};
+}
+
+elements! {
+    (): |_seed| (),
+    u8: |seed| (seed >> 40) as u8,
+    u64: |seed| seed,
+    u128: |seed| u128::from(seed) << 64 | u128::from(!seed),
+    f64: |seed| (seed >> 12) as f64 - 1e12,
+    [f32; 3]: |seed| [(seed >> 42) as f32, (seed >> 20 & 0xFFFF) as f32, -((seed & 0xFFFF) as f32)],
+    Complex64: |seed| Complex64::new((seed >> 32) as f64, -((seed & 0xFFFF_FFFF) as f64)),
+}
+
+/// Random numbers that are the same in every run.
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.roll() % bound as u64) as usize
+    }
+
+    /// The numbers below `count` in any order.
+    pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for i in (1..count).rev() {
+            order.swap(i, self.below(i + 1));
+        }
+        order
+    }
+}
+
+/// The `i`-th element of what `from` has for `to`.
+pub(crate) fn element<T: Element>(from: usize, to: usize, i: usize) -> T {
+    T::of(Dice((from as u64) << 48 ^ (to as u64) << 32 ^ i as u64).roll())
+}
+
+/// What `from` has for `to`.
+pub(crate) fn block<T: Element>(from: usize, to: usize, elements: usize) -> Vec<T> {
+    (0..elements).map(|i| element(from, to, i)).collect()
+}
+
+/// What nobody sends.
+pub(crate) fn poison<T: Element>() -> T {
+    T::of(0xA5A5_A5A5_A5A5_A5A5)
+}
+
+pub(crate) fn poisoned<T: Element>(elements: usize) -> Vec<T> {
+    vec![poison(); elements]
+}
+
+/// That two buffers are equal; if not, where they begin to differ.
+#[track_caller]
+pub(crate) fn same<T: PartialEq + Debug>(comm: &Communicator, what: &str, found: &[T], wanted: &[T]) {
+    let (rank, size) = (comm.rank(), comm.size());
+    let place = format!("{what} among {size} on {}, rank {rank}", comm.topology().text());
+    assert_eq!(found.len(), wanted.len(), "{place}: lengths");
+    if let Some(i) = (0..found.len()).find(|&i| found[i] != wanted[i]) {
+        panic!("{place}: element {i} of {} is {:?}, not {:?}", found.len(), found[i], wanted[i]);
+    }
+}
+
+pub(crate) fn alltoall<T: Element>(comm: &mut Communicator, elements: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    let send: Vec<T> = (0..size).flat_map(|to| block(me, to, elements)).collect();
+    let wanted: Vec<T> = (0..size).flat_map(|from| block(from, me, elements)).collect();
+    let mut receive = poisoned(send.len());
+    comm.alltoall(&send, &mut receive).unwrap();
+    same(comm, "alltoall", &receive, &wanted);
+    let mut buffer = send;
+    comm.alltoall_in_place(&mut buffer).unwrap();
+    same(comm, "alltoall in place", &buffer, &wanted);
+}
+
+pub(crate) fn allgather<T: Element>(comm: &mut Communicator, elements: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    let wanted: Vec<T> = (0..size).flat_map(|from| block(from, 0, elements)).collect();
+    let mut receive = poisoned(wanted.len());
+    comm.allgather(&block(me, 0, elements), &mut receive).unwrap();
+    same(comm, "allgather", &receive, &wanted);
+}
+
+pub(crate) fn broadcast<T: Element>(comm: &mut Communicator, elements: usize, root: usize) {
+    let mut buffer = if comm.rank() == root { block::<T>(root, 1, elements) } else { poisoned(elements) };
+    comm.broadcast(&mut buffer, root).unwrap();
+    same(comm, &format!("broadcast from {root}"), &buffer, &block(root, 1, elements));
+}
+
+/// Reductions that do not commute, of any type: they tell which contribution came first or last, and that of no more.
+pub(crate) fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    let send = block::<T>(me, 2, elements);
+    let mut receive = poisoned(elements);
+    comm.allreduce(&send, &mut receive, by("first", |left, _| left)).unwrap();
+    same(comm, "allreduce to the first", &receive, &block(0, 2, elements));
+    comm.allreduce(&send, &mut receive, by("last", |_, right| right)).unwrap();
+    same(comm, "allreduce to the last", &receive, &block(size - 1, 2, elements));
+    comm.scan(&send, &mut receive, by("first", |left, _| left)).unwrap();
+    same(comm, "scan to the first", &receive, &block(0, 2, elements));
+    comm.scan(&send, &mut receive, by("last", |_, right| right)).unwrap();
+    same(comm, "scan to the last", &receive, &block(me, 2, elements));
+}
+
+/// x -> a x + b modulo 2^32, as one number; `left` is done first. Associative, and sensitive to order and repetition.
+pub(crate) fn compose(left: u64, right: u64) -> u64 {
+    let parts = |map: u64| ((map >> 32) as u32, map as u32);
+    let ((a, b), (c, d)) = (parts(left), parts(right));
+    u64::from(a.wrapping_mul(c)) << 32 | u64::from(b.wrapping_mul(c).wrapping_add(d))
+}
+
+/// Allreduce and scan of maps.
+pub(crate) fn composition(comm: &mut Communicator, elements: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    // Odd factors lose nothing.
+    let map = |rank: usize, i: usize| element::<u64>(rank, 3, i) | 1 << 32;
+    let upto = |last: usize, i: usize| (1..=last).fold(map(0, i), |all, rank| compose(all, map(rank, i)));
+    let send: Vec<u64> = (0..elements).map(|i| map(me, i)).collect();
+    let mut receive = poisoned(elements);
+    comm.allreduce(&send, &mut receive, by("compose", compose)).unwrap();
+    same(comm, "allreduce", &receive, &(0..elements).map(|i| upto(size - 1, i)).collect::<Vec<_>>());
+    receive.fill(poison());
+    comm.scan(&send, &mut receive, by("compose", compose)).unwrap();
+    same(comm, "scan", &receive, &(0..elements).map(|i| upto(me, i)).collect::<Vec<_>>());
+}
+
+/// Every collective of regular counts, once.
+pub(crate) fn everything<T: Element>(comm: &mut Communicator, elements: usize) {
+    alltoall::<T>(comm, elements);
+    allgather::<T>(comm, elements);
+    broadcast::<T>(comm, elements, (elements + 1) % comm.size());
+    ends::<T>(comm, elements);
+    comm.barrier().unwrap();
+}
