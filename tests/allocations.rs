@@ -176,7 +176,10 @@ fn a_rank_plans_its_own_blocks_and_no_others() {
         });
         assert!(!plan.program().rounds().is_empty());
         let ratios = (count.peak as f64 / blocks as f64, count.bytes as f64 / blocks as f64);
-        eprintln!("{extent} x {extent}: {blocks} blocks; at once {:.0}, in all {:.0} bytes a block", ratios.0, ratios.1);
+        eprintln!(
+            "{extent} x {extent}: {blocks} blocks; at once {:.0}, in all {:.0} bytes a block",
+            ratios.0, ratios.1
+        );
         ratios
     });
     for (peak, bytes) in per_block {

@@ -285,6 +285,7 @@ static BOTH_WAYS: About = About {
     summary: "four chunks in a pipeline, both ways round a ring",
     source: "this test",
     needs: "a ring",
+    claims: "nothing",
     ports: Ports::All,
 };
 

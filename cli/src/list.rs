@@ -10,7 +10,7 @@ use necklace::schedule::Problem;
 use necklace::topology::Topology;
 
 use crate::figures::promises;
-use crate::plan::problem;
+use crate::problem::problem;
 
 /// All algorithms, grouped by collective, or those for one; with a topology, how they fit there.
 pub(crate) fn text(
@@ -50,15 +50,16 @@ pub(crate) fn text(
 }
 
 fn entry(algorithm: &dyn Algorithm, place: Option<&Problem>) -> String {
-    let About { summary, source, needs, ports, .. } = algorithm.about();
+    let About { summary, source, needs, claims, ports, .. } = algorithm.about();
     let mut text = format!("  {:20}{summary}\n", algorithm.name());
     let mut line = |name: &str, value: &str| text += &format!("    {name:18}{value}\n");
     line("source", source);
     line("needs", needs);
     line("ports", ports.name());
+    line("claims", claims);
     match place.map(|problem| (algorithm.fits(problem), problem)) {
         None => {}
-        Some((Ok(()), problem)) => line("promises", &promises(&algorithm.claims(problem))),
+        Some((Ok(()), problem)) => line("here", &promises(&algorithm.claims(problem))),
         Some((Err(BuildError::Unfit { needs, .. }), _)) => line("does not fit", &needs),
         Some((Err(other), _)) => line("does not fit", &other.to_string()),
     }

@@ -7,6 +7,7 @@ mod figures;
 mod list;
 mod output;
 mod plan;
+mod problem;
 mod progress;
 mod table;
 mod verify;

@@ -16,6 +16,7 @@ use necklace::select::{Choice, select};
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::problem::problem;
 use crate::progress::Progress;
 use crate::{figures, list};
 
@@ -111,12 +112,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ))?;
     }
     kept(&heading, &proof, &claims)
-}
-
-/// The problem that the command line describes. Contributions are combined in rank order, as they are when it runs.
-pub(crate) fn problem(topology: Arc<dyn Topology>, collective: Collective) -> Result<Problem, BuildError> {
-    let problem = Problem::new(topology, collective)?;
-    Ok(if problem.collective().is_reduction() { problem.ordered() } else { problem })
 }
 
 /// `alltoall on torus:12x12, 144 ranks: torus-exchange`.

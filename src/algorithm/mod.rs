@@ -27,6 +27,8 @@ pub struct About {
     pub source: &'static str,
     /// What it needs of the problem.
     pub needs: &'static str,
+    /// What it promises, as formulas in N ranks, for people; [`Algorithm::claims`] has the numbers.
+    pub claims: &'static str,
     /// The port model it keeps to.
     pub ports: Ports,
 }

@@ -24,6 +24,7 @@ static ABOUT: About = About {
     summary: "round k: exchange all one has with the rank whose number differs in bit k",
     source: "Grama et al., 4.2.3",
     needs: "a power of two of ranks",
+    claims: "log N start-ups, N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks",
     ports: Ports::One,
 };
 

@@ -25,6 +25,7 @@ static ABOUT: About = About {
     summary: "one way round the ranks, everyone passing on what came last",
     source: "Grama et al., 4.2.1",
     needs: "nothing; made for rings",
+    claims: "N - 1 start-ups, N - 1 blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",
     ports: Ports::One,
 };
 

@@ -26,6 +26,7 @@ static ABOUT: About = About {
     summary: "every block straight to its destination, all in one round",
     source: "folklore; the baseline",
     needs: "nothing",
+    claims: "1 start-up, 1 block a message, N - 1 messages a rank; contention-free where the network is complete",
     ports: Ports::Unlimited,
 };
 

@@ -26,6 +26,7 @@ static ABOUT: About = About {
     summary: "round i: straight to the rank i further on",
     source: "Grama et al., 4.6",
     needs: "nothing",
+    claims: "N - 1 start-ups, N - 1 blocks; contention-free where the network is complete",
     ports: Ports::One,
 };
 

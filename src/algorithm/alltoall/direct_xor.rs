@@ -27,6 +27,7 @@ static ABOUT: About = About {
     summary: "round i: exchange with the rank whose number is one's own xor i",
     source: "Grama et al., 4.5.3",
     needs: "a power of two of ranks",
+    claims: "N - 1 start-ups, N - 1 blocks; on a cube (N/2) log N hops; contention-free on cubes and complete networks",
     ports: Ports::One,
 };
 

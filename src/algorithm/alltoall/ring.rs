@@ -31,6 +31,7 @@ static ABOUT: About = About {
     summary: "one way round the ranks, everyone passing on what is not its own",
     source: "Grama et al., 4.5.1",
     needs: "nothing; made for rings",
+    claims: "N - 1 start-ups, N (N - 1) / 2 blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",
     ports: Ports::One,
 };
 

@@ -68,6 +68,7 @@ static ABOUT: About = About {
     summary: "message combining: cell by cell, then half by half, then neighbour to neighbour",
     source: "Suh & Shin 2001, 3.1 and 3.2",
     needs: "a torus of at least two dimensions, all extents multiples of 4, a rank on every node",
+    claims: "n (N1/4 + 1) start-ups, n/8 (N1 + 4) N blocks, n (N1 - 1) hops, n + 1 rearrangements, for n dimensions, the longest N1; contention-free",
     ports: Ports::One,
 };
 

@@ -24,6 +24,7 @@ static ABOUT: About = About {
     summary: "round k: tell the rank 2^k further on of all one has heard of",
     source: "Hensgen, Finkel & Manber",
     needs: "nothing",
+    claims: "ceil(log N) start-ups, N - 1 blocks of no bytes; contention-free where the network is complete",
     ports: Ports::One,
 };
 

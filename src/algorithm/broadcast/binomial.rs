@@ -24,6 +24,7 @@ static ABOUT: About = About {
     summary: "round k: the 2^k ranks that have the block each give it to one that has not",
     source: "Grama et al., 4.1.3",
     needs: "nothing",
+    claims: "ceil(log N) start-ups and blocks, on a cube log N hops; contention-free on cubes and complete networks",
     ports: Ports::One,
 };
 

@@ -29,6 +29,7 @@ static ABOUT: About = About {
     summary: "round k: the combination of the last 2^k ranks goes 2^k ranks on",
     source: "Grama et al., 4.3",
     needs: "nothing",
+    claims: "ceil(log N) start-ups and blocks; contention-free where the network is complete; combines in rank order",
     ports: Ports::One,
 };
 
