@@ -74,3 +74,8 @@ pub use error::Error;
 pub use ids::{Channel, Node, Rank};
 #[cfg(feature = "local")]
 pub use launch::launch;
+
+/// The README's programs, compiled and run.
+#[cfg(all(doctest, feature = "local"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

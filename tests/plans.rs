@@ -381,6 +381,16 @@ fn a_share_that_makes_no_sense_is_refused() {
     let local = LocalStep { from: Block::RESULT, into: whole, combine: Combine::Left };
     let missing = compile([RankRound { local: vec![local], ..RankRound::default() }], &layout);
     assert!(matches!(missing, Err(PlanError::Missing { .. })), "{missing:?}");
+    let pair = whole.chunks(0, 2, 2).unwrap();
+    let uneven = LocalStep { from: pair, into: Block::temporary(0), combine: Combine::Replace };
+    let uneven = compile([RankRound { local: vec![uneven], ..RankRound::default() }], &layout);
+    assert!(matches!(uneven, Err(PlanError::Step { .. })), "{uneven:?}");
+    let huge =
+        Layout { lengths: Lengths::Equal(u64::MAX / 2), element: 8, before: vec![], after: vec![], ..layout.clone() };
+    let arrival = RankRound { receives: vec![End::new(Rank::new(1), vec![whole])], ..RankRound::default() };
+    assert_eq!(compile([arrival.clone()], &huge), Err(PlanError::Bytes));
+    let large = Layout { lengths: Lengths::Equal(1 << 62), element: 1, ..huge };
+    assert_eq!(compile([arrival.clone(), arrival.clone(), arrival], &large), Err(PlanError::Bytes));
     let long = Layout::consecutive(usize::MAX, 2, &[whole], &[]);
     assert!(matches!(long, Err(PlanError::Overflow { .. })), "{long:?}");
     let wrong = Layout { before: vec![(whole, Run::new(Buffer::Input, 0, 5))], ..layout };

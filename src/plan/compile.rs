@@ -27,6 +27,17 @@ pub enum PlanError {
         /// Bytes an element.
         element: usize,
     },
+    /// What the rank holds and passes on is too much to count.
+    #[error("the blocks that the rank holds and passes on are more than 2^63 bytes together")]
+    Bytes,
+    /// A local step is of blocks of different numbers of chunks.
+    #[error("a local step makes {into} of {from}: they have different numbers of chunks")]
+    Step {
+        /// What it reads.
+        from: Block,
+        /// What it writes.
+        into: Block,
+    },
     /// The schedule has more than 2^32 rounds or runs.
     #[error("the schedule has more than 2^32 rounds or runs")]
     Rounds,

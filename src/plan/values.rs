@@ -53,6 +53,8 @@ pub(super) struct Values {
     names: HashMap<Block, ValueId>,
     /// Into how many chunks a block is cut.
     cuts: HashMap<Block, u32>,
+    /// The bytes of all values together.
+    bytes: u64,
 }
 
 impl Values {
@@ -60,7 +62,7 @@ impl Values {
         let mut all = Self { cuts: cuts(rounds)?, ..Self::default() };
         for &(block, run) in &layout.before {
             for (unit, place) in all.parts(block, run, layout)? {
-                let value = all.value(place.iter().map(Run::bytes).sum(), None);
+                let value = all.value(place.iter().map(Run::bytes).sum(), None)?;
                 all.values[value].place = Some(place);
                 all.names.insert(unit, value);
             }
@@ -80,26 +82,25 @@ impl Values {
         Ok(all)
     }
 
-    fn value(&mut self, bytes: u64, made: Option<usize>) -> ValueId {
+    fn value(&mut self, bytes: u64, made: Option<usize>) -> Result<ValueId, PlanError> {
+        self.bytes = self.bytes.checked_add(bytes).filter(|&all| i64::try_from(all).is_ok()).ok_or(PlanError::Bytes)?;
         self.values.push(Value { bytes, place: None, made, read: None, home: None });
-        self.values.len() - 1
+        Ok(self.values.len() - 1)
     }
 
     /// The chunks of a block that lies in a run, each with its part of it.
     fn parts(&self, block: Block, run: Run, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
-        let bytes = layout.lengths.of(block) * layout.element;
+        let (_, bytes) = chunk(block.whole(), layout).ok_or(PlanError::Bytes)?;
         if run.bytes() != bytes {
             return Err(PlanError::Length { block, expected: bytes, found: run.bytes() });
         }
         let of = self.cuts.get(&block).copied().unwrap_or(1);
         let Some(all) = block.chunks(0, of, of) else { return Ok(vec![]) };
-        Ok(all
-            .units()
-            .map(|unit| {
-                let (from, to) = chunk(unit, layout);
-                (unit, slice(run, from, to))
-            })
-            .collect())
+        let part = |unit| {
+            let (from, to) = chunk(unit, layout).ok_or(PlanError::Bytes)?;
+            Ok((unit, slice(run, from, to)))
+        };
+        all.units().map(part).collect()
     }
 
     fn round(&mut self, number: u32, round: &RankRound, layout: &Layout) -> Result<(), PlanError> {
@@ -113,10 +114,10 @@ impl Values {
         let mut receives = Vec::with_capacity(round.receives.len());
         for end in &round.receives {
             let arrivals = units(end).map(|unit| {
-                let (from, to) = chunk(unit, layout);
+                let (from, to) = chunk(unit, layout).ok_or(PlanError::Bytes)?;
                 self.value(to - from, Some(event))
             });
-            receives.push(Parcel { peer: end.peer, index: 0, values: arrivals.collect() });
+            receives.push(Parcel { peer: end.peer, index: 0, values: arrivals.collect::<Result<_, _>>()? });
         }
         let arrived: Vec<(Block, ValueId, Combine)> = round
             .receives
@@ -136,7 +137,11 @@ impl Values {
     }
 
     fn local(&mut self, step: &LocalStep, number: u32) -> Result<(), PlanError> {
-        for (from, into) in step.from.units().zip(step.into.units()) {
+        let (from, into) = (step.from, step.into);
+        if from.count() != into.count() {
+            return Err(PlanError::Step { from, into });
+        }
+        for (from, into) in from.units().zip(into.units()) {
             let value = self.held(from, number)?;
             self.bind(into, value, step.combine)?;
         }
@@ -163,7 +168,7 @@ impl Values {
             return Err(PlanError::Length { block: name, expected, found });
         }
         let event = self.events.len();
-        let into = self.value(expected, Some(event));
+        let into = self.value(expected, Some(event))?;
         self.values[left].read = Some(event);
         self.values[right].read = Some(event);
         self.events.push(Event::Merge { left, right, into });
@@ -203,9 +208,10 @@ fn cuts(rounds: &[RankRound]) -> Result<HashMap<Block, u32>, PlanError> {
     Ok(cuts)
 }
 
-/// Which bytes of its block a chunk is: cut between elements, as evenly as can be.
-fn chunk(unit: Block, layout: &Layout) -> (u64, u64) {
-    let elements = u128::from(layout.lengths.of(unit));
-    let cut = |i: u32| (elements * u128::from(i) / u128::from(unit.of())) as u64 * layout.element;
-    (cut(unit.first()), cut(unit.first() + unit.count()))
+/// Which bytes of its block a chunk is: cut between elements, as evenly as can be. `None` past 2^63.
+fn chunk(unit: Block, layout: &Layout) -> Option<(u64, u64)> {
+    let elements = layout.lengths.of(unit);
+    elements.checked_mul(layout.element).filter(|&bytes| i64::try_from(bytes).is_ok())?;
+    let cut = |i: u32| (u128::from(elements) * u128::from(i) / u128::from(unit.of())) as u64 * layout.element;
+    Some((cut(unit.first()), cut(unit.first() + unit.count())))
 }
