@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::Rank;
-use crate::plan::{Message, Program, Run};
+use crate::plan::{Message, Program, ProgramRound, Run};
 
 /// A process's hold on the wire.
 pub trait Endpoint: Send + Sync + fmt::Debug {
@@ -177,22 +177,28 @@ impl<'a> RoundIo<'a> {
         })
     }
 
+    /// The round: its number and its messages.
+    #[must_use]
+    pub fn round(&self) -> &'a ProgramRound {
+        &self.program.rounds()[self.round]
+    }
+
     /// The round's number in the schedule.
     #[must_use]
     pub fn number(&self) -> u32 {
-        self.program.rounds()[self.round].number
+        self.round().number
     }
 
     /// What to send, by (peer, index).
     #[must_use]
     pub fn sends(&self) -> &'a [Message] {
-        &self.program.rounds()[self.round].sends
+        &self.round().sends
     }
 
     /// What to receive, by (peer, index).
     #[must_use]
     pub fn receives(&self) -> &'a [Message] {
-        &self.program.rounds()[self.round].receives
+        &self.round().receives
     }
 
     /// The program whose round it is.

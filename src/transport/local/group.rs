@@ -8,17 +8,18 @@ use super::copy::Bases;
 use super::post::Post;
 use super::slot::{Desk, Slot};
 use crate::ids::Rank;
-use crate::plan::{Message, Program};
+use crate::plan::{Program, ProgramRound};
 use crate::transport::{ContextId, Failure, Signature};
 
-/// What a rank offers in a round; it lies on the rank's stack until the round returns.
+/// What a rank offers in a round; it lies on the rank's stack until the round returns. One line of the cache, which its
+/// receivers share.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Offer<'a> {
     pub(super) call: u64,
-    pub(super) round: u32,
     pub(super) signature: &'a Signature,
     pub(super) program: &'a Program,
-    pub(super) sends: &'a [Message],
+    pub(super) round: &'a ProgramRound,
     pub(super) bases: Bases,
 }
 

@@ -21,13 +21,14 @@ impl<'a> Outbox<'a> {
 
     /// Publishes all that is sent, then wakes those who wait for it.
     pub(super) fn publish(group: &'a Group, me: usize, offer: &'a Offer<'a>) -> Self {
-        let outbox = Self { group, me, sends: offer.sends };
-        if offer.sends.is_empty() {
+        let sends = &*offer.round.sends;
+        let outbox = Self { group, me, sends };
+        if sends.is_empty() {
             return outbox;
         }
-        group.member(me).desk.tally.expect(Self::parts(offer.sends).count() as u32);
+        group.member(me).desk.tally.expect(Self::parts(sends).count() as u32);
         let (at, mut first) = (std::ptr::from_ref(offer).cast::<Offer<'static>>(), 0);
-        for part in Self::parts(offer.sends) {
+        for part in Self::parts(sends) {
             let end = first + part.len() as u32;
             // SAFETY: only this rank's transport publishes in its slots, one round at a time; the last round's outbox
             // was dropped, and so settled. The offer lives longer than the outbox, which borrows it and is settled
@@ -37,7 +38,7 @@ impl<'a> Outbox<'a> {
             first = end;
         }
         Bell::announce();
-        for part in Self::parts(offer.sends) {
+        for part in Self::parts(sends) {
             group.member(part[0].peer as usize).desk.bell.ring_announced();
         }
         outbox
