@@ -234,7 +234,7 @@ impl Turn<'_> {
             return Ok(false);
         };
         // SAFETY: the sender keeps the offer, and all that it refers to, until the claim is dropped (`Outbox`).
-        let theirs: &Offer<'_> = unsafe { &*claim.parcel.offer };
+        let theirs = unsafe { claim.parcel.offer() };
         let sent = &theirs.round.sends[claim.parcel.first as usize..claim.parcel.end as usize];
         let received = &offer.round.receives[awaited.first as usize..awaited.end as usize];
         if let Some(cause) = self.mismatch(from, (theirs, sent), received) {

@@ -25,7 +25,7 @@ const CLAIMED: u32 = 2;
 
 /// See the [module](self).
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(align(128))]
 pub(super) struct Slot<T> {
     state: AtomicU32,
     parcel: UnsafeCell<MaybeUninit<T>>,
