@@ -13,24 +13,28 @@
 //!   round to round, and rounds within a call, so a backend may rely on the messages of a pair coming in that order.
 //! - **Memory.** When `round` returns, also with an error, nobody else touches the caller's memory any more.
 //! - **Empty messages** are real: they are sent, and awaited.
-//! - **To itself** a rank sends nothing; a message whose peer is the rank itself is a failure.
+//! - **To itself** a rank sends nothing; a message whose peer is the rank itself, or none of the context, is a failure of
+//!   that rank's making ([`Cause::Aborted`]).
 //! - **Lengths** are checked before a byte lands: a message of another length than awaited is a failure, and nothing of
 //!   it is written.
 //! - **Agreement.** Each message carries the call's [`Signature`]; a message of the same call with another fingerprint
 //!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for.
 //! - **Deadline.** A round that makes no progress for [`RoundIo::timeout`] fails, naming the rank at the end of the
-//!   chain of who waits for whom.
+//!   chain of who waits for whom; as long as those on the chain get something done, the time starts again.
 //! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
-//!   equal [`Failure`]. Where members cannot see each other's memory, one of them decides which was the first; should that
-//!   one be lost while it tells the others, their failures may differ.
-//! - **Departure.** A member whose transport is dropped has left; whoever waits for it fails at once, not at the
-//!   deadline.
-//! - **Allocation.** A round of a program that has run before allocates nothing (what a library beneath the backend does is
-//!   its own affair).
+//!   equal [`Failure`]. Only a round that had all it needs may still end well, when the failure is one of a later call.
+//!   Where members cannot see each other's memory, one of them decides which was the first; should that one be lost while
+//!   it tells the others, their failures may differ.
+//! - **Departure.** A member whose transport is dropped, or whose endpoint is before it has opened the context, has left.
+//!   Whoever waits for it, then or later, fails at once, not at the deadline; what it had done before counts, and who
+//!   needs no more of it goes on.
+//! - **Allocation.** A round of a program that has run before allocates nothing (what a library beneath the backend does
+//!   is its own affair).
 //! - **Threads.** A transport is driven by one thread at a time, different contexts by different threads as they like;
 //!   data for a context that nobody drives blocks no other and does not pile up.
 //!
-//! [`conformance::run_all`] checks all of it, for anybody's backend.
+//! [`conformance::run_all`] checks all of it but the allocation, for anybody's backend. `local` is the one among threads;
+//! [`trace`] and [`fault`] wrap any.
 
 pub mod conformance;
 pub mod fault;
@@ -44,7 +48,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::Rank;
-use crate::plan::{Buffers, Message, Program, Run};
+use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
 
 /// A process's hold on the wire.
 pub trait Endpoint: Send + Sync + fmt::Debug {
@@ -169,22 +173,28 @@ impl<'a> RoundIo<'a> {
         })
     }
 
+    /// The round: its number and its messages.
+    #[must_use]
+    pub fn round(&self) -> &'a ProgramRound {
+        &self.program.rounds()[self.round]
+    }
+
     /// The round's number in the schedule.
     #[must_use]
     pub fn number(&self) -> u32 {
-        self.program.rounds()[self.round].number
+        self.round().number
     }
 
     /// What to send, by (peer, index).
     #[must_use]
     pub fn sends(&self) -> &'a [Message] {
-        &self.program.rounds()[self.round].sends
+        &self.round().sends
     }
 
     /// What to receive, by (peer, index).
     #[must_use]
     pub fn receives(&self) -> &'a [Message] {
-        &self.program.rounds()[self.round].receives
+        &self.round().receives
     }
 
     /// The program whose round it is.

@@ -110,12 +110,22 @@ pub fn messages_for_a_context_that_nobody_drives_block_no_other(fixture: &dyn Fi
         };
         let mut idle = Act::new(open(1)?, &program, part.patience);
         idle.memory.input.fill(9);
-        let lively = move || (0..200).try_for_each(|_| lively.must());
+        let (cue, patience, pause) = (part.cue.clone(), part.patience, part.deadline / 30);
+        let mut lively = move || {
+            // The idle context has its message under way before.
+            cue.wait(1, patience)?;
+            std::thread::sleep(pause);
+            (0..200).try_for_each(|_| lively.must())
+        };
         if part.rank == 0 {
-            let tasks: Vec<Task<()>> = vec![Box::new(lively), Box::new(move || idle.must())];
+            let cue = part.cue.clone();
+            let idle = move || {
+                cue.give();
+                idle.must()
+            };
+            let tasks: Vec<Task<()>> = vec![Box::new(idle), Box::new(lively)];
             return together(tasks, part.patience).map(drop);
         }
-        let mut lively = lively;
         lively()?;
         idle.must()?;
         if idle.memory.output[..4 << 20].iter().all(|byte| *byte == 9) { Ok(()) } else { Err("it came garbled".into()) }

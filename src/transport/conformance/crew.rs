@@ -154,10 +154,11 @@ where
 
 pub(super) type Task<R> = Box<dyn FnOnce() -> Result<R, String> + Send>;
 
-/// Runs tasks in threads of their own. A thread that does not come back in time is left behind.
+/// Runs tasks in threads of their own; what they return, or the first complaint, which is the nearest to the cause. Threads
+/// that are not back by then are left behind.
 pub(super) fn together<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duration) -> Result<Vec<R>, String> {
     let (sender, results) = mpsc::channel();
-    let mut missing: Vec<usize> = (0..tasks.len()).collect();
+    let mut done: Vec<Option<R>> = tasks.iter().map(|_| None).collect();
     for (i, task) in tasks.into_iter().enumerate() {
         let sender = sender.clone();
         let body = move || {
@@ -167,23 +168,15 @@ pub(super) fn together<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duration) 
         };
         thread::Builder::new().spawn(body).map_err(|error| format!("no thread: {error}"))?;
     }
-    let (until, mut done) = (Instant::now() + limit, Vec::new());
-    while !missing.is_empty() {
-        match results.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok((i, result)) => {
-                missing.retain(|other| *other != i);
-                done.push((i, result));
-            }
-            Err(_) => {
-                // What the others complain of is nearer to the cause.
-                let complaint = done.into_iter().find_map(|(_, result)| result.err());
-                let hung = format!("ranks {missing:?} did not come back within {limit:?}");
-                return Err(complaint.map_or(hung.clone(), |complaint| format!("{complaint}; {hung}")));
-            }
-        }
+    let until = Instant::now() + limit;
+    while done.iter().any(Option::is_none) {
+        let Ok((i, result)) = results.recv_timeout(until.saturating_duration_since(Instant::now())) else {
+            let missing: Vec<usize> = (0..done.len()).filter(|i| done[*i].is_none()).collect();
+            return Err(format!("ranks {missing:?} did not come back within {limit:?}"));
+        };
+        done[i] = Some(result?);
     }
-    done.sort_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, result)| result).collect()
+    Ok(done.into_iter().flatten().collect())
 }
 
 fn panic_words(panic: &(dyn Any + Send)) -> String {

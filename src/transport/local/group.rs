@@ -1,5 +1,6 @@
 //! A group: what the members of one context share.
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,31 +9,48 @@ use super::copy::Bases;
 use super::post::Post;
 use super::slot::{Desk, Slot};
 use crate::ids::Rank;
-use crate::plan::{Message, Program};
+use crate::plan::{Program, ProgramRound};
 use crate::transport::{ContextId, Failure, Signature};
 
-/// What a rank offers in a round; it lies on the rank's stack until the round returns.
-#[derive(Debug)]
+/// What a rank offers in a round. All that it points to is the rank's until the round returns.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Offer<'a> {
     pub(super) call: u64,
-    pub(super) round: u32,
     pub(super) signature: &'a Signature,
     pub(super) program: &'a Program,
-    pub(super) sends: &'a [Message],
+    pub(super) round: &'a ProgramRound,
     pub(super) bases: Bases,
 }
 
-/// Which messages of an offer are for one receiver.
+/// An offer as it lies in a slot, and which of its messages are for the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parcel {
-    pub(super) offer: *const Offer<'static>,
     pub(super) first: u32,
     pub(super) end: u32,
+    /// Not to be read once the parcel is settled, so that it may then point to nothing any more.
+    offer: MaybeUninit<Offer<'static>>,
 }
 
-// SAFETY: an offer is only read once published, and the protocol of the slot keeps it alive while it is (the sender's
-// obligation to `Slot::publish`); its raw buffers are touched under that protocol too.
+// SAFETY: the protocol of the slot keeps all that an offer points to alive while it is read (the sender's obligation to
+// `Slot::publish`); its raw buffers are touched under that protocol too.
 unsafe impl Send for Parcel {}
+
+impl Parcel {
+    pub(super) fn new(offer: &Offer<'_>, first: u32, end: u32) -> Self {
+        let offer = std::ptr::from_ref(offer).cast::<MaybeUninit<Offer<'static>>>();
+        // SAFETY: an offer is one with another lifetime, and `MaybeUninit` claims nothing of what it points to.
+        Self { first, end, offer: unsafe { offer.read() } }
+    }
+
+    /// # Safety
+    ///
+    /// What the offer points to is still there: the parcel is not settled.
+    #[inline]
+    pub(super) unsafe fn offer(&self) -> &Offer<'_> {
+        // SAFETY: `new` has put an offer there, whose parts live as the caller says.
+        unsafe { self.offer.assume_init_ref() }
+    }
+}
 
 /// See the [module](self).
 #[derive(Debug)]

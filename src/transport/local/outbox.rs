@@ -4,8 +4,8 @@ use super::bell::Bell;
 use super::group::{Group, Offer, Parcel};
 use crate::plan::Message;
 
-/// The parcels of a round. Dropping it takes back what nobody has claimed and waits out running copies, so
-/// that no way out of a round leaves others in the caller's memory.
+/// The parcels of a round. Dropping it takes back what nobody has claimed and waits out running copies, so that no way out
+/// of a round leaves others in the caller's memory.
 #[derive(Debug)]
 pub(super) struct Outbox<'a> {
     group: &'a Group,
@@ -21,23 +21,23 @@ impl<'a> Outbox<'a> {
 
     /// Publishes all that is sent, then wakes those who wait for it.
     pub(super) fn publish(group: &'a Group, me: usize, offer: &'a Offer<'a>) -> Self {
-        let outbox = Self { group, me, sends: offer.sends };
-        if offer.sends.is_empty() {
+        let sends = &*offer.round.sends;
+        let outbox = Self { group, me, sends };
+        if sends.is_empty() {
             return outbox;
         }
-        group.member(me).desk.tally.expect(Self::parts(offer.sends).count() as u32);
-        let (at, mut first) = (std::ptr::from_ref(offer).cast::<Offer<'static>>(), 0);
-        for part in Self::parts(offer.sends) {
+        group.member(me).desk.tally.expect(Self::parts(sends).count() as u32);
+        let mut first = 0;
+        for part in Self::parts(sends) {
             let end = first + part.len() as u32;
-            // SAFETY: only this rank's transport publishes in its slots, one round at a time; the last round's outbox
-            // was dropped, and so settled. The offer lives longer than the outbox, which borrows it and is settled
-            // before the borrow ends; `round` neither leaks the outbox nor touches the
-            // buffers before.
-            unsafe { group.slot(me, part[0].peer.index()).publish(Parcel { offer: at, first, end }) };
+            // SAFETY: only this rank's transport publishes in its slots, one round at a time, and the last round's outbox
+            // was dropped, hence settled. What the offer points to lives longer than the outbox, which borrows it; and
+            // `round`, which neither leaks the outbox nor touches the buffers before, drops it, hence settles it.
+            unsafe { group.slot(me, part[0].peer.index()).publish(Parcel::new(offer, first, end)) };
             first = end;
         }
         Bell::announce();
-        for part in Self::parts(offer.sends) {
+        for part in Self::parts(sends) {
             group.member(part[0].peer.index()).desk.bell.ring_announced();
         }
         outbox

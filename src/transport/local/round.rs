@@ -11,7 +11,7 @@ use super::group::{Group, Member, Offer};
 use super::outbox::Outbox;
 use super::wait::{Fault, Wait};
 use crate::ids::Rank;
-use crate::plan::Message;
+use crate::plan::{Message, ProgramRound};
 use crate::transport::{Cause, Failure, RoundIo, Transport};
 
 /// A member's hold on a context.
@@ -48,7 +48,6 @@ pub(super) struct Turn<'a> {
     pub(super) seat: &'a Seat,
     /// What this rank sends; what it receives goes to the same buffers.
     pub(super) offer: &'a Offer<'a>,
-    receives: &'a [Message],
     pub(super) timeout: Duration,
     /// What is still to be taken.
     pub(super) pending: &'a mut Vec<Awaited>,
@@ -100,8 +99,7 @@ impl Transport for Local {
             return Err(failure.clone());
         }
         self.post(&io);
-        let (call, round, signature, program) = (io.call, io.number(), io.signature, io.program());
-        let (sends, receives, timeout) = (io.sends(), io.receives(), io.timeout);
+        let (call, signature, program, round, timeout) = (io.call, io.signature, io.program(), io.round(), io.timeout);
         let buffers = io.buffers();
         let bases = Bases {
             input: buffers.input.as_ptr(),
@@ -109,12 +107,12 @@ impl Transport for Local {
             scratch: buffers.scratch.as_mut_ptr(),
         };
         // From here to the end the buffers are reached through these pointers alone.
-        let offer = Offer { call, round, signature, program, sends, bases };
+        let offer = Offer { call, signature, program, round, bases };
         let Self { seat, pending, sleeps, .. } = self;
-        seat.check_peers(&offer, receives)?;
-        await_all(pending, receives, seat.me);
+        seat.check_peers(&offer)?;
+        await_all(pending, &round.receives, seat.me);
         let outbox = Outbox::publish(&seat.group, seat.me, &offer);
-        let outcome = Turn { seat, offer: &offer, receives, timeout, pending, wait: Wait::new(0), sleeps }.run();
+        let outcome = Turn { seat, offer: &offer, timeout, pending, wait: Wait::new(0), sleeps }.run();
         drop(outbox);
         seat.own().status.advance();
         outcome?;
@@ -142,9 +140,9 @@ impl Seat {
     }
 
     /// Messages are in order of their peers, so that two looks at each side will do.
-    fn check_peers(&self, offer: &Offer<'_>, receives: &[Message]) -> Result<(), Failure> {
+    fn check_peers(&self, offer: &Offer<'_>) -> Result<(), Failure> {
         let (me, size) = (self.rank(), self.group.size());
-        for messages in [offer.sends, receives] {
+        for messages in [&offer.round.sends, &offer.round.receives] {
             let beyond = messages.last().map(|message| message.peer).filter(|peer| peer.index() >= size);
             let itself = messages.binary_search_by_key(&me, |message| message.peer).ok().map(|_| me);
             if let Some(peer) = beyond.or(itself) {
@@ -166,7 +164,7 @@ impl Seat {
         self.group.fail(Failure {
             call: offer.call,
             words: offer.signature.words.clone(),
-            round: offer.round,
+            round: offer.round.number,
             observer: self.rank(),
             culprit,
             cause,
@@ -236,9 +234,9 @@ impl Turn<'_> {
             return Ok(false);
         };
         // SAFETY: the sender keeps the offer, and all that it refers to, until the claim is dropped (`Outbox`).
-        let theirs: &Offer<'_> = unsafe { &*claim.parcel.offer };
-        let sent = &theirs.sends[claim.parcel.first as usize..claim.parcel.end as usize];
-        let received = &self.receives[awaited.first as usize..awaited.end as usize];
+        let theirs = unsafe { claim.parcel.offer() };
+        let sent = &theirs.round.sends[claim.parcel.first as usize..claim.parcel.end as usize];
+        let received = &offer.round.receives[awaited.first as usize..awaited.end as usize];
         if let Some(cause) = self.mismatch(from, (theirs, sent), received) {
             return Err(self.seat.fail(offer, (None, cause)));
         }
@@ -259,7 +257,7 @@ impl Turn<'_> {
     fn mismatch(&self, from: usize, (theirs, sent): (&Offer<'_>, &[Message]), received: &[Message]) -> Option<Cause> {
         let mine = self.offer;
         let same_call = theirs.call == mine.call && theirs.signature.fingerprint == mine.signature.fingerprint;
-        if !same_call || theirs.round != mine.round || sent.len() != received.len() {
+        if !same_call || theirs.round.number != mine.round.number || sent.len() != received.len() {
             return Some(self.disagreement(from, (theirs, sent.len()), (mine, received.len())));
         }
         let (sent, received) = sent.iter().zip(received).find(|(sent, received)| sent.bytes != received.bytes)?;
@@ -270,7 +268,7 @@ impl Turn<'_> {
     fn disagreement(&self, from: usize, theirs: (&Offer<'_>, usize), mine: (&Offer<'_>, usize)) -> Cause {
         let equal = mine.0.call == theirs.0.call && mine.0.signature.fingerprint != theirs.0.signature.fingerprint;
         let describe = |(offer, messages): (&Offer<'_>, usize)| -> Arc<str> {
-            let Offer { call, round, signature, .. } = offer;
+            let Offer { call, signature, round: ProgramRound { number: round, .. }, .. } = offer;
             if equal {
                 signature.words.clone()
             } else {

@@ -25,7 +25,7 @@ const CLAIMED: u32 = 2;
 
 /// See the [module](self).
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(align(128))]
 pub(super) struct Slot<T> {
     state: AtomicU32,
     parcel: UnsafeCell<MaybeUninit<T>>,
@@ -111,7 +111,8 @@ impl<T> Drop for Claim<'_, T> {
     }
 }
 
-/// What a rank has that others touch: its bell, and the count of its parcels that are under way. Lines of their own.
+/// What a rank has that others touch: its bell, which they mostly read, and the count of its parcels that are under way,
+/// which they write; on lines of their own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Desk {
@@ -129,6 +130,7 @@ impl Desk {
 
 /// How many parcels of a sender are neither settled nor revoked. Receivers count it down, each once its copy is done.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(super) struct Tally(AtomicU32);
 
 impl Tally {

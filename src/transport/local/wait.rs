@@ -113,7 +113,7 @@ impl Turn<'_> {
     /// One of those it waits for; nobody if the last parcel was settled just now.
     fn awaited(&self) -> Option<usize> {
         let open = |to: &usize| !self.seat.group.slot(self.seat.me, *to).is_empty();
-        let receiver = || self.offer.sends.iter().map(|message| message.peer.index()).find(open);
+        let receiver = || self.offer.round.sends.iter().map(|message| message.peer.index()).find(open);
         self.pending.first().map(|awaited| awaited.peer.index()).or_else(receiver)
     }
 
@@ -129,8 +129,9 @@ impl Turn<'_> {
             let from = awaited.peer.index();
             left(from).filter(|_| !self.seat.group.slot(from, self.seat.me).is_published())
         });
-        let unclaimed =
-            || self.offer.sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.is_unclaimed(*to)));
+        let unclaimed = || {
+            self.offer.round.sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.is_unclaimed(*to)))
+        };
         let Some((rank, leave)) = awaited.or_else(unclaimed) else { return Ok(()) };
         let how = match leave {
             Leave::Panicked(Some(message)) => format!("panicked: {message}").into(),
