@@ -126,8 +126,8 @@ fn sizes_that_overflow_are_refused() {
 fn memory_that_is_not_there_is_an_error() {
     on_each("torus:4x4", |comm| {
         comm.choose("alltoall", "torus-exchange").unwrap();
-        // 2^62 bytes of user's buffers might be, but there are none for relaying.
-        says(comm.alltoall_init::<u8>(1 << 58), |e| matches!(e, Error::Memory { .. }), &["bytes"]);
+        // 2^61 bytes of user's buffers might be, but there are none for relaying.
+        says(comm.alltoall_init::<u8>(1 << 57), |e| matches!(e, Error::Memory { .. }), &["bytes"]);
         says(comm.allgather_init::<u8>(1 << 60), is_overflow, &[]);
     });
 }
