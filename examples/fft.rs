@@ -11,6 +11,7 @@
 
 use std::error::Error;
 use std::f64::consts::TAU;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use necklace::collective::Collective;
@@ -22,8 +23,24 @@ use rustfft::{Fft, FftPlanner};
 const SIDE: usize = 64;
 const LENGTH: usize = SIDE * SIDE;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::read(std::env::args().skip(1))?;
+fn main() -> ExitCode {
+    let arguments = match Arguments::read(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            eprintln!("fft: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fft: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let series = sunspots()?;
     let mut launch = Launch::default().topology(&arguments.topology).choose("alltoall", &arguments.algorithm);
     if let Some(ranks) = arguments.ranks {
@@ -61,12 +78,14 @@ impl Arguments {
                 }
                 None => (word, words.next()),
             };
-            let value = value.ok_or_else(|| format!("{name} needs a value\n{USAGE}"))?;
+            if !["--ranks", "--topology", "--algorithm"].contains(&name.as_str()) {
+                return Err(format!("unknown argument {name}").into());
+            }
+            let value = value.ok_or_else(|| format!("{name} needs a value"))?;
             match name.as_str() {
                 "--ranks" => ranks = Some(value.parse().map_err(|e| format!("--ranks {value}: {e}"))?),
                 "--topology" => topology = Some(value),
-                "--algorithm" => algorithm = Some(value),
-                _ => return Err(format!("unknown argument {name}\n{USAGE}").into()),
+                _ => algorithm = Some(value),
             }
         }
         let usual = algorithm.is_none() && topology.is_none() && ranks.is_none_or(|ranks| ranks == 16);

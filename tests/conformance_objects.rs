@@ -135,7 +135,7 @@ impl Transport for BrokenTransport {
         let busy = (how == Mutant::KeepsOneRoundOfAnyContextAtATime).then(|| self.busy.lock());
         let outcome = inner.round(inner_io);
         drop(busy);
-        let output = &mut *io.buffers().output;
+        let output = io.buffers().output;
         let targets: Vec<Run> = receives.iter().filter_map(first_run).collect();
         match (how, &outcome) {
             (Mutant::SwapsMessagesOfAPair, Ok(())) if targets.len() > 1 && targets[0].len == targets[1].len => {

@@ -393,8 +393,42 @@ fn a_share_that_makes_no_sense_is_refused() {
     assert_eq!(compile([arrival.clone(), arrival.clone(), arrival], &large), Err(PlanError::Bytes));
     let long = Layout::consecutive(usize::MAX, 2, &[whole], &[]);
     assert!(matches!(long, Err(PlanError::Overflow { .. })), "{long:?}");
+    let beyond = Layout { input: 5, ..layout.clone() };
+    assert!(matches!(compile([], &beyond), Err(PlanError::Place { size: 5, .. })), "{:?}", compile([], &beyond));
+    let into_input = Layout { after: vec![(whole, Run::new(Buffer::Input, 0, 6))], ..layout.clone() };
+    assert!(matches!(compile([], &into_input), Err(PlanError::Place { .. })));
+    let other = Block::from(Rank::new(1));
+    let at = |offset| Run::new(Buffer::Output, offset, 6);
+    let shared = Layout { after: vec![(whole, at(0)), (other, at(5))], output: 11, ..layout.clone() };
+    assert_eq!(compile([], &shared), Err(PlanError::Shared { offset: 5 }));
+    // Of 7 bytes, the first half is 3 and the second 4.
+    let odd = Layout::consecutive(1, 7, &[whole], &[whole]).unwrap();
+    let step =
+        |combine| LocalStep { from: whole.chunks(0, 2, 1).unwrap(), into: whole.chunks(1, 2, 1).unwrap(), combine };
+    for combine in [Combine::Replace, Combine::Left] {
+        let uneven = compile([RankRound { local: vec![step(combine)], ..RankRound::default() }], &odd);
+        assert!(matches!(uneven, Err(PlanError::Length { expected: 4, found: 3, .. })), "{uneven:?}");
+    }
     let wrong = Layout { before: vec![(whole, Run::new(Buffer::Input, 0, 5))], ..layout };
     assert!(matches!(compile([], &wrong), Err(PlanError::Length { expected: 6, found: 5, .. })));
+}
+
+#[test]
+fn a_value_is_combined_with_itself_as_with_any_other() {
+    let (own, copy) = (Block::from(Rank::new(0)), Block::temporary(0));
+    let steps = [(own, copy, Combine::Replace), (own, copy, Combine::Right), (copy, own, Combine::Left)];
+    let local = steps.map(|(from, into, combine)| LocalStep { from, into, combine }).to_vec();
+    let round = RankRound { local, ..RankRound::default() };
+    let layout = Layout::consecutive(ELEMENT, 3, &[own], &[own]).unwrap();
+    let input = content(0, own, 3);
+    let thrice = Affine::all([input.clone(), input.clone(), input.clone()].into_iter());
+    for (layout, memory) in [
+        (layout.clone(), Memory { input: input.clone(), output: vec![POISON; 6] }),
+        (layout.in_place(|block| block), Memory { input: vec![], output: input }),
+    ] {
+        let plan = compile([round.clone()], &layout).unwrap();
+        assert_eq!(execute(&[plan], vec![memory], Some(&Affine))[0], thrice);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::op::{OnBytes, Op};
 use super::{Communicator, total};
 use crate::collective::Collective;
 use crate::error::{BuildError, Error};
-use crate::ids::Rank;
+use crate::ids::{MAX_NODES, Rank};
 
 impl Communicator {
     /// Everyone gives everyone a block: block j of `send` goes to rank j, block i of `receive` comes from rank i. Blocks
@@ -136,6 +136,9 @@ impl Communicator {
         root: usize,
         purpose: Cow<'static, str>,
     ) -> Result<(), Error> {
+        if root > MAX_NODES {
+            return Err(Error::Argument(format!("root {root} is out of range: there are {} ranks", self.size())));
+        }
         let root = Rank::new(root);
         if root.index() >= self.size() {
             return Err(BuildError::Rank { rank: root, ranks: self.size() }.into());

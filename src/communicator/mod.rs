@@ -93,7 +93,8 @@ impl Options {
 ///
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was. What befalls a call under
 /// way (a member that is missing, gone, or calls something else) is an equal [`Error::Failed`] on every member, within the
-/// [timeout](Options::timeout); from then on calls fail with [`Error::Dead`]. Nothing panics.
+/// [timeout](Options::timeout), or at the next call of one that had done its part; from then on calls fail with
+/// [`Error::Dead`]. Nothing panics.
 #[derive(Debug)]
 pub struct Communicator {
     endpoint: Arc<dyn Endpoint>,
@@ -118,6 +119,8 @@ struct Wire {
     identity: u64,
     calls: u64,
     timeout: Duration,
+    /// Whether the user knows that the context has failed.
+    told: bool,
 }
 
 impl Communicator {
@@ -166,7 +169,7 @@ impl Communicator {
         let identity = MADE.fetch_add(1, Ordering::Relaxed);
         let transport = endpoint.open(context, &members)?;
         Ok(Self {
-            wire: Wire { transport, context, identity, calls: 0, timeout: options.timeout },
+            wire: Wire { transport, context, identity, calls: 0, timeout: options.timeout, told: false },
             endpoint,
             members,
             topology,
@@ -181,6 +184,8 @@ impl Communicator {
     /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on the way holds the network
     /// and the placement; the barrier keeps everybody until all have compared.
     fn agree(&mut self) -> Result<(), Error> {
+        // Nothing that may differ decides before it is known not to differ.
+        self.algorithms.extend([("broadcast", "binomial".to_owned()), ("barrier", "dissemination".to_owned())]);
         let Machine { startup, message, byte, hop, rearrangement } = self.options.machine;
         let mut prices = [startup, message, byte, hop, rearrangement];
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
@@ -190,7 +195,10 @@ impl Communicator {
         self.broadcast_for(&mut prices, 0, purpose.into())?;
         let [startup, message, byte, hop, rearrangement] = prices;
         self.options.machine = Machine { startup, message, byte, hop, rearrangement };
-        self.barrier()
+        self.barrier()?;
+        self.algorithms.clear();
+        self.cache.clear();
+        Ok(())
     }
 
     /// This process's rank.
@@ -308,8 +316,11 @@ impl Communicator {
     }
 
     fn signature(&self, words: String) -> Signature {
-        let fingerprint = if self.options.fingerprints { fingerprint(&words) } else { 0 };
-        Signature { fingerprint, words: words.into() }
+        if self.options.fingerprints {
+            Signature { fingerprint: fingerprint(&words), words: words.into() }
+        } else {
+            Signature { fingerprint: 0, words: (words + ", without a fingerprint").into() }
+        }
     }
 }
 
@@ -336,9 +347,8 @@ impl Wire {
         Ok(())
     }
 
-    fn alive(&self) -> Result<(), Error> {
-        let rank = self.transport.rank();
-        self.transport.failure().map_or(Ok(()), |failure| Err(Error::Dead { rank, failure: Box::new(failure) }))
+    fn alive(&mut self) -> Result<(), Error> {
+        self.transport.failure().map_or(Ok(()), |failure| Err(self.failed(failure)))
     }
 
     /// For whom a plan is made.
@@ -347,8 +357,14 @@ impl Wire {
         Maker { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
     }
 
-    fn failed(&self, failure: Failure) -> Error {
-        Error::Failed { rank: self.transport.rank(), failure: Box::new(failure) }
+    /// That the context has failed; once the user knows, that it had failed before.
+    fn failed(&mut self, failure: Failure) -> Error {
+        let (rank, failure) = (self.transport.rank(), Box::new(failure));
+        if std::mem::replace(&mut self.told, true) {
+            Error::Dead { rank, failure }
+        } else {
+            Error::Failed { rank, failure }
+        }
     }
 }
 

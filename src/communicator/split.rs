@@ -14,7 +14,8 @@ impl Communicator {
     ///
     /// A part knows its part of the network: a row of a torus is a ring, a face of a cube a cube. Where the members are
     /// not linked among themselves, or not as a network of a known kind, they are taken for a complete one: messages
-    /// between them then pass through nodes that are none of theirs.
+    /// between them then pass through nodes that are none of theirs. A part has this communicator's options, but not its
+    /// [chosen](Self::choose) algorithms, which may not fit it.
     ///
     /// ```
     /// // Rows of a 3 x 4 torus.

@@ -7,6 +7,8 @@
 //! received where something is sent; [`Program::new`] checks that.
 
 use super::execute::{Local, Step};
+use super::overlap;
+use super::program::Access;
 use super::runs::{Place, joined, side_by_side};
 use super::scratch::Scratch;
 use super::values::{Event, Parcel, ValueId, Values};
@@ -59,7 +61,23 @@ pub enum PlanError {
         /// Another.
         other: u32,
     },
-    /// The layout gives a block a place of another length.
+    /// The layout puts a block where it cannot be: past the end of its buffer, or what is wanted not into the output.
+    #[error("block {block} cannot lie at {run:?}, its buffer has {size} bytes")]
+    Place {
+        /// Which block.
+        block: Block,
+        /// Where.
+        run: Run,
+        /// Bytes of the buffer.
+        size: u64,
+    },
+    /// The layout wants two blocks in one place.
+    #[error("two of the blocks that are wanted share byte {offset} of the output")]
+    Shared {
+        /// The first byte of both.
+        offset: u64,
+    },
+    /// The layout gives a block a place of another length, or a local step makes it of one of another length.
     #[error("block {block} has {expected} bytes, its place {found}")]
     Length {
         /// Which block.
@@ -69,7 +87,7 @@ pub enum PlanError {
         /// Those of its place.
         found: u64,
     },
-    /// The byte ranges are inconsistent: a layout whose places overlap, or a bug.
+    /// The byte ranges are inconsistent: a bug of this pass.
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
@@ -80,10 +98,31 @@ pub enum PlanError {
 ///
 /// Where the rounds use what is not held, or the layout does not suit them.
 pub fn compile(rounds: impl IntoIterator<Item = RankRound>, layout: &Layout) -> Result<Plan, PlanError> {
+    check(layout)?;
     let rounds: Vec<RankRound> = rounds.into_iter().collect();
     let values = Values::of(&rounds, layout)?;
     drop(rounds);
     Compiler::new(values).compile(layout)
+}
+
+/// That blocks lie inside the user's buffers, and those that are wanted apart from each other.
+fn check(layout: &Layout) -> Result<(), PlanError> {
+    for &(block, run) in layout.before.iter().chain(&layout.after).filter(|(_, run)| run.bytes() > 0) {
+        let size = match run.buffer {
+            Buffer::Input => layout.input,
+            Buffer::Output => layout.output,
+            Buffer::Scratch => 0,
+        };
+        if run.end().is_none_or(|end| end > size) {
+            return Err(PlanError::Place { block, run, size });
+        }
+    }
+    if let Some((block, run)) = layout.after.iter().find(|(_, run)| run.bytes() > 0 && run.buffer != Buffer::Output) {
+        return Err(PlanError::Place { block: *block, run: *run, size: layout.output });
+    }
+    let wanted = layout.after.iter().filter(|(_, run)| run.bytes() > 0);
+    let shared = overlap::find(wanted.map(|&(_, run)| Access { run, write: true }).collect());
+    shared.map_or(Ok(()), |shared| Err(PlanError::Shared { offset: shared.offset }))
 }
 
 struct Compiler {
@@ -214,7 +253,7 @@ impl Compiler {
 
     /// The result goes home if it can, or takes the place of an operand that is not needed any more, or a new one.
     fn merge(&mut self, now: usize, left: ValueId, right: ValueId, into: ValueId) {
-        let heir = [left, right].into_iter().find(|&operand| {
+        let heir = [left, right].into_iter().filter(|_| left != right).find(|&operand| {
             let about = &self.all.values[operand];
             let in_scratch =
                 about.place.as_ref().is_some_and(|place| place.iter().all(|r| r.buffer == Buffer::Scratch));

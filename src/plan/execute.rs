@@ -126,10 +126,14 @@ impl<'p> Execution<'p> {
     /// Takes the last round that it handed out for done, does what is to be done locally, and hands out the next: its
     /// index in the [program](Plan::program). `None` when all is done.
     ///
-    /// The buffers must be as long as the program's [sizes](Program::sizes) say; where one is shorter, local work
-    /// that does not fit is left out. A plan that [reduces](Plan::reduces) needs a reduction; without one nothing is
-    /// combined.
+    /// The buffers must be as long as the program's [sizes](Program::sizes) say; where one is shorter, nothing is done and
+    /// `None` returned. A plan that [reduces](Plan::reduces) needs a reduction; without one nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
+        let sizes = self.plan.program.sizes();
+        let lengths = [buffers.input.len(), buffers.output.len(), buffers.scratch.len()];
+        if lengths.into_iter().zip([sizes.input, sizes.output, sizes.scratch]).any(|(len, size)| (len as u64) < size) {
+            return None;
+        }
         loop {
             let step = self.plan.steps.get(self.next)?;
             self.next += 1;
@@ -137,8 +141,8 @@ impl<'p> Execution<'p> {
                 Step::Round(index) => return Some(*index),
                 Step::Local(range) => {
                     for local in &self.plan.locals[range.clone()] {
-                        // Short buffers are refused before; there is nothing sensible to do about them here.
-                        let _ = work(local, buffers, reduction);
+                        let done = work(local, buffers, reduction);
+                        debug_assert!(done.is_some() || local.right.is_some() && reduction.is_none(), "{local:?}");
                     }
                 }
             }
@@ -146,7 +150,7 @@ impl<'p> Execution<'p> {
     }
 }
 
-/// Does one local work. `None` where a buffer is too short.
+/// Does one local work. `None` where there is no reduction for it, or, which compiling excludes, a run is out of place.
 fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
     let Local { into, left, right } = local;
     if right.is_none() && into.buffer == left.buffer && into.buffer != Buffer::Input {

@@ -50,7 +50,7 @@ impl Run {
     }
 
     /// One past the last byte, if that is a number. There must be bytes, and pieces must not overlap.
-    fn end(&self) -> Option<u64> {
+    pub(super) fn end(&self) -> Option<u64> {
         if self.len == 0 || self.count > 1 && self.stride < self.len {
             return None;
         }

@@ -133,16 +133,21 @@ impl Values {
         for (unit, value, combine) in arrived {
             self.bind(unit, value, combine)?;
         }
-        round.local.iter().try_for_each(|step| self.local(step, number))
+        round.local.iter().try_for_each(|step| self.local(step, number, layout))
     }
 
-    fn local(&mut self, step: &LocalStep, number: u32) -> Result<(), PlanError> {
+    fn local(&mut self, step: &LocalStep, number: u32, layout: &Layout) -> Result<(), PlanError> {
         let (from, into) = (step.from, step.into);
         if from.count() != into.count() {
             return Err(PlanError::Step { from, into });
         }
         for (from, into) in from.units().zip(into.units()) {
             let value = self.held(from, number)?;
+            let (begin, end) = chunk(into, layout).ok_or(PlanError::Bytes)?;
+            let (expected, found) = (end - begin, self.values[value].bytes);
+            if expected != found {
+                return Err(PlanError::Length { block: into, expected, found });
+            }
             self.bind(into, value, step.combine)?;
         }
         Ok(())

@@ -20,7 +20,7 @@
 //! - **Agreement.** Each message carries the call's [`Signature`]; a message of the same call with another fingerprint
 //!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for.
 //! - **Deadline.** A round that makes no progress for [`RoundIo::timeout`] fails, naming the rank at the end of the
-//!   chain of who waits for whom; as long as those on the chain get something done, the time starts again.
+//!   chain of who waits for whom; as long as those on the chain get something done in this context, the time starts again.
 //! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
 //!   equal [`Failure`]. Only a round that had all it needs may still end well, when the failure is one of a later call.
 //!   Where members cannot see each other's memory, one of them decides which was the first; should that one be lost while
@@ -206,8 +206,7 @@ impl<'a> RoundIo<'a> {
     /// The same round, for a wrapper that looks at the buffers once it is done.
     #[must_use]
     pub fn reborrow(&mut self) -> RoundIo<'_> {
-        let Buffers { input, output, scratch } = &mut self.buffers;
-        RoundIo { buffers: Buffers { input, output, scratch }, ..*self }
+        RoundIo { buffers: self.buffers.reborrow(), ..*self }
     }
 
     /// The same call on the same buffers, with the `round`-th round of another program in place of this one: for
@@ -228,8 +227,17 @@ impl<'a> RoundIo<'a> {
 
     /// The buffers that the runs are of. Every run lies inside its buffer; what is received overlaps nothing that is
     /// sent or received.
-    pub fn buffers(&mut self) -> &mut Buffers<'a> {
-        &mut self.buffers
+    ///
+    /// Their contents may be changed, but they cannot be exchanged for others, which might be shorter:
+    ///
+    /// ```compile_fail
+    /// fn shorten(io: &mut necklace::transport::RoundIo<'_>) {
+    ///     io.buffers().output = &mut [];
+    ///     io.buffers = io.buffers();
+    /// }
+    /// ```
+    pub fn buffers(&mut self) -> Buffers<'_> {
+        self.buffers.reborrow()
     }
 }
 

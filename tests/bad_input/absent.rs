@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use necklace::local::{self, Job};
-use necklace::op::{Sum, by};
+use necklace::op::{Max, Sum, by};
 use necklace::transport::{Cause, Failure};
 use necklace::{Communicator, Error, Options};
 
@@ -48,7 +48,8 @@ fn a_rank_that_never_comes_is_named_by_everybody() {
                 let outcome = comm.alltoall(&vec![1; comm.size()], &mut receive);
                 through.fetch_add(1, Ordering::SeqCst);
                 if comm.rank() == missing {
-                    assert!(matches!(outcome, Err(Error::Dead { .. })), "{outcome:?}");
+                    // It learns of the failure in the call that it comes to, as the others did.
+                    assert!(matches!(outcome, Err(Error::Failed { .. })), "{outcome:?}");
                     assert!(receive.iter().all(|&element| element == POISON));
                 }
                 assert!(comm.rank() == missing || receive[missing] == POISON);
@@ -316,5 +317,32 @@ fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
         }
         let job = on("ring:3").options(Options::default().timeout(Duration::MAX));
         job.run(|mut comm| exchange(&mut comm).unwrap()).unwrap();
+    });
+}
+
+#[test]
+fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
+    watched("busy elsewhere", || {
+        let over = AtomicUsize::new(0);
+        let outcomes = run(impatient("complete:3"), |mut comm| {
+            let rank = comm.rank();
+            let mut part = comm.split(Some(u32::from(rank > 0)), 0)?.unwrap();
+            if rank == 0 {
+                let outcome = comm.barrier();
+                over.fetch_add(1, Ordering::SeqCst);
+                return outcome;
+            }
+            // The others exchange among themselves for as long as rank 0 waits for them.
+            let mut end = [0];
+            while end == [0] {
+                part.allreduce(&[over.load(Ordering::SeqCst)], &mut end, Max)?;
+                // Rank 2, for which rank 0 waits, is itself waiting most of the time, and never for long.
+                thread::sleep(Duration::from_millis(if rank == 1 { 20 } else { 0 }));
+            }
+            comm.barrier()
+        });
+        let failure = one_failure(&outcomes);
+        assert!(matches!(failure.cause, Cause::Deadline { .. }), "{failure}");
+        assert_eq!((failure.observer.index(), failure.culprit.is_some()), (0, true), "{failure}");
     });
 }

@@ -18,7 +18,7 @@ use crate::transport::ContextId;
 pub(super) struct Chain {
     hops: Vec<Hop>,
     end: End,
-    /// What all ranks on the chain have got done.
+    /// What all ranks on the chain have got done in the context where it begins; elsewhere they may be busy for ever.
     progress: u64,
     /// A context that has failed, if the process at the end is a member of one: that may be why it does not come.
     failed: Option<ContextId>,
@@ -51,14 +51,17 @@ pub(super) struct Look {
 impl Chain {
     /// Follows who waits for whom from a member of the first of `groups`, which are all those of the job.
     pub(super) fn follow(group: &Arc<Group>, from: usize, groups: &[Arc<Group>]) -> Self {
-        let (mut group, mut rank) = (group.clone(), from);
+        let home = group;
+        let (mut group, mut rank) = (home.clone(), from);
         let (mut hops, mut progress) = (Vec::<Hop>::new(), 0_u64);
         let end = loop {
             if hops.iter().any(|hop| Arc::ptr_eq(&hop.group, &group) && hop.rank == rank) {
                 break End::Circle;
             }
             let status = &group.member(rank).status;
-            progress = progress.wrapping_add(status.progress());
+            if Arc::ptr_eq(&group, home) {
+                progress = progress.wrapping_add(status.progress());
+            }
             if let Some(peer) = status.awaits() {
                 hops.push(Hop { group: group.clone(), rank, peer });
                 rank = peer;

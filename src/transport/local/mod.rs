@@ -48,7 +48,8 @@ use self::round::Local;
 use super::{ContextId, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
 
-/// How many ranks a job may have.
+/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: about a gigabyte for
+/// this many.
 pub const MAX_RANKS: usize = 4096;
 
 /// A job that cannot be.
