@@ -70,7 +70,8 @@ impl Launch {
     ///
     /// As [`launch`].
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-        self.job(|name| env::var(name).ok())?.run(body)
+        // What is no Unicode becomes what no variable may be, and is refused as such.
+        self.job(|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))?.run(body)
     }
 
     /// The job that these defaults and that environment ask for.

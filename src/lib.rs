@@ -2,8 +2,8 @@
 //!
 //! An application (a distributed Fourier transform, a matrix transpose, a sort, a shuffle) gets a [`Communicator`] and calls
 //! [`alltoall`](Communicator::alltoall). How the blocks travel is a *schedule*: made by an algorithm for the network at hand,
-//! proved before it runs (everything is delivered, no channel and no port is used twice at a time), and executed straight from
-//! and into the caller's memory.
+//! data that can be [proved](Communicator::prove) before it runs (everything is delivered, no channel and no port is used twice
+//! at a time), as the tests do with each, and executed straight from and into the caller's memory.
 //!
 //! ```
 //! // Sixteen ranks, as threads, on a torus.
@@ -75,7 +75,7 @@ pub use ids::{Channel, Node, Rank};
 #[cfg(feature = "local")]
 pub use launch::launch;
 
-/// The README's programs, compiled and run.
+/// The README's first program, compiled and run.
 #[cfg(all(doctest, feature = "local"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -394,7 +394,7 @@ fn a_share_that_makes_no_sense_is_refused() {
     let long = Layout::consecutive(usize::MAX, 2, &[whole], &[]);
     assert!(matches!(long, Err(PlanError::Overflow { .. })), "{long:?}");
     let beyond = Layout { input: 5, ..layout.clone() };
-    assert!(matches!(compile([], &beyond), Err(PlanError::Place { size: 5, .. })), "{:?}", compile([], &beyond));
+    assert!(matches!(compile([], &beyond), Err(PlanError::Place { input: 5, .. })), "{:?}", compile([], &beyond));
     let into_input = Layout { after: vec![(whole, Run::new(Buffer::Input, 0, 6))], ..layout.clone() };
     assert!(matches!(compile([], &into_input), Err(PlanError::Place { .. })));
     let other = Block::from(Rank::new(1));
@@ -416,9 +416,19 @@ fn a_share_that_makes_no_sense_is_refused() {
 #[test]
 fn a_value_is_combined_with_itself_as_with_any_other() {
     let (own, copy) = (Block::from(Rank::new(0)), Block::temporary(0));
-    let steps = [(own, copy, Combine::Replace), (own, copy, Combine::Right), (copy, own, Combine::Left)];
-    let local = steps.map(|(from, into, combine)| LocalStep { from, into, combine }).to_vec();
-    let round = RankRound { local, ..RankRound::default() };
+    let steps: [&[_]; 2] = [
+        &[(own, copy, Combine::Replace), (own, copy, Combine::Right), (copy, own, Combine::Left)],
+        &[(own, copy, Combine::Replace), (copy, own, Combine::Left), (copy, own, Combine::Left)],
+    ];
+    for steps in steps {
+        let local = steps.iter().map(|&(from, into, combine)| LocalStep { from, into, combine }).collect();
+        tripled(&RankRound { local, ..RankRound::default() });
+    }
+}
+
+/// Executes a round that combines rank 0's block with itself twice, in place and not.
+fn tripled(round: &RankRound) {
+    let own = Block::from(Rank::new(0));
     let layout = Layout::consecutive(ELEMENT, 3, &[own], &[own]).unwrap();
     let input = content(0, own, 3);
     let thrice = Affine::all([input.clone(), input.clone(), input.clone()].into_iter());

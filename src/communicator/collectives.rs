@@ -125,7 +125,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Rank`] where the root is no member; else as [`Communicator`] says.
+    /// [`BuildError::Rank`] where the root is no member ([`Error::Argument`] where it cannot be a rank at all); else as
+    /// [`Communicator`] says.
     pub fn broadcast<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), Error> {
         self.broadcast_for(buffer, root, "".into())
     }

@@ -334,14 +334,17 @@ impl Wire {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         self.alive()?;
-        let call = self.calls;
-        self.calls += 1;
         let Prepared { plan, signature, scratch } = prepared;
         let mut buffers = Buffers { input, output, scratch: bytemuck::cast_slice_mut(scratch) };
+        let short = || Error::Argument("a buffer is shorter than its plan needs".to_owned());
+        if !plan.fits(&buffers) {
+            return Err(short());
+        }
+        let call = self.calls;
+        self.calls += 1;
         let mut execution = Execution::new(plan);
         while let Some(round) = execution.advance(&mut buffers, reduction) {
             let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeout);
-            let short = || Error::Argument("a buffer is shorter than its plan needs".to_owned());
             self.transport.round(io.ok_or_else(short)?).map_err(|failure| self.failed(failure))?;
         }
         Ok(())

@@ -81,10 +81,10 @@ macro_rules! op {
 
 op!(/** The sum; integers wrap. */ Sum, "sum", |left, right| left.plus(right));
 op!(/** The product; integers wrap. */ Product, "product", |left, right| left.times(right));
-op!(/** The least; not a number where any is not one. */ Min, "min", |left, right| {
+op!(/** The least, of equals the left one; not a number where any is not one. */ Min, "min", |left, right| {
     if right < left || is_not_a_number(right) { right } else { left }
 });
-op!(/** The greatest; not a number where any is not one. */ Max, "max", |left, right| {
+op!(/** The greatest, of equals the left one; not a number where any is not one. */ Max, "max", |left, right| {
     if right > left || is_not_a_number(right) { right } else { left }
 });
 

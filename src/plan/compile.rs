@@ -62,14 +62,18 @@ pub enum PlanError {
         other: u32,
     },
     /// The layout puts a block where it cannot be: past the end of its buffer, or what is wanted not into the output.
-    #[error("block {block} cannot lie at {run:?}, its buffer has {size} bytes")]
+    #[error(
+        "block {block} cannot lie at {run:?}: input and output have {input} and {output} bytes, what is wanted lies in the output"
+    )]
     Place {
         /// Which block.
         block: Block,
         /// Where.
         run: Run,
-        /// Bytes of the buffer.
-        size: u64,
+        /// Bytes of the input.
+        input: u64,
+        /// Bytes of the output.
+        output: u64,
     },
     /// The layout wants two blocks in one place.
     #[error("two of the blocks that are wanted share byte {offset} of the output")]
@@ -78,7 +82,7 @@ pub enum PlanError {
         offset: u64,
     },
     /// The layout gives a block a place of another length, or a local step makes it of one of another length.
-    #[error("block {block} has {expected} bytes, its place {found}")]
+    #[error("block {block} has {expected} bytes, what is put there {found}")]
     Length {
         /// Which block.
         block: Block,
@@ -107,18 +111,19 @@ pub fn compile(rounds: impl IntoIterator<Item = RankRound>, layout: &Layout) -> 
 
 /// That blocks lie inside the user's buffers, and those that are wanted apart from each other.
 fn check(layout: &Layout) -> Result<(), PlanError> {
+    let Layout { input, output, .. } = *layout;
     for &(block, run) in layout.before.iter().chain(&layout.after).filter(|(_, run)| run.bytes() > 0) {
         let size = match run.buffer {
-            Buffer::Input => layout.input,
-            Buffer::Output => layout.output,
+            Buffer::Input => input,
+            Buffer::Output => output,
             Buffer::Scratch => 0,
         };
         if run.end().is_none_or(|end| end > size) {
-            return Err(PlanError::Place { block, run, size });
+            return Err(PlanError::Place { block, run, input, output });
         }
     }
     if let Some((block, run)) = layout.after.iter().find(|(_, run)| run.bytes() > 0 && run.buffer != Buffer::Output) {
-        return Err(PlanError::Place { block: *block, run: *run, size: layout.output });
+        return Err(PlanError::Place { block: *block, run: *run, input, output });
     }
     let wanted = layout.after.iter().filter(|(_, run)| run.bytes() > 0);
     let shared = overlap::find(wanted.map(|&(_, run)| Access { run, write: true }).collect());
@@ -253,13 +258,17 @@ impl Compiler {
 
     /// The result goes home if it can, or takes the place of an operand that is not needed any more, or a new one.
     fn merge(&mut self, now: usize, left: ValueId, right: ValueId, into: ValueId) {
-        let heir = [left, right].into_iter().filter(|_| left != right).find(|&operand| {
+        // What is combined with itself cannot be overwritten meanwhile.
+        let itself = left == right;
+        let home_free =
+            if itself { self.is_home_free(into, now, []) } else { self.is_home_free(into, now, [left, right]) };
+        let heir = [left, right].into_iter().filter(|_| !itself).find(|&operand| {
             let about = &self.all.values[operand];
             let in_scratch =
                 about.place.as_ref().is_some_and(|place| place.iter().all(|r| r.buffer == Buffer::Scratch));
             about.read == Some(now) && about.home.is_none() && in_scratch
         });
-        let place = if self.is_home_free(into, now, [left, right]) {
+        let place = if home_free {
             self.all.values[into].home.clone().unwrap_or_default()
         } else if let Some(operand) = heir {
             self.all.values[operand].place.take().unwrap_or_default()

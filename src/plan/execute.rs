@@ -83,6 +83,14 @@ impl Plan {
         self.locals.iter().filter(|local| local.right.is_none()).map(|local| local.into.len).sum()
     }
 
+    /// Whether the buffers are as long as the plan needs.
+    #[must_use]
+    pub fn fits(&self, buffers: &Buffers<'_>) -> bool {
+        let sizes = self.program.sizes();
+        let lengths = [buffers.input.len(), buffers.output.len(), buffers.scratch.len()];
+        lengths.into_iter().zip([sizes.input, sizes.output, sizes.scratch]).all(|(len, size)| len as u64 >= size)
+    }
+
     /// Whether anything is combined, so that an execution needs a [`Reduction`].
     #[must_use]
     pub fn reduces(&self) -> bool {
@@ -126,12 +134,9 @@ impl<'p> Execution<'p> {
     /// Takes the last round that it handed out for done, does what is to be done locally, and hands out the next: its
     /// index in the [program](Plan::program). `None` when all is done.
     ///
-    /// The buffers must be as long as the program's [sizes](Program::sizes) say; where one is shorter, nothing is done and
-    /// `None` returned. A plan that [reduces](Plan::reduces) needs a reduction; without one nothing is combined.
+    /// The buffers must [fit](Plan::fits); where they do not, nothing is done and `None` returned. A plan that [reduces](Plan::reduces) needs a reduction; without one nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
-        let sizes = self.plan.program.sizes();
-        let lengths = [buffers.input.len(), buffers.output.len(), buffers.scratch.len()];
-        if lengths.into_iter().zip([sizes.input, sizes.output, sizes.scratch]).any(|(len, size)| (len as u64) < size) {
+        if !self.plan.fits(buffers) {
             return None;
         }
         loop {

@@ -33,7 +33,7 @@
 //! - **Threads.** A transport is driven by one thread at a time, different contexts by different threads as they like;
 //!   data for a context that nobody drives blocks no other and does not pile up.
 //!
-//! [`conformance::run_all`] checks all of it but the allocation, for anybody's backend. `local` is the one among threads;
+//! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts. `local` is the one among threads;
 //! [`trace`] and [`fault`] wrap any.
 
 pub mod conformance;
@@ -230,10 +230,9 @@ impl<'a> RoundIo<'a> {
     ///
     /// Their contents may be changed, but they cannot be exchanged for others, which might be shorter:
     ///
-    /// ```compile_fail
-    /// fn shorten(io: &mut necklace::transport::RoundIo<'_>) {
-    ///     io.buffers().output = &mut [];
-    ///     io.buffers = io.buffers();
+    /// ```compile_fail,E0308
+    /// fn exchange<'a>(io: &mut necklace::transport::RoundIo<'a>) {
+    ///     let _: &mut necklace::plan::Buffers<'a> = io.buffers();
     /// }
     /// ```
     pub fn buffers(&mut self) -> Buffers<'_> {

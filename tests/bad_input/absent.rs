@@ -333,11 +333,13 @@ fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
                 return outcome;
             }
             // The others exchange among themselves for as long as rank 0 waits for them.
-            let mut end = [0];
+            let (mut end, mut turns) = ([0], 0);
             while end == [0] {
                 part.allreduce(&[over.load(Ordering::SeqCst)], &mut end, Max)?;
-                // Rank 2, for which rank 0 waits, is itself waiting most of the time, and never for long.
-                thread::sleep(Duration::from_millis(if rank == 1 { 20 } else { 0 }));
+                // They take turns at keeping each other waiting, never for long.
+                let turn = turns % 2 == rank % 2;
+                turns += 1;
+                thread::sleep(Duration::from_millis(if turn { 20 } else { 0 }));
             }
             comm.barrier()
         });

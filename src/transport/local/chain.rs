@@ -18,6 +18,8 @@ use crate::transport::ContextId;
 pub(super) struct Chain {
     hops: Vec<Hop>,
     end: End,
+    /// The last rank of the context where it begins: the end, or where it goes on in another context.
+    last: usize,
     /// What all ranks on the chain have got done in the context where it begins; elsewhere they may be busy for ever.
     progress: u64,
     /// A context that has failed, if the process at the end is a member of one: that may be why it does not come.
@@ -41,17 +43,18 @@ enum End {
     Circle,
 }
 
-/// What has to stay the same for a deadline to hold: who is at the end, and that nobody on the way got anything done.
+/// What has to stay the same for a deadline to hold: who is the last in the context where the chain begins, and that nobody
+/// there got anything done. What goes on in other contexts does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    end: Option<Rank>,
+    last: usize,
     progress: u64,
 }
 
 impl Chain {
     /// Follows who waits for whom from a member of the first of `groups`, which are all those of the job.
     pub(super) fn follow(group: &Arc<Group>, from: usize, groups: &[Arc<Group>]) -> Self {
-        let home = group;
+        let (home, mut last) = (group, from);
         let (mut group, mut rank) = (home.clone(), from);
         let (mut hops, mut progress) = (Vec::<Hop>::new(), 0_u64);
         let end = loop {
@@ -61,6 +64,7 @@ impl Chain {
             let status = &group.member(rank).status;
             if Arc::ptr_eq(&group, home) {
                 progress = progress.wrapping_add(status.progress());
+                last = rank;
             }
             if let Some(peer) = status.awaits() {
                 hops.push(Hop { group: group.clone(), rank, peer });
@@ -79,20 +83,17 @@ impl Chain {
             }
             End::Circle => None,
         };
-        Self { hops, end, progress, failed }
+        Self { hops, end, last, progress, failed }
     }
 
     pub(super) fn look(&self) -> Look {
-        let end = match &self.end {
-            End::Rank(group, rank) => Some(group.processes[*rank]),
-            End::Circle => None,
-        };
-        Look { end, progress: self.progress }
+        Look { last: self.last, progress: self.progress }
     }
 
     /// Whose fault it is, by its number in `group`.
     pub(super) fn culprit(&self, group: &Group) -> Option<Rank> {
-        self.look().end.and_then(|process| group.rank_of(process)).map(Rank::new)
+        let End::Rank(at, rank) = &self.end else { return None };
+        group.rank_of(at.processes[*rank]).map(Rank::new)
     }
 
     /// The chain in words. Ranks are numbered as in `home`, wherever they wait.
