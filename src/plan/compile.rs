@@ -233,7 +233,7 @@ impl Compiler {
     /// Puts what arrives home if it can be, the rest of the message into one piece of scratch.
     fn receive(&mut self, now: usize, parcel: &Parcel) {
         let (home, stay): (Vec<ValueId>, Vec<ValueId>) =
-            parcel.values.iter().partition(|&&value| self.is_home_free(value, now, []));
+            parcel.values.iter().partition(|&&value| self.is_home_free(value, now, &[]));
         for value in home {
             self.all.values[value].place = self.all.values[value].home.clone();
         }
@@ -259,26 +259,22 @@ impl Compiler {
     /// The result goes home if it can, or takes the place of an operand that is not needed any more, or a new one.
     fn merge(&mut self, now: usize, left: ValueId, right: ValueId, into: ValueId) {
         // What is combined with itself cannot be overwritten meanwhile.
-        let itself = left == right;
-        let home_free =
-            if itself { self.is_home_free(into, now, []) } else { self.is_home_free(into, now, [left, right]) };
-        let heir = [left, right].into_iter().filter(|_| !itself).find(|&operand| {
+        let operands: &[ValueId] = if left == right { &[] } else { &[left, right] };
+        let heir = operands.iter().copied().find(|&operand| {
             let about = &self.all.values[operand];
             let in_scratch =
                 about.place.as_ref().is_some_and(|place| place.iter().all(|r| r.buffer == Buffer::Scratch));
             about.read == Some(now) && about.home.is_none() && in_scratch
         });
-        let place = if home_free {
+        let place = if self.is_home_free(into, now, operands) {
             self.all.values[into].home.clone().unwrap_or_default()
         } else if let Some(operand) = heir {
             self.all.values[operand].place.take().unwrap_or_default()
         } else {
             self.take(self.all.values[into].bytes)
         };
-        let operand = |value: ValueId| match &self.all.values[value].place {
-            Some(place) => place.clone(),
-            None => place.clone(),
-        };
+        // An operand without a place has just given it to the result.
+        let operand = |value: ValueId| self.all.values[value].place.clone().unwrap_or_else(|| place.clone());
         let (first, second) = (operand(left), operand(right));
         self.local(side_by_side([&place, &first, &second]).into_iter().map(|[into, left, right]| Local {
             into,
@@ -290,7 +286,7 @@ impl Compiler {
 
     /// Whether the place where a value is wanted is free when event `now` makes it: all that lay there was read before,
     /// or is one of `operands`, which this event reads for the last time, and lies exactly there.
-    fn is_home_free<const N: usize>(&self, value: ValueId, now: usize, operands: [ValueId; N]) -> bool {
+    fn is_home_free(&self, value: ValueId, now: usize, operands: &[ValueId]) -> bool {
         let Some(home) = &self.all.values[value].home else { return false };
         let (begin, end) = span(home);
         let candidates = &self.tenants[..self.tenants.partition_point(|tenant| tenant.begin < end)];
