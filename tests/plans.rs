@@ -416,28 +416,29 @@ fn a_share_that_makes_no_sense_is_refused() {
 #[test]
 fn a_value_is_combined_with_itself_as_with_any_other() {
     let (own, copy) = (Block::from(Rank::new(0)), Block::temporary(0));
-    let steps: [&[_]; 2] = [
+    let steps: [&[_]; 3] = [
+        &[(own, copy, Combine::Replace), (copy, own, Combine::Left)],
         &[(own, copy, Combine::Replace), (own, copy, Combine::Right), (copy, own, Combine::Left)],
         &[(own, copy, Combine::Replace), (copy, own, Combine::Left), (copy, own, Combine::Left)],
     ];
     for steps in steps {
         let local = steps.iter().map(|&(from, into, combine)| LocalStep { from, into, combine }).collect();
-        tripled(&RankRound { local, ..RankRound::default() });
+        multiplied(steps.len(), &RankRound { local, ..RankRound::default() });
     }
 }
 
-/// Executes a round that combines rank 0's block with itself twice, in place and not.
-fn tripled(round: &RankRound) {
+/// Executes a round that combines rank 0's block with itself until it is there so many times, in place and not.
+fn multiplied(times: usize, round: &RankRound) {
     let own = Block::from(Rank::new(0));
     let layout = Layout::consecutive(ELEMENT, 3, &[own], &[own]).unwrap();
     let input = content(0, own, 3);
-    let thrice = Affine::all([input.clone(), input.clone(), input.clone()].into_iter());
+    let wanted = Affine::all((0..times).map(|_| input.clone()));
     for (layout, memory) in [
         (layout.clone(), Memory { input: input.clone(), output: vec![POISON; 6] }),
         (layout.in_place(|block| block), Memory { input: vec![], output: input }),
     ] {
         let plan = compile([round.clone()], &layout).unwrap();
-        assert_eq!(execute(&[plan], vec![memory], Some(&Affine))[0], thrice);
+        assert_eq!(execute(&[plan], vec![memory], Some(&Affine))[0], wanted);
     }
 }
 
