@@ -175,6 +175,7 @@ pub fn registry() -> &'static [&'static dyn Algorithm] {
         &alltoall::DirectXor,
         &alltoall::Ring,
         &alltoall::TorusExchange,
+        &alltoall::MeshExchange,
         &allgather::Ring,
         &allgather::RecursiveDoubling,
         &allreduce::RecursiveDoubling,
