@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use necklace::Node;
-use necklace::topology::{Graph, Grid, Hypercube, Neighbours, Topology, conformance, parse};
+use necklace::topology::{Factor, Graph, Grid, Hypercube, Neighbours, Topology, conformance, parse};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 #[test]
@@ -15,6 +15,37 @@ fn topologies_of_the_crate_keep_their_promises() {
                  complete:11 complete:150";
     for text in texts.split_whitespace() {
         assert_eq!(conformance::run_all(&parse(text).unwrap()), Ok(()), "{text}");
+    }
+}
+
+#[test]
+fn products_tell_their_factors() {
+    use Factor::{Complete, Line, Ring};
+    let products = [
+        ("line:5", vec![Line(5)]),
+        ("ring:1", vec![Ring(1)]),
+        ("mesh:3x4", vec![Line(3), Line(4)]),
+        ("torus:2x1x7", vec![Ring(2), Ring(1), Ring(7)]),
+        ("hypercube:3", vec![Complete(2); 3]),
+        ("hypercube:0", vec![]),
+        ("complete:9", vec![Complete(9)]),
+    ];
+    for (text, factors) in products {
+        assert_eq!(parse(text).unwrap().factors(), Some(factors), "{text}");
+    }
+    assert_eq!(Graph::from_edges([(0, 1)]).unwrap().factors(), None);
+}
+
+#[test]
+fn short_factors_of_different_kinds_are_equal_networks() {
+    for extent in 1..9 {
+        let kinds = [Factor::Line(extent), Factor::Ring(extent), Factor::Complete(extent)];
+        let pairs = || (0..extent).flat_map(|x| (0..extent).map(move |y| (x, y)));
+        for kind in kinds {
+            let complete = pairs().all(|(x, y)| kind.adjacent(x, y) == (x != y));
+            assert_eq!((kind.extent(), kind.is_complete()), (extent, complete), "{kind:?}");
+            assert!(pairs().all(|(x, y)| kind.adjacent(x, y) == kind.adjacent(y, x)), "{kind:?}");
+        }
     }
 }
 

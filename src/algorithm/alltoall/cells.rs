@@ -72,11 +72,11 @@ impl Cells {
             startups += n * (longest as u64 - 1);
             hops += n * (longest as u64 - 1) * group.longest_hop(longest);
             phases += n * u64::from(longest > 1);
-            transmission += group.sent(longest, nodes) * n;
+            transmission += group.walk.transmission(longest, nodes) * n;
             for &dimension in &group.dimensions {
                 let circle = self.extents[dimension] / group.cell;
                 messages += circle as u64 - 1;
-                volume += group.sent(circle, nodes);
+                volume += group.walk.volume(circle, nodes);
             }
         }
         // Halves and places: in every round everyone sends half of what it holds.
@@ -155,16 +155,6 @@ impl Group {
             Way::Ring | Way::Default => 1,
         };
         (cells * self.cell) as u64
-    }
-
-    /// What a node sends round a circle of so many cells: in a one-way round r (L - r)/L of its `nodes` blocks, both
-    /// ways in rounds r = 1, 2, .. of each way (L/2 + 1 - r)/L or, back, ((L - 1)/2 + 1 - r)/L, rounded down.
-    fn sent(&self, circle: usize, nodes: u64) -> Volume {
-        let circle = circle as u64;
-        match self.walk {
-            Walk::BothWays => Volume::new(circle * circle / 4 * (nodes / circle), 1),
-            _ => Volume::new((circle - 1) * nodes, 2),
-        }
     }
 }
 

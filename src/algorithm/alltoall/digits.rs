@@ -18,7 +18,7 @@
 //! A rank makes its messages from its own position alone, in time in proportion to their blocks.
 
 use crate::ids::{Node, Rank};
-use crate::schedule::{Block, End, Placement, RankRound, Share};
+use crate::schedule::{Block, End, Placement, RankRound, Share, Volume};
 use crate::topology::Coordinates;
 
 /// How those that differ in one digit only exchange among themselves; they stand in a circle.
@@ -86,6 +86,27 @@ impl Walk {
     pub(super) fn rounds(self, base: usize) -> usize {
         let others = base.saturating_sub(1);
         if self == Self::AtOnce { others.min(1) } else { others }
+    }
+
+    /// What each of `nodes` nodes sends in all rounds.
+    ///
+    /// One way round, in round r (L - r)/L of its `nodes` blocks. Both ways, in the r-th round of a way (R + 1 - r)/L of
+    /// them, with R = L/2 ahead and (L - 1)/2 back, rounded down.
+    pub(super) fn volume(self, base: usize, nodes: u64) -> Volume {
+        let base = base as u64;
+        match self {
+            Self::OneWay => Volume::new((base - 1) * nodes, 2),
+            Self::BothWays => Volume::from(base * base / 4 * (nodes / base)),
+            Self::Rotated | Self::AtOnce => Volume::from((base - 1) * (nodes / base)),
+        }
+    }
+
+    /// The sum over the rounds of the largest message.
+    pub(super) fn transmission(self, base: usize, nodes: u64) -> Volume {
+        match self {
+            Self::AtOnce if base > 1 => Volume::from(nodes / base as u64),
+            _ => self.volume(base, nodes),
+        }
     }
 
     /// What everybody sends in a round, counted from 1.
