@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use necklace::algorithm::Algorithm;
 use necklace::algorithm::alltoall::{MeshExchange, TorusExchange};
+use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
 use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
 use necklace::topology::Grid;
@@ -33,7 +33,12 @@ fn on_torus(extents: &[usize]) -> Proof {
 }
 
 fn on_mesh(extents: &[usize]) -> Proof {
-    proof(&MeshExchange, Grid::mesh(extents).unwrap())
+    proof(&MeshExchange::default(), Grid::mesh(extents).unwrap())
+}
+
+fn on_folded_mesh(extents: &[usize]) -> Proof {
+    let folded = find(&Collective::Alltoall, "mesh-exchange:rings=folded").unwrap();
+    proof(folded.as_ref(), Grid::mesh(extents).unwrap())
 }
 
 /// Section 4 and Table 1 of Suh & Shin, from the extents that count.
@@ -92,6 +97,23 @@ fn equal_even_extents_of_a_mesh_with_an_odd_one_go_together() {
     // 6x6: 2 rounds of 12 blocks a phase and 2 of 18 for each of 5 layers; then the 5 in turn.
     assert_eq!(cost(&on_mesh(&[6, 6, 5])), [6 + 4, 5 * 84 + 6 * 36, 2 * 9 + 8, 3]);
     assert_eq!(cost(&on_mesh(&[4, 3, 4])), [4 + 2, 3 * 32 + 2 * 16, 2 * 3 + 4, 3]);
+}
+
+#[test]
+fn folded_rings_need_no_more_of_anything_on_square_meshes() {
+    for (extents, figures) in [(&[6, 6][..], [6, 84, 18]), (&[12, 12], [12, 576, 42]), (&[8, 8, 8], [12, 2304, 39])]
+    {
+        let [startups, blocks, hops, rearrangements] = cost(&on_folded_mesh(extents));
+        assert_eq!([startups, blocks, hops], figures, "{extents:?}");
+        let paper = mesh_of_the_paper(extents);
+        assert!(startups == paper[0] && blocks < paper[1] && hops <= paper[2] && rearrangements == paper[3]);
+    }
+    // Extents that are not equal take turns; where the paper is not followed anyway nothing changes.
+    assert_eq!(cost(&on_folded_mesh(&[4, 6])), [3 + 5, 6 * 4 + 4 * 9, 6 + 10, 1]);
+    assert_eq!(cost(&on_folded_mesh(&[6, 5])), cost(&on_mesh(&[6, 5])));
+    let problem = |extents| Problem::new(Arc::new(Grid::mesh(extents).unwrap()), Collective::Alltoall).unwrap();
+    let variants = |extents| MeshExchange::default().variants(&problem(extents)).len();
+    assert_eq!((variants(&[6, 6]), variants(&[4, 6]), variants(&[6, 5]), variants(&[8])), (1, 1, 0, 0));
 }
 
 /// The header's second table, for tori without two equal multiples of four.
@@ -185,7 +207,7 @@ fn claims_for_the_largest_networks() {
             algorithm.claims(&Problem::new(Arc::new(grid), Collective::Alltoall).unwrap())
         };
         let torus = claims(&TorusExchange, Grid::torus(extents).unwrap());
-        let mesh = claims(&MeshExchange, Grid::mesh(extents).unwrap());
+        let mesh = claims(&MeshExchange::default(), Grid::mesh(extents).unwrap());
         let nodes: u64 = extents.iter().map(|&k| k as u64).product();
         for claims in [torus, mesh] {
             assert!(claims.transmission.unwrap() >= Volume::from(nodes / 2) && claims.startups.unwrap() > 0);
@@ -223,6 +245,7 @@ impl Arbitrary for Extents {
 fn grids_of_random_extents_keep_their_claims() {
     fn property(Extents(extents): Extents) -> bool {
         let (torus, mesh) = (on_torus(&extents), on_mesh(&extents));
+        on_folded_mesh(&extents);
         let nodes: usize = extents.iter().product();
         let least = Volume::from(nodes as u64 - 1);
         torus.volume >= least && mesh.volume >= least

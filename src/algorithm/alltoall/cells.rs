@@ -27,7 +27,7 @@ pub(super) struct Group {
 }
 
 /// An exchange: its groups, in their order, on a grid of these extents.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cells {
     extents: Vec<usize>,
     groups: Vec<Group>,

@@ -14,8 +14,8 @@
 //! | hops | n/2 ((N1 - 2)^2 + 2) | §4.1, Table 1 |
 //! | rearrangements | n (0 if N1 = 2: the first n phases are empty) | §4.1, Table 1 |
 //!
-//! Other meshes, and lines: the sum over the dimensions, k the extent. The g >= 2 dimensions of one even extent go
-//! together, with l = k/2.
+//! Other meshes, and lines, and all with `rings=folded`: the sum over the dimensions, k the extent. The g >= 2 dimensions
+//! of one even extent go together, with l = k/2.
 //!
 //! | term | alone | g together |
 //! |---|---|---|
@@ -24,7 +24,8 @@
 //! | hops | 2 (k - 1), 1 if k = 2 | g (4 (l - 1) + 1), 3 g if l = 2 |
 //!
 //! and as many rearrangements as there are phases less one: a phase for each dimension (none for g together of k = 2),
-//! one for units if any go together.
+//! one for units if any go together. On square meshes of even extent that is as many start-ups as the paper's and, from
+//! 6 x 6 on, fewer blocks (12 x 12: 576 to 864) and no more hops (42 to 204).
 //!
 //! Contention-free. A rank's own time and memory are in proportion to the blocks that it sends, as in the tables. Lower
 //! bounds: N - 1 blocks with one port, N N1/4 by the bisection: on a line of even extent it is met.
@@ -41,9 +42,9 @@
 //! line of 7, folded:              0 2 4 6 5 3 1          up: 0 to 2 to 4 to 6; down: 6 to 5 to 3 to 1 to 0
 //! ```
 //!
-//! The way back makes hops long. Where the paper does not say otherwise the ring is laid over the line doubled up, out
-//! over the even places and home over the odd ones: then nobody is farther than two places from the next, each channel
-//! still has one message in a round, and as in a ring of channels each block can go the shorter way round.
+//! The way back makes hops long. Where the paper does not say otherwise, or is not to be followed, the ring is laid over
+//! the line doubled up, out over the even places and home over the odd ones: then nobody is farther than two places from
+//! the next, each channel still has one message in a round, and each block can go the shorter way round.
 //!
 //! # Why it is correct
 //!
@@ -56,16 +57,18 @@
 //!
 //! The paper's step is our round, its group EE, EO, OE or OO the nodes of equal parities.
 
+use std::sync::Arc;
+
 use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
 use super::digits::{Walk, Way};
-use crate::algorithm::{About, Algorithm, Claims};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::Rank;
 use crate::schedule::{Ports, Problem, Share};
 use crate::topology::Grid;
 
 /// Suh & Shin's exchange on meshes, and what becomes of it where extents are odd.
-#[derive(Clone, Copy, Debug)]
-pub struct MeshExchange;
+#[derive(Clone, Debug, Default)]
+pub struct MeshExchange(Settings);
 
 static ABOUT: About = About {
     collective: "alltoall",
@@ -74,14 +77,48 @@ static ABOUT: About = About {
     source: "Suh & Shin 2001, 4; for odd extents own work",
     needs: "a line or mesh, a rank on every node",
     claims: "n >= 2 dimensions, even, the longest N1: n N1/2 start-ups, n/4 N1 N blocks, n/2 ((N1 - 2)^2 + 2) hops, n rearrangements; \
-             else the sum over extents k: k - 1 start-ups, floor(k^2/4) N/k blocks, 2 (k - 1) hops (1 if k = 2), equal even extents \
+             else, and with rings=folded, the sum over extents k: k - 1 start-ups, floor(k^2/4) N/k blocks, 2 (k - 1) hops (1 if k = 2), equal even extents \
              k/2 start-ups, (floor(l^2/4)/l + 1/2) N blocks with l = k/2, 2 k - 3 hops (3 if k = 4); contention-free",
     ports: Ports::One,
 };
 
+static RINGS: Parameter = Parameter {
+    key: "rings",
+    summary: "where all extents are even: the paper's, whose last node reaches over to the first, or folded ones",
+    values: Values::Words(&["wrapped", "folded"]),
+    default: 0,
+};
+
+const FOLDED: usize = 1;
+
+impl MeshExchange {
+    fn cells(&self, mesh: &Grid) -> Cells {
+        cells(mesh, self.0.of(&RINGS) == FOLDED)
+    }
+}
+
 impl Algorithm for MeshExchange {
     fn about(&self) -> &About {
         &ABOUT
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        std::slice::from_ref(&RINGS)
+    }
+
+    fn settings(&self) -> Settings {
+        self.0.clone()
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self(settings.clone())))
+    }
+
+    /// Folded rings, where they are not what is done anyway.
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        let folded = Self(Settings::default().with(&RINGS, FOLDED));
+        let differs = mesh(problem).is_some_and(|mesh| self.cells(mesh) != folded.cells(mesh));
+        if differs { vec![Arc::new(folded)] } else { vec![] }
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
@@ -89,16 +126,16 @@ impl Algorithm for MeshExchange {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        mesh(problem).map(|mesh| cells(mesh).claims()).unwrap_or_default()
+        mesh(problem).map(|mesh| self.cells(mesh).claims()).unwrap_or_default()
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {
-        mesh(problem).map(|mesh| cells(mesh).phases()).unwrap_or_default()
+        mesh(problem).map(|mesh| self.cells(mesh).phases()).unwrap_or_default()
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         match mesh(problem) {
-            Some(mesh) => cells(mesh).digits().share(problem.placement(), rank),
+            Some(mesh) => self.cells(mesh).digits().share(problem.placement(), rank),
             None => Box::new(std::iter::empty()),
         }
     }
@@ -108,8 +145,8 @@ fn mesh(problem: &Problem) -> Option<&Grid> {
     problem.topology().as_grid().filter(|grid| !grid.wraps())
 }
 
-/// All dimensions together where the paper has it so, else those together that gain by it.
-fn cells(mesh: &Grid) -> Cells {
+/// All dimensions together where the paper has it so and is to be followed, else those together that gain by it.
+fn cells(mesh: &Grid, folded: bool) -> Cells {
     let extent = |dimension: usize| mesh.extents()[dimension];
     let of_two = |dimensions: &[usize], walk, way| {
         let together = dimensions.len() > 1 && dimensions.iter().all(|&dimension| extent(dimension).is_multiple_of(2));
@@ -118,7 +155,7 @@ fn cells(mesh: &Grid) -> Cells {
     let alone =
         |&dimension: &usize| Group { dimensions: vec![dimension], cell: 1, walk: Walk::BothWays, way: Way::Folded };
     let dimensions = by_extent(mesh);
-    let groups = match of_two(&dimensions, Walk::OneWay, Way::Line) {
+    let groups = match of_two(&dimensions, Walk::OneWay, Way::Line).filter(|_| !folded) {
         Some(all) => vec![all],
         None => dimensions
             .chunk_by(|&a, &b| extent(a) == extent(b))
