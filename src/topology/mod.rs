@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `line:N`, `ring:N`, `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`] | product of the extents |
 //! | `hypercube:D` | [`Hypercube`] | 2^D |
+//! | `ghc:K,N`, `ghc:AxB[xC..]` | [`GeneralizedHypercube`] | K^N, product of the extents |
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
@@ -15,12 +16,14 @@
 mod complete;
 pub mod conformance;
 mod edge_list;
+mod generalized;
 mod graph;
 mod grid;
 mod hypercube;
 mod parse;
 
 pub use complete::Complete;
+pub use generalized::GeneralizedHypercube;
 pub use graph::{Graph, GraphError};
 pub use grid::{Coordinates, Grid};
 pub use hypercube::Hypercube;
