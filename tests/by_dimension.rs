@@ -60,9 +60,11 @@ fn by_dimension_does_in_a_row_what_suits_its_kind() {
     for text in ["torus:5x4", "mesh:5x4", "ring:7", "line:6", "torus:1x6x1"] {
         assert_eq!(default(text), terms(&proof(text, "by-dimension:within=ring")), "{text}");
     }
-    for text in ["complete:9", "hypercube:4", "torus:2x2x2", "hypercube:0"] {
+    for text in ["complete:9", "ghc:3x4", "hypercube:4", "torus:2x2x2", "hypercube:0"] {
         assert_eq!(default(text), terms(&proof(text, "by-dimension:within=direct-rotated")), "{text}");
     }
+    // Rows of four, then columns of three, complete both: single rounds to each other member.
+    assert_eq!(default("ghc:3x4"), (3 + 2, (3 * 3 + 2 * 4).into()));
     // One exchange a dimension of half of what is held.
     assert_eq!(default("hypercube:4"), (4, (4 * 8).into()));
     // A triangle is complete: two single messages in it, then one way round the line of four.
@@ -96,7 +98,7 @@ fn what_is_no_product_is_refused() {
 
 quickcheck! {
     fn every_product_is_exchanged_in_every_way(kind: u8, extents: (u8, u8, u8), within: u8, ring: bool) -> bool {
-        let kind = ["mesh", "torus", "hypercube", "complete"][usize::from(kind % 4)];
+        let kind = ["mesh", "torus", "ghc", "hypercube", "complete"][usize::from(kind % 5)];
         let (a, b, c) = (extents.0 % 7 + 1, extents.1 % 6 + 1, extents.2 % 3 + 1);
         let text = match kind {
             "hypercube" => format!("hypercube:{a}"),

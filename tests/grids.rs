@@ -101,8 +101,7 @@ fn equal_even_extents_of_a_mesh_with_an_odd_one_go_together() {
 
 #[test]
 fn folded_rings_need_no_more_of_anything_on_square_meshes() {
-    for (extents, figures) in [(&[6, 6][..], [6, 84, 18]), (&[12, 12], [12, 576, 42]), (&[8, 8, 8], [12, 2304, 39])]
-    {
+    for (extents, figures) in [(&[6, 6][..], [6, 84, 18]), (&[12, 12], [12, 576, 42]), (&[8, 8, 8], [12, 2304, 39])] {
         let [startups, blocks, hops, rearrangements] = cost(&on_folded_mesh(extents));
         assert_eq!([startups, blocks, hops], figures, "{extents:?}");
         let paper = mesh_of_the_paper(extents);

@@ -22,7 +22,8 @@ use crate::{figures, list};
 
 pub(crate) const EXAMPLES: &str = "\
 Topologies:
-  line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  complete:N  graph:@FILE
+  line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  ghc:K,N  ghc:AxB[x..]
+  complete:N  graph:@FILE
 
 Examples:
   necklace plan --list --topology torus:12x12

@@ -147,7 +147,7 @@ impl Grid {
     }
 
     /// The dimensions from the last to the first: extent, and by how much neighbours' numbers differ.
-    fn strides(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(super) fn strides(&self) -> impl Iterator<Item = (usize, usize)> {
         self.extents.iter().rev().scan(1, |next, &extent| {
             let stride = *next;
             *next *= extent;
@@ -156,7 +156,7 @@ impl Grid {
     }
 
     /// The coordinates that the nodes have in each dimension, ascending, if the nodes are exactly the product of these.
-    fn sides(&self, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
+    pub(super) fn sides(&self, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
         let places: Vec<Coordinates> = nodes.iter().map(|&node| self.coordinates(node)).collect();
         let side = |dimension| {
             let mut xs: Vec<usize> = places.iter().map(|at: &Coordinates| at[dimension]).collect();

@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `line:N`, `ring:N`, `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`] | product of the extents |
 //! | `hypercube:D` | [`Hypercube`] | 2^D |
+//! | `ghc:K,N`, `ghc:AxB[xC..]` | [`GeneralizedHypercube`] | K^N, product of the extents |
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
@@ -15,12 +16,14 @@
 mod complete;
 pub mod conformance;
 mod edge_list;
+mod generalized;
 mod graph;
 mod grid;
 mod hypercube;
 mod parse;
 
 pub use complete::Complete;
+pub use generalized::GeneralizedHypercube;
 pub use graph::{Graph, GraphError};
 pub use grid::{Coordinates, Grid};
 pub use hypercube::Hypercube;
@@ -137,7 +140,8 @@ pub trait Topology: Send + Sync + Debug {
 
     /// The dimensions of a product, as [`Factor`]s from first to last: nodes have a coordinate in each and are numbered
     /// row-major, the last dimension fastest; two nodes are linked exactly if they differ in one coordinate only and
-    /// their coordinates in this dimension are linked in its factor. `None` where that is not so, or not known.
+    /// their coordinates in this dimension are linked in its factor. Default routes correct the last dimension first, then
+    /// the one before it, and so on. `None` where that is not so, or not known.
     fn factors(&self) -> Option<Vec<Factor>> {
         None
     }

@@ -1,7 +1,10 @@
 //! Alltoall: everyone has a block for everyone (complete exchange, all-to-all personalized communication).
 
+mod bruck;
 mod by_dimension;
 mod cells;
+mod cube_log;
+mod cube_xor;
 mod digits;
 mod direct;
 mod direct_rotated;
@@ -11,7 +14,10 @@ mod ring;
 mod ring_both;
 mod torus_exchange;
 
+pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
+pub use cube_log::CubeLog;
+pub use cube_xor::CubeXor;
 pub use direct::Direct;
 pub use direct_rotated::DirectRotated;
 pub use direct_xor::DirectXor;
