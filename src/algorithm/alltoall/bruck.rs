@@ -64,14 +64,14 @@ pub struct Bruck {
 
 const RADIX: Parameter = Parameter {
     key: "radix",
-    summary: "of the digits; 2 unless given",
+    summary: "of the digits",
     values: Values::Number { least: 2, most: MAX_NODES },
     default: 2,
 };
 
 const PORTS: Parameter = Parameter {
     key: "ports",
-    summary: "all: the messages of one digit position share a round; one unless given",
+    summary: "with all, the messages of one digit position share a round",
     values: Values::Words(&["one", "all"]),
     default: 0,
 };
