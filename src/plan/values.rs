@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::{Layout, Lengths, PlanError, Run};
 use crate::ids::Rank;
-use crate::plan::runs::{Place, slice};
+use crate::plan::runs::{Place, cut};
 use crate::schedule::{Block, Combine, End, LocalStep, RankRound};
 
 pub(super) type ValueId = usize;
@@ -60,8 +60,8 @@ pub(super) struct Values {
 impl Values {
     pub(super) fn of(rounds: &[RankRound], layout: &Layout) -> Result<Self, PlanError> {
         let mut all = Self { cuts: cuts(rounds)?, ..Self::default() };
-        for &(block, run) in &layout.before {
-            for (unit, place) in all.parts(block, run, layout)? {
+        for (block, place) in &layout.before {
+            for (unit, place) in all.parts(*block, place, layout)? {
                 let value = all.value(place.iter().map(Run::bytes).sum(), None)?;
                 all.values[value].place = Some(place);
                 all.names.insert(unit, value);
@@ -70,8 +70,8 @@ impl Values {
         for (number, round) in rounds.iter().enumerate() {
             all.round(u32::try_from(number).map_err(|_| PlanError::Rounds)?, round, layout)?;
         }
-        for &(block, run) in &layout.after {
-            for (unit, place) in all.parts(block, run, layout)? {
+        for (block, place) in &layout.after {
+            for (unit, place) in all.parts(*block, place, layout)? {
                 let value = *all.names.get(&unit).ok_or(PlanError::Missing { block: unit, round: rounds.len() })?;
                 match &mut all.values[value].home {
                     home @ None => *home = Some(place),
@@ -88,19 +88,18 @@ impl Values {
         Ok(self.values.len() - 1)
     }
 
-    /// The chunks of a block that lies in a run, each with its part of it.
-    fn parts(&self, block: Block, run: Run, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
+    /// The chunks of a block, each with its part of the block's place.
+    fn parts(&self, block: Block, place: &Place, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
         let (_, bytes) = chunk(block.whole(), layout).ok_or(PlanError::Bytes)?;
-        if run.bytes() != bytes {
-            return Err(PlanError::Length { block, expected: bytes, found: run.bytes() });
+        let found = place.iter().map(Run::bytes).fold(0, u64::saturating_add);
+        if found != bytes {
+            return Err(PlanError::Length { block, expected: bytes, found });
         }
         let of = self.cuts.get(&block).copied().unwrap_or(1);
         let Some(all) = block.chunks(0, of, of) else { return Ok(vec![]) };
-        let part = |unit| {
-            let (from, to) = chunk(unit, layout).ok_or(PlanError::Bytes)?;
-            Ok((unit, slice(run, from, to)))
-        };
-        all.units().map(part).collect()
+        let length = |unit| chunk(unit, layout).map(|(from, to)| to - from).ok_or(PlanError::Bytes);
+        let lengths = all.units().map(length).collect::<Result<Vec<_>, _>>()?;
+        Ok(all.units().zip(cut(place, lengths)).collect())
     }
 
     fn round(&mut self, number: u32, round: &RankRound, layout: &Layout) -> Result<(), PlanError> {
