@@ -4,7 +4,6 @@
  */
 #include <complex.h>
 #include <fftw3-mpi.h>
-#include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,14 +44,14 @@ int main(int argc, char **argv) {
         const double time = MPI_Wtime() - start;
         if (call == 0) { /* not timed: the inverse must give the matrix back */
             fftw_execute(inverse);
-            double worst = 0;
+            long wrong = 0;
             for (ptrdiff_t i = 0; i < rows * n; i++) {
                 const ptrdiff_t index = first * n + i;
                 const fftw_complex value = (index % 1009) / 1009.0 + I * ((index % 2003) / 2003.0);
-                worst = fmax(worst, cabs(in[i] / ((double)n * n) - value));
+                wrong += !(cabs(in[i] / ((double)n * n) - value) < 1e-12);
             }
-            if (!(worst < 1e-12)) {
-                fprintf(stderr, "the inverse differs by %g\n", worst);
+            if (wrong) {
+                fprintf(stderr, "the inverse does not give %ld elements back\n", wrong);
                 MPI_Abort(MPI_COMM_WORLD, 1);
             }
         } else if (rank == 0) {

@@ -45,8 +45,8 @@ struct Arguments {
 fn main() -> ExitCode {
     let names = ["--ranks", "--topology", "--algorithm", "--cutoff", "--out"];
     let read = |values: &arguments::Values| {
-        let cutoff = values.get("--cutoff")?.unwrap_or(16.0);
-        if !(cutoff > 0.0) {
+        let cutoff: f64 = values.get("--cutoff")?.unwrap_or(16.0);
+        if cutoff.is_nan() || cutoff <= 0.0 {
             return Err(format!("--cutoff {cutoff}: it must be more than 0"));
         }
         Ok(Arguments {
@@ -113,7 +113,7 @@ fn low_pass(mut comm: Communicator, picture: &Picture, cutoff: f64) -> Result<Op
     transform.inverse(&mut comm, &mut back)?;
     let differences = back.iter().zip(grey).map(|(found, &wanted)| (found - f64::from(wanted)).norm());
     let mut returned = [0.0];
-    comm.allreduce(&[differences.fold(0.0, f64::max)], &mut returned, Max)?;
+    comm.allreduce(&[differences.fold(0.0, worse)], &mut returned, Max)?;
 
     for (row, values) in rows.zip(matrix.chunks_exact_mut(*width)) {
         for (column, value) in values.iter_mut().enumerate() {
@@ -172,8 +172,7 @@ impl Report {
             ("the inverse does not give the picture back", self.returned, 1e-10),
             ("the low-pass is not that of one rank", damped, 1e-10),
         ] {
-            // Also if the error is not a number.
-            if !(error <= limit) {
+            if error.is_nan() || error > limit {
                 return Err(format!("{what}: off by {error:e}, at most {limit:e} is rounding").into());
             }
         }
@@ -185,7 +184,12 @@ fn difference(found: &[Complex64], wanted: &[Complex64]) -> f64 {
     if found.len() != wanted.len() {
         return f64::INFINITY;
     }
-    found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm()).fold(0.0, f64::max)
+    found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm()).fold(0.0, worse)
+}
+
+/// The larger error; what is not a number is the largest. (`f64::max` would forget it.)
+fn worse(one: f64, other: f64) -> f64 {
+    if other.is_nan() || other > one { other } else { one }
 }
 
 /// The plain way: all rows, then all columns.

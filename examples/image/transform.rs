@@ -1,7 +1,7 @@
 //! Two-dimensional Fourier transform of a matrix whose rows are spread over the ranks.
 //!
 //! Rows are transformed, exchanged for columns, transformed again, and exchanged back, so that the result lies as the matrix
-//! did. Between the two exchanges a rank has a *strip*: its columns, in groups of eight side by side.
+//! did. Between the two exchanges a rank has a *strip*: its columns, in groups of sixteen side by side.
 //!
 //! ```text
 //!  rank 0  0 0 0 0 0 0 0 0            0 0 0 0 | 1 1 1 1
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Both exchanges are an `alltoallw`, straight from where the rows are to where the columns shall be: nothing is packed. They
-//! go in parts while these are in the cache: a few rows are transformed and leave at once, eight columns are transformed and
-//! leave at once. So the matrix comes from memory once for its rows and once for its columns. Eight elements, two lines of the
+//! go in parts while these are in the cache: a few rows are transformed and leave at once, sixteen columns are transformed and
+//! leave at once. So the matrix comes from memory once for its rows and once for its columns. Sixteen elements, four lines of the
 //! cache, are the shortest piece that moves.
 
 use std::ops::Range;
@@ -24,9 +24,9 @@ use num_complex::Complex64;
 use rustfft::{Fft, FftDirection, FftPlanner};
 
 /// Columns that are side by side in a strip.
-const WIDTH: usize = 8;
+const WIDTH: usize = 16;
 /// Elements of the rows that are transformed before they leave: as many as a cache of the second level holds easily.
-const BAND: usize = 1 << 14;
+const BAND: usize = 1 << 15;
 
 /// The indices of `count` things that `rank` of `ranks` has, when they are dealt out evenly.
 pub(crate) fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
