@@ -63,11 +63,10 @@ struct Lines {
     column: Arc<dyn Fft<f64>>,
 }
 
-/// An exchange in parts: equal ones, in which every rank has its full share, and perhaps one with what is left.
+/// An exchange in parts, in order: equal ones, in which every rank has its full share, and perhaps one with what is left.
 struct Parts {
-    full: usize,
-    each: Persistent<Complex64>,
-    rest: Option<Persistent<Complex64>>,
+    /// How often each plan is executed. A later part lies further on in the buffers.
+    plans: Vec<(usize, Persistent<Complex64>)>,
 }
 
 impl Parts {
@@ -79,20 +78,29 @@ impl Parts {
     ) -> Result<Self, Error> {
         let full = counts.iter().min().map_or(0, |least| least / size);
         let rest: Vec<usize> = counts.iter().map(|count| count - full * size).collect();
-        let each = plan(&vec![size; counts.len()])?;
-        let rest = if rest.iter().any(|&count| count > 0) { Some(plan(&rest)?) } else { None };
-        Ok(Self { full, each, rest })
-    }
-
-    fn count(&self) -> usize {
-        self.full + usize::from(self.rest.is_some())
-    }
-
-    fn part(&mut self, index: usize) -> &mut Persistent<Complex64> {
-        match &mut self.rest {
-            Some(rest) if index == self.full => rest,
-            _ => &mut self.each,
+        let mut plans = Vec::new();
+        for (times, counts) in [(full, vec![size; counts.len()]), (1, rest)] {
+            // A part that does not occur might not fit either.
+            if times > 0 && counts.iter().any(|&count| count > 0) {
+                plans.push((times, plan(&counts)?));
+            }
         }
+        Ok(Self { plans })
+    }
+
+    /// The plans of the parts, numbered.
+    fn each(
+        &mut self,
+        mut part: impl FnMut(usize, &mut Persistent<Complex64>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut number = 0;
+        for (times, plan) in &mut self.plans {
+            for _ in 0..*times {
+                part(number, plan)?;
+                number += 1;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -177,7 +185,7 @@ impl Transform {
             return Err(Error::Argument(format!("{} elements, not {own_rows} rows of {columns}", matrix.len())));
         }
 
-        for part in 0..to_columns.count() {
+        to_columns.each(|part, plan| {
             let first = part * height;
             let part_rows = height.min(own_rows - first);
             if part_rows > 0 {
@@ -185,10 +193,10 @@ impl Transform {
                 let rows = &mut matrix[first * columns..][..part_rows * columns];
                 transforms.row.process_outofplace_with_scratch(rows, &mut band[..part_rows * columns], scratch);
             }
-            to_columns.part(part).execute(comm, band, from(strip, first * WIDTH))?;
-        }
+            plan.execute(comm, band, from(strip, first * WIDTH))
+        })?;
 
-        for part in 0..to_rows.count() {
+        to_rows.each(|part, plan| {
             let width = WIDTH.min(own_columns - part * WIDTH);
             let group = from(strip, part * rows * WIDTH);
             if width > 0 {
@@ -207,9 +215,8 @@ impl Transform {
                     }
                 }
             }
-            to_rows.part(part).execute(comm, group, from(matrix, part * WIDTH))?;
-        }
-        Ok(())
+            plan.execute(comm, group, from(matrix, part * WIDTH))
+        })
     }
 }
 
