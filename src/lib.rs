@@ -74,6 +74,7 @@ pub use error::Error;
 pub use ids::{Channel, Node, Rank};
 #[cfg(feature = "local")]
 pub use launch::launch;
+pub use plan::Strided;
 
 /// The README's first program, compiled and run.
 #[cfg(all(doctest, feature = "local"))]

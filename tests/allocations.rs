@@ -18,7 +18,7 @@ use necklace::op::{Max, Sum, by};
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem};
 use necklace::topology::Grid;
-use necklace::{Communicator, Rank};
+use necklace::{Communicator, Rank, Strided};
 
 /// The system's allocator, which counts for each thread.
 struct Counting;
@@ -125,6 +125,9 @@ fn executions_of_plans_allocate_nothing() {
             let places: Vec<usize> = (0..16).map(|peer| 3 * peer).collect();
             let mut plan = comm.alltoallv_init::<u64>(&counts, &places, &counts, &places).unwrap();
             settles(&mut comm, "alltoallv", |comm| plan.execute(comm, &send, &mut receive).unwrap());
+            let columns: Vec<Strided> = (0..16).map(|peer| Strided::matrix(peer, counts[peer], 1, 16)).collect();
+            let mut plan = comm.alltoallw_init::<u64>(&columns, &columns).unwrap();
+            settles(&mut comm, "alltoallw", |comm| plan.execute(comm, &send, &mut receive).unwrap());
             let mut plan = comm.allgather_init::<u64>(3).unwrap();
             settles(&mut comm, "allgather", |comm| plan.execute(comm, &send[..3], &mut receive).unwrap());
         })

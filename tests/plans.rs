@@ -11,13 +11,17 @@ use machine::{Memory, POISON, execute, plans};
 use necklace::algorithm::alltoall::{Bruck, Direct, Ring, TorusExchange};
 use necklace::algorithm::{About, Algorithm, Claims, candidates, find, registry};
 use necklace::collective::Collective;
-use necklace::plan::{Buffer, Layout, Lengths, PlanError, Reduction, Run, compile};
+use necklace::plan::{Buffer, Layout, Lengths, Place, PlanError, Reduction, Run, compile};
 use necklace::schedule::{Block, Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 use necklace::topology::{Grid, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::QuickCheck;
 
 const ELEMENT: usize = 2;
+
+fn one(run: Run) -> Place {
+    Place::from_elem(run, 1)
+}
 
 fn blocks(holding: Vec<(Block, Vec<Rank>)>) -> Vec<Block> {
     holding.into_iter().map(|(block, _)| block).collect()
@@ -187,8 +191,8 @@ fn strided_blocks_are_sent_and_received_where_they_lie() {
         Layout {
             element: 4,
             lengths: Lengths::Equal(rows as u64),
-            before: ranks().map(|j| (Block::new(me, j), column(Buffer::Input, j.index()))).collect(),
-            after: ranks().map(|j| (Block::new(j, me), column(Buffer::Output, j.index()))).collect(),
+            before: ranks().map(|j| (Block::new(me, j), one(column(Buffer::Input, j.index())))).collect(),
+            after: ranks().map(|j| (Block::new(j, me), one(column(Buffer::Output, j.index())))).collect(),
             input: length,
             output: length,
         }
@@ -226,7 +230,7 @@ fn blocks_of_different_lengths_go_through_relays() {
             let bytes = (length(s, d) * ELEMENT) as u64;
             let at = &mut at[usize::from(buffer == Buffer::Output)];
             *at += bytes;
-            (Block::new(Rank::new(s), Rank::new(d)), Run::new(buffer, *at - bytes, bytes))
+            (Block::new(Rank::new(s), Rank::new(d)), one(Run::new(buffer, *at - bytes, bytes)))
         };
         let before = (0..size).map(|d| next(Buffer::Input, rank, d)).collect();
         let after = (0..size).map(|s| next(Buffer::Output, s, rank)).collect();
@@ -429,10 +433,10 @@ fn a_share_that_makes_no_sense_is_refused() {
     assert!(matches!(long, Err(PlanError::Overflow { .. })), "{long:?}");
     let beyond = Layout { input: 5, ..layout.clone() };
     assert!(matches!(compile([], &beyond), Err(PlanError::Place { input: 5, .. })), "{:?}", compile([], &beyond));
-    let into_input = Layout { after: vec![(whole, Run::new(Buffer::Input, 0, 6))], ..layout.clone() };
+    let into_input = Layout { after: vec![(whole, one(Run::new(Buffer::Input, 0, 6)))], ..layout.clone() };
     assert!(matches!(compile([], &into_input), Err(PlanError::Place { .. })));
     let other = Block::from(Rank::new(1));
-    let at = |offset| Run::new(Buffer::Output, offset, 6);
+    let at = |offset| one(Run::new(Buffer::Output, offset, 6));
     let shared = Layout { after: vec![(whole, at(0)), (other, at(5))], output: 11, ..layout.clone() };
     assert_eq!(compile([], &shared), Err(PlanError::Shared { offset: 5 }));
     // Of 7 bytes, the first half is 3 and the second 4.
@@ -443,7 +447,7 @@ fn a_share_that_makes_no_sense_is_refused() {
         let uneven = compile([RankRound { local: vec![step(combine)], ..RankRound::default() }], &odd);
         assert!(matches!(uneven, Err(PlanError::Length { expected: 4, found: 3, .. })), "{uneven:?}");
     }
-    let wrong = Layout { before: vec![(whole, Run::new(Buffer::Input, 0, 5))], ..layout };
+    let wrong = Layout { before: vec![(whole, one(Run::new(Buffer::Input, 0, 5)))], ..layout };
     assert!(matches!(compile([], &wrong), Err(PlanError::Length { expected: 6, found: 5, .. })));
 }
 

@@ -15,8 +15,9 @@ use crate::transport::ContextId;
 
 /// A collective of one communicator for fixed sizes, planned: an execution looks nothing up and allocates nothing.
 ///
-/// Made by [`alltoall_init`](Communicator::alltoall_init), [`alltoallv_init`](Communicator::alltoallv_init) and
-/// [`allgather_init`](Communicator::allgather_init), as MPI's persistent collectives are.
+/// Made by [`alltoall_init`](Communicator::alltoall_init), [`alltoallv_init`](Communicator::alltoallv_init),
+/// [`alltoallw_init`](Communicator::alltoallw_init) and [`allgather_init`](Communicator::allgather_init), as MPI's persistent
+/// collectives are.
 #[derive(Debug)]
 pub struct Persistent<T> {
     pub(super) prepared: Prepared,

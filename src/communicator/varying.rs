@@ -1,4 +1,4 @@
-//! Alltoall of blocks of different lengths.
+//! Alltoall of blocks of different lengths, anywhere in the buffers.
 //!
 //! A rank knows only the lengths of what it sends and what it shall receive; an algorithm that relays needs those of what
 //! passes through as well. So planning is itself collective: the counts travel once, as blocks of one number, over the
@@ -18,7 +18,7 @@ use crate::algorithm::{Algorithm, alltoall::Direct, find};
 use crate::collective::Collective;
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Lengths, Places, PlanError, Run, compile};
+use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, compile, overlap_of};
 use crate::schedule::{Block, Problem, RankRound};
 use crate::transport::{Cause, Failure};
 
@@ -42,10 +42,9 @@ impl Communicator {
         receive_counts: &[usize],
         receive_displacements: &[usize],
     ) -> Result<(), Error> {
-        let from = Places { counts: send_counts, displacements: send_displacements, length: send.len() };
-        let into = Places { counts: receive_counts, displacements: receive_displacements, length: receive.len() };
-        let mut prepared = self.plan_varying::<T>(&from, &into)?;
-        self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
+        let from = self.runs("send", send_counts, send_displacements)?;
+        let into = self.runs("receive", receive_counts, receive_displacements)?;
+        self.exchange("alltoallv", (send, &from), (receive, &into))
     }
 
     /// Plans an [`alltoallv`](Self::alltoallv) of these counts, by the algorithm chosen for `alltoallv`. Collective, unless
@@ -61,50 +60,138 @@ impl Communicator {
         receive_counts: &[usize],
         receive_displacements: &[usize],
     ) -> Result<Persistent<T>, Error> {
-        let reach = |counts: &[usize], displacements: &[usize]| {
-            let blocks = counts.iter().zip(displacements).filter(|(count, _)| **count > 0);
-            let ends = blocks.map(|(&count, &at)| count.checked_add(at));
-            ends.collect::<Option<Vec<_>>>().map_or(usize::MAX, |ends| ends.into_iter().max().unwrap_or(0))
+        let from = self.runs("send", send_counts, send_displacements)?;
+        let into = self.runs("receive", receive_counts, receive_displacements)?;
+        self.exchange_init("alltoallv", &from, &into)
+    }
+
+    /// Everyone gives everyone a block that may lie in its buffer in any regular way, and be placed in another: those
+    /// elements of `send` that `from[j]` names go to rank j, into the elements that it names for this rank, in order. So a
+    /// part of a matrix is sent from and received into where it belongs, transposed if one side names rows and the other
+    /// columns, and nothing is packed. A block may be a [`Strided`], or several, one after the other (as an array or a vector
+    /// of them). Blocks may be empty.
+    ///
+    /// Uses the algorithm [chosen](Self::choose) for `alltoallv`, and costs as [`alltoallv`](Self::alltoallv) does; a plan
+    /// made by [`alltoallw_init`](Self::alltoallw_init) is much cheaper in a loop. Pieces of a few bytes cost more than
+    /// their bytes; give the dimension whose elements are neighbours on both sides, if there is one, as the last.
+    ///
+    /// ```
+    /// // A matrix of 4 rows and 6 columns: two ranks have two rows each, and get three rows each of its transpose.
+    /// use necklace::Strided;
+    /// let transposed = necklace::local::run(2, |mut comm| {
+    ///     let rows: Vec<usize> = (0..2).flat_map(|i| (0..6).map(move |j| 10 * i + j)).map(|x| x + 20 * comm.rank()).collect();
+    ///     let from = [0, 1].map(|to| Strided::matrix(3 * to, 2, 3, 6));
+    ///     let into = [0, 1].map(|from| Strided::matrix(2 * from, 3, 2, 4).transposed());
+    ///     let mut columns = vec![0; 12];
+    ///     comm.alltoallw(&rows, &from, &mut columns, &into).unwrap();
+    ///     columns
+    /// });
+    /// assert_eq!(transposed.unwrap()[1], [3, 13, 23, 33, 4, 14, 24, 34, 5, 15, 25, 35]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] unless there is a block for each rank on both sides; [`Error::Argument`] where a block lies outside
+    /// its buffer, two elements are received into one, a [`Strided`] names an element twice (or its dimensions interlock,
+    /// so that this is not plain), or this rank's block for itself has two lengths; [`Error::Failed`], with
+    /// [`Cause::Length`], where what a rank awaits is not as long as what the other sends; else as [`Communicator`] says.
+    pub fn alltoallw<T: Pod>(
+        &mut self,
+        send: &[T],
+        from: &[impl AsRef<[Strided]>],
+        receive: &mut [T],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<(), Error> {
+        self.exchange("alltoallw", (send, from), (receive, into))
+    }
+
+    /// Plans an [`alltoallw`](Self::alltoallw) of blocks that lie so, for buffers that are long enough for them. Collective,
+    /// unless the algorithm chosen for `alltoallv` is `direct`. Executed on a slice that begins further on, the plan moves
+    /// what lies there; so one plan serves all bands of a matrix.
+    ///
+    /// # Errors
+    ///
+    /// As [`alltoallw`](Self::alltoallw).
+    pub fn alltoallw_init<T: Pod>(
+        &mut self,
+        from: &[impl AsRef<[Strided]>],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<Persistent<T>, Error> {
+        self.exchange_init("alltoallw", from, into)
+    }
+
+    /// Blocks by counts and displacements.
+    fn runs(&self, what: &str, counts: &[usize], displacements: &[usize]) -> Result<Vec<Strided>, Error> {
+        let [of_counts, of_displacements] = match what {
+            "send" => ["list of send counts", "list of send displacements"],
+            _ => ["list of receive counts", "list of receive displacements"],
         };
-        let send = reach(send_counts, send_displacements);
-        let receive = reach(receive_counts, receive_displacements);
-        let from = Places { counts: send_counts, displacements: send_displacements, length: send };
-        let into = Places { counts: receive_counts, displacements: receive_displacements, length: receive };
+        check(of_counts, counts.len(), self.size())?;
+        check(of_displacements, displacements.len(), self.size())?;
+        Ok(counts.iter().zip(displacements).map(|(&count, &at)| Strided::run(at, count)).collect())
+    }
+
+    fn exchange<T: Pod>(
+        &mut self,
+        collective: &str,
+        (send, from): (&[T], &[impl AsRef<[Strided]>]),
+        (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
+    ) -> Result<(), Error> {
+        let (from, into) = (Side::new("send", from, Some(send.len())), Side::new("receive", into, Some(receive.len())));
+        let mut prepared = self.plan_varying(collective, size_of::<T>(), &from, &into)?;
+        self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
+    }
+
+    fn exchange_init<T: Pod>(
+        &mut self,
+        collective: &str,
+        from: &[impl AsRef<[Strided]>],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<Persistent<T>, Error> {
+        let (from, into) = (Side::new("send", from, None), Side::new("receive", into, None));
         Ok(Persistent {
-            prepared: self.plan_varying::<T>(&from, &into)?,
+            prepared: self.plan_varying(collective, size_of::<T>(), &from, &into)?,
             maker: self.wire.maker(),
-            send: Need::AtLeast(send),
-            receive: Need::AtLeast(receive),
+            send: Need::AtLeast(from.length),
+            receive: Need::AtLeast(into.length),
             of: PhantomData,
         })
     }
 
-    fn plan_varying<T: Pod>(&mut self, send: &Places<'_>, receive: &Places<'_>) -> Result<Prepared, Error> {
-        self.check_places(send, receive)?;
+    fn plan_varying(
+        &mut self,
+        collective: &str,
+        element: usize,
+        send: &Side<'_>,
+        receive: &Side<'_>,
+    ) -> Result<Prepared, Error> {
         let (rank, size) = (Rank::new(self.rank()), self.size());
+        let (sent, awaited) = (send.check(size)?, receive.check(size)?);
         let problem = self.problem(Collective::Alltoall)?;
         let algorithm: Arc<dyn Algorithm> = match self.algorithms.get("alltoallv").map(String::as_str) {
             None | Some("auto") => Arc::new(Direct),
             Some(name) => find(problem.collective(), name)?,
         };
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
-        let (sent_at, received_at) = (places_of_blocks(send), places_of_blocks(receive));
-        let send = &Places { displacements: &sent_at, ..*send };
-        let receive = &Places { displacements: &received_at, ..*receive };
-        let mut layout = Layout::varying(rank, size_of::<T>(), send, receive)?;
-        let what = format!("of {}-byte elements among {size} ranks by {}", size_of::<T>(), algorithm.name());
-        let words = format!("alltoallv {what} on {}", self.topology.text());
+        let mut layout = Layout::strided(rank, element, &send.blocks, &receive.blocks, (send.length, receive.length))?;
+        receive.check_apart()?;
+        let (out, back) = (sent[rank.index()], awaited[rank.index()]);
+        if out != back {
+            return Err(Error::Argument(format!("rank {rank} sends itself {out} elements but awaits {back}")));
+        }
+        let what = format!("of {element}-byte elements among {size} ranks by {}", algorithm.name());
+        let words = format!("{collective} {what} on {}", self.topology.text());
         let Lengths::Each(table) = &mut layout.lengths else {
             return Err(Error::Argument("blocks of different lengths are laid out as equal ones".to_owned()));
         };
         if algorithm.name() == "direct" {
             return Prepared::new(compile(rounds, &layout)?, self.signature(words));
         }
-        let passing = self.exchange_counts(&problem, &rounds, send.counts, format!("counts of {words}"))?;
-        self.check_counts(&passing, receive.counts, size_of::<T>() as u64, &words)?;
+        let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {words}"))?;
+        self.check_counts(&passing, &awaited, element as u64, &words)?;
         table.extend(passing);
         // The others rely on this rank by now: what keeps it from planning is everybody's failure.
-        let planned = check_sums(&layout, size_of::<T>())
+        let planned = check_sums(&layout, element)
             .and_then(|()| Ok(compile(rounds, &layout)?))
             .and_then(|plan| Prepared::new(plan, self.signature(words.clone())));
         planned.map_err(|error| {
@@ -125,7 +212,8 @@ impl Communicator {
         let rank = Rank::new(self.rank());
         let arrivals = rounds.iter().flat_map(|round| &round.receives).flat_map(|end| &end.blocks);
         let passing: BTreeSet<Block> = arrivals.map(|block| block.whole()).collect();
-        let word = |buffer, (i, block): (usize, Block)| (block, Run::new(buffer, i as u64 * WORD, WORD));
+        let run = |buffer, i: usize| Place::from_elem(Run::new(buffer, i as u64 * WORD, WORD), 1);
+        let word = |buffer, (i, block): (usize, Block)| (block, run(buffer, i));
         let layout = Layout {
             element: WORD,
             lengths: Lengths::Equal(1),
@@ -169,41 +257,57 @@ impl Communicator {
         self.wire.transport.abort(failure.clone());
         self.wire.failed(self.wire.transport.failure().unwrap_or(failure))
     }
-
-    fn check_places(&self, send: &Places<'_>, receive: &Places<'_>) -> Result<(), Error> {
-        let (me, size) = (self.rank(), self.size());
-        check("list of send counts", send.counts.len(), size)?;
-        check("list of send displacements", send.displacements.len(), size)?;
-        check("list of receive counts", receive.counts.len(), size)?;
-        check("list of receive displacements", receive.displacements.len(), size)?;
-        for (what, places) in [("send", send), ("receive", receive)] {
-            for (i, (&count, &at)) in places.counts.iter().zip(places.displacements).enumerate() {
-                let length = places.length;
-                if count > 0 && at.checked_add(count).is_none_or(|end| end > length) {
-                    let block = format!("{what} block {i}: {count} elements from {at} on");
-                    return Err(Error::Argument(format!("{block} are not inside a buffer of {length}")));
-                }
-            }
-        }
-        let mut ranges: Vec<(usize, usize, usize)> =
-            (0..size).map(|i| (receive.displacements[i], receive.counts[i], i)).filter(|r| r.1 > 0).collect();
-        ranges.sort_unstable();
-        if let Some(pair) = ranges.windows(2).find(|pair| pair[0].0 + pair[0].1 > pair[1].0) {
-            let (i, j) = (pair[0].2, pair[1].2);
-            return Err(Error::Argument(format!("receive blocks {i} and {j} overlap, at element {}", pair[1].0)));
-        }
-        let (out, back) = (send.counts[me], receive.counts[me]);
-        if out != back {
-            return Err(Error::Argument(format!("rank {me} sends itself {out} elements but awaits {back}")));
-        }
-        Ok(())
-    }
 }
 
-/// Where blocks begin; those of no elements anywhere, so at 0.
-fn places_of_blocks(places: &Places<'_>) -> Vec<usize> {
-    let blocks = places.counts.iter().zip(places.displacements);
-    blocks.map(|(&count, &at)| if count == 0 { 0 } else { at }).collect()
+/// The blocks of a buffer, by rank.
+struct Side<'a> {
+    /// `send` or `receive`.
+    what: &'static str,
+    blocks: Vec<&'a [Strided]>,
+    /// How many elements the buffer has.
+    length: usize,
+}
+
+impl<'a> Side<'a> {
+    /// With a buffer of that length, or as long as need be.
+    fn new(what: &'static str, blocks: &'a [impl AsRef<[Strided]>], length: Option<usize>) -> Self {
+        let blocks: Vec<&[Strided]> = blocks.iter().map(AsRef::as_ref).collect();
+        let ends = || blocks.iter().flat_map(|parts| parts.iter()).map(|part| part.end().unwrap_or(usize::MAX));
+        let length = length.unwrap_or_else(|| ends().max().unwrap_or(0));
+        Self { what, blocks, length }
+    }
+
+    /// That there is a block for each rank, and lies in the buffer; returns how many elements each has.
+    fn check(&self, ranks: usize) -> Result<Vec<usize>, Error> {
+        let Self { what, blocks, length } = self;
+        check(if *what == "send" { "list of send blocks" } else { "list of receive blocks" }, blocks.len(), ranks)?;
+        let count = |(i, parts): (usize, &&[Strided])| {
+            let refuse = |why: String| Error::Argument(format!("{what} block {i}: {why}"));
+            parts.iter().try_fold(0_usize, |sum, part| {
+                part.fault(*length).map_or(Ok(()), |why| Err(refuse(why)))?;
+                let sum = part.elements().and_then(|elements| sum.checked_add(elements));
+                sum.ok_or_else(|| refuse("more elements than can be counted".to_owned()))
+            })
+        };
+        blocks.iter().enumerate().map(count).collect()
+    }
+
+    /// That no element belongs to two blocks, or twice to one. Each part is known to name different ones.
+    fn check_apart(&self) -> Result<(), Error> {
+        // Only elements without bytes can be so many, and there is nothing of them to overlap.
+        if isize::try_from(self.length).is_err() {
+            return Ok(());
+        }
+        let Some(index) = overlap_of(self.blocks.iter().flat_map(|parts| parts.iter())) else { return Ok(()) };
+        let holders = self.blocks.iter().enumerate().flat_map(|(i, parts)| parts.iter().map(move |part| (i, part)));
+        let mut holders = holders.filter(|(_, part)| part.indices().any(|at| at == index)).map(|(i, _)| i);
+        let (i, j) = (holders.next().unwrap_or(0), holders.next().unwrap_or(0));
+        Err(Error::Argument(if i == j {
+            format!("{} block {i} has element {index} twice", self.what)
+        } else {
+            format!("{} blocks {i} and {j} overlap, at element {index}", self.what)
+        }))
+    }
 }
 
 /// That all a rank holds at any time can be counted in bytes: the blocks that it has, gets or passes on together.

@@ -111,7 +111,12 @@ pub fn compile(rounds: impl IntoIterator<Item = RankRound>, layout: &Layout) -> 
 /// That blocks lie inside the user's buffers, and those that are wanted apart from each other.
 fn check(layout: &Layout) -> Result<(), PlanError> {
     let Layout { input, output, .. } = *layout;
-    for &(block, run) in layout.before.iter().chain(&layout.after).filter(|(_, run)| run.bytes() > 0) {
+    let runs = |places: &[(Block, Place)]| -> Vec<(Block, Run)> {
+        let all = places.iter().flat_map(|(block, place)| place.iter().map(|&run| (*block, run)));
+        all.filter(|(_, run)| run.bytes() > 0).collect()
+    };
+    let wanted = runs(&layout.after);
+    for (block, run) in runs(&layout.before).into_iter().chain(wanted.iter().copied()) {
         let size = match run.buffer {
             Buffer::Input => input,
             Buffer::Output => output,
@@ -121,11 +126,10 @@ fn check(layout: &Layout) -> Result<(), PlanError> {
             return Err(PlanError::Place { block, run, input, output });
         }
     }
-    if let Some((block, run)) = layout.after.iter().find(|(_, run)| run.bytes() > 0 && run.buffer != Buffer::Output) {
-        return Err(PlanError::Place { block: *block, run: *run, input, output });
+    if let Some(&(block, run)) = wanted.iter().find(|(_, run)| run.buffer != Buffer::Output) {
+        return Err(PlanError::Place { block, run, input, output });
     }
-    let wanted = layout.after.iter().filter(|(_, run)| run.bytes() > 0);
-    let shared = overlap::find(wanted.map(|&(_, run)| Access { run, write: true }).collect());
+    let shared = overlap::find(wanted.into_iter().map(|(_, run)| Access { run, write: true }).collect());
     shared.map_or(Ok(()), |shared| Err(PlanError::Shared { offset: shared.offset }))
 }
 
@@ -271,10 +275,10 @@ impl Compiler {
         // An operand without a place has just given it to the result.
         let operand = |value: ValueId| self.all.values[value].place().unwrap_or_else(|| place.clone());
         let (first, second) = (operand(left), operand(right));
-        self.local(side_by_side([&place, &first, &second]).into_iter().map(|[into, left, right]| Local {
+        self.local(side_by_side([&place, &first, &second]).map(|[into, left, right]| Local::Merge {
             into,
             left,
-            right: Some(right),
+            right,
         }));
     }
 
@@ -330,8 +334,8 @@ impl Compiler {
     }
 
     fn copy(&mut self, from: &Place, into: &Place) {
-        let copies = side_by_side([into, from]);
-        self.local(copies.into_iter().map(|[into, left]| Local { into, left, right: None }));
+        let [into, from] = [into, from].map(|place| Place::from_vec(joined(place.iter().copied())));
+        self.local((!into.is_empty()).then_some(Local::Copy { into, from }).into_iter());
     }
 
     /// Appends local work, joined with its neighbour where they are one piece.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::runs::{Place, side_by_side};
 use super::{Buffer, Program, Run};
 
 /// The buffers of an execution.
@@ -40,28 +41,49 @@ pub(super) enum Step {
     Local(Range<usize>),
 }
 
-/// `into` becomes `left`, or `left` combined with `right`; all of one piece and one length. `into` is exactly `left` or
-/// `right`, or overlaps neither.
+/// Work that needs nobody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Local {
-    pub(super) into: Run,
-    pub(super) left: Run,
-    pub(super) right: Option<Run>,
+pub(super) enum Local {
+    /// The bytes of `from`, put into `into`: as many, and none of them the same.
+    Copy { into: Place, from: Place },
+    /// `into` becomes `left` combined with `right`; all of one piece and one length. `into` is exactly `left` or `right`,
+    /// or overlaps neither.
+    Merge { into: Run, left: Run, right: Run },
 }
 
 impl Local {
     /// Both as one, if the second goes on where the first stops.
     pub(super) fn followed_by(&self, next: &Self) -> Option<Self> {
         let one = |a: &Run, b: &Run| {
-            let meets = a.buffer == b.buffer && a.offset + a.len == b.offset;
+            let meets = a.count == 1 && b.count == 1 && a.buffer == b.buffer && a.offset + a.len == b.offset;
             meets.then(|| Run::new(a.buffer, a.offset, a.len + b.len))
         };
-        let right = match (&self.right, &next.right) {
-            (None, None) => None,
-            (Some(a), Some(b)) => Some(one(a, b)?),
-            _ => return None,
+        let place = |a: &Place, b: &Place| match (&a[..], &b[..]) {
+            ([a], [b]) => one(a, b).map(|run| Place::from_elem(run, 1)),
+            _ => None,
         };
-        Some(Self { into: one(&self.into, &next.into)?, left: one(&self.left, &next.left)?, right })
+        match (self, next) {
+            (Self::Copy { into, from }, Self::Copy { into: next, from: after }) => {
+                Some(Self::Copy { into: place(into, next)?, from: place(from, after)? })
+            }
+            (Self::Merge { into, left, right }, Self::Merge { into: next, left: first, right: second }) => {
+                Some(Self::Merge { into: one(into, next)?, left: one(left, first)?, right: one(right, second)? })
+            }
+            _ => None,
+        }
+    }
+
+    fn is_merge(&self) -> bool {
+        matches!(self, Self::Merge { .. })
+    }
+
+    /// Bytes of memory beyond its own.
+    fn spilled(&self) -> usize {
+        let heap = |place: &Place| if place.spilled() { place.capacity() * size_of::<Run>() } else { 0 };
+        match self {
+            Self::Copy { into, from } => heap(into) + heap(from),
+            Self::Merge { .. } => 0,
+        }
     }
 }
 
@@ -80,7 +102,11 @@ impl Plan {
     /// user wants it, is not copied.
     #[must_use]
     pub fn copied(&self) -> u64 {
-        self.locals.iter().filter(|local| local.right.is_none()).map(|local| local.into.len).sum()
+        let bytes = |local: &Local| match local {
+            Local::Copy { into, .. } => into.iter().map(Run::bytes).sum(),
+            Local::Merge { .. } => 0,
+        };
+        self.locals.iter().map(bytes).sum()
     }
 
     /// Whether the buffers are as long as the plan needs.
@@ -94,13 +120,14 @@ impl Plan {
     /// Whether anything is combined, so that an execution needs a [`Reduction`].
     #[must_use]
     pub fn reduces(&self) -> bool {
-        self.locals.iter().any(|local| local.right.is_some())
+        self.locals.iter().any(Local::is_merge)
     }
 
     /// Bytes of memory that the plan itself takes, its scratch not counted.
     #[must_use]
     pub fn footprint(&self) -> usize {
-        self.program.footprint() + self.steps.len() * size_of::<Step>() + self.locals.len() * size_of::<Local>()
+        let locals = self.locals.iter().map(|local| size_of::<Local>() + local.spilled()).sum::<usize>();
+        self.program.footprint() + self.steps.len() * size_of::<Step>() + locals
     }
 }
 
@@ -147,7 +174,7 @@ impl<'p> Execution<'p> {
                 Step::Local(range) => {
                     for local in &self.plan.locals[range.clone()] {
                         let done = work(local, buffers, reduction);
-                        debug_assert!(done.is_some() || local.right.is_some() && reduction.is_none(), "{local:?}");
+                        debug_assert!(done.is_some() || local.is_merge() && reduction.is_none(), "{local:?}");
                     }
                 }
             }
@@ -157,13 +184,39 @@ impl<'p> Execution<'p> {
 
 /// Does one local work. `None` where there is no reduction for it, or, which compiling excludes, a run is out of place.
 fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
-    let Local { into, left, right } = local;
-    if right.is_none() && into.buffer == left.buffer && into.buffer != Buffer::Input {
-        let buffer = if into.buffer == Buffer::Output { &mut *buffers.output } else { &mut *buffers.scratch };
-        let (from, to) = (range(left), range(into));
-        let fits = from.end <= buffer.len() && to.end <= buffer.len();
-        return fits.then(|| buffer.copy_within(from, to.start));
+    match local {
+        Local::Copy { into, from } => {
+            side_by_side([into, from]).try_for_each(|[into, from]| copy(&into, &from, buffers))
+        }
+        Local::Merge { into, left, right } => merge(into, left, right, buffers, reduction?),
     }
+}
+
+/// Copies one piece.
+#[inline]
+fn copy(into: &Run, from: &Run, buffers: &mut Buffers<'_>) -> Option<()> {
+    let Buffers { input, output, scratch } = buffers;
+    let (to, from_range) = (range(into), range(from));
+    let (target, source): (&mut [u8], &[u8]) = match (into.buffer, from.buffer) {
+        (Buffer::Input, _) => return None,
+        (Buffer::Output, Buffer::Input) => (output, input),
+        (Buffer::Output, Buffer::Scratch) => (output, scratch),
+        (Buffer::Scratch, Buffer::Input) => (scratch, input),
+        (Buffer::Scratch, Buffer::Output) => (scratch, output),
+        (Buffer::Output, Buffer::Output) => return copy_within(output, from_range, to),
+        (Buffer::Scratch, Buffer::Scratch) => return copy_within(scratch, from_range, to),
+    };
+    target.get_mut(to)?.copy_from_slice(source.get(from_range)?);
+    Some(())
+}
+
+fn copy_within(buffer: &mut [u8], from: Range<usize>, to: Range<usize>) -> Option<()> {
+    let fits = from.end <= buffer.len() && to.end <= buffer.len();
+    fits.then(|| buffer.copy_within(from, to.start))
+}
+
+/// Combines one piece.
+fn merge(into: &Run, left: &Run, right: &Run, buffers: &mut Buffers<'_>, reduction: &dyn Reduction) -> Option<()> {
     let (target, output, scratch): (&mut [u8], &[u8], &[u8]) = match into.buffer {
         Buffer::Input => return None,
         Buffer::Output => (&mut *buffers.output, &[], &*buffers.scratch),
@@ -184,12 +237,12 @@ fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reducti
             Buffer::Scratch => scratch.get(at),
         }
     };
-    match (right, reduction) {
-        (None, _) => target.copy_from_slice(source(left)?),
-        (Some(_), None) => return None,
-        (Some(right), Some(reduction)) if left == into => reduction.append(target, source(right)?),
-        (Some(right), Some(reduction)) if right == into => reduction.prepend(target, source(left)?),
-        (Some(right), Some(reduction)) => reduction.merge(target, source(left)?, source(right)?),
+    if left == into {
+        reduction.append(target, source(right)?);
+    } else if right == into {
+        reduction.prepend(target, source(left)?);
+    } else {
+        reduction.merge(target, source(left)?, source(right)?);
     }
     Some(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Buffer, PlanError, Run};
+use super::{Buffer, Place, PlanError, Run, Strided};
 use crate::ids::Rank;
 use crate::schedule::Block;
 
@@ -26,7 +26,7 @@ impl Lengths {
     }
 }
 
-/// Where one rank's blocks lie, before and after; in bytes. A block may be strided.
+/// Where one rank's blocks lie, before and after; in bytes. A block may be in several pieces, and strided.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Bytes of an element. Blocks are cut into chunks between elements.
@@ -34,9 +34,9 @@ pub struct Layout {
     /// How long the blocks are that the rank holds or passes on.
     pub lengths: Lengths,
     /// Where the blocks lie that it starts with: in the input, or in place in the output.
-    pub before: Vec<(Block, Run)>,
+    pub before: Vec<(Block, Place)>,
     /// Where the blocks that it shall have go, all in the output, none overlapping another.
-    pub after: Vec<(Block, Run)>,
+    pub after: Vec<(Block, Place)>,
     /// The length of the input in bytes.
     pub input: u64,
     /// The length of the output in bytes.
@@ -60,7 +60,7 @@ impl Layout {
         };
         let (input, output) = (total(before.len())?, total(after.len())?);
         let place = |buffer, blocks: &[Block]| {
-            let at = |(i, &b): (usize, &Block)| (b, Run::new(buffer, i as u64 * block, block));
+            let at = |(i, &b): (usize, &Block)| (b, Place::from_elem(Run::new(buffer, i as u64 * block, block), 1));
             blocks.iter().enumerate().map(at).collect()
         };
         Ok(Self {
@@ -77,55 +77,56 @@ impl Layout {
     /// `instead` says, by the wanted block whose place they take.
     #[must_use]
     pub fn in_place(mut self, instead: impl Fn(Block) -> Block) -> Self {
-        let places: HashMap<Block, Run> = self.after.iter().copied().collect();
-        for (block, run) in &mut self.before {
-            if let Some(&place) = places.get(block).or_else(|| places.get(&instead(*block))) {
-                *run = place;
+        let places: HashMap<Block, &Place> = self.after.iter().map(|(block, place)| (*block, place)).collect();
+        for (block, place) in &mut self.before {
+            if let Some(&there) = places.get(block).or_else(|| places.get(&instead(*block))) {
+                place.clone_from(there);
             }
         }
         self.input = 0;
         self
     }
 
-    /// Alltoall of blocks of different lengths at different places: `counts[j]` elements at `displacements[j]`.
+    /// Alltoall of blocks that lie anywhere: that for rank j in the elements `send[j]` names, one part after the other, that
+    /// from rank i into those of `receive[i]`. The buffers have `input` and `output` elements.
+    ///
+    /// The lengths are those of these blocks alone. What else passes through the rank must be added to
+    /// [`lengths`](Self::lengths).
     ///
     /// # Errors
     ///
-    /// [`PlanError::Overflow`] where a place is past 2^63 bytes.
-    pub fn varying(rank: Rank, element: usize, send: &Places<'_>, receive: &Places<'_>) -> Result<Self, PlanError> {
-        let run = |buffer, places: &Places<'_>, i: usize| {
-            let (elements, at) = (places.counts[i], places.displacements[i]);
-            let bytes = |n: usize| (n as u64).checked_mul(element as u64).filter(|&n| i64::try_from(n).is_ok());
-            let run = bytes(at).zip(bytes(elements)).map(|(at, len)| Run::new(buffer, at, len));
-            run.ok_or(PlanError::Overflow { blocks: 1, elements: elements.max(at), element })
+    /// [`PlanError::Overflow`] where a buffer, or a block's end, is past 2^63 bytes.
+    pub fn strided(
+        rank: Rank,
+        element: usize,
+        send: &[&[Strided]],
+        receive: &[&[Strided]],
+        (input, output): (usize, usize),
+    ) -> Result<Self, PlanError> {
+        let overflow = |elements: usize| PlanError::Overflow { blocks: 1, elements, element };
+        let bytes = |elements: usize| {
+            let bytes = (elements as u64).checked_mul(element as u64);
+            bytes.filter(|&bytes| i64::try_from(bytes).is_ok()).ok_or(overflow(elements))
         };
-        let (mut before, mut after, mut table) = (vec![], vec![], HashMap::new());
-        for i in 0..send.counts.len().min(receive.counts.len()) {
-            let (out, back) = (Block::new(rank, Rank::new(i)), Block::new(Rank::new(i), rank));
-            before.push((out, run(Buffer::Input, send, i)?));
-            after.push((back, run(Buffer::Output, receive, i)?));
-            table.insert(back, receive.counts[i] as u64);
-            table.insert(out, send.counts[i] as u64);
-        }
-        let length = |places: &Places<'_>| places.length as u64 * element as u64;
-        Ok(Self {
-            element: element as u64,
-            lengths: Lengths::Each(table),
-            before,
-            after,
-            input: length(send),
-            output: length(receive),
-        })
+        let mut table = HashMap::new();
+        let mut place = |block: Block, buffer, parts: &[Strided]| {
+            let mut elements = 0_u64;
+            let mut place = Place::new();
+            for part in parts {
+                bytes(part.end().ok_or(overflow(usize::MAX))?)?;
+                // Each is below 2^63, and so is the sum of those that a buffer holds.
+                elements = elements.saturating_add(part.elements().ok_or(overflow(usize::MAX))? as u64);
+                place.extend(part.place(buffer, element as u64));
+            }
+            table.insert(block, elements);
+            Ok((block, place))
+        };
+        let own = |i: usize| Rank::new(i);
+        let before = send.iter().enumerate().map(|(i, parts)| place(Block::new(rank, own(i)), Buffer::Input, parts));
+        let before = before.collect::<Result<_, PlanError>>()?;
+        let after = receive.iter().enumerate().map(|(i, parts)| place(Block::new(own(i), rank), Buffer::Output, parts));
+        let after = after.collect::<Result<_, PlanError>>()?;
+        let (input, output) = (bytes(input)?, bytes(output)?);
+        Ok(Self { element: element as u64, lengths: Lengths::Each(table), before, after, input, output })
     }
-}
-
-/// Counts and displacements of a `v` collective, in elements of a buffer of `length` elements.
-#[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
-    /// Elements for, or from, each rank.
-    pub counts: &'a [usize],
-    /// Where each begins.
-    pub displacements: &'a [usize],
-    /// Elements of the buffer.
-    pub length: usize,
 }

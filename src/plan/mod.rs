@@ -11,9 +11,13 @@ mod overlap;
 mod program;
 mod runs;
 mod scratch;
+mod strided;
 mod values;
 
 pub use compile::{PlanError, compile};
 pub use execute::{Buffers, Execution, Plan, Reduction};
-pub use layout::{Layout, Lengths, Places};
+pub use layout::{Layout, Lengths};
 pub use program::{Buffer, Message, Program, ProgramError, ProgramRound, Run, Sizes};
+pub use runs::Place;
+pub use strided::Strided;
+pub(crate) use strided::overlap as overlap_of;

@@ -2,13 +2,32 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::Run;
+use super::{Buffer, Run};
 
-/// A string of bytes as runs, mostly one.
-pub(super) type Place = SmallVec<[Run; 1]>;
+/// A string of bytes: runs, one after the other, mostly one.
+pub type Place = SmallVec<[Run; 1]>;
+
+/// A place cut into parts of so many bytes, one after the other.
+pub(super) fn cut(place: &[Run], lengths: impl IntoIterator<Item = u64>) -> Vec<Place> {
+    let (mut runs, mut used) = (place.iter(), 0);
+    let mut run = runs.next();
+    let part = |mut wanted: u64| {
+        let mut part = Place::new();
+        while let Some(&whole) = run.filter(|_| wanted > 0) {
+            let taken = wanted.min(whole.bytes() - used);
+            part.extend(slice(whole, used, used + taken));
+            (wanted, used) = (wanted - taken, used + taken);
+            if used == whole.bytes() {
+                (run, used) = (runs.next(), 0);
+            }
+        }
+        part
+    };
+    lengths.into_iter().map(part).collect()
+}
 
 /// The bytes `from..to` of a run's string of bytes.
-pub(super) fn slice(run: Run, from: u64, to: u64) -> Place {
+fn slice(run: Run, from: u64, to: u64) -> Place {
     if from >= to {
         return smallvec![];
     }
@@ -81,26 +100,55 @@ fn continued(first: &Run, second: &Run) -> Option<Run> {
     fits.then_some(Run { stride, count: first.count + second.count, ..*first })
 }
 
-/// Walks through strings of bytes of equal length side by side: pieces that lie in one piece in each of them.
-pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> Vec<[Run; N]> {
-    let pieces = places.map(|runs| {
-        let pieces = runs.iter().flat_map(|run| run.pieces().map(|(offset, len)| Run::new(run.buffer, offset, len)));
-        pieces.filter(|piece| piece.len > 0).collect::<Vec<_>>()
-    });
-    let mut at = [(0_usize, 0_u64); N];
-    let mut found: Vec<[Run; N]> = Vec::new();
-    loop {
-        let rest: [Option<Run>; N] = std::array::from_fn(|i| {
-            let (index, used) = at[i];
-            pieces[i].get(index).map(|p| Run::new(p.buffer, p.offset + used, p.len - used))
-        });
-        let Some(len) = rest.iter().map(|p| p.map(|p| p.len)).min().flatten() else { return found };
-        for (place, piece) in at.iter_mut().zip(rest) {
-            let more = piece.is_some_and(|piece| piece.len > len);
-            *place = if more { (place.0, place.1 + len) } else { (place.0 + 1, 0) };
+/// Walks through strings of bytes side by side, to the end of the shortest: what lies in one piece in each of them.
+pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> impl Iterator<Item = [Run; N]> {
+    let mut walks = places.map(|runs| Walk { runs, piece: 0, used: 0 });
+    std::iter::from_fn(move || {
+        let mut found = [Run::new(Buffer::Scratch, 0, 0); N];
+        let mut len = u64::MAX;
+        for (found, walk) in found.iter_mut().zip(&mut walks) {
+            *found = walk.rest()?;
+            len = len.min(found.len);
         }
-        let cut = rest.map(|piece| piece.map_or(Run::new(super::Buffer::Scratch, 0, 0), |p| Run { len, ..p }));
-        found.push(cut.map(|run| Run::new(run.buffer, run.offset, len)));
+        for (found, walk) in found.iter_mut().zip(&mut walks) {
+            *found = Run::new(found.buffer, found.offset, len);
+            walk.advance(len);
+        }
+        Some(found)
+    })
+}
+
+/// A position in a string of bytes: that byte of that piece of the first run.
+struct Walk<'a> {
+    runs: &'a [Run],
+    piece: u64,
+    used: u64,
+}
+
+impl Walk<'_> {
+    /// What is left of the current piece.
+    #[inline]
+    fn rest(&mut self) -> Option<Run> {
+        loop {
+            let run = self.runs.first()?;
+            if self.piece < run.count && run.len > 0 {
+                return Some(Run::new(
+                    run.buffer,
+                    run.offset + self.piece * run.stride + self.used,
+                    run.len - self.used,
+                ));
+            }
+            (self.runs, self.piece) = (&self.runs[1..], 0);
+        }
+    }
+
+    /// Goes on within the current piece.
+    #[inline]
+    fn advance(&mut self, bytes: u64) {
+        self.used += bytes;
+        if self.runs.first().is_some_and(|run| run.len == self.used) {
+            (self.piece, self.used) = (self.piece + 1, 0);
+        }
     }
 }
 
@@ -130,18 +178,22 @@ mod tests {
             bytes(&fewer) == bytes(&runs) && fewer.len() <= runs.len()
         }
 
-        fn a_slice_is_that_part_of_the_bytes(seed: (u8, u8, u8, u8), from: u8, to: u8) -> bool {
-            let run = some_runs(&[seed])[0];
-            let to = u64::from(to) % (run.bytes() + 1);
-            let from = u64::from(from) % (to + 1);
-            bytes(&slice(run, from, to)) == bytes(&[run])[from as usize..to as usize]
+        fn what_is_cut_is_the_bytes_in_order(seed: Vec<(u8, u8, u8, u8)>, lengths: Vec<u8>) -> bool {
+            let place = some_runs(&seed);
+            let all = bytes(&place);
+            let mut rest = &all[..];
+            cut(&place, lengths.iter().map(|&len| len.into())).iter().zip(&lengths).all(|(part, &len)| {
+                let (wanted, after) = rest.split_at(rest.len().min(len.into()));
+                rest = after;
+                bytes(part) == wanted
+            })
         }
 
         fn side_by_side_pairs_equal_positions(a: Vec<(u8, u8, u8, u8)>, b: Vec<(u8, u8, u8, u8)>) -> bool {
             let (a, b) = (some_runs(&a), some_runs(&b));
             let pairs: Vec<_> = bytes(&a).into_iter().zip(bytes(&b)).collect();
             let found = side_by_side([&a, &b]);
-            let walked = found.iter().flat_map(|[x, y]| bytes(&[*x]).into_iter().zip(bytes(&[*y]))).collect::<Vec<_>>();
+            let walked = found.flat_map(|[x, y]| bytes(&[x]).into_iter().zip(bytes(&[y]))).collect::<Vec<_>>();
             walked == pairs
         }
     }

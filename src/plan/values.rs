@@ -10,7 +10,7 @@ use std::ops::{Index, IndexMut};
 
 use super::{Buffer, Layout, Lengths, PlanError, Run};
 use crate::ids::Rank;
-use crate::plan::runs::{Place, slice};
+use crate::plan::runs::{Place, cut};
 use crate::schedule::{Block, Combine, End, LocalStep, Mix, RankRound};
 
 /// A value's number. There are many values, so their numbers are short.
@@ -123,8 +123,8 @@ impl Values {
         let made = layout.before.len().saturating_add(received);
         all.values.0.reserve(made);
         all.names.reserve(made);
-        for &(block, run) in &layout.before {
-            for (unit, place) in all.parts(block, run, layout)? {
+        for (block, place) in &layout.before {
+            for (unit, place) in all.parts(*block, place, layout)? {
                 let value = all.value(place.iter().map(Run::bytes).sum())?;
                 all.values[value].spot = Spot::At(Box::new(place));
                 all.names.insert(unit, value);
@@ -133,8 +133,8 @@ impl Values {
         for (number, round) in rounds.into_iter().enumerate() {
             all.round(u32::try_from(number).map_err(|_| PlanError::Rounds)?, &round, layout)?;
         }
-        for &(block, run) in &layout.after {
-            for (unit, place) in all.parts(block, run, layout)? {
+        for (block, place) in &layout.after {
+            for (unit, place) in all.parts(*block, place, layout)? {
                 let value = *all.names.get(&unit).ok_or(PlanError::Missing { block: unit, round: last })?;
                 match &mut all.values[value].home {
                     home @ None => *home = Some(Box::new(place)),
@@ -158,19 +158,18 @@ impl Values {
         u32::try_from(self.events.len()).map_err(|_| PlanError::Rounds)
     }
 
-    /// The chunks of a block that lies in a run, each with its part of it.
-    fn parts(&self, block: Block, run: Run, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
+    /// The chunks of a block, each with its part of the block's place.
+    fn parts(&self, block: Block, place: &Place, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
         let (_, bytes) = chunk(block.whole(), layout).ok_or(PlanError::Bytes)?;
-        if run.bytes() != bytes {
-            return Err(PlanError::Length { block, expected: bytes, found: run.bytes() });
+        let found = place.iter().map(Run::bytes).fold(0, u64::saturating_add);
+        if found != bytes {
+            return Err(PlanError::Length { block, expected: bytes, found });
         }
         let of = self.cuts.get(&block).copied().unwrap_or(1);
         let Some(all) = block.chunks(0, of, of) else { return Ok(vec![]) };
-        let part = |unit| {
-            let (from, to) = chunk(unit, layout).ok_or(PlanError::Bytes)?;
-            Ok((unit, slice(run, from, to)))
-        };
-        all.units().map(part).collect()
+        let length = |unit| chunk(unit, layout).map(|(from, to)| to - from).ok_or(PlanError::Bytes);
+        let lengths = all.units().map(length).collect::<Result<Vec<_>, _>>()?;
+        Ok(all.units().zip(cut(place, lengths)).collect())
     }
 
     fn round(&mut self, number: u32, round: &RankRound, layout: &Layout) -> Result<(), PlanError> {

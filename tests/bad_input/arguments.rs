@@ -6,7 +6,7 @@ use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::op::Sum;
 use necklace::plan::PlanError;
-use necklace::{Communicator, Error, Rank, local};
+use necklace::{Communicator, Error, Rank, Strided, local};
 
 use crate::failures::POISON;
 use crate::jobs::{on, watched};
@@ -173,6 +173,69 @@ fn counts_and_displacements_are_checked_together() {
             let planned = comm.alltoallv_init::<u64>(&one, &places, &one, &[2, 0, 2]);
             says(planned, is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
             says(comm.alltoallv_init::<u64>(&own, &places, &one, &places), is_argument, &[&own_words]);
+        }
+    });
+}
+
+#[test]
+fn strided_blocks_are_checked_before_anything_moves() {
+    on_each("ring:3", |comm| {
+        let me = comm.rank();
+        let run = Strided::run;
+        let one = [run(0, 1), run(1, 1), run(2, 1)];
+        let send = [7_u64; 3];
+        let mut receive = [POISON; 3];
+        for algorithm in ["direct", "ring"] {
+            comm.choose("alltoallv", algorithm).unwrap();
+            let mut call = |from: &[Strided], into: &[Strided]| comm.alltoallw(&send, from, &mut receive, into);
+            says(call(&one[..2], &one), is_length, &["send blocks", "3", "2"]);
+            says(call(&one, &[]), is_length, &["receive blocks", "3", "0"]);
+            // Blocks lie inside their buffers.
+            let outside = [run(0, 1), run(1, 1).repeated(2, 2), run(2, 1)];
+            says(call(&outside, &one), is_argument, &["send block 1", "2 elements from 1 on, 2 apart", "of 3"]);
+            says(call(&one, &outside), is_argument, &["receive block 1", "2 elements from 1 on, 2 apart", "of 3"]);
+            for far in [
+                run(usize::MAX, 1),
+                run(1, usize::MAX),
+                run(0, 2).repeated(2, usize::MAX),
+                run(0, 1).repeated(3, usize::MAX / 2),
+            ] {
+                let far = [run(0, 1), run(1, 1), far];
+                says(call(&far, &one), is_argument, &["send block 2", "of 3"]);
+                says(call(&one, &far), is_argument, &["receive block 2", "of 3"]);
+            }
+            // No element is named twice, neither by one block nor by two.
+            let again = [run(0, 1).repeated(2, 0), run(1, 1), run(2, 1)];
+            says(call(&again, &one), is_argument, &["send block 0", "different"]);
+            says(call(&one, &again), is_argument, &["receive block 0", "different"]);
+            let endless = [run(0, 1).repeated(1 << 50, 0), run(1, 1), run(2, 1)];
+            says(call(&endless, &one), is_argument, &["send block 0", "different"]);
+            let both = [run(1, 1).repeated(2, 1), run(0, 1), run(2, 1)];
+            says(call(&one, &both), is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
+            // What a rank sends itself is what it awaits from itself.
+            let mut own = one.clone();
+            own[me] = run(0, 0);
+            let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
+            says(call(&own, &one), is_argument, &[&own_words]);
+            let twice = [vec![run(0, 1), run(0, 1)], vec![run(1, 1)], vec![run(2, 1)]];
+            says(
+                comm.alltoallw(&send, &one, &mut receive, &twice),
+                is_argument,
+                &["receive block 0", "element 0 twice"],
+            );
+            assert_eq!(receive, [POISON; 3]);
+            // Planning finds the same where it needs no buffer.
+            says(comm.alltoallw_init::<u64>(&one[..2], &one), is_length, &["send blocks", "3"]);
+            says(
+                comm.alltoallw_init::<u64>(&one, &both),
+                is_argument,
+                &["receive blocks 0 and 2 overlap", "element 2"],
+            );
+            says(comm.alltoallw_init::<u64>(&again, &one), is_argument, &["send block 0", "different"]);
+            let far = [run(0, 1), run(1, 1), run(2, usize::MAX)];
+            says(comm.alltoallw_init::<u64>(&far, &one), is_argument, &["send block 2"]);
+            let long = [run(0, 1), run(1, 1), run(1 << 61, 1)];
+            says(comm.alltoallw_init::<u64>(&one, &long), is_overflow, &[]);
         }
     });
 }

@@ -11,4 +11,5 @@ mod persistent;
 mod reductions;
 mod regular;
 mod split;
+mod strided;
 mod varying;

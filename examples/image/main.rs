@@ -1,0 +1,276 @@
+//! A portrait without its details, by a two-dimensional Fourier transform that is spread over the ranks.
+//!
+//! Each rank has some rows of the picture. They are transformed ([`transform`] shows how rows become columns and back without
+//! being packed), what varies faster than the cutoff is damped, and the inverse transform gives a picture to look at. Checked
+//! are the transform, against one on a single rank; that it keeps the energy (Parseval); and that the inverse alone gives the
+//! picture back.
+//!
+//! ```text
+//! cargo run --release --example image -- --ranks 4 --cutoff 12 --out low-pass.png
+//! ```
+#![allow(clippy::print_stdout)]
+
+#[path = "../arguments/mod.rs"]
+mod arguments;
+mod transform;
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use necklace::launch::Launch;
+use necklace::op::{Max, Sum};
+use necklace::{Communicator, Error as Failed};
+use num_complex::Complex64;
+use rustfft::FftPlanner;
+use transform::{Transform, share};
+
+const USAGE: &str = "usage: image [--ranks N] [--topology T] [--algorithm A] [--cutoff C] [--out FILE]
+  --ranks N       how many ranks, at least 1; 4 unless given
+  --topology T    the network, of as many nodes; complete:N unless given
+  --algorithm A   of the exchanges, a name as `necklace plan --list` shows for alltoall; direct unless given
+  --cutoff C      waves in the picture's width that are damped to exp(-1/2), more than 0; 16 unless given
+  --out FILE      where the picture goes; image-low-pass.png among the temporary files unless given";
+
+struct Arguments {
+    ranks: Option<usize>,
+    topology: Option<String>,
+    algorithm: String,
+    cutoff: f64,
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let names = ["--ranks", "--topology", "--algorithm", "--cutoff", "--out"];
+    let read = |values: &arguments::Values| {
+        let cutoff: f64 = values.get("--cutoff")?.unwrap_or(16.0);
+        if cutoff.is_nan() || cutoff <= 0.0 {
+            return Err(format!("--cutoff {cutoff}: it must be more than 0"));
+        }
+        Ok(Arguments {
+            ranks: values.get("--ranks")?,
+            topology: values.get("--topology")?,
+            algorithm: values.get("--algorithm")?.unwrap_or_else(|| "direct".to_owned()),
+            cutoff,
+            out: values.get("--out")?.unwrap_or_else(|| std::env::temp_dir().join("image-low-pass.png")),
+        })
+    };
+    arguments::start(USAGE, &names, read, run)
+}
+
+fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
+    let Arguments { ranks, topology, algorithm, cutoff, out } = arguments;
+    let picture = Picture::decode(include_bytes!("../../testdata/portrait-512.png"))?;
+    let mut launch = Launch::default().choose("alltoallv", &algorithm);
+    if let Some(topology) = &topology {
+        launch = launch.topology(topology);
+    }
+    if let Some(ranks) = ranks.or((topology.is_none()).then_some(4)) {
+        launch = launch.ranks(ranks);
+    }
+    let reports = launch.run(|comm| low_pass(comm, &picture, cutoff))?;
+    // Only rank 0 has a report.
+    for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        report.check(&picture, cutoff)?;
+        picture.with(&report.damped).encode(&out)?;
+        println!("The picture without its details: {}", out.display());
+    }
+    Ok(())
+}
+
+/// What rank 0 knows in the end.
+struct Report {
+    ranks: usize,
+    network: String,
+    /// The whole spectrum.
+    spectrum: Vec<Complex64>,
+    /// The energy of the picture and of its spectrum.
+    energy: [f64; 2],
+    /// The largest difference of what the inverse gives back.
+    returned: f64,
+    /// The picture without its details.
+    damped: Vec<Complex64>,
+}
+
+fn low_pass(mut comm: Communicator, picture: &Picture, cutoff: f64) -> Result<Option<Report>, Failed> {
+    let Picture { width, height, grey } = picture;
+    let rows = share(*height, comm.size(), comm.rank());
+    let grey = &grey[rows.start * width..rows.end * width];
+    let mut matrix: Vec<Complex64> = grey.iter().map(|&value| Complex64::from(f64::from(value))).collect();
+
+    let mut transform = Transform::new(&mut comm, *height, *width)?;
+    let energy_of = |matrix: &[Complex64]| matrix.iter().map(Complex64::norm_sqr).sum::<f64>();
+    let mut energies = [energy_of(&matrix), 0.0];
+    transform.forward(&mut comm, &mut matrix)?;
+    energies[1] = energy_of(&matrix) / (width * height) as f64;
+    let mut energy = [0.0; 2];
+    comm.allreduce(&energies, &mut energy, Sum)?;
+    let spectrum = gather(&mut comm, &matrix, *height, *width)?;
+
+    let mut back = matrix.clone();
+    transform.inverse(&mut comm, &mut back)?;
+    let differences = back.iter().zip(grey).map(|(found, &wanted)| (found - f64::from(wanted)).norm());
+    let mut returned = [0.0];
+    comm.allreduce(&[differences.fold(0.0, worse)], &mut returned, Max)?;
+
+    for (row, values) in rows.zip(matrix.chunks_exact_mut(*width)) {
+        for (column, value) in values.iter_mut().enumerate() {
+            *value *= damping(row, column, picture, cutoff);
+        }
+    }
+    transform.inverse(&mut comm, &mut matrix)?;
+    let damped = gather(&mut comm, &matrix, *height, *width)?;
+    let (ranks, network) = (comm.size(), comm.topology().text());
+    let report = || Report { ranks, network, spectrum, energy, returned: returned[0], damped };
+    Ok((comm.rank() == 0).then(report))
+}
+
+/// By how much a wave is damped: less than half of the width's waves count forwards, the others backwards.
+fn damping(row: usize, column: usize, picture: &Picture, cutoff: f64) -> f64 {
+    let waves = |index: usize, all: usize| index.min(all - index) as f64;
+    let waves = waves(row, picture.height).hypot(waves(column, picture.width));
+    (-0.5 * (waves / cutoff).powi(2)).exp()
+}
+
+/// Rank 0 gets all rows; the others nothing.
+fn gather(comm: &mut Communicator, own: &[Complex64], rows: usize, width: usize) -> Result<Vec<Complex64>, Failed> {
+    let ranks = comm.size();
+    let is_root = comm.rank() == 0;
+    let shares = || (0..ranks).map(|rank| share(rows, ranks, rank));
+    let send: Vec<usize> = (0..ranks).map(|to| if to == 0 { own.len() } else { 0 }).collect();
+    let receive: Vec<usize> = shares().map(|share| if is_root { share.len() * width } else { 0 }).collect();
+    let places: Vec<usize> = shares().map(|share| if is_root { share.start * width } else { 0 }).collect();
+    let mut all = vec![Complex64::default(); if is_root { rows * width } else { 0 }];
+    comm.alltoallv(own, &send, &vec![0; ranks], &mut all, &receive, &places)?;
+    Ok(all)
+}
+
+impl Report {
+    fn check(&self, picture: &Picture, cutoff: f64) -> Result<(), Box<dyn Error>> {
+        let Picture { width, height, .. } = picture;
+        let mut reference: Vec<Complex64> = picture.grey.iter().map(|&value| f64::from(value).into()).collect();
+        on_one_rank(&mut reference, *width, false);
+        let largest = reference.iter().map(|value| value.norm()).fold(0.0, f64::max);
+        let spectrum = difference(&self.spectrum, &reference);
+        for (index, value) in reference.iter_mut().enumerate() {
+            *value *= damping(index / width, index % width, picture, cutoff) / (width * height) as f64;
+        }
+        on_one_rank(&mut reference, *width, true);
+        let damped = difference(&self.damped, &reference);
+        let [before, after] = self.energy;
+
+        println!("Fourier transform of {height} x {width} points on {} ranks, {}", self.ranks, self.network);
+        println!("Largest difference from rustfft on one rank: {spectrum:.1e} (largest value {largest:.1e})");
+        println!("Energy: {before:.6e} in the picture, {after:.6e} in the spectrum (Parseval)");
+        println!("Largest difference of the inverse from the picture: {:.1e} of 255", self.returned);
+        println!("Largest difference after a low-pass of {cutoff} waves: {damped:.1e} of 255");
+        for (what, error, limit) in [
+            ("the transform is not that of one rank", spectrum, 1e-12 * largest),
+            ("the transform does not keep the energy", (before - after).abs(), 1e-12 * before),
+            ("the inverse does not give the picture back", self.returned, 1e-10),
+            ("the low-pass is not that of one rank", damped, 1e-10),
+        ] {
+            if error.is_nan() || error > limit {
+                return Err(format!("{what}: off by {error:e}, at most {limit:e} is rounding").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn difference(found: &[Complex64], wanted: &[Complex64]) -> f64 {
+    if found.len() != wanted.len() {
+        return f64::INFINITY;
+    }
+    found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm()).fold(0.0, worse)
+}
+
+/// The larger error; what is not a number is the largest. (`f64::max` would forget it.)
+fn worse(one: f64, other: f64) -> f64 {
+    if other.is_nan() || other > one { other } else { one }
+}
+
+/// The plain way: all rows, then all columns.
+fn on_one_rank(matrix: &mut [Complex64], width: usize, inverse: bool) {
+    let height = matrix.len() / width;
+    let mut planner = FftPlanner::new();
+    let mut plan = |len| if inverse { planner.plan_fft_inverse(len) } else { planner.plan_fft_forward(len) };
+    let (row, column) = (plan(width), plan(height));
+    row.process(matrix);
+    for j in 0..width {
+        let mut line: Vec<Complex64> = (0..height).map(|i| matrix[i * width + j]).collect();
+        column.process(&mut line);
+        line.into_iter().enumerate().for_each(|(i, value)| matrix[i * width + j] = value);
+    }
+}
+
+/// A grey picture, row by row.
+struct Picture {
+    width: usize,
+    height: usize,
+    grey: Vec<u8>,
+}
+
+impl Picture {
+    fn decode(bytes: &[u8]) -> Result<Self, Box<dyn Error>> {
+        let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info()?;
+        let mut grey = vec![0; reader.output_buffer_size().ok_or("the picture is too large")?];
+        let info = reader.next_frame(&mut grey)?;
+        if (info.color_type, info.bit_depth) != (png::ColorType::Grayscale, png::BitDepth::Eight) {
+            return Err(format!("{:?} of {:?} bits, not grey of 8", info.color_type, info.bit_depth).into());
+        }
+        grey.truncate(info.buffer_size());
+        Ok(Self { width: info.width as usize, height: info.height as usize, grey })
+    }
+
+    /// Another of that size.
+    fn with(&self, values: &[Complex64]) -> Self {
+        let grey = values.iter().map(|value| value.re.round().clamp(0.0, 255.0) as u8).collect();
+        Self { grey, ..*self }
+    }
+
+    fn encode(&self, path: &std::path::Path) -> Result<(), Box<dyn Error>> {
+        let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.write_header()?.write_image_data(&self.grey)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use necklace::local;
+    use quickcheck::{QuickCheck, TestResult};
+
+    #[test]
+    fn any_matrix_is_transformed_over_any_number_of_ranks() {
+        fn transformed(height: u8, width: u8, ranks: u8, seed: u32) -> TestResult {
+            let (height, width) = (1 + usize::from(height % 40), 1 + usize::from(width % 40));
+            let value = |i: usize| f64::from((i as u32).wrapping_add(seed).wrapping_mul(2_654_435_761) >> 8);
+            let matrix: Vec<Complex64> =
+                (0..height * width).map(|i| Complex64::new(value(2 * i), value(2 * i + 1))).collect();
+            let mut wanted = matrix.clone();
+            on_one_rank(&mut wanted, width, false);
+            let largest = wanted.iter().map(|value| value.norm()).fold(0.0, f64::max);
+            let right = local::run(1 + usize::from(ranks % 6), |mut comm| {
+                let rows = share(height, comm.size(), comm.rank());
+                let mut own = matrix[rows.start * width..rows.end * width].to_vec();
+                let mut transform = Transform::new(&mut comm, height, width).unwrap();
+                transform.forward(&mut comm, &mut own).unwrap();
+                let forward = difference(&own, &wanted[rows.start * width..rows.end * width]);
+                transform.inverse(&mut comm, &mut own).unwrap();
+                let back = difference(&own, &matrix[rows.start * width..rows.end * width]);
+                forward <= 1e-12 * largest && back <= 1e-12 * largest
+            });
+            TestResult::from_bool(right.unwrap().into_iter().all(|right| right))
+        }
+        QuickCheck::new().tests(100).quickcheck(transformed as fn(u8, u8, u8, u32) -> TestResult);
+    }
+}

@@ -1,0 +1,227 @@
+//! Two-dimensional Fourier transform of a matrix whose rows are spread over the ranks.
+//!
+//! Rows are transformed, exchanged for columns, transformed again, and exchanged back, so that the result lies as the matrix
+//! did. Between the two exchanges a rank has a *strip*: its columns, in groups of sixteen side by side.
+//!
+//! ```text
+//!  rank 0  0 0 0 0 0 0 0 0            0 0 0 0 | 1 1 1 1
+//!          0 0 0 0 0 0 0 0            0 0 0 0 | 1 1 1 1      each rank has strips of
+//!          ---------------   ──────►  0 0 0 0 | 1 1 1 1      whole columns
+//!  rank 1  1 1 1 1 1 1 1 1   ◄──────  0 0 0 0 | 1 1 1 1
+//!          1 1 1 1 1 1 1 1            0 0 0 0 | 1 1 1 1
+//! ```
+//!
+//! Both exchanges are an `alltoallw`, straight from where the rows are to where the columns shall be: nothing is packed. They
+//! go in parts while these are in the cache: a few rows are transformed and leave at once, sixteen columns are transformed and
+//! leave at once. So the matrix comes from memory once for its rows and once for its columns. Sixteen elements, four lines of the
+//! cache, are the shortest piece that moves.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use necklace::{Communicator, Error, Persistent, Strided};
+use num_complex::Complex64;
+use rustfft::{Fft, FftDirection, FftPlanner};
+
+/// Columns that are side by side in a strip.
+const WIDTH: usize = 16;
+/// Elements of the rows that are transformed before they leave: as many as a cache of the second level holds easily.
+const BAND: usize = 1 << 15;
+
+/// The indices of `count` things that `rank` of `ranks` has, when they are dealt out evenly.
+pub(crate) fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
+    let first = |rank: usize| (count as u128 * rank as u128 / ranks as u128) as usize;
+    first(rank)..first(rank + 1)
+}
+
+/// A transform of one size, planned: it is executed any number of times and allocates nothing.
+pub(crate) struct Transform {
+    rows: usize,
+    columns: usize,
+    /// What this rank has: so many rows, so many columns.
+    own_rows: usize,
+    own_columns: usize,
+    /// Rows that leave at a time.
+    height: usize,
+    forward: Lines,
+    inverse: Lines,
+    to_columns: Parts,
+    to_rows: Parts,
+    /// Rows just transformed.
+    band: Vec<Complex64>,
+    /// Group after group; a row of a group is `WIDTH` elements, in the last one perhaps not all used.
+    strip: Vec<Complex64>,
+    /// One group, column by column, `pitch` apart: so that they do not compete for the same lines of the cache.
+    lines: Vec<Complex64>,
+    pitch: usize,
+    scratch: Vec<Complex64>,
+}
+
+/// Transforms of single rows and columns.
+struct Lines {
+    row: Arc<dyn Fft<f64>>,
+    column: Arc<dyn Fft<f64>>,
+}
+
+/// An exchange in parts, in order: equal ones, in which every rank has its full share, and perhaps one with what is left.
+struct Parts {
+    /// How often each plan is executed. A later part lies further on in the buffers.
+    plans: Vec<(usize, Persistent<Complex64>)>,
+}
+
+impl Parts {
+    /// Things dealt out evenly leave `size` at a time; `plan` plans the part in which each rank has so many.
+    fn new(
+        counts: &[usize],
+        size: usize,
+        mut plan: impl FnMut(&[usize]) -> Result<Persistent<Complex64>, Error>,
+    ) -> Result<Self, Error> {
+        let full = counts.iter().min().map_or(0, |least| least / size);
+        let rest: Vec<usize> = counts.iter().map(|count| count - full * size).collect();
+        let mut plans = Vec::new();
+        for (times, counts) in [(full, vec![size; counts.len()]), (1, rest)] {
+            // A part that does not occur might not fit either.
+            if times > 0 && counts.iter().any(|&count| count > 0) {
+                plans.push((times, plan(&counts)?));
+            }
+        }
+        Ok(Self { plans })
+    }
+
+    /// The plans of the parts, numbered.
+    fn each(
+        &mut self,
+        mut part: impl FnMut(usize, &mut Persistent<Complex64>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut number = 0;
+        for (times, plan) in &mut self.plans {
+            for _ in 0..*times {
+                part(number, plan)?;
+                number += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Transform {
+    /// Plans the transform of a matrix of that size, of which each rank has the rows that [`share`] deals out.
+    pub(crate) fn new(comm: &mut Communicator, rows: usize, columns: usize) -> Result<Self, Error> {
+        let (rank, ranks) = (comm.rank(), comm.size());
+        let row = |rank| share(rows, ranks, rank);
+        let column = |rank| share(columns, ranks, rank);
+        let (own_rows, own_columns) = (row(rank).len(), column(rank).len());
+        let height = (BAND / columns.max(1)).max(1);
+
+        // Rows of a band go, cut at the groups of each rank, to where they belong in its strip.
+        let heights: Vec<usize> = (0..ranks).map(|rank| row(rank).len()).collect();
+        let to_columns = Parts::new(&heights, height, |heights| {
+            let from = |to: usize| {
+                let (first, groups, left) = (column(to).start, column(to).len() / WIDTH, column(to).len() % WIDTH);
+                let group = |at, width| Strided::matrix(at, heights[rank], width, columns);
+                [group(first, WIDTH).repeated(groups, WIDTH), group(first + groups * WIDTH, left)]
+            };
+            let into = |from: usize| {
+                let (first, groups, left) = (row(from).start, own_columns / WIDTH, own_columns % WIDTH);
+                let group = |index, width| Strided::matrix((index * rows + first) * WIDTH, heights[from], width, WIDTH);
+                [group(0, WIDTH).repeated(groups, rows * WIDTH), group(groups, left)]
+            };
+            let (from, into): (Vec<_>, Vec<_>) = (0..ranks).map(|peer| (from(peer), into(peer))).unzip();
+            comm.alltoallw_init(&from, &into)
+        })?;
+
+        // A group goes back to be `WIDTH` columns of everybody's rows.
+        let widths: Vec<usize> = (0..ranks).map(|rank| column(rank).len()).collect();
+        let to_rows = Parts::new(&widths, WIDTH, |widths| {
+            let from = |to: usize| Strided::matrix(row(to).start * WIDTH, row(to).len(), widths[rank], WIDTH);
+            let into = |from: usize| Strided::matrix(column(from).start, own_rows, widths[from], columns);
+            let (from, into): (Vec<_>, Vec<_>) = (0..ranks).map(|peer| (from(peer), into(peer))).unzip();
+            comm.alltoallw_init(&from, &into)
+        })?;
+
+        let mut planner = FftPlanner::new();
+        let mut lines =
+            |direction| Lines { row: planner.plan_fft(columns, direction), column: planner.plan_fft(rows, direction) };
+        let (forward, inverse) = (lines(FftDirection::Forward), lines(FftDirection::Inverse));
+        let scratch = [&forward, &inverse]
+            .into_iter()
+            .flat_map(|lines| [lines.row.get_outofplace_scratch_len(), lines.column.get_inplace_scratch_len()]);
+        let zeros = |elements| vec![Complex64::default(); elements];
+        let pitch = rows + WIDTH;
+        Ok(Self {
+            rows,
+            columns,
+            own_rows,
+            own_columns,
+            height,
+            to_columns,
+            to_rows,
+            band: zeros(height * columns),
+            strip: zeros(own_columns.div_ceil(WIDTH) * rows * WIDTH),
+            lines: zeros(WIDTH * pitch),
+            pitch,
+            scratch: zeros(scratch.max().unwrap_or(0)),
+            forward,
+            inverse,
+        })
+    }
+
+    /// Transforms this rank's rows in place.
+    pub(crate) fn forward(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
+        self.run(comm, matrix, false)
+    }
+
+    /// Undoes [`forward`](Self::forward).
+    pub(crate) fn inverse(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
+        self.run(comm, matrix, true)
+    }
+
+    fn run(&mut self, comm: &mut Communicator, matrix: &mut [Complex64], inverse: bool) -> Result<(), Error> {
+        let Self { rows, columns, own_rows, own_columns, height, pitch, .. } = *self;
+        let Self { to_columns, to_rows, band, strip, lines, scratch, .. } = self;
+        let transforms = if inverse { &self.inverse } else { &self.forward };
+        let factor = if inverse { 1.0 / (rows as f64 * columns as f64) } else { 1.0 };
+        if matrix.len() != own_rows * columns {
+            return Err(Error::Argument(format!("{} elements, not {own_rows} rows of {columns}", matrix.len())));
+        }
+
+        to_columns.each(|part, plan| {
+            let first = part * height;
+            let part_rows = height.min(own_rows - first);
+            if part_rows > 0 {
+                // What is left in the matrix is of no more use: the result will lie there.
+                let rows = &mut matrix[first * columns..][..part_rows * columns];
+                transforms.row.process_outofplace_with_scratch(rows, &mut band[..part_rows * columns], scratch);
+            }
+            plan.execute(comm, band, from(strip, first * WIDTH))
+        })?;
+
+        to_rows.each(|part, plan| {
+            let width = WIDTH.min(own_columns - part * WIDTH);
+            let group = from(strip, part * rows * WIDTH);
+            if width > 0 {
+                let group = &mut group[..rows * WIDTH];
+                for (i, row) in group.chunks_exact(WIDTH).enumerate() {
+                    for (j, value) in row[..width].iter().enumerate() {
+                        lines[j * pitch + i] = *value;
+                    }
+                }
+                for line in lines.chunks_exact_mut(pitch).take(width) {
+                    transforms.column.process_with_scratch(&mut line[..rows], scratch);
+                }
+                for (i, row) in group.chunks_exact_mut(WIDTH).enumerate() {
+                    for (j, value) in row[..width].iter_mut().enumerate() {
+                        *value = lines[j * pitch + i] * factor;
+                    }
+                }
+            }
+            plan.execute(comm, group, from(matrix, part * WIDTH))
+        })
+    }
+}
+
+/// What lies from there on; nothing where there is nothing.
+fn from(all: &mut [Complex64], at: usize) -> &mut [Complex64] {
+    let at = at.min(all.len());
+    &mut all[at..]
+}

@@ -1,0 +1,139 @@
+//! The transpose of a matrix that is spread over the ranks by rows: of any size, over any number of ranks.
+//!
+//! Each rank has some rows of the matrix and shall have some rows of the transpose, about as many as any other, none where
+//! there are more ranks than rows. One `alltoallw` does it: what goes to a rank is a part of this rank's rows, sent from where
+//! it lies; it lands column by column. Nothing is packed on either side.
+//!
+//! ```text
+//!   rows of the matrix            rows of the transpose
+//!   rank 0   0  1  2  3           rank 0   0  4 |  8
+//!            4  5  6  7                    1  5 |  9
+//!           ------------   ────►          ----------
+//!   rank 1   8  9 10 11           rank 1   2  6 | 10
+//!                                          3  7 | 11
+//! ```
+//!
+//! ```text
+//! cargo run --release --example transpose -- --rows 1000 --columns 700 --ranks 6 --algorithm ring
+//! ```
+#![allow(clippy::print_stdout)]
+
+#[path = "arguments/mod.rs"]
+mod arguments;
+
+use std::error::Error;
+use std::ops::Range;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use necklace::launch::Launch;
+use necklace::{Communicator, Error as Failed, Strided};
+
+const USAGE: &str = "usage: transpose [--rows M] [--columns N] [--ranks P] [--topology T] [--algorithm A]
+  --rows M        rows of the matrix, perhaps 0; 1021 unless given
+  --columns N     columns of the matrix, perhaps 0; 763 unless given. M x N is at most 2^28
+  --ranks P       how many ranks, at least 1; 6 unless given
+  --topology T    the network, of as many nodes; complete:P unless given
+  --algorithm A   a name as `necklace plan --list` shows for alltoall; direct unless given";
+
+struct Arguments {
+    rows: usize,
+    columns: usize,
+    ranks: Option<usize>,
+    topology: Option<String>,
+    algorithm: String,
+}
+
+fn main() -> ExitCode {
+    let read = |values: &arguments::Values| {
+        let (rows, columns): (usize, usize) =
+            (values.get("--rows")?.unwrap_or(1021), values.get("--columns")?.unwrap_or(763));
+        if rows.checked_mul(columns).is_none_or(|entries| entries > 1 << 28) {
+            return Err(format!("{rows} x {columns} entries are more than 2^28"));
+        }
+        let topology: Option<String> = values.get("--topology")?;
+        let ranks = values.get("--ranks")?.or(topology.is_none().then_some(6));
+        let algorithm = values.get("--algorithm")?.unwrap_or_else(|| "direct".to_owned());
+        Ok(Arguments { rows, columns, ranks, topology, algorithm })
+    };
+    arguments::start(USAGE, &["--rows", "--columns", "--ranks", "--topology", "--algorithm"], read, run)
+}
+
+fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
+    let Arguments { rows, columns, ranks, topology, algorithm } = arguments;
+    let mut launch = Launch::default().choose("alltoallv", &algorithm);
+    if let Some(ranks) = ranks {
+        launch = launch.ranks(ranks);
+    }
+    if let Some(topology) = &topology {
+        launch = launch.topology(topology);
+    }
+    let reports = launch.run(|comm| transpose(comm, rows, columns).map_err(|error| error.to_string()))?;
+    for report in reports {
+        report?.print();
+    }
+    println!("Every entry of the {rows} x {columns} matrix is where it belongs in its transpose.");
+    Ok(())
+}
+
+/// The indices of `count` things that `rank` of `ranks` has, when they are dealt out evenly.
+fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
+    let first = |rank: usize| (count as u128 * rank as u128 / ranks as u128) as usize;
+    first(rank)..first(rank + 1)
+}
+
+fn transpose(mut comm: Communicator, rows: usize, columns: usize) -> Result<Report, Box<dyn Error>> {
+    let (rank, ranks) = (comm.rank(), comm.size());
+    let (own_rows, own_columns) = (share(rows, ranks, rank), share(columns, ranks, rank));
+    // An entry is its number, row by row.
+    let matrix: Vec<u64> = (own_rows.start * columns..own_rows.end * columns).map(|entry| entry as u64).collect();
+
+    let start = Instant::now();
+    let transposed = exchange(&mut comm, &matrix, rows, columns)?;
+    let report = Report { rank, network: comm.topology().text(), own_rows, own_columns, time: start.elapsed() };
+
+    for (index, &entry) in transposed.iter().enumerate() {
+        let (row, column) = (report.own_columns.start + index / rows, index % rows);
+        let wanted = (column * columns + row) as u64;
+        if entry != wanted {
+            return Err(
+                format!("rank {rank}: row {row}, column {column} of the transpose is {entry}, not {wanted}").into()
+            );
+        }
+    }
+    Ok(report)
+}
+
+/// This rank's rows of the transpose, from its rows of the matrix.
+fn exchange(comm: &mut Communicator, matrix: &[u64], rows: usize, columns: usize) -> Result<Vec<u64>, Failed> {
+    let (rank, ranks) = (comm.rank(), comm.size());
+    let (height, width) = (share(rows, ranks, rank).len(), share(columns, ranks, rank).len());
+    let mut transposed = vec![u64::MAX; width * rows];
+    let (from, into): (Vec<_>, Vec<_>) = (0..ranks)
+        .map(|peer| {
+            let (its_rows, its_columns) = (share(rows, ranks, peer), share(columns, ranks, peer));
+            let part = Strided::matrix(its_columns.start, height, its_columns.len(), columns);
+            // In the order in which they are sent, row by row of the matrix: column by column of the transpose.
+            let place = Strided::matrix(its_rows.start, width, its_rows.len(), rows).transposed();
+            (part, place)
+        })
+        .unzip();
+    comm.alltoallw(matrix, &from, &mut transposed, &into)?;
+    Ok(transposed)
+}
+
+/// What a rank did.
+struct Report {
+    rank: usize,
+    network: String,
+    own_rows: Range<usize>,
+    own_columns: Range<usize>,
+    time: Duration,
+}
+
+impl Report {
+    fn print(&self) {
+        let Self { rank, network, own_rows, own_columns, time } = self;
+        println!("{network}, rank {rank}: had rows {own_rows:?}, got columns {own_columns:?} as rows, in {time:.1?}");
+    }
+}

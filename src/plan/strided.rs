@@ -1,0 +1,280 @@
+//! Where the elements of a block lie in a buffer.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::overlap;
+use super::program::Access;
+use super::runs::Place;
+use super::{Buffer, Run};
+
+/// Elements at regular distances: a run of a buffer, a part of a matrix, its transpose, an array of any dimensions.
+///
+/// The elements have an order, and what is sent is a string of elements in the sender's order, which lands in the
+/// receiver's. So a matrix is transposed on the way by giving it row by row on one side and column by column on the other.
+///
+/// ```
+/// use necklace::Strided;
+///
+/// // Rows 1 and 2, columns 2 to 4 of a matrix of 10 columns.
+/// let part = Strided::matrix(12, 2, 3, 10);
+/// assert_eq!(part.indices().collect::<Vec<_>>(), [12, 13, 14, 22, 23, 24]);
+/// assert_eq!(part.transposed().indices().collect::<Vec<_>>(), [12, 22, 13, 23, 14, 24]);
+/// // Of each of three matrices, 100 elements apart.
+/// let parts = Strided::matrix(12, 2, 3, 10).repeated(3, 100);
+/// assert_eq!((parts.elements(), parts.end()), (Some(18), Some(225)));
+/// ```
+///
+/// Making one does not look at any buffer: [`alltoallw`](crate::Communicator::alltoallw) checks that it lies in its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Strided {
+    offset: usize,
+    /// How many, and how far apart: the first varies slowest.
+    dimensions: SmallVec<[(usize, usize); 3]>,
+}
+
+impl Strided {
+    /// Consecutive elements from `offset` on.
+    #[must_use]
+    pub fn run(offset: usize, elements: usize) -> Self {
+        Self { offset, dimensions: SmallVec::from_slice(&[(elements, 1)]) }
+    }
+
+    /// So many rows and columns, row by row, from `offset` on, in a matrix whose rows begin `width` elements apart.
+    #[must_use]
+    pub fn matrix(offset: usize, rows: usize, columns: usize, width: usize) -> Self {
+        Self::run(offset, columns).repeated(rows, width)
+    }
+
+    /// All of it so many times, one after the other, `distance` elements apart.
+    #[must_use]
+    pub fn repeated(mut self, count: usize, distance: usize) -> Self {
+        self.dimensions.insert(0, (count, distance));
+        self
+    }
+
+    /// The same elements with the dimensions in the opposite order: a matrix column by column.
+    #[must_use]
+    pub fn transposed(mut self) -> Self {
+        self.dimensions.reverse();
+        self
+    }
+
+    /// How many elements; `None` if that is no `usize`.
+    #[must_use]
+    pub fn elements(&self) -> Option<usize> {
+        if self.is_empty() {
+            return Some(0);
+        }
+        self.dimensions.iter().try_fold(1_usize, |product, (count, _)| product.checked_mul(*count))
+    }
+
+    /// Whether it has no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.dimensions.iter().any(|(count, _)| *count == 0)
+    }
+
+    /// One past the last place of an element, 0 if there is none: how long a buffer must be. `None` if that is no `usize`.
+    #[must_use]
+    pub fn end(&self) -> Option<usize> {
+        if self.is_empty() {
+            return Some(0);
+        }
+        let farther = |end: usize, &(count, distance): &(usize, usize)| {
+            end.checked_add(distance.checked_mul(count.checked_sub(1)?)?)
+        };
+        self.dimensions.iter().try_fold(self.offset.checked_add(1)?, farther)
+    }
+
+    /// The places of the elements, in order; wrapped around where [`end`](Self::end) is none.
+    pub fn indices(&self) -> impl Iterator<Item = usize> {
+        odometer(self.offset, if self.is_empty() { None } else { Some(&self.dimensions) })
+    }
+
+    /// Why it cannot lie in a buffer of so many elements, if it cannot.
+    pub(crate) fn fault(&self, length: usize) -> Option<String> {
+        if self.end().is_none_or(|end| end > length) {
+            return Some(format!("{self} are not inside a buffer of {length}"));
+        }
+        self.meets_itself().then(|| format!("{self} are not all different ones"))
+    }
+
+    /// Whether it is not certain that each of its elements is another one: it is if, from the shortest distance to the
+    /// longest, each reaches over all that lies within the one before. There must be an [`end`](Self::end).
+    fn meets_itself(&self) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let mut steps: SmallVec<[(usize, usize); 3]> = self.dimensions.iter().filter(|d| d.0 > 1).copied().collect();
+        steps.sort_unstable_by_key(|(_, distance)| *distance);
+        let mut extent = 1;
+        steps.iter().any(|&(count, distance)| {
+            let meets = distance < extent;
+            extent += distance * (count - 1);
+            meets
+        })
+    }
+
+    /// Its runs in a buffer of elements of so many bytes. It must lie in a buffer that there can be.
+    pub(crate) fn place(&self, buffer: Buffer, element: u64) -> Place {
+        if self.is_empty() || element == 0 {
+            return Place::new();
+        }
+        // Without those of one, and with those that go on where the inner one ends as one with it; innermost first.
+        let mut inner: SmallVec<[(usize, usize); 3]> = SmallVec::new();
+        for &(count, distance) in self.dimensions.iter().rev().filter(|(count, _)| *count > 1) {
+            match inner.last_mut() {
+                Some(last) if last.0.checked_mul(last.1) == Some(distance) => last.0 *= count,
+                _ => inner.push((count, distance)),
+            }
+        }
+        let mut inner = inner.into_iter().peekable();
+        let len = inner.next_if(|(_, distance)| *distance == 1).map_or(1, |(count, _)| count) as u64 * element;
+        let (count, stride) =
+            inner.next().map_or((1, len), |(count, distance)| (count as u64, distance as u64 * element));
+        let mut outer: SmallVec<[(usize, usize); 3]> = inner.collect();
+        outer.reverse();
+        let run = |index: usize| Run { buffer, offset: index as u64 * element, len, stride, count };
+        odometer(self.offset, Some(&outer)).map(run).collect()
+    }
+}
+
+/// A place that two of them have, or one has twice, if there is any. Each must have an [`end`](Strided::end).
+pub(crate) fn overlap<'a>(all: impl Iterator<Item = &'a Strided>) -> Option<usize> {
+    let runs = all.flat_map(|strided| strided.place(Buffer::Output, 1));
+    overlap::find(runs.map(|run| Access { run, write: true }).collect()).map(|found| found.offset as usize)
+}
+
+/// All sums of an offset and a multiple of each distance, the last dimension fastest; none without dimensions.
+fn odometer(offset: usize, dimensions: Option<&[(usize, usize)]>) -> impl Iterator<Item = usize> {
+    let mut turns: SmallVec<[usize; 3]> = SmallVec::from_elem(0, dimensions.map_or(0, <[_]>::len));
+    let mut next = dimensions.map(|_| offset);
+    std::iter::from_fn(move || {
+        let index = next?;
+        let mut after = index;
+        next = dimensions.unwrap_or_default().iter().zip(&mut turns).rev().find_map(|(&(count, distance), turn)| {
+            *turn += 1;
+            if *turn < count {
+                return Some(after.wrapping_add(distance));
+            }
+            after = after.wrapping_sub(distance.wrapping_mul(count - 1));
+            *turn = 0;
+            None
+        });
+        Some(index)
+    })
+}
+
+impl AsRef<[Self]> for Strided {
+    fn as_ref(&self) -> &[Self] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl fmt::Display for Strided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |values: Vec<String>, between| if values.is_empty() { "1".to_owned() } else { values.join(between) };
+        let several = || self.dimensions.iter().filter(|(count, _)| *count != 1);
+        let counts = list(several().map(|(count, _)| count.to_string()).collect(), " x ");
+        write!(f, "{counts} elements from {} on", self.offset)?;
+        if several().all(|(_, distance)| *distance == 1) {
+            return Ok(());
+        }
+        write!(f, ", {} apart", list(several().map(|(_, distance)| distance.to_string()).collect(), " and "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    fn some(offset: u8, dimensions: &[(u8, u8)]) -> Strided {
+        let dimensions = dimensions.iter().take(4);
+        dimensions.fold(Strided::run(offset.into(), 1), |strided, &(count, distance)| {
+            strided.repeated(usize::from(count % 5), usize::from(distance % 40))
+        })
+    }
+
+    /// By the definition: nested loops, the first dimension outermost.
+    fn by_hand(offset: usize, dimensions: &[(usize, usize)]) -> Vec<usize> {
+        match dimensions {
+            [] => vec![offset],
+            [(count, distance), inner @ ..] => {
+                (0..*count).flat_map(|i| by_hand(offset + i * distance, inner)).collect()
+            }
+        }
+    }
+
+    quickcheck! {
+        fn indices_are_nested_loops(offset: u8, dimensions: Vec<(u8, u8)>) -> bool {
+            let strided = some(offset, &dimensions);
+            let wanted = by_hand(strided.offset, &strided.dimensions);
+            let end = wanted.iter().max().map_or(0, |last| last + 1);
+            strided.indices().eq(wanted.iter().copied())
+                && strided.elements() == Some(wanted.len())
+                && strided.end() == Some(end)
+        }
+
+        fn runs_are_the_elements_in_order(offset: u8, dimensions: Vec<(u8, u8)>, element: u8) -> bool {
+            let strided = some(offset, &dimensions);
+            let element = u64::from(element % 4);
+            let place = strided.place(Buffer::Output, element);
+            let bytes = place.iter().flat_map(|run| run.pieces().flat_map(|(at, len)| at..at + len));
+            bytes.eq(strided.indices().flat_map(|i| i as u64 * element..(i as u64 + 1) * element))
+        }
+
+        fn what_is_taken_for_different_elements_is(offset: u8, dimensions: Vec<(u8, u8)>) -> bool {
+            let strided = some(offset, &dimensions);
+            let mut indices: Vec<usize> = strided.indices().collect();
+            let all = indices.len();
+            indices.sort_unstable();
+            indices.dedup();
+            indices.len() == all || strided.meets_itself()
+        }
+    }
+
+    #[test]
+    fn matrices_and_their_transposes_are_different_elements_in_few_runs() {
+        let part = Strided::matrix(5, 3, 4, 10);
+        assert_eq!(
+            part.place(Buffer::Input, 2)[..],
+            [Run { buffer: Buffer::Input, offset: 10, len: 8, stride: 20, count: 3 }]
+        );
+        let columns = part.clone().transposed().place(Buffer::Input, 2);
+        let column = |j: u64| Run { buffer: Buffer::Input, offset: 10 + 2 * j, len: 2, stride: 20, count: 3 };
+        assert_eq!(columns[..], [column(0), column(1), column(2), column(3)]);
+        assert_eq!(Strided::matrix(0, 5, 10, 10).place(Buffer::Input, 1)[..], [Run::new(Buffer::Input, 0, 50)]);
+        for fits in
+            [part.clone(), part.clone().transposed(), part.clone().repeated(2, 24), Strided::run(9, 0).repeated(9, 0)]
+        {
+            assert_eq!(fits.fault(58), None, "{fits}");
+        }
+        for overlaps in [part.clone().repeated(2, 23), part.repeated(2, 0), Strided::matrix(0, 2, 3, 2)] {
+            assert!(overlaps.fault(100).is_some_and(|words| words.contains("different")), "{overlaps}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_counted_has_no_end() {
+        let huge = Strided::run(1, usize::MAX);
+        assert_eq!((huge.elements(), huge.end()), (Some(usize::MAX), None));
+        let far = Strided::run(0, 2).repeated(3, usize::MAX / 2);
+        assert_eq!((far.elements(), far.end()), (Some(6), None));
+        let many = Strided::run(0, 1 << 40).repeated(1 << 40, 0);
+        assert_eq!(many.elements(), None);
+        assert_eq!(many.clone().repeated(0, 1).elements(), Some(0));
+        for bad in [huge, far, many] {
+            assert!(bad.fault(usize::MAX).is_some(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn it_says_what_it_is() {
+        assert_eq!(Strided::run(3, 4).to_string(), "4 elements from 3 on");
+        assert_eq!(Strided::matrix(12, 2, 3, 10).to_string(), "2 x 3 elements from 12 on, 10 and 1 apart");
+        assert_eq!(Strided::run(12, 1).repeated(2, 7).to_string(), "2 elements from 12 on, 7 apart");
+    }
+}
