@@ -8,6 +8,8 @@ use super::point::{Point, point};
 
 /// Arrows that share a channel are told apart up to so many.
 const MAX_LANES: u32 = 64;
+/// From so many lanes on, arrows are as thin as lines can be.
+const MANY_LANES: u32 = 8;
 
 /// An arrow on the page.
 pub(super) struct Shape {
@@ -17,9 +19,16 @@ pub(super) struct Shape {
     pub(super) head: [Point; 3],
 }
 
-/// How far from the middle of its links each arrow runs, to the right of its direction: at least so far that it passes
-/// beside the nodes on its way, and for no two on one channel alike (while there are at most [`MAX_LANES`]).
-pub(super) fn offsets(layout: &Layout, arrows: &[Arrow]) -> Vec<f64> {
+/// Where the arrows of a frame run.
+pub(super) struct Lanes {
+    /// How far each is from the middle of its links, to the right of its direction: at least so far that it passes beside
+    /// the nodes on its way, and for no two on one channel alike (while there are at most [`MAX_LANES`]).
+    pub(super) offsets: Vec<f64>,
+    /// Whether they are so many that they cannot be told apart.
+    pub(super) crowded: bool,
+}
+
+pub(super) fn lanes(layout: &Layout, arrows: &[Arrow]) -> Lanes {
     let scale = layout.scale;
     let mut order: Vec<usize> = (0..arrows.len()).collect();
     // Short ones inside.
@@ -35,11 +44,16 @@ pub(super) fn offsets(layout: &Layout, arrows: &[Arrow]) -> Vec<f64> {
             *taken.entry((hop[0], hop[1])).or_default() |= 1 << lanes[i];
         }
     }
+    let base = |arrow: &Arrow| {
+        let beside = if arrow.hops() > 1 { scale.radius + 0.6 * scale.lane } else { 0.45 * scale.radius };
+        beside.max(0.8 * scale.lane)
+    };
     let most = lanes.iter().copied().max().unwrap_or(0);
-    let lane = scale.lane.min(0.4 * scale.spacing / f64::from(most.max(1)));
-    let passes = |arrow: &Arrow| arrow.hops() > 1;
-    let base = |arrow| if passes(arrow) { scale.radius + 0.6 * scale.lane } else { 0.45 * scale.radius + 0.3 };
-    arrows.iter().zip(lanes).map(|(arrow, own)| base(arrow).max(0.6 * scale.lane) + lane * f64::from(own)).collect()
+    let widest = arrows.iter().map(base).fold(0.0, f64::max);
+    // What runs the other way beside the next row needs room too.
+    let lane = scale.lane.min((0.47 * scale.spacing - widest).max(0.0) / f64::from(most.max(1)));
+    let offsets = arrows.iter().zip(lanes).map(|(arrow, own)| base(arrow) + lane * f64::from(own)).collect();
+    Lanes { offsets, crowded: most >= MANY_LANES }
 }
 
 /// The line and the head of an arrow that runs so far to the right of its route.

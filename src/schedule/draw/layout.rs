@@ -36,19 +36,21 @@ pub(super) struct Scale {
     pub(super) spacing: f64,
     /// Between arrows side by side.
     pub(super) lane: f64,
+    /// How thick arrows are.
+    pub(super) stroke: f64,
     /// Whether there is room for numbers in the nodes.
     pub(super) labelled: bool,
 }
 
 impl Scale {
     fn of(nodes: usize) -> Self {
-        let (radius, spacing, lane, labelled) = match nodes {
-            0..=36 => (9.0, 54.0, 3.6, true),
-            37..=128 => (2.6, 30.0, 3.0, false),
-            129..=1024 => (2.0, 20.0, 2.2, false),
-            _ => (1.3, 12.0, 1.6, false),
+        let (radius, spacing, lane, stroke) = match nodes {
+            0..=36 => (9.0, 54.0, 3.6, 1.6),
+            37..=128 => (2.6, 30.0, 3.0, 1.3),
+            129..=1024 => (2.0, 20.0, 2.2, 1.0),
+            _ => (1.3, 12.0, 1.6, 0.6),
         };
-        Self { radius, spacing, lane, labelled }
+        Self { radius, spacing, lane, stroke, labelled: nodes <= 36 }
     }
 }
 
@@ -93,11 +95,13 @@ impl Layout {
             layout.at = (0..nodes).map(|node| place(&axes, node)).collect();
             layout.axes = axes;
         } else if complete || topology.as_grid().is_some() {
+            // Only neighbours meet on a circle: a large one may be denser.
+            let spacing = scale.spacing * if nodes > 16 { 0.65 } else { 1.0 };
             let chord = (on_circle(1, nodes, 1.0) - on_circle(0, nodes, 1.0)).length();
-            let radius = (scale.spacing / chord).max(scale.spacing * if complete { 1.5 } else { 1.1 });
+            let radius = (spacing / chord).max(scale.spacing * if complete { 1.5 } else { 1.1 });
             layout.at = (0..nodes).map(|node| on_circle(node, nodes, radius)).collect();
         } else {
-            layout.at = stress::layout(nodes, &layout.links, &neighbours(topology), scale.spacing);
+            layout.at = stress::layout(nodes, &layout.links, &neighbours(topology), 1.25 * scale.spacing);
         }
         layout.bend();
         Ok(layout)
@@ -202,7 +206,7 @@ fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
 /// Gives each dimension its direction.
 fn direct(axes: &mut [Axis], scale: Scale, upward: bool) {
     let down = if upward { -1.0 } else { 1.0 };
-    let oblique = point(0.6, -0.46) * scale.spacing;
+    let oblique = point(0.52, -0.4) * scale.spacing;
     // Rows of all layers are at different heights, so that no line hides another.
     let side = axes.get(2).map_or(scale.spacing, |axis| (axis.extent as f64 + 1.0) * oblique.x.max(-oblique.y));
     let mut size = point(0.0, 0.0);

@@ -12,7 +12,7 @@
 //! let problem = Problem::new(necklace::topology::parse("torus:4x4")?, Collective::Alltoall)?;
 //! let shares = Shares::new(&*find(&Collective::Alltoall, "torus-exchange")?, &problem)?;
 //! let picture = draw(&shares.collect()?, &View::default())?;
-//! assert!(picture.starts_with("<svg ") && picture.contains("16 transfers, 8 blocks each"));
+//! assert!(picture.starts_with("<svg ") && picture.contains("16 transfers of 8 blocks"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

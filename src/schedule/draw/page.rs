@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::View;
-use super::arrows::{channel, offsets, shape};
+use super::arrows::{Lanes, channel, lanes, shape};
 use super::frames::{Arrow, Frame};
 use super::layout::{Course, Layout};
 use super::point::{Point, point};
@@ -20,8 +20,8 @@ struct Look {
 
 const LOOKS: [Look; 6] = [
     Look { colour: "#0072b2", dashes: "" },
-    Look { colour: "#c24e00", dashes: "6 2" },
-    Look { colour: "#00785a", dashes: "1.5 1.5" },
+    Look { colour: "#c24e00", dashes: "8 2" },
+    Look { colour: "#00785a", dashes: "3.5 1.5" },
     Look { colour: "#a83279", dashes: "9 2 2 2" },
     Look { colour: "#333333", dashes: "" },
     Look { colour: "#7a6200", dashes: "4 3" },
@@ -39,11 +39,14 @@ const CAPTION: f64 = 11.0;
 const SMALL: f64 = 10.0;
 const LEADING: f64 = 1.3;
 const MARGIN: f64 = 14.0;
+/// How thick arrows are that are too many to be told apart.
+const CROWDED: f64 = 0.5;
 /// How wide frames side by side may be, unless one alone is wider.
-const PAGE: f64 = 860.0;
-const LEAST_FRAME: f64 = 170.0;
-/// Numbers beside arrows and channels are written where there are no more of them.
+const PAGE: f64 = 890.0;
+const LEAST_FRAME: f64 = 204.0;
+/// Numbers beside arrows, and beside channels, are written where there are no more of them.
 const MAX_NUMBERS: usize = 40;
+const MAX_SHARED_NUMBERS: usize = 120;
 
 /// The document.
 pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Frame], note: Option<String>) -> String {
@@ -81,8 +84,9 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Fr
     let _ = writeln!(out, "<desc>{}</desc>", Escaped(&page.described(&title, note.as_deref())));
     let _ = writeln!(out, "<rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"#ffffff\"/>");
     // Equal names are equal networks, also where a page includes several pictures.
-    let name = format!("network-{:016x}", fingerprint(&network.text));
-    let _ = writeln!(out, "<defs><g id=\"{name}\">\n{}</g></defs>", network.text);
+    let name = format!("{:016x}", fingerprint(&network.links) ^ fingerprint(&network.nodes).rotate_left(1));
+    let Network { links, nodes, .. } = &network;
+    let _ = writeln!(out, "<defs><g id=\"links-{name}\">\n{links}</g>\n<g id=\"nodes-{name}\">\n{nodes}</g></defs>");
     for (i, line) in title_lines.iter().enumerate() {
         let at = point(MARGIN, MARGIN + (i as f64 + 0.8) * TITLE * LEADING - 4.0);
         text(&mut out, at, TITLE, "font-weight=\"bold\"", TEXT, line);
@@ -104,9 +108,11 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Fr
         }
         let centre = point((frame_width - inner.x) / 2.0, SMALL + caption_lines * CAPTION * LEADING) - bounds.low;
         let _ = writeln!(out, "<g transform=\"translate({})\">", centre.rounded());
-        out += &body.under;
-        let _ = writeln!(out, "<use href=\"#{name}\"/>");
-        out += &body.over;
+        out += &body.bands;
+        let _ = writeln!(out, "<use href=\"#links-{name}\"/>");
+        out += &body.arrows;
+        let _ = writeln!(out, "<use href=\"#nodes-{name}\"/>");
+        out += &body.numbers;
         out += "</g>\n</g>\n";
     }
     out += &legend;
@@ -154,14 +160,15 @@ fn fingerprint(text: &str) -> u64 {
 
 /// What is drawn, and how far it reaches.
 struct Body {
-    /// Under the network.
-    under: String,
-    over: String,
+    bands: String,
+    arrows: String,
+    numbers: String,
     bounds: Bounds,
 }
 
 struct Network {
-    text: String,
+    links: String,
+    nodes: String,
     bounds: Bounds,
 }
 
@@ -235,10 +242,10 @@ impl Page<'_> {
                 }
             }
         }
-        let mut text = String::new();
         if !links.is_empty() {
-            let _ = writeln!(text, "<path d=\"{links}\" fill=\"none\" stroke=\"{LINK}\"/>");
+            links = format!("<path d=\"{links}\" fill=\"none\" stroke=\"{LINK}\"/>\n");
         }
+        let mut nodes = String::new();
         let problem = &self.outline.problem;
         for (node, &at) in layout.at.iter().enumerate() {
             bounds = bounds.with(Bounds::around(at, radius + 1.0));
@@ -257,17 +264,17 @@ impl Page<'_> {
             if let (Some(rank), true) = (rank, layout.scale.labelled) {
                 let colour = if own { "#ffffff" } else { TEXT };
                 let at = at + point(0.0, 3.3);
-                self::text(&mut text, at, 9.5, "text-anchor=\"middle\"", colour, &rank.to_string());
+                text(&mut nodes, at, 9.5, "text-anchor=\"middle\"", colour, &rank.to_string());
             }
         }
-        Network { text, bounds }
+        Network { links, nodes, bounds }
     }
 
     /// A frame's arrows, and what lies under them.
     fn body(&self, frame: &Frame) -> Body {
         let layout = self.layout;
         let look = &LOOKS[frame.phase % LOOKS.len()];
-        let offsets = offsets(layout, &frame.arrows);
+        let Lanes { offsets, crowded } = lanes(layout, &frame.arrows);
         let mut body = Body { under: String::new(), over: String::new(), bounds: Bounds::around(layout.at[0], 0.0) };
         self.bands(frame, &offsets, &mut body);
         if frame.arrows.is_empty() {
@@ -278,10 +285,12 @@ impl Page<'_> {
         let colour = look.colour;
         let (mut shafts, mut full, mut hollow, mut numbers) =
             (String::new(), String::new(), String::new(), String::new());
+        // Whether each has a thickness of its own.
+        let own = self.sizes.differ() && !crowded;
         let numbered = self.frame_sizes(frame).differ() && frame.arrows.len() <= MAX_NUMBERS;
         for (arrow, &offset) in frame.arrows.iter().zip(&offsets) {
-            let thick = self.thickness(arrow);
-            let head = 3.2 + 1.9 * thick;
+            let thick = if crowded { CROWDED } else { self.thickness(arrow) };
+            let head = 2.0 * (thick + layout.scale.stroke);
             let shape = shape(layout, &arrow.route, offset, head);
             let [tip, left, right] = shape.head;
             for &p in shape.pieces.iter().flatten().chain(&shape.head) {
@@ -289,8 +298,7 @@ impl Page<'_> {
             }
             let heads = if arrow.combined { &mut hollow } else { &mut full };
             let _ = write!(heads, "M{tip}L{left}L{right}z");
-            let thick =
-                if self.sizes.differ() { format!(" stroke-width=\"{}\"", Number(thick)) } else { String::new() };
+            let thick = if own { format!(" stroke-width=\"{}\"", Number(thick)) } else { String::new() };
             let several =
                 if arrow.transfers == 1 { String::new() } else { format!(" data-transfers=\"{}\"", arrow.transfers) };
             let _ = writeln!(
@@ -303,7 +311,11 @@ impl Page<'_> {
                 number(&mut numbers, at, colour, &arrow.volume.to_string());
             }
         }
-        let thick = if self.sizes.differ() { String::new() } else { format!(" stroke-width=\"{}\"", self.plain()) };
+        let thick = if own {
+            String::new()
+        } else {
+            format!(" stroke-width=\"{}\"", Number(if crowded { CROWDED } else { self.plain() }))
+        };
         let _ = writeln!(body.over, "<g fill=\"none\" stroke=\"{colour}\"{thick}{dashes}>\n{shafts}</g>");
         for (heads, fill) in [(full, colour), (hollow, "#ffffff")] {
             if !heads.is_empty() {
@@ -329,7 +341,7 @@ impl Page<'_> {
                 (*least, *most) = (least.min(offset), most.max(offset));
             }
         }
-        let numbered = frame.shared.len() <= MAX_NUMBERS && self.layout.scale.labelled;
+        let numbered = frame.shared.len() <= MAX_SHARED_NUMBERS && self.layout.scale.labelled;
         let _ = writeln!(body.under, "<g class=\"shared\" fill=\"none\" stroke=\"{SHARED}\">");
         for (&(from, to), transfers) in &frame.shared {
             let (least, most) = reach.get(&(from, to)).copied().unwrap_or_default();
@@ -350,18 +362,18 @@ impl Page<'_> {
         body.under += "</g>\n";
     }
 
-    fn plain(&self) -> Number {
-        Number(if self.layout.scale.labelled { 1.6 } else { 1.3 })
+    fn plain(&self) -> f64 {
+        self.layout.scale.stroke
     }
 
     /// How thick an arrow is: the more blocks, the thicker.
     fn thickness(&self, arrow: &Arrow) -> f64 {
         if !self.sizes.differ() {
-            return self.plain().0;
+            return self.plain();
         }
         let share = (arrow.volume.as_f64() / self.sizes.most.as_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-        let thinnest = self.plain().0 * 0.7;
-        thinnest * (1.0 + 1.6 * share.sqrt())
+        let (thinnest, thickest) = (0.7 * self.plain(), (1.8 * self.plain()).min(0.75 * self.layout.scale.lane));
+        thinnest + (thickest - thinnest) * share.sqrt()
     }
 
     fn frame_sizes(&self, frame: &Frame) -> Sizes {
@@ -393,10 +405,11 @@ impl Page<'_> {
         let Sizes { least, most } = self.frame_sizes(frame);
         let hops = frame.arrows.iter().map(Arrow::hops);
         let (nearest, farthest) = (hops.clone().min().unwrap_or(0), hops.max().unwrap_or(0));
-        let size = if least == most { format!("{} each", blocks(most)) } else { format!("at most {}", blocks(most)) };
-        let far = many(farthest as u64, "hop");
-        let far = if nearest == farthest { far } else { format!("at most {far}") };
-        let mut what = format!("{}, {size}, {far}", many(frame.transfers, "transfer"));
+        let up_to = |same| if same { "" } else { "up to " };
+        let (size, far) = (blocks(most), many(farthest as u64, "hop"));
+        let (size_up_to, far_up_to) = (up_to(least == most), up_to(nearest == farthest));
+        let transfers = many(frame.transfers, "transfer");
+        let mut what = format!("{transfers} of {size_up_to}{size}, {far_up_to}{far}");
         if let Some(most) = frame.shared.values().max() {
             let _ = write!(what, "; up to {most} share a channel");
         }
@@ -500,7 +513,7 @@ fn sample(Look { colour, dashes }: &Look, hollow: bool) -> String {
 
 /// `0 to 4: 32 blocks, 4 hops`.
 fn words(arrow: &Arrow) -> String {
-    let several = if arrow.transfers == 1 { String::new() } else { format!("{} transfers, at most ", arrow.transfers) };
+    let several = if arrow.transfers == 1 { String::new() } else { format!("{} transfers of up to ", arrow.transfers) };
     let hops = many(arrow.hops() as u64, "hop");
     format!("{} to {}: {several}{}, {hops}", arrow.source, arrow.destination, blocks(arrow.volume))
 }

@@ -46,7 +46,7 @@ impl fmt::Display for Escaped<'_> {
 
 /// How wide a text is about, in a font of that size: no font is at hand to measure it.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    text.chars().map(|c| if c.is_ascii() { 0.58 } else { 1.0 }).sum::<f64>() * size
+    text.chars().map(|c| if c.is_ascii() { 0.55 } else { 1.0 }).sum::<f64>() * size
 }
 
 /// The lines of a text that is broken, at spaces where there are any, to be no wider than that. More than `most` lines
