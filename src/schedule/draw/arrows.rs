@@ -1,6 +1,7 @@
 //! The lines of arrows: along their routes, side by side where they share a channel, rounded at corners.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use super::frames::Arrow;
 use super::layout::{Course, Layout};
@@ -149,4 +150,29 @@ fn attach(line: &mut Vec<Point>, node: Point, radius: f64, along: f64) {
 fn round_trip(node: Point, radius: f64) -> Vec<Point> {
     let around = [(-0.5, -0.9), (-0.8, -1.9), (0.0, -2.4), (0.8, -1.9), (0.5, -0.9)];
     around.map(|(x, y)| node + point(x, y) * (radius + 2.0)).to_vec()
+}
+
+/// Path data, with corners rounded by so much.
+pub(super) fn path(pieces: &[Vec<Point>], round: f64) -> String {
+    let mut out = String::new();
+    for piece in pieces {
+        for (i, &p) in piece.iter().enumerate() {
+            let (before, after) = (i.checked_sub(1).map(|i| piece[i]), piece.get(i + 1));
+            let (Some(before), Some(&after)) = (before, after) else {
+                let _ = write!(out, "{}{p}", if before.is_none() { 'M' } else { 'L' });
+                continue;
+            };
+            let (back, on) = (before - p, after - p);
+            if back.unit().dot(on.unit()) < -0.9999 {
+                continue;
+            }
+            let round = round.min(back.length() / 2.0).min(on.length() / 2.0);
+            if round < 0.3 {
+                let _ = write!(out, "L{p}");
+            } else {
+                let _ = write!(out, "L{}Q{p} {}", p + back.unit() * round, p + on.unit() * round);
+            }
+        }
+    }
+    out
 }

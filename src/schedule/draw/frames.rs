@@ -26,6 +26,34 @@ pub(super) struct Frame {
     pub(super) shared: BTreeMap<(usize, usize), u32>,
 }
 
+impl Frame {
+    pub(super) fn sizes(&self) -> Sizes {
+        Sizes::of(std::slice::from_ref(self))
+    }
+}
+
+/// The smallest and the largest transfer.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) least: Volume,
+    pub(super) most: Volume,
+}
+
+impl Sizes {
+    pub(super) fn of(frames: &[Frame]) -> Self {
+        let mut volumes = frames.iter().flat_map(|frame| &frame.arrows).map(|arrow| arrow.volume);
+        let first = volumes.next().unwrap_or_default();
+        volumes.fold(Self { least: first, most: first }, |sizes, volume| Self {
+            least: sizes.least.min(volume),
+            most: sizes.most.max(volume),
+        })
+    }
+
+    pub(super) fn differ(self) -> bool {
+        self.least != self.most
+    }
+}
+
 /// A transfer; in a phase, all those that are alike but for what they carry.
 #[derive(Clone)]
 pub(super) struct Arrow {

@@ -10,7 +10,7 @@ use super::DrawError;
 use super::point::{Point, on_circle, point};
 use super::stress;
 use crate::ids::Node;
-use crate::topology::Topology;
+use crate::topology::{Factor, Topology};
 
 /// The nodes and links of a network in the plane.
 pub(super) struct Layout {
@@ -67,7 +67,10 @@ struct Axis {
     /// By how much the numbers of nodes differ that are one apart in it.
     stride: usize,
     extent: usize,
+    /// Whether it closes to a ring, of more than two.
     ring: bool,
+    /// Whether all are linked with each other, more than two.
+    complete: bool,
     /// From a node to the next one.
     step: Point,
     /// Where a ring leaves the picture, from its last node.
@@ -75,7 +78,7 @@ struct Axis {
 }
 
 /// Links that would run through nodes are looked for up to here; beyond, links are hardly seen.
-const MAX_BENDING_NODES: usize = 600;
+const MAX_BENDING_NODES: usize = 300;
 /// More are not drawn, since nothing could be seen.
 const MAX_LINKS: usize = 20_000;
 /// Complete networks of more nodes are drawn without links.
@@ -91,17 +94,19 @@ impl Layout {
         let (links, unseen) = links(topology, complete);
         let scale = Scale::of(nodes);
         let mut layout = Self { at: Vec::new(), links, unseen, scale, axes: Vec::new(), bends: HashMap::new() };
-        if let Some(axes) = axes(topology, scale).filter(|axes| axes.len() != 1 || !axes[0].ring) {
-            layout.at = (0..nodes).map(|node| place(&axes, node)).collect();
-            layout.axes = axes;
-        } else if complete || topology.as_grid().is_some() {
-            // Only neighbours meet on a circle: a large one may be denser.
-            let spacing = scale.spacing * if nodes > 16 { 0.65 } else { 1.0 };
-            let chord = (on_circle(1, nodes, 1.0) - on_circle(0, nodes, 1.0)).length();
-            let radius = (spacing / chord).max(scale.spacing * if complete { 1.5 } else { 1.1 });
-            layout.at = (0..nodes).map(|node| on_circle(node, nodes, radius)).collect();
-        } else {
-            layout.at = stress::layout(nodes, &layout.links, &neighbours(topology), 1.25 * scale.spacing);
+        match axes(topology, scale) {
+            Some(axes) if axes.len() == 1 && (axes[0].ring || axes[0].complete) => {
+                // Only neighbours meet on a circle: a large one may be denser.
+                let spacing = scale.spacing * if nodes > 16 { 0.65 } else { 1.0 };
+                let chord = (on_circle(1, nodes, 1.0) - on_circle(0, nodes, 1.0)).length();
+                let radius = (spacing / chord).max(scale.spacing * if axes[0].complete { 1.5 } else { 1.1 });
+                layout.at = (0..nodes).map(|node| on_circle(node, nodes, radius)).collect();
+            }
+            Some(axes) => {
+                layout.at = (0..nodes).map(|node| place(&axes, node)).collect();
+                layout.axes = axes;
+            }
+            None => layout.at = stress::layout(nodes, &layout.links, &neighbours(topology), 1.25 * scale.spacing),
         }
         layout.bend();
         Ok(layout)
@@ -113,7 +118,7 @@ impl Layout {
             let (a, b) = (from / axis.stride % axis.extent, to / axis.stride % axis.extent);
             let alone = from.abs_diff(to) == axis.stride * (axis.extent - 1) && a.abs_diff(b) == axis.extent - 1;
             let out = if a > b { axis.stub } else { -axis.stub };
-            (axis.ring && axis.extent > 2 && alone).then(|| Course::Around(self.at[from] + out, self.at[to] - out))
+            (axis.ring && alone).then(|| Course::Around(self.at[from] + out, self.at[to] - out))
         });
         around.unwrap_or_else(|| {
             let bend = self.bends.get(&(from.min(to), from.max(to))).copied().unwrap_or(0.0);
@@ -124,7 +129,7 @@ impl Layout {
 
     /// Whether links leave the picture on one side and come back on the other.
     pub(super) fn wraps(&self) -> bool {
-        self.axes.iter().any(|axis| axis.ring && axis.extent > 2)
+        self.axes.iter().any(|axis| axis.ring)
     }
 
     /// Bends links that would run through nodes.
@@ -142,7 +147,7 @@ impl Layout {
                 let others = self.at.iter().enumerate().filter(|&(w, _)| w != u && w != v);
                 others.map(|(_, &p)| from_path(p, a, path, b)).fold(f64::INFINITY, f64::min)
             };
-            if near(&[]) >= clearance.min(self.scale.spacing * 0.3) {
+            if near(&[]) >= self.scale.radius + 1.5 {
                 continue;
             }
             let bends = [-0.12, 0.12, -0.2, 0.2, -0.3, 0.3, -0.42, 0.42];
@@ -179,28 +184,19 @@ fn neighbours(topology: &dyn Topology) -> Vec<Vec<usize>> {
 /// known as a product.
 fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
     let mut axes = Vec::new();
-    let mut add = |stride, extent, ring| {
+    let mut nodes = 1_usize;
+    for factor in topology.factors()?.into_iter().rev() {
+        let (stride, extent) = (nodes, factor.extent());
+        nodes = nodes.checked_mul(extent).filter(|&nodes| nodes > 0)?;
+        let ring = extent > 2 && matches!(factor, Factor::Ring(_));
+        let complete = extent > 2 && matches!(factor, Factor::Complete(_));
         if extent > 1 {
-            axes.push(Axis { stride, extent, ring, step: Point::default(), stub: Point::default() });
+            axes.push(Axis { stride, extent, ring, complete, step: Point::default(), stub: Point::default() });
         }
-    };
-    let mut upward = false;
-    if let Some(grid) = topology.as_grid() {
-        let mut stride = 1;
-        for &extent in grid.extents().iter().rev() {
-            add(stride, extent, grid.wraps() && extent > 2);
-            stride *= extent;
-        }
-    } else {
-        let dimensions = topology.cube()?;
-        if topology.channels() != topology.nodes().saturating_mul(dimensions as usize) {
-            return None;
-        }
-        (0..dimensions).for_each(|bit| add(1 << bit, 2, false));
-        upward = true;
     }
-    direct(&mut axes, scale, upward);
-    Some(axes)
+    // Cubes are drawn from the bottom up, grids from the top down.
+    direct(&mut axes, scale, topology.cube().is_some() && topology.as_grid().is_none());
+    (nodes == topology.nodes()).then_some(axes)
 }
 
 /// Gives each dimension its direction.

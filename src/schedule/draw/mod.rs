@@ -35,12 +35,14 @@
 //! larger is an error that says what to leave out; [`View::frames`] and [`View::focus`] do that.
 
 mod arrows;
+mod body;
 mod frames;
 mod layout;
 mod page;
 mod point;
 mod stress;
 mod svg;
+mod words;
 
 use std::ops::Range;
 
@@ -213,6 +215,6 @@ impl Drawing {
     /// [`DrawError::Range`].
     pub fn finish(self) -> Result<String, DrawError> {
         let (frames, note) = self.frames.finish()?;
-        Ok(page::page(&self.outline, &self.view, &self.layout, &frames, note))
+        Ok(page::page(&self.outline, &self.view, &self.layout, &frames, note.as_deref()))
     }
 }
