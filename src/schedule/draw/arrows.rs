@@ -9,8 +9,9 @@ use super::point::{Point, point};
 
 /// Arrows that share a channel are told apart up to so many.
 const MAX_LANES: u32 = 64;
-/// From so many lanes on, arrows are as thin as lines can be.
+/// From so many lanes, or hops a node, on arrows are as thin as lines can be.
 const MANY_LANES: u32 = 8;
+const MANY_HOPS: usize = 12;
 
 /// An arrow on the page.
 pub(super) struct Shape {
@@ -54,7 +55,8 @@ pub(super) fn lanes(layout: &Layout, arrows: &[Arrow]) -> Lanes {
     // What runs the other way beside the next row needs room too.
     let lane = scale.lane.min((0.47 * scale.spacing - widest).max(0.0) / f64::from(most.max(1)));
     let offsets = arrows.iter().zip(lanes).map(|(arrow, own)| base(arrow) + lane * f64::from(own)).collect();
-    Lanes { offsets, crowded: most >= MANY_LANES }
+    let hops: usize = arrows.iter().map(Arrow::hops).sum();
+    Lanes { offsets, crowded: most >= MANY_LANES || hops > MANY_HOPS * layout.at.len() }
 }
 
 /// The line and the head of an arrow that runs so far to the right of its route.

@@ -270,8 +270,8 @@ pub(super) fn sample(phase: usize, hollow: bool) -> String {
     let (colour, dashes) = (look.colour, look.dashes());
     let fill = if hollow { WHITE } else { colour };
     format!(
-        "<path d=\"M0 -3.5H19\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes}/>\
-         <path d=\"M24 -3.5L18 -6V-1z\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
+        "<path d=\"M0 -3.5L19 -3.5\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes}/>\
+         <path d=\"M24 -3.5L18 -6L18 -1z\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
     )
 }
 

@@ -44,7 +44,7 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Fr
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide} {high}\" width=\"{wide}\" height=\"{high}\" \
-         role=\"img\" font-family=\"Helvetica, Arial, sans-serif\">"
+         style=\"max-width:100%;height:auto\" role=\"img\" font-family=\"Helvetica, Arial, sans-serif\">"
     );
     let _ = writeln!(out, "<title>{}</title>", Escaped(&title));
     let _ = writeln!(out, "<desc>{}</desc>", Escaped(&words::description(outline, frames, &title, note)));

@@ -83,7 +83,7 @@ pub(super) fn legend(
         items.push((sample(phases.first().copied().unwrap_or(0), true), "combined with what is held".to_owned()));
     }
     if frames.iter().any(|frame| !frame.shared.is_empty()) {
-        let band = format!("<path d=\"M0 -3.5H24\" stroke=\"{SHARED}\" stroke-width=\"9\"/>");
+        let band = format!("<path d=\"M0 -3.5L24 -3.5\" stroke=\"{SHARED}\" stroke-width=\"9\"/>");
         items.push((band, "channel that several transfers share in one round".to_owned()));
     }
     let mut say = |words: String| items.push((String::new(), words));
