@@ -38,12 +38,12 @@ pub(super) fn lanes(layout: &Layout, arrows: &[Arrow]) -> Lanes {
     let mut taken: HashMap<(usize, usize), u64> = HashMap::new();
     let mut lanes = vec![0; arrows.len()];
     for i in order {
-        let route = &arrows[i].route;
-        let used = route.windows(2).fold(0, |used, hop| used | taken.get(&(hop[0], hop[1])).copied().unwrap_or(0));
+        let channels = || channels(&arrows[i].route);
+        let used = channels().fold(0, |used, channel| used | taken.get(&channel).copied().unwrap_or(0));
         let lane = used.trailing_ones();
         lanes[i] = if lane < MAX_LANES { lane } else { i as u32 % MAX_LANES };
-        for hop in route.windows(2) {
-            *taken.entry((hop[0], hop[1])).or_default() |= 1 << lanes[i];
+        for channel in channels() {
+            *taken.entry(channel).or_default() |= 1 << lanes[i];
         }
     }
     let base = |arrow: &Arrow| {
@@ -59,6 +59,12 @@ pub(super) fn lanes(layout: &Layout, arrows: &[Arrow]) -> Lanes {
     Lanes { offsets, crowded: most >= MANY_LANES || hops > MANY_HOPS * layout.at.len() }
 }
 
+/// The channels of a route; of one that stays where it is, the node's own.
+fn channels(route: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let stays = route.first().filter(|_| route.len() == 1);
+    stays.map(|&node| (node, node)).into_iter().chain(route.windows(2).map(|hop| (hop[0], hop[1])))
+}
+
 /// The line and the head of an arrow that runs so far to the right of its route.
 pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) -> Shape {
     let radius = layout.scale.radius;
@@ -68,7 +74,7 @@ pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) ->
     }
     if let (Some(&from), Some(&to)) = (route.first(), route.last()) {
         if route.iter().all(|&node| node == from) {
-            pieces = vec![round_trip(layout.at[from], radius)];
+            pieces = vec![round_trip(layout.at[from], radius, offset)];
         } else {
             if let Some(first) = pieces.first_mut() {
                 attach(first, layout.at[from], radius, radius + 3.0);
@@ -130,7 +136,8 @@ fn beside(line: &[Point], offset: f64) -> Vec<Point> {
             (Some(before), Some(after)) => (before, after),
         };
         let turn = before.dot(after);
-        if turn > -0.5 {
+        // Where a line turns back, the point that both sides meet in would be far from the node.
+        if turn > -0.05 {
             moved.push(line[i] + (before + after) * (offset / (1.0 + turn)));
         } else {
             moved.extend([line[i] + before * offset, line[i] + after * offset]);
@@ -148,10 +155,11 @@ fn attach(line: &mut Vec<Point>, node: Point, radius: f64, along: f64) {
     line.insert(0, node + (joint - node).unit() * (radius + 0.8));
 }
 
-/// From a node to itself.
-fn round_trip(node: Point, radius: f64) -> Vec<Point> {
-    let around = [(-0.5, -0.9), (-0.8, -1.9), (0.0, -2.4), (0.8, -1.9), (0.5, -0.9)];
-    around.map(|(x, y)| node + point(x, y) * (radius + 2.0)).to_vec()
+/// From a node to itself, the farther out the larger the offset.
+fn round_trip(node: Point, radius: f64, offset: f64) -> Vec<Point> {
+    let (near, far) = (radius + 2.0, radius + offset);
+    let around = [(-0.4, -0.8, near), (-0.8, -1.7, far), (0.0, -2.2, far), (0.8, -1.7, far), (0.4, -0.8, near)];
+    around.map(|(x, y, size)| node + point(x, y) * size).to_vec()
 }
 
 /// Path data, with corners rounded by so much.
