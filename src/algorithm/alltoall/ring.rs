@@ -22,6 +22,10 @@ use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// One way round a ring of the ranks in order.
+///
+/// On a ring of six; each rank keeps one block of what comes and hands on the rest:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/ring.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Ring;
 

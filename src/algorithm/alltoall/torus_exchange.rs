@@ -59,6 +59,10 @@ use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, V
 use crate::topology::{Coordinates, Grid};
 
 /// Suh & Shin's exchange.
+///
+/// Each arrow is a message, and no channel carries two at a time:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/torus-exchange.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct TorusExchange;
 

@@ -16,6 +16,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A network of one's own, drawn from its links (`examples/draw.rs`):
+//!
+#![cfg_attr(doc, doc = include_str!("../../../doc/own-graph.svg"))]
+//!
 //! # The picture
 //!
 //! Lines, meshes and tori are rows and grids, with links that leave the picture where they come back on the other side;
