@@ -185,8 +185,9 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
     drop(progress);
     let document = writer.map(JsonWriter::finish).transpose().map_err(failed)?;
     if verdict.is_ok() {
-        document.map_or(Ok(()), Document::keep)?;
+        // The picture may still find that rounds are asked for that there are not.
         picture.map_or(Ok(()), Picture::keep)?;
+        document.map_or(Ok(()), Document::keep)?;
     }
     Ok(Made { outline, phases, verdict })
 }
