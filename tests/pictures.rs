@@ -148,6 +148,15 @@ fn frame_of(frame: Element<'_, '_>, named: &BTreeMap<&str, Element<'_, '_>>) -> 
     let nodes = used.filter_map(|name| named.get(name.strip_prefix('#')?)).flat_map(|group| group.descendants());
     let nodes = nodes.filter(|element| element.has_tag_name("circle"));
     let arrows: Vec<Arrow> = class("transfer").map(arrow).collect();
+    let border = frame.children().find(|child| child.has_tag_name("rect")).unwrap();
+    let (wide, high) = (number(attribute(border, "width")), number(attribute(border, "height")));
+    for element in frame.descendants().filter(|element| ["path", "text"].contains(&element.tag_name().name())) {
+        let ((x0, y0), (dx, dy)) = (origin(frame), origin(element));
+        for (x, y) in points(element) {
+            let (x, y) = (x + dx - x0, y + dy - y0);
+            assert!((0.0..=wide).contains(&x) && (0.0..=high).contains(&y), "({x}, {y}) in {wide} x {high}");
+        }
+    }
     let heads: usize = class("heads").map(|path| pieces(attribute(path, "d")).len()).sum();
     assert_eq!(heads, arrows.len(), "an arrow has a head");
     Frame {
@@ -361,6 +370,49 @@ fn any_transfers_on_any_graph_are_drawn() {
         total(&View { focus: Some(focus), ..View::default() }) == own as u64
     }
     QuickCheck::new().tests(300).quickcheck(holds as fn(Any, usize) -> bool);
+}
+
+/// The only frame of these transfers.
+fn single(network: &str, transfers: Vec<Transfer>) -> Frame {
+    let schedule = schedule(network, Collective::Allgather, Ports::Unlimited, false, vec![round(transfers)]);
+    let mut frames = read(&draw(&schedule, &View::default()).unwrap());
+    assert_eq!(frames.len(), 1);
+    frames.remove(0)
+}
+
+#[test]
+fn arrows_keep_to_the_right_and_clear_of_each_other() {
+    let there_and_back = single("line:4", vec![send(0, 3, vec![]), send(3, 0, vec![]), send(0, 2, vec![])]);
+    let heights = |arrow: &Arrow| arrow.pieces[0][1..arrow.pieces[0].len() - 1].iter().map(|p| p.1).collect::<Vec<_>>();
+    let line = there_and_back.nodes[0].1;
+    let [there, back, shorter] = &there_and_back.arrows[..] else { panic!("three arrows") };
+    // To the right of who goes right is below.
+    assert!(heights(there).iter().all(|&y| y > line) && heights(back).iter().all(|&y| y < line));
+    let most = |arrow| heights(arrow).into_iter().fold(f64::MIN, f64::max);
+    assert!(most(there) >= most(shorter) + 2.0, "{} {}", most(there), most(shorter));
+    // Many of them make the frame larger.
+    let peers = (0..6).flat_map(|i| (0..6).filter(move |&j| i != j).map(move |j| send(i, j, vec![])));
+    single("line:6", peers.collect());
+}
+
+#[test]
+fn links_that_wrap_leave_on_one_side_and_come_back_on_the_other() {
+    let frame =
+        single("torus:4x5", vec![send(4, 0, vec![]), send(0, 4, vec![]), send(15, 0, vec![]), send(5, 8, vec![])]);
+    let (low, high) = (frame.nodes[0], frame.nodes[19]);
+    let ends = |arrow: &Arrow| {
+        assert_eq!(arrow.pieces.len(), 2);
+        (*arrow.pieces[0].last().unwrap(), arrow.pieces[1][0])
+    };
+    let (right, left) = (ends(&frame.arrows[0]), ends(&frame.arrows[1]));
+    assert!(right.0.0 > high.0 && right.1.0 < low.0, "{right:?}");
+    assert!(left.0.0 < low.0 && left.1.0 > high.0, "{left:?}");
+    let down = ends(&frame.arrows[2]);
+    assert!(down.0.1 > high.1 && down.1.1 < low.1, "{down:?}");
+    let shorter = ends(&frame.arrows[3]);
+    assert!(shorter.0.0 < low.0 && shorter.1.0 > high.0, "{shorter:?}");
+    // Extents of two have one link.
+    assert_eq!(single("torus:2x2", vec![send(0, 1, vec![])]).arrows[0].pieces.len(), 1);
 }
 
 #[test]
