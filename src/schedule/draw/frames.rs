@@ -75,6 +75,13 @@ impl Arrow {
 /// What makes transfers of several rounds one arrow: ends, way, combination, and which of several alike in its round.
 type Key = (Rank, Rank, Vec<usize>, bool, usize);
 
+/// A phase's frame so far.
+struct Phase {
+    frame: Frame,
+    /// Which of its arrows it is.
+    index: HashMap<Key, usize>,
+}
+
 /// Takes rounds one by one and keeps what is to be drawn.
 pub(super) struct Collector {
     problem: Problem,
@@ -87,7 +94,7 @@ pub(super) struct Collector {
     /// A frame a round, as long as they are few enough.
     rounds: Vec<Frame>,
     /// A frame a phase, as long as there are few enough arrows.
-    phases: Option<BTreeMap<usize, (Frame, HashMap<Key, usize>)>>,
+    phases: Option<BTreeMap<usize, Phase>>,
     arrows: usize,
     hops: usize,
 }
@@ -153,7 +160,7 @@ impl Collector {
         {
             return Err(DrawError::Range { range: range.clone(), rounds: number });
         }
-        let phases = phases.map(|phases| phases.into_values().map(|(frame, _)| frame).collect::<Vec<_>>());
+        let phases = phases.map(|phases| phases.into_values().map(|phase| phase.frame).collect::<Vec<_>>());
         let mut note = None;
         let frames = match (&view.frames, phases) {
             (Frames::Phases, Some(phases)) => phases,
@@ -202,8 +209,11 @@ impl Collector {
     /// Adds a round to its phase.
     fn phase(&mut self, round: &Frame) -> Result<(), DrawError> {
         let Some(phases) = &mut self.phases else { return Ok(()) };
-        let fresh = || (Frame { rounds: 0, arrows: Vec::new(), transfers: 0, ..round.clone() }, HashMap::new());
-        let (frame, index) = phases.entry(round.phase).or_insert_with(fresh);
+        let fresh = || Phase {
+            frame: Frame { rounds: 0, arrows: Vec::new(), transfers: 0, ..round.clone() },
+            index: HashMap::new(),
+        };
+        let Phase { frame, index } = phases.entry(round.phase).or_insert_with(fresh);
         (frame.last, frame.rounds) = (round.last, frame.rounds + 1);
         frame.transfers += round.transfers;
         for (&channel, &transfers) in &round.shared {
@@ -227,7 +237,7 @@ impl Collector {
                 }
             }
         }
-        let arrows: usize = phases.values().map(|(frame, _)| frame.arrows.len()).sum();
+        let arrows: usize = phases.values().map(|phase| phase.frame.arrows.len()).sum();
         let frames = phases.len();
         if arrows <= MAX_ARROWS && frames <= MAX_FRAMES {
             return Ok(());

@@ -242,7 +242,7 @@ fn from_path(p: Point, a: Point, path: &[Point], b: Point) -> f64 {
     let mut last = a;
     let mut nearest = f64::INFINITY;
     for &next in path.iter().chain([&b]) {
-        nearest = nearest.min(p.from_segment(last, next));
+        nearest = nearest.min(p.off_segment(last, next));
         last = next;
     }
     nearest

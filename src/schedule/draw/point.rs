@@ -38,7 +38,7 @@ impl Point {
     }
 
     /// How far it is from the straight line between two points.
-    pub(super) fn from_segment(self, a: Self, b: Self) -> f64 {
+    pub(super) fn off_segment(self, a: Self, b: Self) -> f64 {
         let (along, square) = (b - a, (b - a).dot(b - a));
         let t = if square > 0.0 { ((self - a).dot(along) / square).clamp(0.0, 1.0) } else { 0.0 };
         (self - (a + along * t)).length()
