@@ -94,10 +94,12 @@ impl fmt::Display for Choice {
         let Self { algorithm, named, candidates, problem, block_bytes } = self;
         let why = if *named { "as asked for" } else { "the cheapest by this machine's prices" };
         write!(f, "{problem}, {block_bytes} bytes a block: {}, {why}", algorithm.name())?;
-        for Candidate { algorithm, price } in candidates {
+        let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
+        let width = names.iter().map(String::len).max().unwrap_or(0);
+        for (name, Candidate { price, .. }) in names.iter().zip(candidates) {
             match price {
-                Ok(price) => write!(f, "\n  {:20} {:.2} us", algorithm.name(), *price as f64 / 1e6)?,
-                Err(needs) => write!(f, "\n  {:20} does not fit: {needs}", algorithm.name())?,
+                Ok(price) => write!(f, "\n  {name:width$} {:.2} us", *price as f64 / 1e6)?,
+                Err(needs) => write!(f, "\n  {name:width$} does not fit: {needs}")?,
             }
         }
         Ok(())
