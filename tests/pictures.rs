@@ -471,6 +471,17 @@ fn few_rounds_are_drawn_one_by_one_and_many_by_phase_or_in_part() {
     assert_eq!(many[0].arrows.len(), 14);
     assert!(many[0].arrows.iter().all(|arrow| arrow.transfers == 13));
     assert!(many[0].caption.starts_with("rounds 0 to 12 182 transfers of 1 block, 1 hop"), "{}", many[0].caption);
+    // However many rounds that takes.
+    let mut long = ring_allgather(14);
+    long.rounds = long.rounds.iter().cycle().take(80_000).cloned().collect();
+    assert_eq!(frames(&long)[0].arrows.len(), 14);
+    // A round that has no room ends the frames before it.
+    let crowd = |rounds: &[usize]| {
+        let round = |&many: &usize| round(vec![send(0, 1, vec![]); many]);
+        schedule("ring:4", Collective::Allgather, Ports::Unlimited, false, rounds.iter().map(round).collect())
+    };
+    assert_eq!(frames(&crowd(&[1, 2, MAX_ARROWS + 1, 1])).len(), 2);
+    assert_eq!(frames(&crowd(&[1, MAX_ARROWS, 1])).len(), 1);
     // Others would cover each other.
     let picture = draw(&direct_alltoall(14), &View::default()).unwrap();
     assert_eq!(read(&picture).len(), 6);
@@ -518,9 +529,13 @@ fn what_is_too_much_is_refused_with_what_would_be_right() {
         assert!(matches!(error(&crowd, &view), DrawError::Large { what: "arrows", found, .. } if found > MAX_ARROWS));
     }
     let walk: Vec<usize> = (0..200_000).map(|i| i % 4).collect();
-    let far = vec![round(vec![via(send(0, 3, vec![]), &walk); 11])];
-    let far = schedule("ring:4", Collective::Allgather, Ports::Unlimited, false, far);
-    assert!(matches!(error(&far, &View::default()), DrawError::Large { what: "hops of arrows", .. }));
+    let far = |times| {
+        let rounds = vec![round(vec![via(send(0, 3, vec![]), &walk); times])];
+        schedule("ring:4", Collective::Allgather, Ports::Unlimited, false, rounds)
+    };
+    assert!(draw(&far(2), &View::default()).unwrap().len() < 25_000_000);
+    let more = error(&far(3), &View::default());
+    assert!(matches!(more, DrawError::Large { what: "nodes on the way of arrows", .. }));
 }
 
 #[test]

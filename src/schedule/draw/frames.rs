@@ -72,16 +72,6 @@ impl Arrow {
     }
 }
 
-/// What makes transfers of several rounds one arrow: ends, way, combination, and which of several alike in its round.
-type Key = (Rank, Rank, Vec<usize>, bool, usize);
-
-/// A phase's frame so far.
-struct Phase {
-    frame: Frame,
-    /// Which of its arrows it is.
-    index: HashMap<Key, usize>,
-}
-
 /// Takes rounds one by one and keeps what is to be drawn.
 pub(super) struct Collector {
     problem: Problem,
@@ -91,12 +81,11 @@ pub(super) struct Collector {
     number: usize,
     /// Those of them in which anything is drawn.
     busy: usize,
-    /// A frame a round, as long as they are few enough.
-    rounds: Vec<Frame>,
-    /// A frame a phase, as long as there are few enough arrows.
-    phases: Option<BTreeMap<usize, Phase>>,
-    arrows: usize,
-    hops: usize,
+    /// Whether rounds get frames of their own; not any more where one had no room.
+    open: bool,
+    rounds: Rounds,
+    /// As long as there is room.
+    phases: Option<Phases>,
 }
 
 impl Collector {
@@ -105,153 +94,115 @@ impl Collector {
         if let Some(rank) = view.focus.filter(|rank| rank.index() >= ranks) {
             return Err(DrawError::Rank { rank, ranks });
         }
-        if let Frames::Range(range) = &view.frames
-            && range.len() > MAX_FRAMES
-        {
-            return Err(DrawError::Large { what: "frames", found: range.len(), limit: MAX_FRAMES });
+        if let Frames::Range(range) = &view.frames {
+            Load { frames: range.len(), ..Load::default() }.check()?;
         }
-        let phases = matches!(view.frames, Frames::Auto | Frames::Phases).then(BTreeMap::new);
-        let nodes = problem.topology().nodes();
-        let (problem, view) = (problem.clone(), view.clone());
-        Ok(Self { problem, nodes, view, number: 0, busy: 0, rounds: Vec::new(), phases, arrows: 0, hops: 0 })
+        Ok(Self {
+            problem: problem.clone(),
+            nodes: problem.topology().nodes(),
+            view: view.clone(),
+            number: 0,
+            busy: 0,
+            open: view.frames != Frames::Phases,
+            rounds: Rounds::default(),
+            phases: matches!(view.frames, Frames::Auto | Frames::Phases).then(Phases::default),
+        })
     }
 
     pub(super) fn round(&mut self, round: &Round) -> Result<(), DrawError> {
         let number = self.number;
         self.number += 1;
-        let (seen, empty_too) = match &self.view.frames {
-            Frames::Range(range) => (range.contains(&number), true),
-            Frames::Auto => (self.rounds.len() < AUTO_ROUNDS || self.phases.is_some(), false),
-            Frames::Rounds | Frames::Phases => (true, false),
-        };
-        let focus = self.view.focus;
-        let drawn = |t: &&Transfer| focus.is_none_or(|rank| t.source == rank || t.destination == rank);
-        self.busy += usize::from(round.transfers.iter().any(|transfer| drawn(&transfer)));
-        if !seen || (!empty_too && !round.transfers.iter().any(|transfer| drawn(&transfer))) {
+        let busy = round.transfers.iter().any(|transfer| self.is_drawn(transfer));
+        self.busy += usize::from(busy);
+        match &self.view.frames {
+            Frames::Range(range) if range.contains(&number) => self.rounds.add(self.frame(number, round)?),
+            Frames::Rounds if busy => self.rounds.add(self.frame(number, round)?),
+            Frames::Phases if busy => {
+                let frame = self.frame(number, round)?;
+                self.phases.as_mut().map_or(Ok(()), |phases| phases.add(&frame))
+            }
+            Frames::Auto if busy => self.choose_later(number, round),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a round both ways, as long as there is room for it.
+    fn choose_later(&mut self, number: usize, round: &Round) -> Result<(), DrawError> {
+        self.open &= self.rounds.frames.len() < AUTO_ROUNDS;
+        if !self.open && self.phases.is_none() {
             return Ok(());
         }
-        let mut frame = Frame { first: number, last: number, rounds: 1, phase: round.phase, ..Frame::default() };
-        for transfer in round.transfers.iter().filter(drawn) {
-            if frame.arrows.len() == MAX_ARROWS {
-                return Err(self.too_many_arrows(round.transfers.iter().filter(drawn).count()));
+        let frame = match self.frame(number, round) {
+            // What there is before it can be drawn.
+            Err(DrawError::Large { .. }) if self.busy > 1 => {
+                (self.open, self.phases) = (false, None);
+                return Ok(());
             }
-            let route = self.route(number, transfer)?;
-            self.hops = self.hops.saturating_add(route.len());
-            if self.hops > MAX_HOPS {
-                return Err(DrawError::Large { what: "hops of arrows", found: self.hops, limit: MAX_HOPS });
-            }
-            let Transfer { source, destination, blocks, combine, .. } = transfer;
-            let combined = *combine != Combine::Replace;
-            let volume = volume(blocks);
-            let (source, destination) = (*source, *destination);
-            frame.arrows.push(Arrow { source, destination, route, combined, volume, transfers: 1 });
+            frame => frame?,
+        };
+        if self.phases.as_mut().is_some_and(|phases| phases.add(&frame).is_err()) {
+            self.phases = None;
         }
-        frame.transfers = frame.arrows.len() as u64;
-        frame.shared = shared(&frame.arrows);
-        self.phase(&frame)?;
-        self.keep(frame)
+        self.open = self.open && self.rounds.add(frame).is_ok();
+        Ok(())
     }
 
     /// The frames to draw, and in words what they leave out.
     pub(super) fn finish(self) -> Result<(Vec<Frame>, Option<String>), DrawError> {
-        let Self { view, number, busy, mut rounds, phases, .. } = self;
+        let Self { view, nodes, number, busy, rounds: Rounds { mut frames, .. }, phases, .. } = self;
         if let Frames::Range(range) = &view.frames
             && (range.is_empty() || range.end > number)
         {
             return Err(DrawError::Range { range: range.clone(), rounds: number });
         }
-        let phases = phases.map(|phases| phases.into_values().map(|phase| phase.frame).collect::<Vec<_>>());
+        let phases = phases.map(Phases::frames);
         let mut note = None;
-        let frames = match (&view.frames, phases) {
-            (Frames::Phases, Some(phases)) => phases,
-            (Frames::Auto, phases) if rounds.len() < busy => {
+        match (&view.frames, phases) {
+            (Frames::Phases, Some(phases)) => frames = phases,
+            (Frames::Auto, phases) if frames.len() < busy => {
                 // A phase is worth a frame where its rounds are much the same.
-                let plain = |frame: &Frame| frame.arrows.len() <= 4 * self.nodes;
+                let plain = |frame: &Frame| frame.arrows.len() <= 4 * nodes;
                 match phases.filter(|phases| phases.len() <= AUTO_ROUNDS && phases.iter().all(plain)) {
-                    Some(phases) => phases,
+                    Some(phases) => frames = phases,
                     None => {
-                        rounds.truncate(AUTO_FIRST);
-                        let last = rounds.last().map_or(0, |frame| frame.last);
-                        note = Some(format!("rounds 0 to {last} of {number}"));
-                        rounds
+                        frames.truncate(AUTO_FIRST);
+                        note = frames.last().map(|frame| format!("rounds 0 to {} of {number}", frame.last));
                     }
                 }
             }
-            _ => rounds,
-        };
-        Ok((if frames.is_empty() { vec![Frame::default()] } else { frames }, note))
-    }
-
-    /// Keeps a round as a frame of its own, if it is to have one.
-    fn keep(&mut self, frame: Frame) -> Result<(), DrawError> {
-        let arrows = self.arrows + frame.arrows.len();
-        match self.view.frames {
-            Frames::Phases => return Ok(()),
-            Frames::Auto if self.rounds.len() == AUTO_ROUNDS => return Ok(()),
-            Frames::Auto if arrows > MAX_ARROWS => {
-                // Later ones are not to follow where one is missing.
-                self.arrows = MAX_ARROWS;
-                return Ok(());
-            }
             _ => {}
         }
-        if arrows > MAX_ARROWS {
-            return Err(self.too_many_arrows(arrows));
+        if frames.is_empty() {
+            frames.push(Frame::default());
         }
-        if self.rounds.len() == MAX_FRAMES {
-            return Err(DrawError::Large { what: "frames", found: MAX_FRAMES + 1, limit: MAX_FRAMES });
-        }
-        self.arrows = arrows;
-        self.rounds.push(frame);
-        Ok(())
+        Ok((frames, note))
     }
 
-    /// Adds a round to its phase.
-    fn phase(&mut self, round: &Frame) -> Result<(), DrawError> {
-        let Some(phases) = &mut self.phases else { return Ok(()) };
-        let fresh = || Phase {
-            frame: Frame { rounds: 0, arrows: Vec::new(), transfers: 0, ..round.clone() },
-            index: HashMap::new(),
-        };
-        let Phase { frame, index } = phases.entry(round.phase).or_insert_with(fresh);
-        (frame.last, frame.rounds) = (round.last, frame.rounds + 1);
-        frame.transfers += round.transfers;
-        for (&channel, &transfers) in &round.shared {
-            let most = frame.shared.entry(channel).or_default();
-            *most = transfers.max(*most);
-        }
-        let mut alike: HashMap<_, usize> = HashMap::new();
-        for arrow in &round.arrows {
-            let ends = (arrow.source, arrow.destination, arrow.route.clone(), arrow.combined);
-            let number = alike.entry(ends.clone()).or_default();
-            *number += 1;
-            match index.entry((ends.0, ends.1, ends.2, ends.3, *number)) {
-                std::collections::hash_map::Entry::Occupied(there) => {
-                    let there = &mut frame.arrows[*there.get()];
-                    there.transfers += 1;
-                    there.volume = there.volume.max(arrow.volume);
-                }
-                std::collections::hash_map::Entry::Vacant(free) => {
-                    free.insert(frame.arrows.len());
-                    frame.arrows.push(arrow.clone());
-                }
-            }
-        }
-        let arrows: usize = phases.values().map(|phase| phase.frame.arrows.len()).sum();
-        let frames = phases.len();
-        if arrows <= MAX_ARROWS && frames <= MAX_FRAMES {
-            return Ok(());
-        }
-        self.phases = None;
-        match self.view.frames {
-            Frames::Auto => Ok(()),
-            _ if frames > MAX_FRAMES => Err(DrawError::Large { what: "frames", found: frames, limit: MAX_FRAMES }),
-            _ => Err(self.too_many_arrows(arrows)),
-        }
+    fn is_drawn(&self, transfer: &Transfer) -> bool {
+        self.view.focus.is_none_or(|rank| transfer.source == rank || transfer.destination == rank)
     }
 
-    fn too_many_arrows(&self, found: usize) -> DrawError {
-        DrawError::Large { what: "arrows", found, limit: MAX_ARROWS }
+    /// What is drawn of a round.
+    fn frame(&self, number: usize, round: &Round) -> Result<Frame, DrawError> {
+        let mut frame = Frame { first: number, last: number, rounds: 1, phase: round.phase, ..Frame::default() };
+        let mut load = Load::default();
+        for transfer in round.transfers.iter().filter(|transfer| self.is_drawn(transfer)) {
+            let Transfer { source, destination, blocks, combine, .. } = transfer;
+            let arrow = Arrow {
+                source: *source,
+                destination: *destination,
+                route: self.route(number, transfer)?,
+                combined: *combine != Combine::Replace,
+                volume: volume(blocks),
+                transfers: 1,
+            };
+            load.arrow(&arrow);
+            load.check()?;
+            frame.arrows.push(arrow);
+        }
+        frame.transfers = frame.arrows.len() as u64;
+        frame.shared = shared(&frame.arrows);
+        Ok(frame)
     }
 
     /// The nodes that a transfer goes through.
@@ -271,6 +222,97 @@ impl Collector {
             return Err(DrawError::Route { round, sender, receiver, nodes });
         }
         Ok(route.into_iter().map(Node::index).collect())
+    }
+}
+
+/// How much there is to draw.
+#[derive(Default)]
+struct Load {
+    frames: usize,
+    arrows: usize,
+    hops: usize,
+}
+
+impl Load {
+    fn arrow(&mut self, arrow: &Arrow) {
+        self.arrows += 1;
+        self.hops += arrow.route.len();
+    }
+
+    fn check(&self) -> Result<(), DrawError> {
+        let loads = [
+            ("frames", self.frames, MAX_FRAMES),
+            ("arrows", self.arrows, MAX_ARROWS),
+            ("nodes on the way of arrows", self.hops, MAX_HOPS),
+        ];
+        match loads.into_iter().find(|(_, found, limit)| found > limit) {
+            Some((what, found, limit)) => Err(DrawError::Large { what, found, limit }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A frame a round.
+#[derive(Default)]
+struct Rounds {
+    frames: Vec<Frame>,
+    load: Load,
+}
+
+impl Rounds {
+    fn add(&mut self, frame: Frame) -> Result<(), DrawError> {
+        self.load.frames += 1;
+        frame.arrows.iter().for_each(|arrow| self.load.arrow(arrow));
+        self.load.check()?;
+        self.frames.push(frame);
+        Ok(())
+    }
+}
+
+/// What makes transfers of several rounds one arrow: ends, way, combination, and which of several alike in its round.
+type Key = (Rank, Rank, Vec<usize>, bool, usize);
+
+/// A frame a phase, and which of its arrows is which.
+#[derive(Default)]
+struct Phases {
+    phases: BTreeMap<usize, (Frame, HashMap<Key, usize>)>,
+    load: Load,
+}
+
+impl Phases {
+    /// Adds a round to its phase.
+    fn add(&mut self, round: &Frame) -> Result<(), DrawError> {
+        let fresh = || Frame { first: round.first, phase: round.phase, ..Frame::default() };
+        let (frame, index) = self.phases.entry(round.phase).or_insert_with(|| (fresh(), HashMap::new()));
+        (frame.last, frame.rounds) = (round.last, frame.rounds + 1);
+        frame.transfers += round.transfers;
+        for (&channel, &transfers) in &round.shared {
+            let most = frame.shared.entry(channel).or_default();
+            *most = transfers.max(*most);
+        }
+        let mut alike: HashMap<Key, usize> = HashMap::new();
+        for arrow in &round.arrows {
+            let Arrow { source, destination, route, combined, .. } = arrow;
+            let mut key = (*source, *destination, route.clone(), *combined, 0);
+            let number = alike.entry(key.clone()).or_default();
+            key.4 = *number;
+            *number += 1;
+            if let Some(&there) = index.get(&key) {
+                let there = &mut frame.arrows[there];
+                there.transfers += 1;
+                there.volume = there.volume.max(arrow.volume);
+            } else {
+                index.insert(key, frame.arrows.len());
+                frame.arrows.push(arrow.clone());
+                self.load.arrow(arrow);
+            }
+        }
+        self.load.frames = self.phases.len();
+        self.load.check()
+    }
+
+    fn frames(self) -> Vec<Frame> {
+        self.phases.into_values().map(|(frame, _)| frame).collect()
     }
 }
 

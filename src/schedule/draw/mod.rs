@@ -35,7 +35,7 @@
 //!
 //! # Limits
 //!
-//! [`MAX_NODES`] nodes, [`MAX_FRAMES`] frames, [`MAX_ARROWS`] arrows of [`MAX_HOPS`] hops together: some megabytes. What is
+//! [`MAX_NODES`] nodes, [`MAX_FRAMES`] frames, [`MAX_ARROWS`] arrows whose ways have [`MAX_HOPS`] nodes together: some megabytes, 25 at the very most. What is
 //! larger is an error that says what to leave out; [`View::frames`] and [`View::focus`] do that.
 
 mod arrows;
@@ -60,8 +60,8 @@ pub const MAX_NODES: usize = 4096;
 pub const MAX_FRAMES: usize = 64;
 /// A picture has no more arrows, all frames together.
 pub const MAX_ARROWS: usize = 20_000;
-/// The routes of all transfers that are looked at have together no more nodes.
-pub const MAX_HOPS: usize = 2_000_000;
+/// The ways of all arrows of a picture have together no more nodes.
+pub const MAX_HOPS: usize = 500_000;
 
 /// What of a schedule a picture shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
