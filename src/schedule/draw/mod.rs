@@ -35,8 +35,9 @@
 //!
 //! # Limits
 //!
-//! [`MAX_NODES`] nodes, [`MAX_FRAMES`] frames, [`MAX_ARROWS`] arrows whose ways have [`MAX_HOPS`] nodes together: some megabytes, 25 at the very most. What is
-//! larger is an error that says what to leave out; [`View::frames`] and [`View::focus`] do that.
+//! [`MAX_NODES`] nodes, [`MAX_FRAMES`] frames, [`MAX_ARROWS`] arrows whose ways have [`MAX_HOPS`] nodes together: mostly some
+//! hundred kilobytes, 25 megabytes at the very most. What is larger is an error that says what to leave out;
+//! [`View::frames`] and [`View::focus`] do that.
 
 mod arrows;
 mod body;
