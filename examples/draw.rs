@@ -40,10 +40,11 @@ fn main() -> ExitCode {
 /// File, network, collective, algorithm, frames.
 type Picture = (&'static str, &'static str, Collective, &'static str, Frames);
 
-fn pictures() -> [Picture; 9] {
+fn pictures() -> [Picture; 10] {
     let root = necklace::Rank::new(0);
     [
         ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
+        ("mesh-exchange", "mesh:4x6", Collective::Alltoall, "mesh-exchange", Frames::Rounds),
         ("direct", "mesh:3x4", Collective::Alltoall, "direct-rotated", Frames::Range(0..3)),
         ("cube-log", "hypercube:3", Collective::Alltoall, "cube-log", Frames::Rounds),
         ("ring", "ring:6", Collective::Alltoall, "ring", Frames::Rounds),

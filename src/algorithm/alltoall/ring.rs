@@ -17,9 +17,10 @@
 //! the rank i - 1 behind it, for the N - i ranks ahead that this source has not reached yet; the first of them is the
 //! receiver itself.
 
+use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Placement, Ports, Problem, Share, Volume};
 
 /// One way round a ring of the ranks in order.
 ///
@@ -51,20 +52,16 @@ impl Algorithm for Ring {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let size = problem.ranks();
-        let at = move |offset: usize| Rank::new((rank.index() + offset) % size);
-        Box::new((1..size).map(move |i| RankRound {
-            sends: vec![End::new(at(1), passed_on(size, rank, i))],
-            receives: vec![End::new(at(size - 1), passed_on(size, at(size - 1), i))],
-            ..RankRound::default()
-        }))
+        round_the_ranks(problem, rank, Walk::OneWay)
     }
 }
 
-/// What `rank` sends in round `i`: the nearest destination first, so that what goes on further is one piece.
-fn passed_on(size: usize, rank: Rank, i: usize) -> Vec<Block> {
-    let source = Rank::new((rank.index() + size - (i - 1)) % size);
-    (1..=size - i).map(|ahead| Block::new(source, Rank::new((rank.index() + ahead) % size))).collect()
+/// A [walk through one digit](super::digits): the whole rank.
+pub(super) fn round_the_ranks(problem: &Problem, rank: Rank, walk: Walk) -> Share {
+    let base = problem.ranks();
+    let digit = Digit { dimension: 0, unit: 1, base, walk, way: Way::Default, up: true };
+    let slot = Slot { phase: 0, rounds: walk.rounds(base) };
+    Digits::new(&[base], vec![slot], move |_| vec![digit]).share(&Placement::identity(base), rank)
 }
 
 /// Those of single blocks passed on from rank to rank, all the way round.

@@ -189,7 +189,10 @@ impl Body {
             );
             let heads = if arrow.combined { &mut hollow } else { &mut full };
             let _ = write!(heads, "M{tip}L{left}L{right}z");
-            if numbered && let Some(at) = middle(&shape.pieces) {
+            // In the middle of a hop: nodes are between them.
+            let hops = arrow.hops().max(1);
+            let share = ((hops / 2) as f64 + 0.5) / hops as f64;
+            if numbered && let Some(at) = along(&shape.pieces, share) {
                 self.number(at, colour, &arrow.volume.to_string());
             }
         }
@@ -226,7 +229,7 @@ impl Body {
             if numbered {
                 // Among many arrows there is no room beside.
                 let offset = if lanes.crowded { (least + most) / 2.0 } else { most + 2.2 * lane };
-                if let Some(at) = middle(&channel(layout, from, to, offset)) {
+                if let Some(at) = along(&channel(layout, from, to, offset), 0.5) {
                     self.number(at, SHARED_NUMBER, &format!("×{transfers}"));
                 }
             }
@@ -275,17 +278,15 @@ pub(super) fn sample(phase: usize, hollow: bool) -> String {
     )
 }
 
-/// The point half-way along the longest piece.
-fn middle(pieces: &[Vec<Point>]) -> Option<Point> {
-    let length = |piece: &[Point]| piece.windows(2).map(|pair| (pair[1] - pair[0]).length()).sum::<f64>();
-    let piece = pieces.iter().max_by(|a, b| length(a).total_cmp(&length(b)))?;
-    let mut left = length(piece) / 2.0;
-    for pair in piece.windows(2) {
-        let way = pair[1] - pair[0];
+/// The point at such a share of the way.
+fn along(pieces: &[Vec<Point>], share: f64) -> Option<Point> {
+    let steps = || pieces.iter().flat_map(|piece| piece.windows(2)).map(|pair| (pair[0], pair[1] - pair[0]));
+    let mut left = share * steps().map(|(_, way)| way.length()).sum::<f64>();
+    for (from, way) in steps() {
         if way.length() >= left {
-            return Some(pair[0] + way.unit() * left);
+            return Some(from + way.unit() * left);
         }
         left -= way.length();
     }
-    piece.last().copied()
+    pieces.last()?.last().copied()
 }
