@@ -19,6 +19,11 @@
 //! # Ok::<(), necklace::Error>(())
 //! ```
 //!
+//! The rounds of such an exchange on 8 x 8 nodes, as [`schedule::draw`] draws them; every arrow is a message, and no channel
+//! carries two at a time:
+//!
+#![cfg_attr(doc, doc = include_str!("../doc/torus-exchange.svg"))]
+//!
 //! # The way of the data
 //!
 //! ```text
@@ -32,8 +37,8 @@
 //! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized ones, complete networks, graphs; bring your own by implementing
 //!   [`Topology`](topology::Topology).
 //! - [`algorithm`]: the [registry](algorithm::registry), and the trait for an algorithm of your own.
-//! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them; with the feature `json` they
-//!   can be written and read.
+//! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them, [`draw`](schedule::draw)
+//!   shows them; with the feature `json` they can be written and read.
 //! - [`plan`]: byte ranges for one rank.
 //! - [`transport`]: what moves them; threads so far, and the trait for a backend of your own.
 //!

@@ -6,6 +6,7 @@
 mod figures;
 mod list;
 mod output;
+mod picture;
 mod plan;
 mod problem;
 mod progress;

@@ -16,6 +16,7 @@ use necklace::select::{Choice, select};
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::picture::{Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
 use crate::{figures, list};
@@ -31,6 +32,8 @@ Examples:
   necklace plan --topology hypercube:6 --collective broadcast --root 5 --bytes 65536
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
+  necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
+  necklace plan --topology torus:16x16 --collective alltoall --svg picture.svg --frames 0-2 --focus 17
 
 Exit status: 0; 1 if the schedule is wrong or does not keep what its algorithm claims; 2 if the command line asks for
 something that cannot be, such as an algorithm where it does not fit.";
@@ -65,8 +68,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
 
+    #[command(flatten)]
+    picture: Wanted,
+
     /// The algorithms and what each claims; with --topology, how they fit there
-    #[arg(long, conflicts_with_all = ["algorithm", "bytes", "json"])]
+    #[arg(long, conflicts_with_all = ["algorithm", "bytes", "json", "svg"])]
     list: bool,
 }
 
@@ -91,9 +97,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let problem = problem(Arc::clone(topology), collective)?;
     let choice = select(&problem, &arguments.algorithm, arguments.bytes.unwrap_or(BLOCK_BYTES), &MACHINE)?;
-    let alone = arguments.json.as_deref().is_some_and(is_standard);
-    let document = arguments.json.as_deref().map(Document::create).transpose()?;
-    let Made { outline, phases, verdict } = make(&choice, &problem, document)?;
+    let json_alone = arguments.json.as_deref().is_some_and(is_standard);
+    if json_alone && arguments.picture.is_standard() {
+        return Err(Failure::Usage("--json - and --svg -: standard output holds one document".to_owned()));
+    }
+    let alone = json_alone || arguments.picture.is_standard();
+    let Made { outline, phases, verdict } = make(&choice, &problem, arguments)?;
 
     let heading = heading(&outline);
     let proof = verdict.map_err(|violations| {
@@ -138,8 +147,8 @@ struct Phase {
     transfers: u64,
 }
 
-/// Makes the rounds, each once: verifies it, writes it, forgets it.
-fn make(choice: &Choice, problem: &Problem, document: Option<Document>) -> Result<Made, Failure> {
+/// Makes the rounds, each once: verifies it, writes it, draws it, forgets it.
+fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Made, Failure> {
     let outline = choice.algorithm.outline(problem)?;
     let mut phases = vec![Phase::default(); outline.phases.len()];
     let mut verifier = Verifier::new(&outline);
@@ -147,6 +156,8 @@ fn make(choice: &Choice, problem: &Problem, document: Option<Document>) -> Resul
         // Too large: all ranks' shares may be as well.
         return Err(Failure::Failed(format!("{}: {refusal}", heading(&outline))));
     }
+    let mut picture = arguments.picture.start(&outline)?;
+    let document = arguments.json.as_deref().map(Document::create).transpose()?;
     let shares = Shares::new(choice.algorithm.as_ref(), problem)?;
     let name = document.as_ref().map_or(String::new(), |document| document.name().to_owned());
     let failed = |error| write_failure(&name, &error);
@@ -161,6 +172,9 @@ fn make(choice: &Choice, problem: &Problem, document: Option<Document>) -> Resul
         if let Some(writer) = &mut writer {
             writer.round(&round).map_err(failed)?;
         }
+        if let Some(picture) = &mut picture {
+            picture.round(&round)?;
+        }
         if let Some(phase) = phases.get_mut(round.phase) {
             phase.rounds += 1;
             phase.transfers += round.transfers.len() as u64;
@@ -170,8 +184,10 @@ fn make(choice: &Choice, problem: &Problem, document: Option<Document>) -> Resul
     let verdict = verifier.finish();
     drop(progress);
     let document = writer.map(JsonWriter::finish).transpose().map_err(failed)?;
-    if let (Some(document), Ok(_)) = (document, &verdict) {
-        document.keep()?;
+    if verdict.is_ok() {
+        // The picture may still find that rounds are asked for that there are not.
+        picture.map_or(Ok(()), Picture::keep)?;
+        document.map_or(Ok(()), Document::keep)?;
     }
     Ok(Made { outline, phases, verdict })
 }

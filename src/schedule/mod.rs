@@ -13,6 +13,7 @@
 mod block;
 mod conditions;
 mod contributors;
+pub mod draw;
 mod holdings;
 mod join;
 #[cfg(feature = "json")]

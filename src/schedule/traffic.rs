@@ -272,7 +272,7 @@ fn key(channel: Channel) -> u64 {
 }
 
 /// How much they are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
-fn volume(blocks: &[Block]) -> Volume {
+pub(super) fn volume(blocks: &[Block]) -> Volume {
     let alike = blocks.chunk_by(|a, b| a.of() == b.of());
     alike.map(|run| Volume::new(run.iter().map(|block| u64::from(block.count())).sum(), run[0].of().into())).sum()
 }

@@ -15,6 +15,10 @@ use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// Exchanges of all that is known, dimension after dimension of a cube.
+///
+/// On a cube of four dimensions, what is sent doubles from round to round:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/recursive-doubling.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct RecursiveDoubling;
 

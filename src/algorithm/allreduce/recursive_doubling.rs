@@ -26,6 +26,10 @@ use crate::ids::Rank;
 use crate::schedule::{Block, Combine, End, Ports, Problem, RankRound, Share, Volume};
 
 /// Exchanges and combinations of neighbouring ranges.
+///
+/// On a cube of three dimensions:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/allreduce.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct RecursiveDoubling;
 

@@ -30,6 +30,10 @@ use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// Exchanges of half of everything, dimension after dimension of a cube.
+///
+/// On a cube of three dimensions:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/cube-log.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct CubeLog;
 

@@ -17,6 +17,10 @@ use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
 
 /// In round i, from every rank to the one i further on.
+///
+/// On a mesh that it does not know, messages meet in channels; the first three rounds of eleven:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/direct.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct DirectRotated;
 

@@ -67,6 +67,10 @@ use crate::schedule::{Ports, Problem, Share};
 use crate::topology::Grid;
 
 /// Suh & Shin's exchange on meshes, and what becomes of it where extents are odd.
+///
+/// On 4 x 6 nodes; each arrow is a message, and no channel carries two at a time:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/mesh-exchange.svg"))]
 #[derive(Clone, Debug, Default)]
 pub struct MeshExchange(Settings);
 

@@ -23,6 +23,10 @@ use crate::ids::Rank;
 use crate::schedule::{Placement, Ports, Problem, Share, Volume};
 
 /// One way round a ring of the ranks in order.
+///
+/// On a ring of six; each rank keeps one block of what comes and hands on the rest:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/ring.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Ring;
 

@@ -79,6 +79,10 @@ use crate::schedule::{Ports, Problem, Share};
 use crate::topology::Grid;
 
 /// Suh & Shin's exchange, and what becomes of it where extents are no multiples of four.
+///
+/// On 8 x 8 nodes; each arrow is a message, and no channel carries two at a time:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/torus-exchange.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct TorusExchange;
 

@@ -15,6 +15,10 @@ use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// News of who has come, handed on over distances that double.
+///
+/// Among eight:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/dissemination.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Dissemination;
 

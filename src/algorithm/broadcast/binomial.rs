@@ -15,6 +15,10 @@ use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
 
 /// In round k, from the 2^k ranks that have it to the next 2^k, counted from the root.
+///
+/// On a cube of three dimensions:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/binomial.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Binomial;
 

@@ -1,0 +1,86 @@
+//! `--svg`: a picture of the schedule beside whatever else is asked.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use necklace::Rank;
+use necklace::ids::MAX_NODES;
+use necklace::schedule::draw::{DrawError, Drawing, Frames, View};
+use necklace::schedule::{Outline, Round};
+
+use crate::output::{Document, Failure, is_standard, write_failure};
+
+#[derive(Args, Debug)]
+pub(crate) struct Wanted {
+    /// Draw the schedule as SVG; with -, to standard output, and nothing else there
+    ///
+    /// It is written once the schedule is proved, all of it or nothing.
+    #[arg(long, value_name = "FILE|-")]
+    svg: Option<PathBuf>,
+
+    /// What is a frame of the picture: auto, rounds, phases, a round, or some, such as 0-5
+    #[arg(long, value_name = "F", requires = "svg", default_value = "auto", value_parser = frames)]
+    frames: Frames,
+
+    /// Draw only what this rank sends and receives
+    #[arg(long, value_name = "R", requires = "svg", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
+    focus: Option<u32>,
+}
+
+impl Wanted {
+    /// Whether standard output is to be the picture alone.
+    pub(crate) fn is_standard(&self) -> bool {
+        self.svg.as_deref().is_some_and(is_standard)
+    }
+
+    /// A picture, if one is asked for.
+    pub(crate) fn start(&self, outline: &Outline) -> Result<Option<Picture>, Failure> {
+        let Some(path) = &self.svg else { return Ok(None) };
+        let focus = self.focus.map(|rank| Rank::new(rank as usize));
+        let view = View { frames: self.frames.clone(), focus, title: None };
+        let drawing = Drawing::new(outline, &view).map_err(refused)?;
+        Ok(Some(Picture { drawing, document: Document::create(path)? }))
+    }
+}
+
+/// A picture under way.
+pub(crate) struct Picture {
+    drawing: Drawing,
+    document: Document,
+}
+
+impl Picture {
+    pub(crate) fn round(&mut self, round: &Round) -> Result<(), Failure> {
+        self.drawing.round(round).map_err(refused)
+    }
+
+    /// Lets the picture appear.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        let Self { drawing, mut document } = self;
+        let text = drawing.finish().map_err(refused)?;
+        document.write_all(text.as_bytes()).map_err(|error| write_failure(document.name(), &error))?;
+        document.keep()
+    }
+}
+
+/// What cannot be drawn was asked for wrongly.
+fn refused(error: DrawError) -> Failure {
+    Failure::Usage(format!("no picture: {error}"))
+}
+
+fn frames(text: &str) -> Result<Frames, String> {
+    let wrong = || format!("{text:?} is none of auto, rounds, phases, a round such as 3, some such as 0-5");
+    let number = |text: &str| text.parse::<u32>().map(|number| number as usize).map_err(|_| wrong());
+    match text {
+        "auto" => Ok(Frames::Auto),
+        "rounds" => Ok(Frames::Rounds),
+        "phases" => Ok(Frames::Phases),
+        _ => {
+            let (first, last) = text.split_once('-').unwrap_or((text, text));
+            let (first, last) = (number(first)?, number(last)?);
+            if first <= last { Ok(Frames::Range(first..last + 1)) } else { Err(wrong()) }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Draws the pictures of this project's pages: schedules on their networks, one of them of the example's own.
+//!
+//! ```text
+//! cargo run --release --example draw            # into doc/, where the pages have them
+//! cargo run --release --example draw -- PLACE   # into a directory
+//! ```
+//!
+//! Each picture is read again: it has an arrow for each transfer, from the sender to the receiver, and no other.
+#![allow(clippy::print_stdout)]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use necklace::Node;
+use necklace::algorithm::find;
+use necklace::collective::Collective;
+use necklace::schedule::draw::{Frames, View, draw};
+use necklace::schedule::{Problem, Schedule, Shares};
+use necklace::topology::{Neighbours, Topology, parse};
+
+/// The largest picture that a page should have to carry.
+const LARGEST: usize = 100_000;
+
+fn main() -> ExitCode {
+    let directory =
+        std::env::args().nth(1).map_or(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/doc")), PathBuf::from);
+    match draw_all(&directory) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("draw: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// File, network, collective, algorithm, frames.
+type Picture = (&'static str, &'static str, Collective, &'static str, Frames);
+
+fn pictures() -> [Picture; 10] {
+    let root = necklace::Rank::new(0);
+    [
+        ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
+        ("mesh-exchange", "mesh:4x6", Collective::Alltoall, "mesh-exchange", Frames::Rounds),
+        ("direct", "mesh:3x4", Collective::Alltoall, "direct-rotated", Frames::Range(0..3)),
+        ("cube-log", "hypercube:3", Collective::Alltoall, "cube-log", Frames::Rounds),
+        ("ring", "ring:6", Collective::Alltoall, "ring", Frames::Rounds),
+        ("recursive-doubling", "hypercube:4", Collective::Allgather, "recursive-doubling", Frames::Rounds),
+        ("allreduce", "hypercube:3", Collective::Allreduce, "recursive-doubling", Frames::Rounds),
+        ("binomial", "hypercube:3", Collective::Broadcast { root }, "binomial", Frames::Rounds),
+        ("dissemination", "complete:8", Collective::Barrier, "dissemination", Frames::Rounds),
+        ("own-graph", "petersen", Collective::Broadcast { root }, "binomial", Frames::Rounds),
+    ]
+}
+
+fn draw_all(directory: &std::path::Path) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(directory)?;
+    for (name, network, collective, algorithm, frames) in pictures() {
+        let topology = if network == "petersen" { Arc::new(Petersen) } else { parse(network)? };
+        let algorithm = find(&collective, algorithm)?;
+        let problem = Problem::new(topology, collective)?;
+        let schedule = Shares::new(&*algorithm, &problem)?.collect()?;
+        let picture = draw(&schedule, &View { frames: frames.clone(), ..View::default() })?;
+        let arrows = check(&picture, &schedule, &frames).map_err(|error| format!("{name}: {error}"))?;
+        let path = directory.join(name).with_extension("svg");
+        fs::write(&path, &picture)?;
+        println!("{}: {arrows} arrows, one a transfer; {} bytes", path.display(), picture.len());
+    }
+    Ok(())
+}
+
+/// How many arrows there are, if they are those of the schedule.
+fn check(picture: &str, schedule: &Schedule, frames: &Frames) -> Result<usize, String> {
+    // "0 to 4: 32 blocks, 4 hops"
+    let ends = |arrow: &str| {
+        let (_, words) = arrow.split_once("<title>")?;
+        let (source, rest) = words.split_once(" to ")?;
+        let (destination, _) = rest.split_once(':')?;
+        Some((source.parse::<usize>().ok()?, destination.parse::<usize>().ok()?))
+    };
+    let mut left: BTreeMap<(usize, usize), i64> = BTreeMap::new();
+    let mut arrows = 0;
+    for arrow in picture.lines().filter(|line| line.starts_with("<path class=\"transfer\"")) {
+        *left.entry(ends(arrow).ok_or_else(|| format!("{arrow:?} says not whose it is"))?).or_default() += 1;
+        arrows += 1;
+    }
+    let drawn = |round: &usize| !matches!(frames, Frames::Range(range) if !range.contains(round));
+    for (_, round) in schedule.rounds.iter().enumerate().filter(|(number, _)| drawn(number)) {
+        for transfer in &round.transfers {
+            *left.entry((transfer.source.index(), transfer.destination.index())).or_default() -= 1;
+        }
+    }
+    if let Some(((source, destination), more)) = left.into_iter().find(|(_, more)| *more != 0) {
+        return Err(format!("{more:+} arrows too many from {source} to {destination}"));
+    }
+    if picture.len() > LARGEST {
+        return Err(format!("{} bytes are too many for a page", picture.len()));
+    }
+    Ok(arrows)
+}
+
+/// Petersen's graph: a pentagon, a pentagram, and a link from each corner of one to the other's. Ten nodes of three links
+/// each, and nowhere more than two hops.
+#[derive(Debug)]
+struct Petersen;
+
+impl Topology for Petersen {
+    fn nodes(&self) -> usize {
+        10
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        let (ring, i) = (node.index() / 5, node.index() % 5);
+        let step = ring + 1;
+        let mut next = [5 * ring + (i + step) % 5, 5 * ring + (i + 5 - step) % 5, 5 * (1 - ring) + i];
+        next.sort_unstable();
+        next.map(Node::new).into_iter().collect()
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        self.route(from, to).len() - 1
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        let next = self.neighbours(from);
+        let between = next.iter().copied().find(|&node| self.neighbours(node).contains(&to));
+        match between {
+            _ if from == to => vec![from],
+            _ if next.contains(&to) => vec![from, to],
+            Some(node) => vec![from, node, to],
+            None => vec![from],
+        }
+    }
+
+    fn text(&self) -> String {
+        "petersen".to_owned()
+    }
+}

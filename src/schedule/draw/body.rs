@@ -1,0 +1,292 @@
+//! What is in a frame: the network, the arrows, the marks of shared channels.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::arrows::{Lanes, channel, lanes, path, shape};
+use super::frames::{Arrow, Frame, Sizes};
+use super::layout::{Course, Layout};
+use super::point::{Point, point};
+use super::svg::{Escaped, Number, width};
+use super::words;
+use crate::ids::Rank;
+use crate::schedule::Outline;
+
+/// A phase's colour and dashes. The colours are told apart by all kinds of sight, and are dark enough for white paper.
+pub(super) struct Look {
+    pub(super) colour: &'static str,
+    dashes: &'static str,
+}
+
+const LOOKS: [Look; 6] = [
+    Look { colour: "#0072b2", dashes: "" },
+    Look { colour: "#c24e00", dashes: "8 2" },
+    Look { colour: "#00785a", dashes: "3.5 1.5" },
+    Look { colour: "#a83279", dashes: "9 2 2 2" },
+    Look { colour: "#333333", dashes: "" },
+    Look { colour: "#7a6200", dashes: "5 3" },
+];
+
+impl Look {
+    pub(super) fn of(phase: usize) -> &'static Self {
+        &LOOKS[phase % LOOKS.len()]
+    }
+
+    /// As an attribute, with a space before it.
+    pub(super) fn dashes(&self) -> String {
+        if self.dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", self.dashes) }
+    }
+}
+
+/// Channels that are shared.
+pub(super) const SHARED: &str = "#f6c7ad";
+const SHARED_NUMBER: &str = "#8a3300";
+const LINK: &str = "#c9c9c9";
+const NODE: &str = "#555555";
+pub(super) const TEXT: &str = "#222222";
+const WHITE: &str = "#ffffff";
+
+/// How thick arrows are that are too many to be told apart.
+const CROWDED: f64 = 0.5;
+/// Numbers are written beside arrows, and beside shared channels, where there are no more of them.
+const MAX_NUMBERS: usize = 40;
+const MAX_SHARED_NUMBERS: usize = 120;
+
+/// How far something reaches.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) low: Point,
+    pub(super) high: Point,
+}
+
+impl Bounds {
+    fn around(at: Point, reach: f64) -> Self {
+        Self { low: at - point(reach, reach), high: at + point(reach, reach) }
+    }
+
+    pub(super) fn with(self, other: Self) -> Self {
+        let low = point(self.low.x.min(other.low.x), self.low.y.min(other.low.y));
+        Self { low, high: point(self.high.x.max(other.high.x), self.high.y.max(other.high.y)) }
+    }
+
+    fn add(&mut self, at: Point, reach: f64) {
+        *self = self.with(Self::around(at, reach));
+    }
+}
+
+/// Links and nodes, which all frames have in common.
+pub(super) struct Network {
+    pub(super) links: String,
+    pub(super) nodes: String,
+    pub(super) bounds: Bounds,
+}
+
+impl Network {
+    pub(super) fn new(outline: &Outline, layout: &Layout, focus: Option<Rank>) -> Self {
+        let mut network =
+            Self { links: String::new(), nodes: String::new(), bounds: Bounds::around(layout.at[0], 0.0) };
+        network.link(layout);
+        for node in 0..layout.at.len() {
+            let rank = outline.problem.placement().rank(crate::ids::Node::new(node));
+            network.node(layout, node, rank, rank.is_some() && rank == focus);
+        }
+        network
+    }
+
+    fn link(&mut self, layout: &Layout) {
+        let mut lines = String::new();
+        for &(u, v) in &layout.links {
+            let (a, b) = (layout.at[u], layout.at[v]);
+            match layout.course(u, v) {
+                Course::Through(points) => {
+                    let _ = write!(lines, "M{a}");
+                    for p in points.into_iter().chain([b]) {
+                        self.bounds.add(p, 0.0);
+                        let _ = write!(lines, "L{p}");
+                    }
+                }
+                Course::Around(out, back) => {
+                    let _ = write!(lines, "M{a}L{out}M{back}L{b}");
+                    self.bounds.add(out, 1.0);
+                    self.bounds.add(back, 1.0);
+                }
+            }
+        }
+        if !lines.is_empty() {
+            let _ = writeln!(self.links, "<path d=\"{lines}\" fill=\"none\" stroke=\"{LINK}\"/>");
+        }
+    }
+
+    fn node(&mut self, layout: &Layout, node: usize, rank: Option<Rank>, focus: bool) {
+        let (at, labelled) = (layout.at[node], layout.scale.labelled);
+        let radius = layout.scale.radius * if focus { 1.15 } else { 1.0 };
+        self.bounds.add(at, radius + 1.0);
+        let (fill, stroke) = match rank {
+            None => (WHITE, LINK),
+            Some(_) if focus => (TEXT, TEXT),
+            Some(_) => (if labelled { WHITE } else { NODE }, NODE),
+        };
+        let (x, y, radius) = (Number(at.x), Number(at.y), Number(radius));
+        let _ =
+            writeln!(self.nodes, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{fill}\" stroke=\"{stroke}\"/>");
+        if let Some(rank) = rank.filter(|_| labelled) {
+            let colour = if focus { WHITE } else { TEXT };
+            text(&mut self.nodes, at + point(0.0, 3.3), 9.5, "text-anchor=\"middle\"", colour, &rank.to_string());
+        }
+    }
+}
+
+/// What only this frame has, from the lowest layer to the highest.
+pub(super) struct Body {
+    pub(super) bands: String,
+    pub(super) arrows: String,
+    pub(super) numbers: String,
+    pub(super) bounds: Bounds,
+}
+
+impl Body {
+    /// `sizes` are those of the whole picture.
+    pub(super) fn new(layout: &Layout, frame: &Frame, sizes: Sizes) -> Self {
+        let bounds = Bounds::around(layout.at[0], 0.0);
+        let mut body = Self { bands: String::new(), arrows: String::new(), numbers: String::new(), bounds };
+        let lanes = lanes(layout, &frame.arrows);
+        body.arrows(layout, frame, sizes, &lanes);
+        body.bands(layout, frame, &lanes);
+        body
+    }
+
+    fn arrows(&mut self, layout: &Layout, frame: &Frame, sizes: Sizes, lanes: &Lanes) {
+        if frame.arrows.is_empty() {
+            return;
+        }
+        let look = Look::of(frame.phase);
+        let colour = look.colour;
+        let alike = if lanes.crowded { Some(CROWDED) } else { (!sizes.differ()).then_some(layout.scale.stroke) };
+        let thick = |stroke: Option<f64>| {
+            stroke.map_or(String::new(), |stroke| format!(" stroke-width=\"{}\"", Number(stroke)))
+        };
+        let numbered = frame.sizes().differ() && frame.arrows.len() <= MAX_NUMBERS;
+        let (mut full, mut hollow) = (String::new(), String::new());
+        let _ = writeln!(
+            self.arrows,
+            "<g fill=\"none\" stroke=\"{colour}\" stroke-linejoin=\"round\"{}{}>",
+            thick(alike),
+            look.dashes()
+        );
+        for (arrow, &offset) in frame.arrows.iter().zip(&lanes.offsets) {
+            let stroke = alike.unwrap_or_else(|| thickness(layout, arrow, sizes));
+            let shape = shape(layout, &arrow.route, offset, 2.0 * (stroke + layout.scale.stroke));
+            let [tip, left, right] = shape.head;
+            shape.pieces.iter().flatten().chain(&shape.head).for_each(|&p| self.bounds.add(p, 2.0));
+            let several =
+                if arrow.transfers == 1 { String::new() } else { format!(" data-transfers=\"{}\"", arrow.transfers) };
+            let _ = writeln!(
+                self.arrows,
+                "<path class=\"transfer\"{several} d=\"{}\"{}><title>{}</title></path>",
+                path(&shape.pieces, layout.scale.radius.min(5.0) + 1.0),
+                thick(Some(stroke).filter(|_| alike.is_none())),
+                words::arrow(arrow)
+            );
+            let heads = if arrow.combined { &mut hollow } else { &mut full };
+            let _ = write!(heads, "M{tip}L{left}L{right}z");
+            // In the middle of a hop: nodes are between them.
+            let hops = arrow.hops().max(1);
+            let share = ((hops / 2) as f64 + 0.5) / hops as f64;
+            if numbered && let Some(at) = along(&shape.pieces, share) {
+                self.number(at, colour, &arrow.volume.to_string());
+            }
+        }
+        self.arrows += "</g>\n";
+        for (heads, fill) in [(full, colour), (hollow, WHITE)].iter().filter(|(heads, _)| !heads.is_empty()) {
+            let _ = writeln!(
+                self.arrows,
+                "<path class=\"heads\" d=\"{heads}\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
+            );
+        }
+    }
+
+    /// Marks channels that several transfers share in one round.
+    fn bands(&mut self, layout: &Layout, frame: &Frame, lanes: &Lanes) {
+        if frame.shared.is_empty() {
+            return;
+        }
+        let mut reach: HashMap<(usize, usize), (f64, f64)> = HashMap::new();
+        for (arrow, &offset) in frame.arrows.iter().zip(&lanes.offsets) {
+            for hop in arrow.route.windows(2) {
+                let (least, most) = reach.entry((hop[0], hop[1])).or_insert((offset, offset));
+                (*least, *most) = (least.min(offset), most.max(offset));
+            }
+        }
+        let lane = layout.scale.lane;
+        let numbered = frame.shared.len() <= MAX_SHARED_NUMBERS && layout.scale.labelled;
+        let _ = writeln!(self.bands, "<g class=\"shared\" fill=\"none\" stroke=\"{SHARED}\">");
+        for (&(from, to), transfers) in &frame.shared {
+            let (least, most) = reach.get(&(from, to)).copied().unwrap_or_default();
+            let pieces = channel(layout, from, to, (least + most) / 2.0);
+            let wide = (most - least) + 1.4 * lane;
+            pieces.iter().flatten().for_each(|&p| self.bounds.add(p, wide / 2.0));
+            let _ = writeln!(self.bands, "<path d=\"{}\" stroke-width=\"{}\"/>", path(&pieces, 0.0), Number(wide));
+            if numbered {
+                // Among many arrows there is no room beside.
+                let offset = if lanes.crowded { (least + most) / 2.0 } else { most + 2.2 * lane };
+                if let Some(at) = along(&channel(layout, from, to, offset), 0.5) {
+                    self.number(at, SHARED_NUMBER, &format!("×{transfers}"));
+                }
+            }
+        }
+        self.bands += "</g>\n";
+    }
+
+    /// A number on a ground of its own.
+    fn number(&mut self, at: Point, colour: &str, number: &str) {
+        let wide = width(number, 8.0) + 2.0;
+        self.bounds.add(at, wide.max(9.0) / 2.0);
+        let (x, y) = (Number(at.x - wide / 2.0), Number(at.y - 4.5));
+        let _ = writeln!(
+            self.numbers,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"9\" rx=\"2\" fill=\"{WHITE}\" fill-opacity=\"0.85\"/>",
+            Number(wide)
+        );
+        text(&mut self.numbers, at + point(0.0, 2.9), 8.0, "text-anchor=\"middle\"", colour, number);
+    }
+}
+
+/// How thick an arrow is: the more blocks, the thicker.
+fn thickness(layout: &Layout, arrow: &Arrow, sizes: Sizes) -> f64 {
+    let scale = layout.scale;
+    let share = (arrow.volume.as_f64() / sizes.most.as_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let (thinnest, thickest) = (0.7 * scale.stroke, (1.8 * scale.stroke).min(0.75 * scale.lane));
+    thinnest + (thickest - thinnest) * share.sqrt()
+}
+
+/// A line of text. `more` are attributes.
+pub(super) fn text(out: &mut String, at: Point, size: f64, more: &str, colour: &str, text: &str) {
+    let gap = if more.is_empty() { "" } else { " " };
+    let (x, y, size) = (Number(at.x), Number(at.y), Number(size));
+    let text = Escaped(text);
+    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{gap}{more} fill=\"{colour}\">{text}</text>");
+}
+
+/// An arrow for the legend.
+pub(super) fn sample(phase: usize, hollow: bool) -> String {
+    let look = Look::of(phase);
+    let (colour, dashes) = (look.colour, look.dashes());
+    let fill = if hollow { WHITE } else { colour };
+    format!(
+        "<path d=\"M0 -3.5L19 -3.5\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes}/>\
+         <path d=\"M24 -3.5L18 -6L18 -1z\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
+    )
+}
+
+/// The point at such a share of the way.
+fn along(pieces: &[Vec<Point>], share: f64) -> Option<Point> {
+    let steps = || pieces.iter().flat_map(|piece| piece.windows(2)).map(|pair| (pair[0], pair[1] - pair[0]));
+    let mut left = share * steps().map(|(_, way)| way.length()).sum::<f64>();
+    for (from, way) in steps() {
+        if way.length() >= left {
+            return Some(from + way.unit() * left);
+        }
+        left -= way.length();
+    }
+    pieces.last()?.last().copied()
+}

@@ -1,0 +1,327 @@
+//! Which rounds a picture shows, in which frame, and what is in each.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, View};
+use crate::ids::{Node, Rank};
+use crate::schedule::traffic::volume;
+use crate::schedule::{Combine, Problem, Round, Route, Transfer, Volume};
+
+/// How many rounds are drawn where nobody said.
+const AUTO_ROUNDS: usize = 12;
+/// How many of them where there are more and phases do not do.
+const AUTO_FIRST: usize = 6;
+
+/// A round, or a phase.
+#[derive(Clone, Default)]
+pub(super) struct Frame {
+    /// The first and the last round, and how many there are.
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) rounds: usize,
+    pub(super) phase: usize,
+    pub(super) arrows: Vec<Arrow>,
+    pub(super) transfers: u64,
+    /// Channels that several transfers of one round use, and how many do at most.
+    pub(super) shared: BTreeMap<(usize, usize), u32>,
+}
+
+impl Frame {
+    pub(super) fn sizes(&self) -> Sizes {
+        Sizes::of(std::slice::from_ref(self))
+    }
+}
+
+/// The smallest and the largest transfer.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) least: Volume,
+    pub(super) most: Volume,
+}
+
+impl Sizes {
+    pub(super) fn of(frames: &[Frame]) -> Self {
+        let mut volumes = frames.iter().flat_map(|frame| &frame.arrows).map(|arrow| arrow.volume);
+        let first = volumes.next().unwrap_or_default();
+        volumes.fold(Self { least: first, most: first }, |sizes, volume| Self {
+            least: sizes.least.min(volume),
+            most: sizes.most.max(volume),
+        })
+    }
+
+    pub(super) fn differ(self) -> bool {
+        self.least != self.most
+    }
+}
+
+/// A transfer; in a phase, all those that are alike but for what they carry.
+#[derive(Clone)]
+pub(super) struct Arrow {
+    pub(super) source: Rank,
+    pub(super) destination: Rank,
+    pub(super) route: Vec<usize>,
+    pub(super) combined: bool,
+    /// The largest.
+    pub(super) volume: Volume,
+    pub(super) transfers: u64,
+}
+
+impl Arrow {
+    pub(super) fn hops(&self) -> usize {
+        self.route.len().saturating_sub(1)
+    }
+}
+
+/// Takes rounds one by one and keeps what is to be drawn.
+pub(super) struct Collector {
+    problem: Problem,
+    nodes: usize,
+    view: View,
+    /// Rounds so far.
+    number: usize,
+    /// Those of them in which anything is drawn.
+    busy: usize,
+    /// Whether rounds get frames of their own; not any more where one had no room.
+    open: bool,
+    rounds: Rounds,
+    /// As long as there is room.
+    phases: Option<Phases>,
+}
+
+impl Collector {
+    pub(super) fn new(problem: &Problem, view: &View) -> Result<Self, DrawError> {
+        let ranks = problem.ranks();
+        if let Some(rank) = view.focus.filter(|rank| rank.index() >= ranks) {
+            return Err(DrawError::Rank { rank, ranks });
+        }
+        if let Frames::Range(range) = &view.frames {
+            Load { frames: range.len(), ..Load::default() }.check()?;
+        }
+        Ok(Self {
+            problem: problem.clone(),
+            nodes: problem.topology().nodes(),
+            view: view.clone(),
+            number: 0,
+            busy: 0,
+            open: view.frames != Frames::Phases,
+            rounds: Rounds::default(),
+            phases: matches!(view.frames, Frames::Auto | Frames::Phases).then(Phases::default),
+        })
+    }
+
+    pub(super) fn round(&mut self, round: &Round) -> Result<(), DrawError> {
+        let number = self.number;
+        self.number += 1;
+        let busy = round.transfers.iter().any(|transfer| self.is_drawn(transfer));
+        self.busy += usize::from(busy);
+        match &self.view.frames {
+            Frames::Range(range) if range.contains(&number) => self.rounds.add(self.frame(number, round)?),
+            Frames::Rounds if busy => self.rounds.add(self.frame(number, round)?),
+            Frames::Phases if busy => {
+                let frame = self.frame(number, round)?;
+                self.phases.as_mut().map_or(Ok(()), |phases| phases.add(&frame))
+            }
+            Frames::Auto if busy => self.choose_later(number, round),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a round both ways, as long as there is room for it.
+    fn choose_later(&mut self, number: usize, round: &Round) -> Result<(), DrawError> {
+        self.open &= self.rounds.frames.len() < AUTO_ROUNDS;
+        if !self.open && self.phases.is_none() {
+            return Ok(());
+        }
+        let frame = match self.frame(number, round) {
+            // What there is before it can be drawn.
+            Err(DrawError::Large { .. }) if self.busy > 1 => {
+                (self.open, self.phases) = (false, None);
+                return Ok(());
+            }
+            frame => frame?,
+        };
+        if self.phases.as_mut().is_some_and(|phases| phases.add(&frame).is_err()) {
+            self.phases = None;
+        }
+        self.open = self.open && self.rounds.add(frame).is_ok();
+        Ok(())
+    }
+
+    /// The frames to draw, and in words what they leave out.
+    pub(super) fn finish(self) -> Result<(Vec<Frame>, Option<String>), DrawError> {
+        let Self { view, nodes, number, busy, rounds: Rounds { mut frames, .. }, phases, .. } = self;
+        if let Frames::Range(range) = &view.frames
+            && (range.is_empty() || range.end > number)
+        {
+            return Err(DrawError::Range { range: range.clone(), rounds: number });
+        }
+        let phases = phases.map(Phases::frames);
+        let mut note = None;
+        match (&view.frames, phases) {
+            (Frames::Phases, Some(phases)) => frames = phases,
+            (Frames::Auto, phases) if frames.len() < busy => {
+                // A phase is worth a frame where its rounds are much the same.
+                let plain = |frame: &Frame| frame.arrows.len() <= 4 * nodes;
+                match phases.filter(|phases| phases.len() <= AUTO_ROUNDS && phases.iter().all(plain)) {
+                    Some(phases) => frames = phases,
+                    None => {
+                        frames.truncate(AUTO_FIRST);
+                        note = frames.last().map(|frame| format!("rounds 0 to {} of {number}", frame.last));
+                    }
+                }
+            }
+            _ => {}
+        }
+        if frames.is_empty() {
+            frames.push(Frame::default());
+        }
+        Ok((frames, note))
+    }
+
+    fn is_drawn(&self, transfer: &Transfer) -> bool {
+        self.view.focus.is_none_or(|rank| transfer.source == rank || transfer.destination == rank)
+    }
+
+    /// What is drawn of a round.
+    fn frame(&self, number: usize, round: &Round) -> Result<Frame, DrawError> {
+        let mut frame = Frame { first: number, last: number, rounds: 1, phase: round.phase, ..Frame::default() };
+        let mut load = Load::default();
+        for transfer in round.transfers.iter().filter(|transfer| self.is_drawn(transfer)) {
+            let Transfer { source, destination, blocks, combine, .. } = transfer;
+            let arrow = Arrow {
+                source: *source,
+                destination: *destination,
+                route: self.route(number, transfer)?,
+                combined: *combine != Combine::Replace,
+                volume: volume(blocks),
+                transfers: 1,
+            };
+            load.arrow(&arrow);
+            load.check()?;
+            frame.arrows.push(arrow);
+        }
+        frame.transfers = frame.arrows.len() as u64;
+        frame.shared = shared(&frame.arrows);
+        Ok(frame)
+    }
+
+    /// The nodes that a transfer goes through.
+    fn route(&self, round: usize, transfer: &Transfer) -> Result<Vec<usize>, DrawError> {
+        let (problem, Transfer { source, destination, .. }) = (&self.problem, transfer);
+        let ranks = problem.ranks();
+        if let Some(&rank) = [source, destination].into_iter().find(|rank| rank.index() >= ranks) {
+            return Err(DrawError::Rank { rank, ranks });
+        }
+        let default = |rank: &Rank| problem.placement().node(*rank);
+        let route: Vec<Node> = match &transfer.route {
+            Route::Via(nodes) => nodes.clone(),
+            Route::Default => problem.topology().route(default(source), default(destination)),
+        };
+        if route.is_empty() || route.iter().any(|node| node.index() >= self.nodes) {
+            let (sender, receiver, nodes) = (*source, *destination, self.nodes);
+            return Err(DrawError::Route { round, sender, receiver, nodes });
+        }
+        Ok(route.into_iter().map(Node::index).collect())
+    }
+}
+
+/// How much there is to draw.
+#[derive(Default)]
+struct Load {
+    frames: usize,
+    arrows: usize,
+    hops: usize,
+}
+
+impl Load {
+    fn arrow(&mut self, arrow: &Arrow) {
+        self.arrows += 1;
+        self.hops += arrow.route.len();
+    }
+
+    fn check(&self) -> Result<(), DrawError> {
+        let loads = [
+            ("frames", self.frames, MAX_FRAMES),
+            ("arrows", self.arrows, MAX_ARROWS),
+            ("nodes on the way of arrows", self.hops, MAX_HOPS),
+        ];
+        match loads.into_iter().find(|(_, found, limit)| found > limit) {
+            Some((what, found, limit)) => Err(DrawError::Large { what, found, limit }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A frame a round.
+#[derive(Default)]
+struct Rounds {
+    frames: Vec<Frame>,
+    load: Load,
+}
+
+impl Rounds {
+    fn add(&mut self, frame: Frame) -> Result<(), DrawError> {
+        self.load.frames += 1;
+        frame.arrows.iter().for_each(|arrow| self.load.arrow(arrow));
+        self.load.check()?;
+        self.frames.push(frame);
+        Ok(())
+    }
+}
+
+/// What makes transfers of several rounds one arrow: ends, way, combination, and which of several alike in its round.
+type Key = (Rank, Rank, Vec<usize>, bool, usize);
+
+/// A frame a phase, and which of its arrows is which.
+#[derive(Default)]
+struct Phases {
+    phases: BTreeMap<usize, (Frame, HashMap<Key, usize>)>,
+    load: Load,
+}
+
+impl Phases {
+    /// Adds a round to its phase.
+    fn add(&mut self, round: &Frame) -> Result<(), DrawError> {
+        let fresh = || Frame { first: round.first, phase: round.phase, ..Frame::default() };
+        let (frame, index) = self.phases.entry(round.phase).or_insert_with(|| (fresh(), HashMap::new()));
+        (frame.last, frame.rounds) = (round.last, frame.rounds + 1);
+        frame.transfers += round.transfers;
+        for (&channel, &transfers) in &round.shared {
+            let most = frame.shared.entry(channel).or_default();
+            *most = transfers.max(*most);
+        }
+        let mut alike: HashMap<Key, usize> = HashMap::new();
+        for arrow in &round.arrows {
+            let Arrow { source, destination, route, combined, .. } = arrow;
+            let mut key = (*source, *destination, route.clone(), *combined, 0);
+            let number = alike.entry(key.clone()).or_default();
+            key.4 = *number;
+            *number += 1;
+            if let Some(&there) = index.get(&key) {
+                let there = &mut frame.arrows[there];
+                there.transfers += 1;
+                there.volume = there.volume.max(arrow.volume);
+            } else {
+                index.insert(key, frame.arrows.len());
+                frame.arrows.push(arrow.clone());
+                self.load.arrow(arrow);
+            }
+        }
+        self.load.frames = self.phases.len();
+        self.load.check()
+    }
+
+    fn frames(self) -> Vec<Frame> {
+        self.phases.into_values().map(|(frame, _)| frame).collect()
+    }
+}
+
+/// Channels that several arrows use.
+fn shared(arrows: &[Arrow]) -> BTreeMap<(usize, usize), u32> {
+    let mut used = BTreeMap::new();
+    for hop in arrows.iter().flat_map(|arrow| arrow.route.windows(2)) {
+        *used.entry((hop[0], hop[1])).or_default() += 1;
+    }
+    used.retain(|_, transfers| *transfers > 1);
+    used
+}

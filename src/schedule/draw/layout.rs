@@ -1,0 +1,249 @@
+//! Where the nodes of a network are drawn, and how its links run.
+//!
+//! Grids, cubes and other products have a direction for each dimension: right, down, obliquely into the page, and from
+//! the fourth on copies beside and below each other. Single rings and complete networks are circles. Everything else is
+//! laid out by its distances ([`stress`](super::stress)).
+
+use std::collections::HashMap;
+
+use super::DrawError;
+use super::point::{Point, on_circle, point};
+use super::stress;
+use crate::ids::Node;
+use crate::topology::{Factor, Topology};
+
+/// The nodes and links of a network in the plane.
+pub(super) struct Layout {
+    /// The centre of each node.
+    pub(super) at: Vec<Point>,
+    /// The links that are drawn, the smaller node first.
+    pub(super) links: Vec<(usize, usize)>,
+    /// In words, which links are not drawn.
+    pub(super) unseen: Option<String>,
+    pub(super) scale: Scale,
+    axes: Vec<Axis>,
+    /// How far links that would run through other nodes leave the straight line to their right, in lengths of the
+    /// link; from the smaller node to the larger.
+    bends: HashMap<(usize, usize), f64>,
+}
+
+/// Sizes that suit a number of nodes.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    /// Of a node.
+    pub(super) radius: f64,
+    /// Between neighbours.
+    pub(super) spacing: f64,
+    /// Between arrows side by side.
+    pub(super) lane: f64,
+    /// How thick arrows are.
+    pub(super) stroke: f64,
+    /// Whether there is room for numbers in the nodes.
+    pub(super) labelled: bool,
+}
+
+impl Scale {
+    fn of(nodes: usize) -> Self {
+        let (radius, spacing, lane, stroke) = match nodes {
+            0..=36 => (9.0, 54.0, 3.6, 1.6),
+            37..=128 => (2.6, 30.0, 3.0, 1.3),
+            129..=1024 => (2.0, 20.0, 2.2, 1.0),
+            _ => (1.3, 12.0, 1.6, 0.6),
+        };
+        Self { radius, spacing, lane, stroke, labelled: nodes <= 36 }
+    }
+}
+
+/// How a channel runs.
+pub(super) enum Course {
+    /// Through these points between the two nodes; straight where there are none.
+    Through(Vec<Point>),
+    /// Out of the picture at one point and back in at the other.
+    Around(Point, Point),
+}
+
+/// A dimension of a product: the nodes that differ in it alone are a line, ring or complete network.
+struct Axis {
+    /// By how much the numbers of nodes differ that are one apart in it.
+    stride: usize,
+    extent: usize,
+    /// Whether it closes to a ring, of more than two.
+    ring: bool,
+    /// Whether all are linked with each other, more than two.
+    complete: bool,
+    /// From a node to the next one.
+    step: Point,
+    /// Where a ring leaves the picture, from its last node.
+    stub: Point,
+}
+
+/// Links that would run through nodes are looked for up to here; beyond, links are hardly seen.
+const MAX_BENDING_NODES: usize = 300;
+/// More are not drawn, since nothing could be seen.
+const MAX_LINKS: usize = 20_000;
+/// Complete networks of more nodes are drawn without links.
+const MAX_CHORD_NODES: usize = 16;
+
+impl Layout {
+    pub(super) fn new(topology: &dyn Topology) -> Result<Self, DrawError> {
+        let nodes = topology.nodes();
+        if nodes > super::MAX_NODES {
+            return Err(DrawError::Nodes { topology: topology.text(), found: nodes });
+        }
+        let complete = nodes > 2 && topology.channels() == nodes * (nodes - 1);
+        let (links, unseen) = links(topology, complete);
+        let scale = Scale::of(nodes);
+        let mut layout = Self { at: Vec::new(), links, unseen, scale, axes: Vec::new(), bends: HashMap::new() };
+        match axes(topology, scale) {
+            Some(axes) if axes.len() == 1 && (axes[0].ring || axes[0].complete) => {
+                // Only neighbours meet on a circle: a large one may be denser.
+                let spacing = scale.spacing * if nodes > 16 { 0.65 } else { 1.0 };
+                let chord = (on_circle(1, nodes, 1.0) - on_circle(0, nodes, 1.0)).length();
+                let radius = (spacing / chord).max(scale.spacing * if axes[0].complete { 1.5 } else { 1.1 });
+                layout.at = (0..nodes).map(|node| on_circle(node, nodes, radius)).collect();
+            }
+            Some(axes) => {
+                layout.at = (0..nodes).map(|node| place(&axes, node)).collect();
+                layout.axes = axes;
+            }
+            None => layout.at = stress::layout(nodes, &layout.links, &neighbours(topology), 1.25 * scale.spacing),
+        }
+        layout.bend();
+        Ok(layout)
+    }
+
+    /// How the channel from one node to another runs. Nodes that are not linked are joined by a straight line.
+    pub(super) fn course(&self, from: usize, to: usize) -> Course {
+        let around = self.axes.iter().find_map(|axis| {
+            let (a, b) = (from / axis.stride % axis.extent, to / axis.stride % axis.extent);
+            let alone = from.abs_diff(to) == axis.stride * (axis.extent - 1) && a.abs_diff(b) == axis.extent - 1;
+            let out = if a > b { axis.stub } else { -axis.stub };
+            (axis.ring && alone).then(|| Course::Around(self.at[from] + out, self.at[to] - out))
+        });
+        around.unwrap_or_else(|| {
+            let bend = self.bends.get(&(from.min(to), from.max(to))).copied().unwrap_or(0.0);
+            let bend = if from < to { bend } else { -bend };
+            Course::Through(bent(self.at[from], self.at[to], bend))
+        })
+    }
+
+    /// Whether links leave the picture on one side and come back on the other.
+    pub(super) fn wraps(&self) -> bool {
+        self.axes.iter().any(|axis| axis.ring)
+    }
+
+    /// Bends links that would run through nodes.
+    fn bend(&mut self) {
+        if self.at.len() > MAX_BENDING_NODES {
+            return;
+        }
+        let clearance = self.scale.radius + self.scale.lane + 1.0;
+        for &(u, v) in &self.links {
+            if matches!(self.course(u, v), Course::Around(..)) {
+                continue;
+            }
+            let (a, b) = (self.at[u], self.at[v]);
+            let near = |path: &[Point]| {
+                let others = self.at.iter().enumerate().filter(|&(w, _)| w != u && w != v);
+                others.map(|(_, &p)| from_path(p, a, path, b)).fold(f64::INFINITY, f64::min)
+            };
+            if near(&[]) >= self.scale.radius + 1.5 {
+                continue;
+            }
+            let bends = [-0.12, 0.12, -0.2, 0.2, -0.3, 0.3, -0.42, 0.42];
+            let fits = bends.into_iter().find(|&bend| near(&bent(a, b, bend)) >= clearance);
+            self.bends.insert((u, v), fits.unwrap_or(-0.2));
+        }
+    }
+}
+
+/// The links to draw, and in words what is left out.
+fn links(topology: &dyn Topology, complete: bool) -> (Vec<(usize, usize)>, Option<String>) {
+    let (nodes, channels) = (topology.nodes(), topology.channels());
+    if complete && nodes > MAX_CHORD_NODES {
+        return (Vec::new(), Some("all nodes are linked with each other (links not drawn)".to_owned()));
+    }
+    if channels / 2 > MAX_LINKS {
+        return (Vec::new(), Some(format!("{} links (not drawn)", channels / 2)));
+    }
+    let links = neighbours(topology)
+        .into_iter()
+        .enumerate()
+        .flat_map(|(u, next)| next.into_iter().filter(move |&v| u < v).map(move |v| (u, v)));
+    (links.collect(), None)
+}
+
+/// Each node's neighbours, those that there are.
+fn neighbours(topology: &dyn Topology) -> Vec<Vec<usize>> {
+    let nodes = topology.nodes();
+    let of = |u| topology.neighbours(Node::new(u)).iter().map(|v| v.index()).filter(|&v| v < nodes).collect();
+    (0..nodes).map(of).collect()
+}
+
+/// The dimensions in which anything differs, the one that is drawn to the right first. `None` where the network is not
+/// known as a product.
+fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
+    let mut axes = Vec::new();
+    let mut nodes = 1_usize;
+    for factor in topology.factors()?.into_iter().rev() {
+        let (stride, extent) = (nodes, factor.extent());
+        nodes = nodes.checked_mul(extent).filter(|&nodes| nodes > 0)?;
+        let ring = extent > 2 && matches!(factor, Factor::Ring(_));
+        let complete = extent > 2 && matches!(factor, Factor::Complete(_));
+        if extent > 1 {
+            axes.push(Axis { stride, extent, ring, complete, step: Point::default(), stub: Point::default() });
+        }
+    }
+    // Cubes are drawn from the bottom up, grids from the top down.
+    direct(&mut axes, scale, topology.cube().is_some() && topology.as_grid().is_none());
+    (nodes == topology.nodes()).then_some(axes)
+}
+
+/// Gives each dimension its direction.
+fn direct(axes: &mut [Axis], scale: Scale, upward: bool) {
+    let down = if upward { -1.0 } else { 1.0 };
+    let oblique = point(0.52, -0.4) * scale.spacing;
+    // Rows of all layers are at different heights, so that no line hides another.
+    let side = axes.get(2).map_or(scale.spacing, |axis| (axis.extent as f64 + 1.0) * oblique.x.max(-oblique.y));
+    let mut size = point(0.0, 0.0);
+    for (i, axis) in axes.iter_mut().enumerate() {
+        let gap = 0.9 * side;
+        axis.step = match i {
+            0 => point(side, 0.0),
+            1 => point(0.0, down * side),
+            2 => oblique,
+            _ if i % 2 == 1 => point(size.x + gap, 0.0),
+            _ => point(0.0, down * (size.y + gap)),
+        };
+        let far = axis.step * (axis.extent as f64 - 1.0);
+        size = size + point(far.x.abs(), far.y.abs());
+        let stub = axis.step.length() * 0.5;
+        axis.stub = axis.step.unit() * stub.min(scale.spacing * if i == 2 { 0.4 } else { 0.5 });
+    }
+}
+
+fn place(axes: &[Axis], node: usize) -> Point {
+    axes.iter().fold(point(0.0, 0.0), |at, axis| at + axis.step * (node / axis.stride % axis.extent) as f64)
+}
+
+/// Points between two others on an arc that leaves the straight line to its right by so many of its lengths.
+fn bent(a: Point, b: Point, bend: f64) -> Vec<Point> {
+    const PIECES: usize = 8;
+    if bend == 0.0 {
+        return Vec::new();
+    }
+    let way = b - a;
+    let at = |t: f64| a + way * t + way.right() * (4.0 * bend * t * (1.0 - t));
+    (1..PIECES).map(|i| at(i as f64 / PIECES as f64)).collect()
+}
+
+/// How far a point is from a path.
+fn from_path(p: Point, a: Point, path: &[Point], b: Point) -> f64 {
+    let mut last = a;
+    let mut nearest = f64::INFINITY;
+    for &next in path.iter().chain([&b]) {
+        nearest = nearest.min(p.off_segment(last, next));
+        last = next;
+    }
+    nearest
+}

@@ -1,0 +1,165 @@
+//! Puts frames on a page: title, frames in rows, legend.
+
+use std::fmt::Write;
+
+use super::View;
+use super::body::{Body, Bounds, Network, TEXT, text};
+use super::frames::{Frame, Sizes};
+use super::layout::Layout;
+use super::point::{Point, point};
+use super::svg::{Escaped, Number, lines, width};
+use super::words;
+use crate::schedule::Outline;
+
+const QUIET: &str = "#555555";
+const TITLE: f64 = 15.0;
+const CAPTION: f64 = 11.0;
+const SMALL: f64 = 10.0;
+const LEADING: f64 = 1.3;
+const MARGIN: f64 = 14.0;
+/// How wide frames side by side may be, unless one alone is wider.
+const PAGE: f64 = 890.0;
+const LEAST_PAGE: f64 = 360.0;
+const LEAST_FRAME: f64 = 204.0;
+
+/// The document.
+pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Frame], note: Option<&str>) -> String {
+    let sizes = Sizes::of(frames);
+    let network = Network::new(outline, layout, view.focus);
+    let bodies: Vec<Body> = frames.iter().map(|frame| Body::new(layout, frame, sizes)).collect();
+    let bounds = bodies.iter().fold(network.bounds, |bounds, body| bounds.with(body.bounds));
+    let grid = Grid::new(outline, frames, bounds);
+
+    let room = grid.width - 2.0 * MARGIN;
+    let title = view.title.clone().unwrap_or_else(|| words::title(outline));
+    let title_lines = lines(&title, TITLE, room, 4);
+    let top = MARGIN + title_lines.len() as f64 * TITLE * LEADING;
+    let legend_top = top + grid.height + SMALL;
+    let legend = words::legend(outline, view, layout, frames, note);
+    let (legend, legend_height) = written(&legend, legend_top, room);
+    let (wide, high) = (Number(grid.width), Number((legend_top + legend_height + MARGIN * 0.5).ceil()));
+
+    let mut out = String::new();
+    // The first line is a whole tag, as Markdown wants it.
+    let _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide} {high}\" width=\"{wide}\" height=\"{high}\" \
+         style=\"max-width:100%;height:auto\" role=\"img\" font-family=\"Helvetica, Arial, sans-serif\">"
+    );
+    let _ = writeln!(out, "<title>{}</title>", Escaped(&title));
+    let _ = writeln!(out, "<desc>{}</desc>", Escaped(&words::description(outline, frames, &title, note)));
+    let _ = writeln!(out, "<rect width=\"{wide}\" height=\"{high}\" rx=\"6\" fill=\"#ffffff\"/>");
+    let name = network.name();
+    let Network { links, nodes, .. } = &network;
+    let _ = writeln!(out, "<defs><g id=\"links-{name}\">\n{links}</g><g id=\"nodes-{name}\">\n{nodes}</g></defs>");
+    for (i, line) in title_lines.iter().enumerate() {
+        let at = point(MARGIN, MARGIN + (i as f64 + 0.8) * TITLE * LEADING - 4.0);
+        text(&mut out, at, TITLE, "font-weight=\"bold\"", TEXT, line);
+    }
+    for (i, body) in bodies.iter().enumerate() {
+        grid.frame(&mut out, i, top, body, &name);
+    }
+    out += &legend;
+    out += "</svg>\n";
+    out
+}
+
+impl Network {
+    /// A name for references. Equal names are equal networks, also where one page includes several pictures.
+    fn name(&self) -> String {
+        let bytes = self.links.bytes().chain(self.nodes.bytes());
+        // FNV-1a.
+        let hash = bytes
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        format!("{hash:016x}")
+    }
+}
+
+/// Frames in rows.
+struct Grid {
+    /// A frame's lines of caption.
+    captions: Vec<Vec<String>>,
+    /// A frame's size.
+    frame: Point,
+    /// Where the network's origin is in a frame.
+    origin: Point,
+    columns: usize,
+    width: f64,
+    height: f64,
+}
+
+impl Grid {
+    fn new(outline: &Outline, frames: &[Frame], bounds: Bounds) -> Self {
+        let inner = bounds.high - bounds.low;
+        let wide = (inner.x + 2.0 * SMALL).max(LEAST_FRAME).ceil();
+        let captions: Vec<Vec<String>> = frames.iter().map(|frame| caption(outline, frame, wide)).collect();
+        let caption = captions.iter().map(Vec::len).max().unwrap_or(0) as f64 * CAPTION * LEADING;
+        let high = (inner.y + 2.0 * SMALL + caption).ceil();
+        // As many side by side as have room, rows being filled evenly.
+        let most = ((PAGE - MARGIN) / (wide + MARGIN)).max(1.0) as usize;
+        let rows = frames.len().div_ceil(most).max(1);
+        let columns = frames.len().div_ceil(rows).max(1);
+        Self {
+            captions,
+            frame: point(wide, high),
+            origin: (point((wide - inner.x) / 2.0, SMALL + caption) - bounds.low).rounded(),
+            columns,
+            width: (columns as f64 * (wide + MARGIN) + MARGIN).max(LEAST_PAGE),
+            height: rows as f64 * (high + MARGIN),
+        }
+    }
+
+    fn frame(&self, out: &mut String, number: usize, top: f64, body: &Body, network: &str) {
+        let (row, column) = ((number / self.columns) as f64, (number % self.columns) as f64);
+        let steps = self.frame + point(MARGIN, MARGIN);
+        let corner = point(MARGIN + column * steps.x, top + row * steps.y).rounded();
+        let (wide, high) = (Number(self.frame.x), Number(self.frame.y));
+        let _ = writeln!(out, "<g class=\"frame\" transform=\"translate({corner})\">");
+        let _ = writeln!(out, "<rect width=\"{wide}\" height=\"{high}\" rx=\"4\" fill=\"none\" stroke=\"#dddddd\"/>");
+        for (i, line) in self.captions.get(number).into_iter().flatten().enumerate() {
+            let at = point(SMALL, (i as f64 + 1.0) * CAPTION * LEADING + 1.0);
+            let (weight, colour) = if i == 0 { ("font-weight=\"bold\"", TEXT) } else { ("", QUIET) };
+            text(out, at, CAPTION, weight, colour, line);
+        }
+        let Body { bands, arrows, numbers, .. } = body;
+        let _ = write!(
+            out,
+            "<g transform=\"translate({})\">\n{bands}<use href=\"#links-{network}\"/>\n{arrows}\
+             <use href=\"#nodes-{network}\"/>\n{numbers}</g>\n</g>\n",
+            self.origin
+        );
+    }
+}
+
+/// A frame's caption in lines, of which the first is bold.
+fn caption(outline: &Outline, frame: &Frame, wide: f64) -> Vec<String> {
+    let room = wide - 2.0 * SMALL;
+    let (which, what) = words::caption(outline, frame);
+    let mut caption = lines(&which, 1.05 * CAPTION, room, 1);
+    caption.extend(lines(&what, CAPTION, room, 4));
+    caption
+}
+
+/// The legend, from `top` on, and how high it is.
+fn written(items: &[(String, String)], top: f64, room: f64) -> (String, f64) {
+    let mut out = String::from("<g class=\"legend\">\n");
+    let (mut x, mut y) = (MARGIN, top);
+    let line = SMALL * 1.6;
+    for (sign, words) in items {
+        let sign_width = if sign.is_empty() { 0.0 } else { 30.0 };
+        let wanted = sign_width + width(words, SMALL);
+        if x > MARGIN && x + wanted > MARGIN + room {
+            (x, y) = (MARGIN, y + line);
+        }
+        if !sign.is_empty() {
+            let _ = writeln!(out, "<g fill=\"none\" transform=\"translate({})\">{sign}</g>", point(x, y));
+        }
+        for (i, words) in lines(words, SMALL, room - sign_width, 3).iter().enumerate() {
+            y += if i > 0 { line } else { 0.0 };
+            text(&mut out, point(x + sign_width, y), SMALL, "", QUIET, words);
+        }
+        x += wanted + 18.0;
+    }
+    out += "</g>\n";
+    (out, if items.is_empty() { 0.0 } else { y - top + line })
+}

@@ -1,0 +1,123 @@
+//! What is said in words: title, captions, description, legend.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::View;
+use super::body::{SHARED, sample};
+use super::frames::{Arrow, Frame, Sizes};
+use super::layout::Layout;
+use crate::schedule::{Outline, Volume};
+
+/// `alltoall on torus:12x12, 144 ranks: torus-exchange`.
+pub(super) fn title(outline: &Outline) -> String {
+    let Outline { problem, algorithm, .. } = outline;
+    let (topology, ranks) = (problem.topology().text(), many(problem.ranks() as u64, "rank"));
+    let by = if algorithm.is_empty() { String::new() } else { format!(": {algorithm}") };
+    format!("{} on {topology}, {ranks}{by}", problem.collective())
+}
+
+/// Which round and phase a frame is, and what happens in it.
+pub(super) fn caption(outline: &Outline, frame: &Frame) -> (String, String) {
+    let rounds = match frame.rounds {
+        0 => "no rounds".to_owned(),
+        1 => format!("round {}", frame.first),
+        n if n == frame.last - frame.first + 1 => format!("rounds {} to {}", frame.first, frame.last),
+        n => format!("{n} rounds from {} to {}", frame.first, frame.last),
+    };
+    let several = outline.phases.len() > 1 && frame.rounds > 0;
+    let which = if several { format!("{rounds}: {}", phase(outline, frame.phase)) } else { rounds };
+    if frame.arrows.is_empty() {
+        return (which, "nothing is sent".to_owned());
+    }
+    let Sizes { least, most } = frame.sizes();
+    let hops = frame.arrows.iter().map(Arrow::hops);
+    let (nearest, farthest) = (hops.clone().min().unwrap_or(0), hops.max().unwrap_or(0));
+    let up_to = |alike| if alike { "" } else { "up to " };
+    let mut what = many(frame.transfers, "transfer");
+    let _ = write!(what, " of {}{}", up_to(least == most), blocks(most));
+    let _ = write!(what, ", {}{}", up_to(nearest == farthest), many(farthest as u64, "hop"));
+    if let Some(most) = frame.shared.values().max() {
+        let _ = write!(what, "; up to {most} share a channel");
+    }
+    (which, what)
+}
+
+/// `0 to 4: 32 blocks, 4 hops`.
+pub(super) fn arrow(arrow: &Arrow) -> String {
+    let several = if arrow.transfers == 1 { String::new() } else { format!("{} transfers of up to ", arrow.transfers) };
+    let (size, hops) = (blocks(arrow.volume), many(arrow.hops() as u64, "hop"));
+    format!("{} to {}: {several}{size}, {hops}", arrow.source, arrow.destination)
+}
+
+/// The picture for who does not see it.
+pub(super) fn description(outline: &Outline, frames: &[Frame], title: &str, note: Option<&str>) -> String {
+    let mut description = format!("{title}.");
+    if let Some(note) = note {
+        let _ = write!(description, " Shown are {note}.");
+    }
+    for frame in frames {
+        let (which, what) = caption(outline, frame);
+        let _ = write!(description, " {which}: {what}.");
+    }
+    description
+}
+
+/// Signs, if any, and what they mean.
+pub(super) fn legend(
+    outline: &Outline,
+    view: &View,
+    layout: &Layout,
+    frames: &[Frame],
+    note: Option<&str>,
+) -> Vec<(String, String)> {
+    let busy = frames.iter().filter(|frame| !frame.arrows.is_empty());
+    let phases: BTreeSet<usize> = busy.map(|frame| frame.phase).collect();
+    let arrows = || frames.iter().flat_map(|frame| &frame.arrows);
+    let sizes = Sizes::of(frames);
+    let mut items: Vec<(String, String)> = Vec::new();
+    if outline.phases.len() > 1 {
+        items.extend(phases.iter().map(|&number| (sample(number, false), phase(outline, number))));
+    }
+    if arrows().any(|arrow| arrow.combined) {
+        items.push((sample(phases.first().copied().unwrap_or(0), true), "combined with what is held".to_owned()));
+    }
+    if frames.iter().any(|frame| !frame.shared.is_empty()) {
+        let band = format!("<path d=\"M0 -3.5L24 -3.5\" stroke=\"{SHARED}\" stroke-width=\"9\"/>");
+        items.push((band, "channel that several transfers share in one round".to_owned()));
+    }
+    let mut say = |words: String| items.push((String::new(), words));
+    if sizes.differ() {
+        say(format!("the more blocks, the thicker ({} to {})", sizes.least, sizes.most));
+    }
+    if arrows().any(|arrow| arrow.transfers > 1) {
+        say("transfers of several rounds that are alike are one arrow".to_owned());
+    }
+    if let Some(rank) = view.focus {
+        say(format!("only what rank {rank} sends and receives"));
+    }
+    if layout.wraps() {
+        say("links that leave the picture come back on the other side".to_owned());
+    }
+    if layout.scale.labelled {
+        say("numbers are ranks".to_owned());
+    }
+    if outline.problem.ranks() < outline.problem.topology().nodes() {
+        say("nodes without a rank are pale".to_owned());
+    }
+    layout.unseen.clone().into_iter().for_each(&mut say);
+    note.map(str::to_owned).into_iter().for_each(&mut say);
+    items
+}
+
+fn phase(outline: &Outline, number: usize) -> String {
+    outline.phases.get(number).cloned().unwrap_or_else(|| format!("phase {number}"))
+}
+
+fn many(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn blocks(volume: Volume) -> String {
+    format!("{volume} block{}", if volume == Volume::from(1) { "" } else { "s" })
+}
