@@ -54,8 +54,10 @@
 //! | `json` | schedules as JSON: `schedule::json` | no |
 
 pub mod algorithm;
+pub mod bounds;
 pub mod collective;
 pub mod communicator;
+pub mod cost;
 pub mod error;
 pub mod ids;
 #[cfg(feature = "local")]

@@ -1,14 +1,15 @@
 //! Picks an algorithm for a problem, and says why.
 //!
 //! Every rank must pick the same, so nothing decides but what is equal on all of them: the problem, the bytes of a block
-//! and one machine. Prices are integers.
+//! and one machine. Prices are integers; they are those of [`cost`](crate::cost), by formula.
 
 use std::fmt;
 
-use crate::algorithm::{Algorithm, Claims, all_for, find};
+use crate::algorithm::{Algorithm, all_for, find};
+use crate::cost::{Demand, Price};
 use crate::error::BuildError;
 use crate::machine::Machine;
-use crate::schedule::{Problem, Volume};
+use crate::schedule::Problem;
 
 /// What was picked, and what it was picked from.
 #[derive(Clone)]
@@ -21,6 +22,7 @@ pub struct Choice {
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
+    machine: Machine,
 }
 
 /// An algorithm that might have been picked.
@@ -28,8 +30,10 @@ pub struct Choice {
 pub struct Candidate {
     /// The algorithm.
     pub algorithm: &'static dyn Algorithm,
-    /// Its price in picoseconds, or why it cannot be.
-    pub price: Result<u128, String>,
+    /// Its price, or why it cannot be.
+    pub price: Result<Price, String>,
+    /// The demands of which it claims nothing, so that the price is the least that it may be.
+    pub at_least: Vec<&'static str>,
 }
 
 /// Picks by name, or, for `auto`, the cheapest that fits; of equals the first in the registry.
@@ -45,6 +49,7 @@ pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine
         candidates: candidates(problem, block_bytes, machine),
         problem: format!("{} on {}", problem.collective(), problem.topology().text()),
         block_bytes,
+        machine: *machine,
     };
     if choice.named {
         choice.algorithm = find(problem.collective(), name)?;
@@ -52,7 +57,7 @@ pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine
         return Ok(choice);
     }
     let priced = choice.candidates.iter().filter_map(|c| Some((c.price.as_ref().ok()?, c.algorithm)));
-    match priced.min_by_key(|(price, _)| **price) {
+    match priced.min_by_key(|(price, _)| price.total) {
         Some((_, algorithm)) => {
             choice.algorithm = algorithm;
             Ok(choice)
@@ -68,42 +73,29 @@ pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine
 
 fn candidates(problem: &Problem, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
     let priced = |algorithm: &'static dyn Algorithm| {
-        let price = match algorithm.fits(problem) {
-            Ok(()) => Ok(price(&algorithm.claims(problem), problem, block_bytes, machine)),
-            Err(BuildError::Unfit { needs, .. }) => Err(needs),
-            Err(other) => Err(other.to_string()),
+        let (price, at_least) = match Demand::claimed(algorithm, problem) {
+            Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.at_least),
+            Err(BuildError::Unfit { needs, .. }) => (Err(needs), vec![]),
+            Err(other) => (Err(other.to_string()), vec![]),
         };
-        Candidate { algorithm, price }
+        Candidate { algorithm, price, at_least }
     };
     all_for(problem.collective().name()).map(priced).collect()
 }
 
-/// What a schedule with these claims costs on that machine, in picoseconds: the sum of the machine's terms. A term
-/// without a claim is left out.
-#[must_use]
-pub fn price(claims: &Claims, problem: &Problem, block_bytes: u64, machine: &Machine) -> u128 {
-    let term = |count: Option<u64>, price: u64| u128::from(count.unwrap_or(0)).saturating_mul(price.into());
-    let volume = claims.volume.unwrap_or(Volume::ZERO).bytes(block_bytes);
-    let moved = (problem.ranks() as u64).saturating_mul(block_bytes).saturating_mul(claims.rearrangements.unwrap_or(0));
-    let terms = [
-        term(claims.startups, machine.startup),
-        term(claims.messages, machine.message),
-        term(Some(volume), machine.byte),
-        term(claims.hops, machine.hop),
-        term(Some(moved), machine.rearrangement),
-    ];
-    terms.into_iter().fold(0, u128::saturating_add)
-}
-
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { algorithm, named, candidates, problem, block_bytes } = self;
-        let why = if *named { "as asked for" } else { "the cheapest by this machine's prices" };
-        write!(f, "{problem}, {block_bytes} bytes a block: {}, {why}", algorithm.name())?;
-        for Candidate { algorithm, price } in candidates {
+        let Self { algorithm, named, candidates, problem, block_bytes, machine } = self;
+        let why = if *named { "as asked for" } else { "the cheapest by the prices of" };
+        let by = if *named { String::new() } else { format!(" {machine}") };
+        write!(f, "{problem}, {block_bytes} bytes a block: {}, {why}{by}", algorithm.name())?;
+        for Candidate { algorithm, price, at_least } in candidates {
             match price {
-                Ok(price) => write!(f, "\n  {:20} {:.2} us", algorithm.name(), *price as f64 / 1e6)?,
+                Ok(price) => write!(f, "\n  {:20} {price}", algorithm.name())?,
                 Err(needs) => write!(f, "\n  {:20} does not fit: {needs}", algorithm.name())?,
+            }
+            if !at_least.is_empty() {
+                write!(f, " (at least: nothing claimed of {})", at_least.join(", "))?;
             }
         }
         Ok(())

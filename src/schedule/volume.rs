@@ -28,6 +28,18 @@ impl Volume {
         Self::reduced(units.into(), of.max(1).into())
     }
 
+    /// A fraction of two numbers. A denominator of 0 counts as 1.
+    #[must_use]
+    pub fn ratio(numerator: u128, denominator: u128) -> Self {
+        Self::reduced(numerator, denominator.max(1))
+    }
+
+    /// How many times the other it is; `None` where the other is nothing.
+    #[must_use]
+    pub fn over(self, other: Self) -> Option<f64> {
+        (other.numerator > 0).then(|| self.as_f64() / other.as_f64())
+    }
+
     fn reduced(numerator: u128, denominator: u128) -> Self {
         let (mut a, mut b) = (numerator, denominator);
         while b != 0 {

@@ -15,7 +15,7 @@
 
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// In round i, exchanges between ranks whose numbers differ by exclusive or with i.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,13 @@ impl Algorithm for DirectXor {
         let ranks = problem.ranks() as u64;
         let on_cube = is_cube(problem).then(|| ranks / 2 * u64::from(ranks.ilog2()));
         let claims = Claims::of_single_blocks(ranks - 1, is_complete(problem));
-        Claims { hops: claims.hops.or(on_cube), contention_free: claims.contention_free || on_cube.is_some(), ..claims }
+        let hops = claims.hops.or(on_cube);
+        Claims {
+            hops,
+            forwarded_transmission: hops.map(Volume::from),
+            contention_free: claims.contention_free || on_cube.is_some(),
+            ..claims
+        }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -3,6 +3,7 @@
 mod direct;
 mod direct_rotated;
 mod direct_xor;
+mod loads;
 mod ring;
 mod torus_exchange;
 

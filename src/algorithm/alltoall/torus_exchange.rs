@@ -12,6 +12,7 @@
 //! | startups | n (N1/4 + 1) | §3.1.4, Table 1 |
 //! | blocks sent | n/8 (N1 + 4) N | §3.1.4, Table 1 |
 //! | hops | n (N1 - 1) | §3.1.4, Table 1 |
+//! | blocks forwarded, stored at every node | n/2 (N1 - 1) N | |
 //! | rearrangements | n + 1 (1 if N1 = 4: the first n phases are empty) | §3.1.4, Table 1 |
 //!
 //! Contention-free. A rank's own time and memory are in proportion to the blocks that it sends, as in the table. Lower
@@ -103,7 +104,10 @@ impl Algorithm for TorusExchange {
             rearrangements: Some(if longest > 4 { n + 1 } else { 1 }),
             messages: Some(extents().map(|extent| extent / 4 + 1).sum()),
             volume: Some(extents().map(|extent| Volume::new((extent + 4) * nodes, 8)).sum()),
+            // A hop counts each block once: 4 for cells, 2 for halves, 1 for units.
+            forwarded_transmission: Some(Volume::ratio(u128::from(n) * u128::from(longest - 1) * u128::from(nodes), 2)),
             contention_free: true,
+            ..Claims::default()
         }
     }
 

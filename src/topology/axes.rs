@@ -1,0 +1,68 @@
+//! What a network is a product of, for formulas.
+
+use super::Topology;
+
+/// A dimension of a product of networks; nodes are numbered row-major, the last dimension fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub(crate) extent: u64,
+    pub(crate) kind: Kind,
+}
+
+/// How the nodes that differ in one dimension only are linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Line,
+    /// Of three nodes and more; two have one link, which is a line.
+    Ring,
+    Complete,
+}
+
+/// The dimensions with more than one node, if the network is a product of lines, rings and complete networks.
+pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
+    let nodes = topology.nodes();
+    if let Some(grid) = topology.as_grid() {
+        let kind = |extent| if grid.wraps() && extent > 2 { Kind::Ring } else { Kind::Line };
+        let longer = grid.extents().iter().filter(|&&extent| extent > 1);
+        return Some(longer.map(|&extent| Axis { extent: extent as u64, kind: kind(extent) }).collect());
+    }
+    let channels = topology.channels();
+    if channels == nodes.saturating_mul(nodes - 1) {
+        let axis = Axis { extent: nodes as u64, kind: Kind::Complete };
+        return Some(if nodes > 1 { vec![axis] } else { vec![] });
+    }
+    let dimensions = topology.cube()? as usize;
+    let cube = nodes.checked_mul(dimensions) == Some(channels);
+    cube.then(|| vec![Axis { extent: 2, kind: Kind::Line }; dimensions])
+}
+
+impl Axis {
+    /// The longest distance along it.
+    pub(crate) fn diameter(self) -> u64 {
+        match self.kind {
+            Kind::Line => self.extent - 1,
+            Kind::Ring => self.extent / 2,
+            Kind::Complete => 1,
+        }
+    }
+
+    /// The sum of the distances between all pairs along it.
+    pub(crate) fn distances(self) -> u128 {
+        let extent = u128::from(self.extent);
+        match self.kind {
+            Kind::Line => extent * (extent * extent - 1) / 3,
+            Kind::Ring => extent * (extent * extent / 4),
+            Kind::Complete => extent * (extent - 1),
+        }
+    }
+
+    /// How many channels it has.
+    pub(crate) fn channels(self) -> u128 {
+        let extent = u128::from(self.extent);
+        match self.kind {
+            Kind::Line => 2 * (extent - 1),
+            Kind::Ring => 2 * extent,
+            Kind::Complete => extent * (extent - 1),
+        }
+    }
+}
