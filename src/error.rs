@@ -57,13 +57,15 @@ pub enum BuildError {
         /// The names there are.
         known: Vec<String>,
     },
-    /// The algorithm has no such parameters.
-    #[error("{name} takes no parameters, found {parameters:?}")]
+    /// What stands behind the colon of an algorithm's name is no parameter of it, or no value of that.
+    #[error("{algorithm}: found {found:?}, expected {expected}")]
     Parameters {
         /// The algorithm.
-        name: String,
-        /// What stands behind the colon.
-        parameters: String,
+        algorithm: String,
+        /// What is wrong.
+        found: String,
+        /// What would be right.
+        expected: String,
     },
     /// The algorithm is not made for this.
     #[error("{algorithm} does not fit {collective} on {topology}: {needs}")]

@@ -4,8 +4,9 @@
 //! and one machine. Prices are integers; they are those of [`cost`](crate::cost), by formula.
 
 use std::fmt;
+use std::sync::Arc;
 
-use crate::algorithm::{Algorithm, all_for, find};
+use crate::algorithm::{Algorithm, find};
 use crate::cost::{Demand, Price};
 use crate::error::BuildError;
 use crate::machine::Machine;
@@ -15,10 +16,10 @@ use crate::schedule::Problem;
 #[derive(Clone)]
 pub struct Choice {
     /// The algorithm.
-    pub algorithm: &'static dyn Algorithm,
+    pub algorithm: Arc<dyn Algorithm>,
     /// Whether the user named it.
     pub named: bool,
-    /// What there was to pick from, in the registry's order.
+    /// What there was to pick from, in the registry's order: each algorithm, and its variants that fit.
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
@@ -29,7 +30,7 @@ pub struct Choice {
 #[derive(Clone)]
 pub struct Candidate {
     /// The algorithm.
-    pub algorithm: &'static dyn Algorithm,
+    pub algorithm: Arc<dyn Algorithm>,
     /// Its price, or why it cannot be.
     pub price: Result<Price, String>,
     /// The demands of which it claims nothing, so that the price is the least that it may be.
@@ -40,47 +41,39 @@ pub struct Candidate {
 ///
 /// # Errors
 ///
-/// [`BuildError::Unknown`] for a name that is none; [`BuildError::Unfit`] for an algorithm that does not fit, or where
+/// [`BuildError::Unknown`] for a name that is none; [`BuildError::Parameters`] for parameters that are none; [`BuildError::Unfit`] for an algorithm that does not fit, or where
 /// none does.
 pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine) -> Result<Choice, BuildError> {
-    let mut choice = Choice {
-        algorithm: &crate::algorithm::alltoall::Direct,
-        named: name != "auto",
-        candidates: candidates(problem, block_bytes, machine),
-        problem: format!("{} on {}", problem.collective(), problem.topology().text()),
-        block_bytes,
-        machine: *machine,
-    };
-    if choice.named {
-        choice.algorithm = find(problem.collective(), name)?;
-        choice.algorithm.fits(problem)?;
-        return Ok(choice);
-    }
-    let priced = choice.candidates.iter().filter_map(|c| Some((c.price.as_ref().ok()?, c.algorithm)));
-    match priced.min_by_key(|(price, _)| price.total) {
-        Some((_, algorithm)) => {
-            choice.algorithm = algorithm;
-            Ok(choice)
-        }
-        None => Err(BuildError::Unfit {
+    let named = name != "auto";
+    let candidates = candidates(problem, block_bytes, machine);
+    let algorithm = if named {
+        let algorithm = find(problem.collective(), name)?;
+        algorithm.fits(problem)?;
+        algorithm
+    } else {
+        let priced = candidates.iter().filter_map(|c| Some((c.price.as_ref().ok()?, &c.algorithm)));
+        let cheapest = priced.min_by_key(|(price, _)| price.total).map(|(_, algorithm)| Arc::clone(algorithm));
+        cheapest.ok_or_else(|| BuildError::Unfit {
             algorithm: name.to_owned(),
             collective: problem.collective().to_string(),
             topology: problem.topology().text(),
             needs: "there is no algorithm for it".to_owned(),
-        }),
-    }
+        })?
+    };
+    let problem = format!("{} on {}", problem.collective(), problem.topology().text());
+    Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine: *machine })
 }
 
 fn candidates(problem: &Problem, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
-    let priced = |algorithm: &'static dyn Algorithm| {
-        let (price, at_least) = match Demand::claimed(algorithm, problem) {
+    let priced = |algorithm: Arc<dyn Algorithm>| {
+        let (price, at_least) = match Demand::claimed(&*algorithm, problem) {
             Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.at_least),
             Err(BuildError::Unfit { needs, .. }) => (Err(needs), vec![]),
             Err(other) => (Err(other.to_string()), vec![]),
         };
         Candidate { algorithm, price, at_least }
     };
-    all_for(problem.collective().name()).map(priced).collect()
+    crate::algorithm::candidates(problem).into_iter().map(priced).collect()
 }
 
 impl fmt::Display for Choice {

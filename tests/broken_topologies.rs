@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use necklace::Node;
 use necklace::topology::conformance::{self, CHECKS};
-use necklace::topology::{Complete, Grid, Neighbours, Part, Topology};
+use necklace::topology::{Complete, Factor, Grid, Neighbours, Part, Topology};
 
 /// A torus that breaks one promise.
 #[derive(Debug)]
@@ -49,6 +49,9 @@ enum Fault {
     TextIsEmpty,
     GridOfAnother,
     CubeOfAnother,
+    ProductOfOtherExtents,
+    ProductOfOtherKinds,
+    ProductOfTooFew,
     PartOfOtherLinks,
     PartNumbersRepeat,
     PartNumbersSwapped,
@@ -61,7 +64,7 @@ enum Fault {
 use Fault::*;
 
 /// Each fault, and the promise that it breaks first.
-const FAULTS: [(Fault, &str); 36] = [
+const FAULTS: [(Fault, &str); 39] = [
     (NoNodes, "there_are_nodes_and_not_too_many"),
     (TooManyNodes, "there_are_nodes_and_not_too_many"),
     (NodesPanics, "there_are_nodes_and_not_too_many"),
@@ -91,6 +94,9 @@ const FAULTS: [(Fault, &str); 36] = [
     (TextIsEmpty, "text_parses_back"),
     (GridOfAnother, "a_grid_has_the_same_links"),
     (CubeOfAnother, "a_cube_has_its_links"),
+    (ProductOfOtherExtents, "a_product_has_the_links_of_its_factors"),
+    (ProductOfOtherKinds, "a_product_has_the_links_of_its_factors"),
+    (ProductOfTooFew, "a_product_has_the_links_of_its_factors"),
     (PartOfOtherLinks, "parts_are_induced"),
     (PartNumbersRepeat, "parts_are_induced"),
     (PartNumbersSwapped, "parts_are_induced"),
@@ -186,6 +192,17 @@ impl Topology for Broken {
 
     fn cube(&self) -> Option<u32> {
         (self.fault == CubeOfAnother).then_some(self.grid.nodes().ilog2())
+    }
+
+    fn factors(&self) -> Option<Vec<Factor>> {
+        match self.fault {
+            ProductOfOtherExtents => Some(vec![Factor::Ring(5), Factor::Ring(4)]),
+            ProductOfOtherKinds => Some(vec![Factor::Ring(4), Factor::Line(5)]),
+            ProductOfTooFew => Some(vec![Factor::Ring(4)]),
+            // As its links are, unless these are broken.
+            ChannelsAreLinks => Some(vec![Factor::Ring(4), Factor::Ring(5)]),
+            _ => None,
+        }
     }
 
     fn part(&self, nodes: &[Node]) -> Option<Part> {

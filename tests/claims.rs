@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use necklace::Rank;
-use necklace::algorithm::{Algorithm, alltoall::TorusExchange, registry};
+use necklace::algorithm::{Algorithm, Settings, Values, alltoall::TorusExchange, find, registry};
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
@@ -71,9 +72,10 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
             let rooted = algorithm.about().collective == "broadcast" && topology.nodes() <= 16;
             let roots = if rooted { topology.nodes() } else { 1 };
             for root in 0..roots {
-                let problem = problem(&topology, *algorithm, root);
-                if algorithm.fits(&problem).is_ok() {
-                    proof(*algorithm, &problem);
+                let problem = problem(&topology, algorithm.as_ref(), root);
+                let variants = algorithm.variants(&problem);
+                for algorithm in variants.iter().chain([algorithm]).filter(|a| a.fits(&problem).is_ok()) {
+                    proof(algorithm.as_ref(), &problem);
                     cases += 1;
                 }
             }
@@ -132,7 +134,7 @@ fn what_does_not_fit_is_refused_with_what_is_missing() {
     ];
     for (name, text, reason) in refused {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
-        let algorithm = necklace::algorithm::find(problem.collective(), name).unwrap();
+        let algorithm = find(problem.collective(), name).unwrap();
         let message = algorithm.share(&problem, Rank::new(0)).err().unwrap().to_string();
         assert!(message.contains(reason) && message.contains(name) && message.contains(text), "{message}");
     }
@@ -140,7 +142,38 @@ fn what_does_not_fit_is_refused_with_what_is_missing() {
 
 #[test]
 fn unknown_algorithms_and_parameters_are_refused_with_what_there_is() {
-    let message = |name| necklace::algorithm::find(&Collective::Alltoall, name).err().unwrap().to_string();
+    let message = |name| find(&Collective::Alltoall, name).err().unwrap().to_string();
     assert!(message("brick").contains("direct-rotated"), "{}", message("brick"));
-    assert!(message("ring:radix=4").contains("radix=4"), "{}", message("ring:radix=4"));
+    assert_eq!(message("ring:radix=4"), "ring: found \"radix=4\", expected no parameters");
+    assert_eq!(message("ring:"), "ring: found \"\", expected no parameters");
+}
+
+#[test]
+fn a_name_finds_what_it_is_the_name_of() {
+    for row in registry() {
+        let problem = problem(&parse("ring:64").unwrap(), row.as_ref(), 0);
+        assert_eq!((row.name(), row.settings()), (row.about().name.to_owned(), Settings::default()));
+        let mut names = BTreeSet::from([row.name()]);
+        for variant in row.variants(&problem) {
+            let name = variant.name();
+            let found = find(problem.collective(), &name).unwrap();
+            assert_eq!((found.name(), found.settings()), (name.clone(), variant.settings()));
+            assert!(name.starts_with(&format!("{}:", row.about().name)) && names.insert(name.clone()), "{name}");
+        }
+        for parameter in row.parameters() {
+            let other = match parameter.values {
+                Values::Number { least, most } => {
+                    if parameter.default == most {
+                        least
+                    } else {
+                        parameter.default + 1
+                    }
+                }
+                Values::Words(words) => (parameter.default + 1) % words.len(),
+                other => panic!("{other:?}"),
+            };
+            let settings = Settings::default().with(parameter, other);
+            assert_eq!(row.with(&settings).unwrap().settings(), settings, "{}", parameter.key);
+        }
+    }
 }

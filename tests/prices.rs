@@ -225,6 +225,8 @@ fn what_is_counted_costs_what_the_formula_says() {
         ("direct", "mesh:3x6"),
         ("direct", "hypercube:4"),
         ("direct", "complete:6"),
+        ("direct", "ghc:3x4"),
+        ("direct-rotated", "ghc:4x3x2"),
         ("direct-rotated", "torus:3x4"),
         ("direct-rotated", "mesh:4x3x2"),
         ("direct-rotated", "hypercube:4"),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use necklace::Node;
-use necklace::topology::{Graph, Grid, Hypercube, Neighbours, Topology, conformance, parse};
+use necklace::topology::{
+    Factor, GeneralizedHypercube, Graph, Grid, Hypercube, Neighbours, Topology, conformance, parse,
+};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 #[test]
@@ -12,9 +14,43 @@ fn topologies_of_the_crate_keep_their_promises() {
                  mesh:1x5 mesh:3x7 mesh:4x3x2 mesh:16x20 torus:1x1 torus:1x2x1 torus:2x2 torus:2x3 torus:3x2x1 \
                  torus:3x3 torus:4x4 torus:5x7 torus:12x12 torus:2x2x2x2 torus:3x4x5 torus:4x4x4x4 hypercube:0 \
                  hypercube:1 hypercube:2 hypercube:3 hypercube:6 hypercube:9 complete:1 complete:2 complete:3 \
-                 complete:11 complete:150";
+                 complete:11 complete:150 ghc:1,1 ghc:2,1 ghc:5,1 ghc:2,4 ghc:3,3 ghc:7,2 \
+                 ghc:2x3x4 ghc:4x1x2 ghc:20x15";
     for text in texts.split_whitespace() {
         assert_eq!(conformance::run_all(&parse(text).unwrap()), Ok(()), "{text}");
+    }
+}
+
+#[test]
+fn products_tell_their_factors() {
+    use Factor::{Complete, Line, Ring};
+    let products = [
+        ("line:5", vec![Line(5)]),
+        ("ring:1", vec![Ring(1)]),
+        ("mesh:3x4", vec![Line(3), Line(4)]),
+        ("torus:2x1x7", vec![Ring(2), Ring(1), Ring(7)]),
+        ("hypercube:3", vec![Complete(2); 3]),
+        ("hypercube:0", vec![]),
+        ("ghc:4,2", vec![Complete(4); 2]),
+        ("ghc:2x3x4", vec![Complete(2), Complete(3), Complete(4)]),
+        ("complete:9", vec![Complete(9)]),
+    ];
+    for (text, factors) in products {
+        assert_eq!(parse(text).unwrap().factors(), Some(factors), "{text}");
+    }
+    assert_eq!(Graph::from_edges([(0, 1)]).unwrap().factors(), None);
+}
+
+#[test]
+fn short_factors_of_different_kinds_are_equal_networks() {
+    for extent in 1..9 {
+        let kinds = [Factor::Line(extent), Factor::Ring(extent), Factor::Complete(extent)];
+        let pairs = || (0..extent).flat_map(|x| (0..extent).map(move |y| (x, y)));
+        for kind in kinds {
+            let complete = pairs().all(|(x, y)| kind.adjacent(x, y) == (x != y));
+            assert_eq!((kind.extent(), kind.is_complete()), (extent, complete), "{kind:?}");
+            assert!(pairs().all(|(x, y)| kind.adjacent(x, y) == kind.adjacent(y, x)), "{kind:?}");
+        }
     }
 }
 
@@ -35,7 +71,14 @@ fn graphs_keep_their_promises() {
 
 #[test]
 fn the_largest_ones_cost_nothing_to_make_and_to_ask() {
-    let texts = ["ring:2147483647", "mesh:46340x46340", "torus:1290x1290x1290", "hypercube:30", "complete:2000000000"];
+    let texts = [
+        "ring:2147483647",
+        "mesh:46340x46340",
+        "torus:1290x1290x1290",
+        "hypercube:30",
+        "ghc:1290,3",
+        "complete:2000000000",
+    ];
     for text in texts {
         let topology = parse(text).unwrap();
         let (first, last) = (Node::new(0), Node::new(topology.nodes() - 1));
@@ -171,6 +214,22 @@ fn random_boxes_of_grids_are_grids() {
         same && is_kind
     }
     QuickCheck::new().tests(500).quickcheck(holds as fn(SmallGrid, u64, bool) -> bool);
+}
+
+#[test]
+fn random_generalized_hypercubes_keep_their_promises_and_link_what_differs_in_one_coordinate() {
+    fn holds(small: SmallGrid) -> bool {
+        let ghc = GeneralizedHypercube::new(&small.extents).expect("at most 120 nodes");
+        let differ = |a: Node, b: Node| {
+            let (a, b) = (ghc.coordinates(a), ghc.coordinates(b));
+            a.iter().zip(&b).filter(|(x, y)| x != y).count()
+        };
+        let all = || (0..ghc.nodes()).map(Node::new);
+        conformance::run_all(&ghc).is_ok()
+            && all()
+                .all(|u| all().all(|v| ghc.distance(u, v) == differ(u, v) && ghc.adjacent(u, v) == (differ(u, v) == 1)))
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(SmallGrid) -> bool);
 }
 
 /// A network from outside the crate: a hub with spokes, nothing but the required methods.

@@ -38,7 +38,7 @@ pub(crate) fn text(
         let on = place.as_ref().map_or(String::new(), |place| format!(" on {}", place.topology().text()));
         text += &format!("{group}{on}\n");
         for algorithm in registry().iter().filter(|algorithm| algorithm.about().collective == group) {
-            text += &entry(*algorithm, place.as_ref());
+            text += &entry(algorithm.as_ref(), place.as_ref());
         }
         text.push('\n');
     }
@@ -57,11 +57,17 @@ fn entry(algorithm: &dyn Algorithm, place: Option<&Problem>) -> String {
     line("needs", needs);
     line("ports", ports.name());
     line("claims", claims);
-    match place.map(|problem| (algorithm.fits(problem), problem)) {
-        None => {}
-        Some((Ok(()), problem)) => line("here", &promises(&algorithm.claims(problem))),
-        Some((Err(BuildError::Unfit { needs, .. }), _)) => line("does not fit", &needs),
-        Some((Err(other), _)) => line("does not fit", &other.to_string()),
+    for parameter in algorithm.parameters() {
+        line("parameter", &format!("{parameter}: {}", parameter.summary));
+    }
+    let Some(problem) = place else { return text };
+    match algorithm.fits(problem) {
+        Ok(()) => line("here", &promises(&algorithm.claims(problem))),
+        Err(BuildError::Unfit { needs, .. }) => line("does not fit", &needs),
+        Err(other) => line("does not fit", &other.to_string()),
+    }
+    for variant in algorithm.variants(problem).iter().filter(|variant| variant.fits(problem).is_ok()) {
+        text += &format!("  {:20}here: {}\n", variant.name(), promises(&variant.claims(problem)));
     }
     text
 }

@@ -22,7 +22,8 @@ use crate::{figures, list};
 
 pub(crate) const EXAMPLES: &str = "\
 Topologies:
-  line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  complete:N  graph:@FILE
+  line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  ghc:K,N  ghc:AxB[x..]
+  complete:N  graph:@FILE
 
 Examples:
   necklace plan --list --topology torus:12x12
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
           value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: Option<String>,
 
-    /// How: a name from --list; auto takes the cheapest that fits
+    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits
     #[arg(long, value_name = "A", default_value = "auto")]
     algorithm: String,
 
@@ -146,7 +147,7 @@ fn make(choice: &Choice, problem: &Problem, document: Option<Document>) -> Resul
         // Too large: all ranks' shares may be as well.
         return Err(Failure::Failed(format!("{}: {refusal}", heading(&outline))));
     }
-    let shares = Shares::new(choice.algorithm, problem)?;
+    let shares = Shares::new(choice.algorithm.as_ref(), problem)?;
     let name = document.as_ref().map_or(String::new(), |document| document.name().to_owned());
     let failed = |error| write_failure(&name, &error);
     let mut writer = document.map(|document| JsonWriter::new(&outline, document)).transpose().map_err(failed)?;

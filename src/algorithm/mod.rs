@@ -7,7 +7,12 @@ pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
 pub mod broadcast;
+mod parameters;
 pub mod scan;
+
+pub use parameters::{Parameter, Settings, Values};
+
+use std::sync::{Arc, LazyLock};
 
 use crate::collective::Collective;
 use crate::error::BuildError;
@@ -83,9 +88,33 @@ pub trait Algorithm: Send + Sync {
     /// Name, source, needs.
     fn about(&self) -> &About;
 
-    /// Its name with its parameters, as it would be typed.
+    /// The parameters that it takes: none unless overridden.
+    fn parameters(&self) -> &'static [Parameter] {
+        &[]
+    }
+
+    /// What its parameters are set to.
+    fn settings(&self) -> Settings {
+        Settings::default()
+    }
+
+    /// The same algorithm with these parameters, so that its [`settings`](Self::settings) are these. `None` for one that
+    /// takes none.
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        let _ = settings;
+        None
+    }
+
+    /// The same algorithm with other parameters, where these may be the better choice for a problem of its collective:
+    /// few, and derived from the problem alone. What `auto` and lists consider besides itself.
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        let _ = problem;
+        vec![]
+    }
+
+    /// Its name with its parameters, as it would be typed; those at their defaults left out.
     fn name(&self) -> String {
-        self.about().name.to_owned()
+        self.settings().name(self.about().name, self.parameters())
     }
 
     /// What it would need and what it finds instead, for a problem of its collective that it cannot do. Unless overridden,
@@ -193,49 +222,60 @@ impl Claims {
     }
 }
 
-/// All algorithms: one row each.
+/// All algorithms: one row each, with the defaults of its parameters.
 #[must_use]
-pub fn registry() -> &'static [&'static dyn Algorithm] {
-    &[
-        &alltoall::Direct,
-        &alltoall::DirectRotated,
-        &alltoall::DirectXor,
-        &alltoall::Ring,
-        &alltoall::TorusExchange,
-        &allgather::Ring,
-        &allgather::RecursiveDoubling,
-        &allreduce::RecursiveDoubling,
-        &scan::RecursiveDoubling,
-        &broadcast::Binomial,
-        &barrier::Dissemination,
-    ]
+pub fn registry() -> &'static [Arc<dyn Algorithm>] {
+    static ROWS: LazyLock<Vec<Arc<dyn Algorithm>>> = LazyLock::new(|| {
+        vec![
+            Arc::new(alltoall::Direct),
+            Arc::new(alltoall::DirectRotated),
+            Arc::new(alltoall::DirectXor),
+            Arc::new(alltoall::Ring),
+            Arc::new(alltoall::TorusExchange),
+            Arc::new(allgather::Ring),
+            Arc::new(allgather::RecursiveDoubling),
+            Arc::new(allreduce::RecursiveDoubling),
+            Arc::new(scan::RecursiveDoubling),
+            Arc::new(broadcast::Binomial),
+            Arc::new(barrier::Dissemination),
+        ]
+    });
+    &ROWS
 }
 
 /// The algorithms for a collective, by its name, in the registry's order.
-pub fn all_for(collective: &str) -> impl Iterator<Item = &'static dyn Algorithm> {
-    registry().iter().copied().filter(move |algorithm| algorithm.about().collective == collective)
+pub fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algorithm>> {
+    registry().iter().filter(move |algorithm| algorithm.about().collective == collective)
 }
 
-/// The algorithm of that name for a collective.
+/// What there is to choose from for a problem, fit or not: the algorithms for its collective in the registry's order,
+/// each followed by those of its [variants](Algorithm::variants) that fit.
+#[must_use]
+pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+    let with_variants = |row: &Arc<dyn Algorithm>| {
+        let variants = row.variants(problem).into_iter().filter(|variant| variant.fits(problem).is_ok());
+        std::iter::once(Arc::clone(row)).chain(variants).collect::<Vec<_>>()
+    };
+    all_for(problem.collective().name()).flat_map(with_variants).collect()
+}
+
+/// The algorithm for a collective that a text names: `name`, or `name:key=value,..` where it takes parameters.
 ///
 /// # Errors
 ///
-/// [`BuildError::Unknown`], naming those there are.
-pub fn find(collective: &Collective, name: &str) -> Result<&'static dyn Algorithm, BuildError> {
+/// [`BuildError::Unknown`], naming those there are; [`BuildError::Parameters`], with what would be right.
+pub fn find(collective: &Collective, text: &str) -> Result<Arc<dyn Algorithm>, BuildError> {
     let kind = collective.name();
-    let (plain, parameters) = name.split_once(':').map_or((name, None), |(plain, rest)| (plain, Some(rest)));
-    let found = all_for(kind).find(|algorithm| algorithm.about().name == plain);
-    match (found, parameters) {
-        (Some(algorithm), None) => Ok(algorithm),
-        (Some(_), Some(parameters)) => {
-            Err(BuildError::Parameters { name: plain.into(), parameters: parameters.into() })
-        }
-        (None, _) => Err(BuildError::Unknown {
+    let (name, given) = text.split_once(':').map_or((text, None), |(name, given)| (name, Some(given)));
+    let Some(row) = all_for(kind).find(|algorithm| algorithm.about().name == name) else {
+        return Err(BuildError::Unknown {
             name: name.to_owned(),
             collective: kind.to_owned(),
             known: all_for(kind).map(|algorithm| algorithm.about().name.to_owned()).collect(),
-        }),
-    }
+        });
+    };
+    let settings = Settings::read(name, row.parameters(), given)?;
+    Ok(row.with(&settings).unwrap_or_else(|| Arc::clone(row)))
 }
 
 /// What an algorithm for powers of two of ranks lacks elsewhere.

@@ -223,13 +223,14 @@ impl Communicator {
         &self.placement
     }
 
-    /// The algorithm to use for a collective from now on: a name of the registry, or `auto`. `alltoallv` may have one of
-    /// its own among those of alltoall; it is `direct` unless chosen. Every member chooses the same.
+    /// The algorithm to use for a collective from now on: a name of the registry, with `:key=value,..` behind it where it
+    /// takes parameters, or `auto`. `alltoallv` may have one of its own among those of alltoall; it is `direct` unless
+    /// chosen. Every member chooses the same.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] for an unknown collective, [`BuildError::Unknown`] for an unknown algorithm,
-    /// [`BuildError::Unfit`] for one that does not fit.
+    /// [`BuildError::Parameters`] for parameters that it does not take, [`BuildError::Unfit`] for one that does not fit.
     pub fn choose(&mut self, collective: &str, algorithm: &str) -> Result<(), Error> {
         let kind = if collective == "alltoallv" { "alltoall" } else { collective };
         let Some(problem) = Collective::named(kind, Rank::new(0)) else {
@@ -263,7 +264,7 @@ impl Communicator {
     /// [`BuildError`] where there is no schedule, [`Error::Argument`] with all violations where it is wrong.
     pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
         let choice = self.select(collective, block_bytes as u64)?;
-        let shares = Shares::new(choice.algorithm, &self.problem(collective.clone())?)?;
+        let shares = Shares::new(choice.algorithm.as_ref(), &self.problem(collective.clone())?)?;
         verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
     }
 

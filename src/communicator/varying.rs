@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -82,8 +83,8 @@ impl Communicator {
         self.check_places(send, receive)?;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem(Collective::Alltoall)?;
-        let algorithm: &dyn Algorithm = match self.algorithms.get("alltoallv").map(String::as_str) {
-            None | Some("auto") => &Direct,
+        let algorithm: Arc<dyn Algorithm> = match self.algorithms.get("alltoallv").map(String::as_str) {
+            None | Some("auto") => Arc::new(Direct),
             Some(name) => find(problem.collective(), name)?,
         };
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();

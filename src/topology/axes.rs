@@ -1,6 +1,6 @@
 //! What a network is a product of, for formulas.
 
-use super::Topology;
+use super::{Factor, Topology};
 
 /// A dimension of a product of networks; nodes are numbered row-major, the last dimension fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,20 +20,17 @@ pub(crate) enum Kind {
 
 /// The dimensions with more than one node, if the network is a product of lines, rings and complete networks.
 pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
-    let nodes = topology.nodes();
-    if let Some(grid) = topology.as_grid() {
-        let kind = |extent| if grid.wraps() && extent > 2 { Kind::Ring } else { Kind::Line };
-        let longer = grid.extents().iter().filter(|&&extent| extent > 1);
-        return Some(longer.map(|&extent| Axis { extent: extent as u64, kind: kind(extent) }).collect());
-    }
-    let channels = topology.channels();
-    if channels == nodes.saturating_mul(nodes - 1) {
-        let axis = Axis { extent: nodes as u64, kind: Kind::Complete };
-        return Some(if nodes > 1 { vec![axis] } else { vec![] });
-    }
-    let dimensions = topology.cube()? as usize;
-    let cube = nodes.checked_mul(dimensions) == Some(channels);
-    cube.then(|| vec![Axis { extent: 2, kind: Kind::Line }; dimensions])
+    let factors = topology.factors()?;
+    let axis = |factor: &Factor| {
+        let kind = match factor {
+            Factor::Line(_) => Kind::Line,
+            Factor::Ring(extent) if *extent > 2 => Kind::Ring,
+            Factor::Ring(_) => Kind::Line,
+            Factor::Complete(_) => Kind::Complete,
+        };
+        Axis { extent: factor.extent() as u64, kind }
+    };
+    Some(factors.iter().filter(|factor| factor.extent() > 1).map(axis).collect())
 }
 
 impl Axis {

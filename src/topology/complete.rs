@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Neighbours, Part, Topology, as_set};
+use super::{Factor, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 /// A network with a channel from every node to every other. Routes are that channel.
@@ -46,6 +46,10 @@ impl Topology for Complete {
 
     fn cube(&self) -> Option<u32> {
         self.nodes.is_power_of_two().then(|| self.nodes.ilog2())
+    }
+
+    fn factors(&self) -> Option<Vec<Factor>> {
+        Some(vec![Factor::Complete(self.nodes)])
     }
 
     /// Any nodes are complete among themselves. The i-th of them, as given, is number i.

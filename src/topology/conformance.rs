@@ -67,6 +67,7 @@ pub const CHECKS: &[(&str, Check)] = checks![
     text_parses_back,
     a_grid_has_the_same_links,
     a_cube_has_its_links,
+    a_product_has_the_links_of_its_factors,
     parts_are_induced,
     parts_of_what_is_no_set_are_refused,
 ];
@@ -381,6 +382,36 @@ pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
         Some((u, v)) => fault(format!("no channel from {u} to {v}")),
         None => Ok(()),
     }
+}
+
+/// What says it is a [product](Topology::factors) has a node for each combination of coordinates, and those links that
+/// its factors have.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first node whose neighbours differ.
+pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result<(), Finding> {
+    let Some(factors) = topology.factors() else { return Ok(()) };
+    let fault = |words: String| fail("a_product_has_the_links_of_its_factors", topology, words);
+    let product = factors.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.extent()));
+    if product != Some(topology.nodes()) {
+        return fault(format!("{} nodes, but a product of {factors:?}", topology.nodes()));
+    }
+    for node in nodes(topology) {
+        let mut expected = Vec::new();
+        let mut stride = 1;
+        for factor in factors.iter().rev() {
+            let x = node.index() / stride % factor.extent();
+            let others = (0..factor.extent()).filter(|&y| factor.adjacent(x, y));
+            expected.extend(others.map(|y| Node::new(node.index() - x * stride + y * stride)));
+            stride *= factor.extent();
+        }
+        expected.sort_unstable();
+        if topology.neighbours(node).as_slice() != expected {
+            return fault(format!("neighbours of {node} differ from those in the product of {factors:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// [`Topology::part`] answers with exactly the links between the given nodes, connected, in a numbering of all of them;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Graph, Neighbours, Part, Topology, as_set};
+use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 /// A position in a grid, a coordinate a dimension.
@@ -147,7 +147,7 @@ impl Grid {
     }
 
     /// The dimensions from the last to the first: extent, and by how much neighbours' numbers differ.
-    fn strides(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(super) fn strides(&self) -> impl Iterator<Item = (usize, usize)> {
         self.extents.iter().rev().scan(1, |next, &extent| {
             let stride = *next;
             *next *= extent;
@@ -156,17 +156,17 @@ impl Grid {
     }
 
     /// The coordinates that the nodes have in each dimension, ascending, if the nodes are exactly the product of these.
-    fn factors(&self, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
+    pub(super) fn sides(&self, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
         let places: Vec<Coordinates> = nodes.iter().map(|&node| self.coordinates(node)).collect();
-        let factor = |dimension| {
+        let side = |dimension| {
             let mut xs: Vec<usize> = places.iter().map(|at: &Coordinates| at[dimension]).collect();
             xs.sort_unstable();
             xs.dedup();
             xs
         };
-        let factors: Vec<Vec<usize>> = (0..self.extents.len()).map(factor).collect();
-        let product = factors.iter().try_fold(1_usize, |product, xs| product.checked_mul(xs.len()));
-        (product == Some(nodes.len())).then_some(factors)
+        let sides: Vec<Vec<usize>> = (0..self.extents.len()).map(side).collect();
+        let product = sides.iter().try_fold(1_usize, |product, xs| product.checked_mul(xs.len()));
+        (product == Some(nodes.len())).then_some(sides)
     }
 
     /// Where a set of coordinates starts, if it is contiguous; round the ring where there is one.
@@ -233,17 +233,22 @@ impl Topology for Grid {
         self.extents.iter().all(|&extent| extent == 2).then_some(self.extents.len() as u32)
     }
 
+    fn factors(&self) -> Option<Vec<Factor>> {
+        let factor = if self.wraps { Factor::Ring } else { Factor::Line };
+        Some(self.extents.iter().copied().map(factor).collect())
+    }
+
     /// A product of contiguous coordinates is a line, ring, mesh or torus, wherever it is cut out and even if it lies
     /// across a border that wraps; its dimensions keep their order, and those with a single coordinate are dropped.
     /// What is whole rings one way and pieces of them another, or no product at all, is a [`Graph`].
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes())?;
-        let Some(factors) = self.factors(nodes) else { return Graph::induced(self, nodes) };
-        // A product is connected exactly if all its factors are.
-        let axes = factors.iter().zip(&self.extents);
+        let Some(sides) = self.sides(nodes) else { return Graph::induced(self, nodes) };
+        // A product is connected exactly if all its sides are.
+        let axes = sides.iter().zip(&self.extents);
         let starts: Vec<usize> = axes.clone().map(|(xs, &extent)| self.start(xs, extent)).collect::<Option<_>>()?;
 
-        // Two nodes have one link between them, as a ring and as a line; only longer factors are one or the other.
+        // Two nodes have one link between them, as a ring and as a line; only longer sides are one or the other.
         let is_whole = |xs: &[usize], extent| self.wraps && xs.len() == extent;
         let rings = axes.clone().any(|(xs, &extent)| xs.len() > 2 && is_whole(xs, extent));
         let lines = axes.clone().any(|(xs, &extent)| xs.len() > 2 && !is_whole(xs, extent));
@@ -253,7 +258,7 @@ impl Topology for Grid {
             (rings, _) => rings,
         };
 
-        let mut extents: Coordinates = factors.iter().map(Vec::len).filter(|&length| length > 1).collect();
+        let mut extents: Coordinates = sides.iter().map(Vec::len).filter(|&length| length > 1).collect();
         if extents.is_empty() {
             extents.push(1);
         }

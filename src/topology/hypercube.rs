@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Graph, Neighbours, Part, Topology, as_set};
+use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 /// 2^D nodes; two are linked where their numbers differ in one bit. Dimension i is bit i.
@@ -67,6 +67,11 @@ impl Topology for Hypercube {
 
     fn cube(&self) -> Option<u32> {
         u32::try_from(self.dimensions).ok()
+    }
+
+    /// One for each bit, the highest first: dimension i is the i-th from the last.
+    fn factors(&self) -> Option<Vec<Factor>> {
+        Some(vec![Factor::Complete(2); self.dimensions])
     }
 
     /// Nodes that agree in some bits and take all values in the others are a hypercube, whose dimensions are these

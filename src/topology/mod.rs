@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `line:N`, `ring:N`, `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`] | product of the extents |
 //! | `hypercube:D` | [`Hypercube`] | 2^D |
+//! | `ghc:K,N`, `ghc:AxB[xC..]` | [`GeneralizedHypercube`] | K^N, product of the extents |
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
@@ -16,6 +17,7 @@ mod axes;
 mod complete;
 pub mod conformance;
 mod edge_list;
+mod generalized;
 mod graph;
 mod grid;
 mod hypercube;
@@ -23,6 +25,7 @@ mod parse;
 
 pub(crate) use axes::{Axis, Kind, axes};
 pub use complete::Complete;
+pub use generalized::GeneralizedHypercube;
 pub use graph::{Graph, GraphError};
 pub use grid::{Coordinates, Grid};
 pub use hypercube::Hypercube;
@@ -41,12 +44,57 @@ pub type Neighbours = SmallVec<[Node; 8]>;
 /// A sub-network, and the numbers in there of the nodes that it was asked of, in their order.
 pub type Part = (Arc<dyn Topology>, Vec<Node>);
 
+/// One dimension of a product network: what the nodes are that differ in this coordinate only.
+///
+/// Two nodes have one link between them in each kind, and three of a ring are complete: such factors are equal networks
+/// though not equal values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Factor {
+    /// So many in a row: neighbours' coordinates differ by 1.
+    Line(usize),
+    /// So many in a circle: the last is the first's neighbour too.
+    Ring(usize),
+    /// So many, all neighbours of each other.
+    Complete(usize),
+}
+
+impl Factor {
+    /// How many coordinates there are.
+    #[must_use]
+    pub fn extent(self) -> usize {
+        match self {
+            Self::Line(extent) | Self::Ring(extent) | Self::Complete(extent) => extent,
+        }
+    }
+
+    /// Whether there is a link between two coordinates below the extent.
+    #[must_use]
+    pub fn adjacent(self, x: usize, y: usize) -> bool {
+        match self {
+            Self::Line(_) => x.abs_diff(y) == 1,
+            Self::Ring(extent) => x.abs_diff(y) == 1 || extent > 2 && x.abs_diff(y) + 1 == extent,
+            Self::Complete(_) => x != y,
+        }
+    }
+
+    /// Whether all coordinates are neighbours of each other, whatever the kind.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        match self {
+            Self::Line(extent) => extent <= 2,
+            Self::Ring(extent) => extent <= 3,
+            Self::Complete(_) => true,
+        }
+    }
+}
+
 /// A connected network of nodes `0..nodes()` and directed channels; every link is two channels, one each way.
 ///
 /// # For callers
 ///
 /// Methods that take a node may answer anything for one that is not below [`nodes`](Self::nodes), but neither panic
-/// nor loop for ever. All methods but [`edges`](Self::edges), [`channels`](Self::channels) and [`part`](Self::part) are
+/// nor loop for ever. All methods but [`edges`](Self::edges), [`channels`](Self::channels), [`factors`](Self::factors) and [`part`](Self::part) are
 /// cheap enough to be called for each transfer of a schedule; none blocks.
 ///
 /// References, boxes and [`Arc`]s of a topology are topologies too.
@@ -89,6 +137,13 @@ pub trait Topology: Send + Sync + Debug {
     /// The d of a binary cube: there are 2^d nodes, and those whose numbers differ in one bit are neighbours (perhaps
     /// among others). `None` where that is not so, or not known.
     fn cube(&self) -> Option<u32> {
+        None
+    }
+
+    /// The dimensions of a product, as [`Factor`]s from first to last: nodes have a coordinate in each and are numbered
+    /// row-major, the last dimension fastest; two nodes are linked exactly if they differ in one coordinate only and
+    /// their coordinates in this dimension are linked in its factor. `None` where that is not so, or not known.
+    fn factors(&self) -> Option<Vec<Factor>> {
         None
     }
 
@@ -156,6 +211,10 @@ macro_rules! forward {
 
             fn cube(&self) -> Option<u32> {
                 (**self).cube()
+            }
+
+            fn factors(&self) -> Option<Vec<Factor>> {
+                (**self).factors()
             }
 
             fn part(&self, nodes: &[Node]) -> Option<Part> {

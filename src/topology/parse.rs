@@ -3,17 +3,19 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Complete, Graph, GraphError, Grid, Hypercube, Topology};
+use super::{Complete, GeneralizedHypercube, Graph, GraphError, Grid, Hypercube, Topology};
 use crate::ids::MAX_NODES;
 
 /// What can be parsed, for messages and to tell our own texts from others'.
-const EXPECTED: &str = "line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, complete:N or graph:@FILE";
+const EXPECTED: &str =
+    "line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], complete:N or graph:@FILE";
 
 /// The names of these.
-const NAMES: [&str; 7] = ["line", "ring", "mesh", "torus", "hypercube", "complete", "graph"];
+const NAMES: [&str; 8] = ["line", "ring", "mesh", "torus", "hypercube", "ghc", "complete", "graph"];
 
-/// Names that are reserved for topologies still to come.
-const RESERVED: [&str; 3] = ["how", "how-wrap", "ghc"];
+/// Names that are reserved for topologies still to come: networks of highly overlapping windows, `how:P,W,N` and
+/// `how-wrap:P,W,N` (P nodes a dimension, window W, N dimensions).
+const RESERVED: [&str; 2] = ["how", "how-wrap"];
 
 /// Reads a topology text:
 ///
@@ -22,6 +24,8 @@ const RESERVED: [&str; 3] = ["how", "how-wrap", "ghc"];
 /// | `line:N`, `ring:N` | [`Grid`] of one dimension |
 /// | `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`]; with a single extent the same as `line` and `ring` |
 /// | `hypercube:D` | [`Hypercube`] of 2^D nodes, D from 0 to 30 |
+/// | `ghc:K,N` | [`GeneralizedHypercube`] of N dimensions, each of extent K |
+/// | `ghc:AxB[xC..]` | [`GeneralizedHypercube`] of these extents |
 /// | `complete:N` | [`Complete`] |
 /// | `graph:@FILE` | [`Graph::load`] of everything after the `@` |
 ///
@@ -151,25 +155,48 @@ fn topology(cursor: &mut Cursor<'_>) -> Result<Arc<dyn Topology>, Fault> {
         "mesh" => grid(cursor, false, usize::MAX),
         "torus" => grid(cursor, true, usize::MAX),
         "hypercube" => hypercube(cursor),
+        "ghc" => generalized(cursor),
         "complete" => complete(cursor),
         _ => graph(cursor),
     }
 }
 
 fn grid(cursor: &mut Cursor<'_>, wraps: bool, most: usize) -> Result<Arc<dyn Topology>, Fault> {
-    let mut extents = Vec::new();
-    let mut nodes = 1;
-    loop {
+    let first = cursor.number("an extent", 1, MAX_NODES)?;
+    let extents = further(cursor, first, most)?;
+    cursor.end(if most == 1 { "the end" } else { "\"x\" or the end" })?;
+    made(Grid::new(&extents, wraps))
+}
+
+/// `AxBxC..` from the second on, at most so many in all.
+fn further(cursor: &mut Cursor<'_>, first: usize, most: usize) -> Result<Vec<usize>, Fault> {
+    let (mut extents, mut nodes) = (vec![first], first);
+    while extents.len() < most && cursor.skip("x") {
         // As many as the other extents leave room for: the product can not overflow.
         let extent = cursor.number("an extent", 1, MAX_NODES / nodes)?;
         nodes *= extent;
         extents.push(extent);
-        if extents.len() == most || !cursor.skip("x") {
-            break;
-        }
     }
-    cursor.end(if most == 1 { "the end" } else { "\"x\" or the end" })?;
-    made(Grid::new(&extents, wraps))
+    Ok(extents)
+}
+
+fn generalized(cursor: &mut Cursor<'_>) -> Result<Arc<dyn Topology>, Fault> {
+    let first = cursor.number("an extent", 1, MAX_NODES)?;
+    let extents = if cursor.skip(",") {
+        // As many as there is room for; with extents of 1 as many as with extents of 2.
+        let most = MAX_NODES.ilog(first.max(2)) as usize;
+        let dimensions = cursor.number("a number of dimensions", 1, most)?;
+        cursor.end("the end")?;
+        vec![first; dimensions]
+    } else {
+        let extents = further(cursor, first, usize::MAX)?;
+        if extents.len() == 1 {
+            return Err(Fault::Here("\",\" or \"x\"".to_owned()));
+        }
+        cursor.end("\"x\" or the end")?;
+        extents
+    };
+    made(GeneralizedHypercube::new(&extents))
 }
 
 fn hypercube(cursor: &mut Cursor<'_>) -> Result<Arc<dyn Topology>, Fault> {
@@ -291,7 +318,7 @@ mod tests {
     use super::*;
 
     /// Every kind, and some of each.
-    const TEXTS: [&str; 14] = [
+    const TEXTS: [&str; 19] = [
         "line:1",
         "line:7",
         "ring:2",
@@ -304,6 +331,11 @@ mod tests {
         "mesh:46340x46341",
         "hypercube:0",
         "hypercube:30",
+        "ghc:7,2",
+        "ghc:1,30",
+        "ghc:46340,2",
+        "ghc:2x3x4",
+        "ghc:2147483647,1",
         "complete:1",
         "complete:2000000000",
     ];
@@ -315,11 +347,20 @@ mod tests {
         }
         assert_eq!(parse("torus:8").unwrap().text(), "ring:8");
         assert_eq!(parse("mesh:5").unwrap().text(), "line:5");
+        assert_eq!(parse("ghc:4x4x4").unwrap().text(), "ghc:4,3");
     }
 
     #[test]
     fn each_kind_has_its_nodes() {
-        let counts = [("line:5", 5), ("torus:3x4x5", 60), ("hypercube:5", 32), ("complete:9", 9), ("ring:1", 1)];
+        let counts = [
+            ("line:5", 5),
+            ("torus:3x4x5", 60),
+            ("hypercube:5", 32),
+            ("ghc:5,3", 125),
+            ("ghc:2x3x4", 24),
+            ("complete:9", 9),
+            ("ring:1", 1),
+        ];
         for (text, nodes) in counts {
             assert_eq!(parse(text).unwrap().nodes(), nodes, "{text}");
         }
@@ -358,6 +399,18 @@ mod tests {
             ("ring:4x4", 7, "\"x4\"", "the end"),
             ("hypercube:31", 11, "\"31\"", "a number of dimensions from 0 to 30"),
             ("hypercube:5.0", 12, "\".\"", "the end"),
+            ("ghc:", 5, "the end", "an extent from 1 to 2147483647"),
+            ("ghc:4", 6, "the end", "\",\" or \"x\""),
+            ("ghc:4 2", 6, "\" \"", "\",\" or \"x\""),
+            ("ghc:0,2", 5, "\"0\"", "an extent from 1 to 2147483647"),
+            ("ghc:4,", 7, "the end", "a number of dimensions from 1 to 15"),
+            ("ghc:4,0", 7, "\"0\"", "a number of dimensions from 1 to 15"),
+            ("ghc:4,16", 7, "\"16\"", "a number of dimensions from 1 to 15"),
+            ("ghc:1,31", 7, "\"31\"", "a number of dimensions from 1 to 30"),
+            ("ghc:2,31", 7, "\"31\"", "a number of dimensions from 1 to 30"),
+            ("ghc:4,2x3", 8, "\"x3\"", "the end"),
+            ("ghc:4x2,3", 8, "\",\"", "\"x\" or the end"),
+            ("ghc:65536x65536", 11, "\"65536\"", "an extent from 1 to 32767"),
             ("complete:0", 10, "\"0\"", "a number of nodes from 1 to 2147483647"),
             ("graph:edges.txt", 7, "\"edges\"", "\"@\" and the name of a file"),
             ("graph:@", 8, "the end", "the name of a file"),
@@ -375,7 +428,7 @@ mod tests {
 
     #[test]
     fn reserved_names_are_not_there_yet() {
-        for (text, name) in [("how:8,2,2", "how"), ("how-wrap:8,2,2", "how-wrap"), ("ghc:4,3", "ghc"), ("ghc", "ghc")] {
+        for (text, name) in [("how:8,2,2", "how"), ("how-wrap:8,2,2", "how-wrap"), ("how", "how")] {
             let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned() };
             assert_eq!(parse(text).err(), Some(error.clone()));
             assert!(error.to_string().contains("not supported yet"));

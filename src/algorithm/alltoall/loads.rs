@@ -10,8 +10,9 @@ use crate::topology::{Axis, Kind, axes};
 /// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
 fn product(problem: &Problem) -> Option<Vec<Axis>> {
     let topology = problem.topology();
+    let text = topology.text();
     let known =
-        topology.as_grid().is_some() || ["hypercube:", "complete:"].iter().any(|k| topology.text().starts_with(k));
+        topology.as_grid().is_some() || ["hypercube:", "complete:", "ghc:"].iter().any(|kind| text.starts_with(kind));
     let full = problem.ranks() == topology.nodes();
     axes(&**topology).filter(|_| known && full)
 }

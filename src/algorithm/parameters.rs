@@ -1,0 +1,204 @@
+//! Parameters of algorithms: `name:key=value,key=value`.
+//!
+//! An algorithm lists its [`Parameter`]s; reading a text, refusing what is wrong with it and giving the name back are
+//! the same for all. Values are numbers, or words from a list; what suits no problem is refused here, what does not suit
+//! the problem at hand by [`Algorithm::lacks`](super::Algorithm::lacks).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::error::BuildError;
+
+/// Something that an algorithm can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// What stands before the `=`.
+    pub key: &'static str,
+    /// One line: what it says.
+    pub summary: &'static str,
+    /// What may stand behind the `=`.
+    pub values: Values,
+    /// Its value where it is not given: a number, or the position of a word.
+    pub default: usize,
+}
+
+/// What may stand behind the `=` of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Values {
+    /// A decimal number without sign or leading zeros.
+    Number {
+        /// The smallest.
+        least: usize,
+        /// The largest.
+        most: usize,
+    },
+    /// One of these. Its value is its position among them, from 0.
+    Words(&'static [&'static str]),
+}
+
+impl Parameter {
+    /// The value that a text stands for.
+    fn value(&self, text: &str) -> Option<usize> {
+        match self.values {
+            Values::Number { least, most } => {
+                let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+                text.parse().ok().filter(|value| plain && (least..=most).contains(value))
+            }
+            Values::Words(words) => words.iter().position(|word| *word == text),
+        }
+    }
+
+    /// `key=value`.
+    fn text(&self, value: usize) -> String {
+        match self.values {
+            Values::Words(words) => format!("{}={}", self.key, words.get(value).copied().unwrap_or_default()),
+            Values::Number { .. } => format!("{}={value}", self.key),
+        }
+    }
+}
+
+/// What may be typed: `radix=2..64`, `ports=one|all`.
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.values {
+            Values::Number { least, most } => write!(f, "{}={least}..{most}", self.key),
+            Values::Words(words) => write!(f, "{}={}", self.key, words.join("|")),
+        }
+    }
+}
+
+/// The values of an algorithm's parameters; those that are not set have their defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Those that differ from the default, by key.
+    set: BTreeMap<&'static str, usize>,
+}
+
+impl Settings {
+    /// A parameter's value: a number, or the position of a word.
+    #[must_use]
+    pub fn of(&self, parameter: &Parameter) -> usize {
+        self.set.get(parameter.key).copied().unwrap_or(parameter.default)
+    }
+
+    /// The same with another value for a parameter.
+    #[must_use]
+    pub fn with(mut self, parameter: &Parameter, value: usize) -> Self {
+        match value == parameter.default {
+            true => self.set.remove(parameter.key),
+            false => self.set.insert(parameter.key, value),
+        };
+        self
+    }
+
+    /// Reads what stands behind the colon of an algorithm's name; `None` where there is no colon.
+    pub(super) fn read(algorithm: &str, parameters: &[Parameter], text: Option<&str>) -> Result<Self, BuildError> {
+        let fault = |found: &str, expected: String| BuildError::Parameters {
+            algorithm: algorithm.to_owned(),
+            found: found.to_owned(),
+            expected,
+        };
+        let mut settings = Self::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for given in text.map(|text| text.split(',')).into_iter().flatten() {
+            let (key, value) = given.split_once('=').unwrap_or((given, ""));
+            let Some(parameter) = parameters.iter().find(|parameter| parameter.key == key) else {
+                return Err(fault(given, usage(parameters)));
+            };
+            if seen.contains(&key) {
+                return Err(fault(given, format!("{key} only once")));
+            }
+            seen.push(key);
+            let value = parameter.value(value).ok_or_else(|| fault(given, parameter.to_string()))?;
+            settings = settings.with(parameter, value);
+        }
+        Ok(settings)
+    }
+
+    /// An algorithm's name with them, those at their defaults left out.
+    pub(super) fn name(&self, algorithm: &str, parameters: &[Parameter]) -> String {
+        let set = parameters.iter().filter_map(|p| self.set.get(p.key).map(|&value| p.text(value)));
+        let set: Vec<String> = set.collect();
+        if set.is_empty() { algorithm.to_owned() } else { format!("{algorithm}:{}", set.join(",")) }
+    }
+}
+
+/// What would be right where nothing of it was found.
+fn usage(parameters: &[Parameter]) -> String {
+    let all: Vec<String> = parameters.iter().map(ToString::to_string).collect();
+    if all.is_empty() { "no parameters".to_owned() } else { all.join(" or ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    const PARAMETERS: [Parameter; 2] = [
+        Parameter { key: "radix", summary: "", values: Values::Number { least: 2, most: 64 }, default: 2 },
+        Parameter { key: "ports", summary: "", values: Values::Words(&["one", "all"]), default: 0 },
+    ];
+
+    fn read(text: &str) -> Result<Settings, (String, String)> {
+        Settings::read("plan-b", &PARAMETERS, Some(text)).map_err(|error| match error {
+            BuildError::Parameters { algorithm, found, expected } if algorithm == "plan-b" => (found, expected),
+            other => panic!("{other}"),
+        })
+    }
+
+    #[test]
+    fn names_leave_out_what_is_at_its_default() {
+        let canonical = |text| read(text).unwrap().name("plan-b", &PARAMETERS);
+        assert_eq!(canonical("radix=3"), "plan-b:radix=3");
+        assert_eq!(canonical("ports=all,radix=64"), "plan-b:radix=64,ports=all");
+        assert_eq!(canonical("radix=2,ports=one"), "plan-b");
+        assert_eq!(Settings::read("plan-b", &PARAMETERS, None).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_would_be_right() {
+        let (radix, ports) = ("radix=2..64", "ports=one|all");
+        let either = "radix=2..64 or ports=one|all";
+        let cases = [
+            ("", "", either),
+            ("base=3", "base=3", either),
+            ("radix=3,", "", either),
+            (" radix=3", " radix=3", either),
+            ("Radix=3", "Radix=3", either),
+            ("radix", "radix", radix),
+            ("radix=", "radix=", radix),
+            ("radix=1", "radix=1", radix),
+            ("radix=65", "radix=65", radix),
+            ("radix=+3", "radix=+3", radix),
+            ("radix=-3", "radix=-3", radix),
+            ("radix=03", "radix=03", radix),
+            ("radix=3 ", "radix=3 ", radix),
+            ("radix=٣", "radix=٣", radix),
+            ("radix=99999999999999999999999", "radix=99999999999999999999999", radix),
+            ("radix=3=3", "radix=3=3", radix),
+            ("ports=1", "ports=1", ports),
+            ("ports=", "ports=", ports),
+            ("radix=3,radix=3", "radix=3", "radix only once"),
+            ("ports=one,radix=3,ports=all", "ports=all", "ports only once"),
+        ];
+        for (text, found, expected) in cases {
+            assert_eq!(read(text), Err((found.to_owned(), expected.to_owned())), "{text:?}");
+        }
+        let none = Settings::read("plain", &[], Some("radix=3")).unwrap_err().to_string();
+        assert_eq!(none, "plain: found \"radix=3\", expected no parameters");
+    }
+
+    quickcheck! {
+        fn names_read_back(radix: usize, all: bool) -> bool {
+            let settings = Settings::default().with(&PARAMETERS[0], 2 + radix % 63).with(&PARAMETERS[1], all.into());
+            let name = settings.name("plan-b", &PARAMETERS);
+            let text = name.split_once(':').map(|(_, text)| text);
+            Settings::read("plan-b", &PARAMETERS, text).is_ok_and(|again| again == settings)
+        }
+
+        fn any_text_is_read_or_refused(text: String) -> bool {
+            read(&text).is_ok() || read(&text).is_err_and(|(found, _)| text.contains(&found))
+        }
+    }
+}
