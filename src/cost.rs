@@ -31,7 +31,7 @@
 //! let problem = Problem::new(parse("torus:16x16").unwrap(), Collective::Alltoall)?;
 //! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
 //! let price = Demand::claimed(&*exchange, &problem)?.price(&Machine::PARAGON, 64);
-//! assert_eq!(price.startup, 10 * 75_000_000);
+//! assert_eq!(price.messages, 10 * 75_000_000);
 //! assert_eq!(price.transmission, 1280 * 64 * 11_000);
 //! # Ok::<(), necklace::error::BuildError>(())
 //! ```
