@@ -141,8 +141,7 @@ impl Demand {
     }
 
     fn of(problem: &Problem) -> Self {
-        let bytes = !matches!(problem.collective(), Collective::Barrier);
-        Self { ranks: problem.ranks(), bytes, ..Self::default() }
+        Self { ranks: problem.ranks(), bytes: problem.has_bytes(), ..Self::default() }
     }
 
     /// What it costs on a machine, with blocks of so many bytes.
@@ -177,7 +176,7 @@ fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option
 }
 
 /// How many blocks a rank has at most, before or after.
-fn own_blocks(problem: &Problem) -> Volume {
+pub(crate) fn own_blocks(problem: &Problem) -> Volume {
     match problem.collective() {
         Collective::Broadcast { .. } | Collective::Reduce { .. } | Collective::Allreduce => Volume::from(1),
         Collective::Scan | Collective::Exscan => Volume::from(1),

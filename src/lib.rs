@@ -68,6 +68,7 @@ pub mod machine;
 pub mod plan;
 pub mod schedule;
 pub mod select;
+pub mod simulate;
 pub mod topology;
 pub mod transport;
 

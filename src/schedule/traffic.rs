@@ -104,7 +104,7 @@ impl Traffic {
         for &index in sound {
             let transfer = &round.transfers[index];
             let place = Place::round(number).transfer(transfer.source, transfer.destination);
-            let size = volume(&transfer.blocks);
+            let size = Volume::of(&transfer.blocks);
             largest = largest.max(size);
             self.ends(place, transfer, size, &mut port, violations);
             let route = self.route(place, transfer, violations).unwrap_or_default();
@@ -297,12 +297,6 @@ fn channels(route: &[Node]) -> impl Iterator<Item = Channel> + '_ {
 
 fn key(channel: Channel) -> u64 {
     pair(channel.from.index() as u32, channel.to.index() as u32)
-}
-
-/// How much they are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
-fn volume(blocks: &[Block]) -> Volume {
-    let alike = blocks.chunk_by(|a, b| a.of() == b.of());
-    alike.map(|run| Volume::new(run.iter().map(|block| u64::from(block.count())).sum(), run[0].of().into())).sum()
 }
 
 /// Whether two lists of blocks name the same chunks in the same order, however grouped.

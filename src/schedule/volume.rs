@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul};
 
+use super::Block;
+
 /// An amount of data in blocks, exactly: chunks make it a fraction.
 ///
 /// ```
@@ -46,6 +48,13 @@ impl Volume {
             (a, b) = (b, a % b);
         }
         Self { numerator: numerator / a, denominator: denominator / a }
+    }
+
+    /// How much some blocks are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
+    #[must_use]
+    pub fn of(blocks: &[Block]) -> Self {
+        let alike = blocks.chunk_by(|a, b| a.of() == b.of());
+        alike.map(|run| Self::new(run.iter().map(|block| u64::from(block.count())).sum(), run[0].of().into())).sum()
     }
 
     /// The number of blocks, where it is a whole one.

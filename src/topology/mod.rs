@@ -23,7 +23,7 @@ mod grid;
 mod hypercube;
 mod parse;
 
-pub(crate) use axes::{Axis, Kind, axes};
+pub(crate) use axes::{Axis, Kind, axes, routed_axes};
 pub use complete::Complete;
 pub use generalized::GeneralizedHypercube;
 pub use graph::{Graph, GraphError};

@@ -62,9 +62,11 @@ impl Algorithm for Direct {
         let size = problem.ranks();
         // Starting behind oneself spreads the ranks over the destinations where sends do leave one after the other.
         let peers = move || (1..size).map(move |i| Rank::new((rank.index() + i) % size));
-        let sends: Vec<End> = peers().map(|peer| End::new(peer, vec![Block::new(rank, peer)])).collect();
-        let receives = peers().map(|peer| End::new(peer, vec![Block::new(peer, rank)])).collect();
-        let round = (!sends.is_empty()).then(|| RankRound { sends, receives, ..RankRound::default() });
-        Box::new(round.into_iter())
+        let rounds = size.min(2) - 1;
+        Box::new((0..rounds).map(move |_| RankRound {
+            sends: peers().map(|peer| End::new(peer, vec![Block::new(rank, peer)])).collect(),
+            receives: peers().map(|peer| End::new(peer, vec![Block::new(peer, rank)])).collect(),
+            ..RankRound::default()
+        }))
     }
 }

@@ -5,16 +5,12 @@
 //! the destination's, its earlier ones the source's: of all N^2 blocks, every line along d is given the same.
 
 use crate::schedule::{Problem, Volume};
-use crate::topology::{Axis, Kind, axes};
+use crate::topology::{Axis, Kind, routed_axes};
 
 /// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
 fn product(problem: &Problem) -> Option<Vec<Axis>> {
     let topology = problem.topology();
-    let text = topology.text();
-    let known =
-        topology.as_grid().is_some() || ["hypercube:", "complete:", "ghc:"].iter().any(|kind| text.starts_with(kind));
-    let full = problem.ranks() == topology.nodes();
-    axes(&**topology).filter(|_| known && full)
+    routed_axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
 }
 
 /// What the busiest channel carries when all blocks go at once.
