@@ -20,6 +20,7 @@ use crate::output::{Document, Failure, is_standard, print, write_failure};
 use crate::plot::{Curve, Curves};
 use crate::problem::problem;
 use crate::progress::Progress;
+use crate::simulate::play;
 use crate::table::align;
 use crate::{figures, machine};
 
@@ -90,7 +91,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     cases: Cases,
 
-    /// Build and prove the schedules, and put what was counted beside the formulas
+    /// Put beside the formulas what was counted from the schedules, built and proved, and what they take played out
+    ///
+    /// Played out there are no barriers: what the machine charges for synchronisation is not in the time of a line
+    /// "simulated". That line has no terms. See also `necklace simulate`.
     #[arg(long)]
     compare: bool,
 }
@@ -262,6 +266,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             rows.push(row);
             if let Some(counted) = &counted {
                 rows.push(Row::priced(case, bytes, "counted", &counted.price(&cases.machine, bytes)));
+                let played = play(case, cases, bytes, &mut Progress::of("playing schedules out", "messages"))?;
+                let nothing = Price::default().terms().map(|_| Cell::Text("-".to_owned()));
+                rows.push(Row::new(case, bytes, "simulated", played.time.into(), nothing.into()));
             }
         }
     }

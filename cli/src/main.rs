@@ -12,6 +12,7 @@ mod plan;
 mod plot;
 mod problem;
 mod progress;
+mod simulate;
 mod table;
 mod verify;
 
@@ -35,6 +36,9 @@ enum Command {
     /// What collectives cost on a machine, by formula or counted
     #[command(after_help = cost::EXAMPLES)]
     Cost(cost::Arguments),
+    /// Play schedules out on a machine, with contention
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::Arguments),
     /// Check a schedule from a JSON document
     #[command(after_help = verify::EXAMPLES)]
     Verify(verify::Arguments),
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
     };
     match done {

@@ -67,13 +67,15 @@ fn compared_with_what_is_counted_the_formulas_hold() {
     let arguments = ["cost", "--topology=torus:4x8", "--topology=ring:5", "--collective=alltoall", "--bytes=0,100"];
     let found = lines(&printed(&[&arguments[..], &["--machine=unit", "--compare", "--csv=-"]].concat()));
     let mut compared = 0;
-    for pair in found.chunks(2) {
-        let [formula, counted] = pair else { panic!("{pair:?}") };
-        assert_eq!((formula["by"].as_str(), counted["by"].as_str()), ("formula", "counted"));
+    for pair in found.chunks(3) {
+        let [formula, counted, simulated] = pair else { panic!("{pair:?}") };
+        let by = [formula, counted, simulated].map(|line| line["by"].as_str());
+        assert_eq!((by, simulated["startup"].as_str()), (["formula", "counted", "simulated"], "-"));
         let total = |line: &std::collections::HashMap<String, String>| line["total"].parse::<f64>().unwrap();
         assert!(total(formula) <= total(counted), "{pair:?}");
         let exact = ["direct", "direct-rotated", "torus-exchange"].contains(&formula["algorithm"].as_str());
         assert!(!exact || total(formula) == total(counted), "{pair:?}");
+        assert!(total(simulated) <= 3.0 * total(counted), "{pair:?}");
         compared += 1;
     }
     assert!(compared >= 12, "{compared}");
@@ -141,4 +143,27 @@ fn misuse_ends_with_2() {
         assert!(error.contains(expected), "{arguments:?}: no {expected:?} in {error}");
         assert_eq!(output.stdout, b"", "{arguments:?}");
     }
+}
+
+#[test]
+fn simulated_times_stand_beside_what_channels_did() {
+    let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=0,100", "--machine=paragon"];
+    let found = lines(&printed(&[&arguments[..], &["--csv=-", "--compare"]].concat()));
+    let number = |line: &std::collections::HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();
+    let of = |by: &str, algorithm: &str, bytes: &str| {
+        let line = found.iter().find(|l| l["by"] == by && l["algorithm"] == algorithm && l["block_bytes"] == bytes);
+        line.unwrap_or_else(|| panic!("no {algorithm} {by}"))
+    };
+    // Alike on all nodes, and nothing waits.
+    let exchange = of("simulated", "torus-exchange", "100");
+    assert_eq!(number(exchange, "total"), number(of("formula", "torus-exchange", "100"), "total"));
+    assert_eq!((number(exchange, "first"), number(exchange, "waiting")), (number(exchange, "total"), 0.0));
+    assert!(number(of("simulated", "direct-rotated", "100"), "busiest_channel") > 0.0);
+    let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=64", "--algorithm=direct"];
+    let text = printed(&arguments);
+    assert!(text.contains("longest wait") && text.contains("simulated"), "{text}");
+    assert!(printed(&[&arguments[..], &["--plot=-"]].concat()).starts_with("<svg"));
+    assert_eq!(necklace(&["simulate", "--topology=ring:4", "--collective=alltoall"]).status.code(), Some(2));
+    let large = ["simulate", "--topology=hypercube:29", "--collective=barrier", "--bytes=0"];
+    assert_eq!(necklace(&large).status.code(), Some(1));
 }

@@ -85,11 +85,11 @@ impl<'m> Engine<'m> {
     pub(super) fn new(
         shares: Vec<Share>,
         problem: &Problem,
+        network: Network,
         machine: &'m Machine,
         block_bytes: u64,
-    ) -> Result<Self, SimulateError> {
+    ) -> Self {
         let topology = problem.topology();
-        let network = Network::new(topology)?;
         let block_bytes = if problem.has_bytes() { block_bytes } else { 0 };
         let member = |share| Member {
             share,
@@ -108,7 +108,7 @@ impl<'m> Engine<'m> {
         };
         let mut queue = Queue::new();
         (0..shares.len() as u32).for_each(|rank| queue.push(0, Event::Enter(rank)));
-        Ok(Self {
+        Self {
             machine,
             block_bytes,
             rearranging: own_blocks(problem).bytes(block_bytes).saturating_mul(machine.rearrangement),
@@ -120,10 +120,10 @@ impl<'m> Engine<'m> {
             members: shares.into_iter().map(member).collect(),
             routes: Vec::new(),
             unused: Vec::new(),
-        })
+        }
     }
 
-    pub(super) fn play(mut self, progress: &mut dyn FnMut(u64)) -> Result<Played, SimulateError> {
+    pub(super) fn play(mut self, mut progress: impl FnMut(u64)) -> Result<Played, SimulateError> {
         let mut arrived = 0_u64;
         while let Some((now, event)) = self.queue.pop() {
             match event {

@@ -27,7 +27,7 @@
 //!
 //! # Cost
 //!
-//! An event for each channel of each message's way and two for its ends; 40 bytes for each message under way, and the sends
+//! An event for each channel of each message's way and two for its ends; 56 bytes for each message under way, and the sends
 //! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, and
 //! blocks are forgotten once they are counted.
 //!
@@ -53,6 +53,9 @@ mod queue;
 mod sends;
 
 use std::fmt;
+
+use engine::Engine;
+use network::Network;
 
 use crate::algorithm::Algorithm;
 use crate::error::BuildError;
@@ -154,15 +157,17 @@ pub enum SimulateError {
         /// To whom.
         peer: Rank,
     },
-    /// The network has more channels than can be kept.
-    #[error("{topology} has {channels} channels, at most {limit} can be simulated")]
+    /// There is more than can be kept.
+    #[error("{found} {what} on {topology}, at most {limit} can be simulated")]
     TooLarge {
-        /// The network.
-        topology: String,
-        /// How many channels it has.
-        channels: usize,
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
         /// How many there may be.
         limit: usize,
+        /// The network.
+        topology: String,
     },
 }
 
@@ -180,8 +185,9 @@ pub fn simulate(
     progress: impl FnMut(u64),
 ) -> Result<Played, SimulateError> {
     algorithm.fits(problem)?;
+    let network = Network::new(problem)?;
     let shares = problem.all().map(|rank| algorithm.rounds(problem, rank)).collect();
-    simulate_shares(shares, problem, machine, block_bytes, progress)
+    Engine::new(shares, problem, network, machine, block_bytes).play(progress)
 }
 
 /// The same for a schedule in memory.
@@ -230,7 +236,7 @@ pub fn simulate_shares(
     problem: &Problem,
     machine: &Machine,
     block_bytes: u64,
-    mut progress: impl FnMut(u64),
+    progress: impl FnMut(u64),
 ) -> Result<Played, SimulateError> {
-    engine::Engine::new(shares, problem, machine, block_bytes)?.play(&mut progress)
+    Engine::new(shares, problem, Network::new(problem)?, machine, block_bytes).play(progress)
 }

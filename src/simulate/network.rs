@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use super::SimulateError;
 use crate::ids::Node;
+use crate::schedule::Problem;
 use crate::topology::{Axis, Kind, Neighbours, Topology, routed_axes};
 
-/// How many channels, and places for channels at the borders of a network, may be kept.
-const LIMIT: usize = 1 << 28;
+/// How many channels, and places for channels at the borders of a network, may be kept: 16 bytes each.
+const CHANNELS: usize = 1 << 28;
+
+/// How many ranks: some 300 bytes each, and their shares.
+const RANKS: usize = 1 << 22;
 
 /// A network in numbers.
 pub(super) enum Network {
@@ -25,9 +29,13 @@ pub(super) struct Leg {
 }
 
 impl Network {
-    pub(super) fn new(topology: &Arc<dyn Topology>) -> Result<Self, SimulateError> {
+    pub(super) fn new(problem: &Problem) -> Result<Self, SimulateError> {
+        let topology = problem.topology();
         let nodes = topology.nodes();
-        let too_large = |channels| SimulateError::TooLarge { topology: topology.text(), channels, limit: LIMIT };
+        let too_large = |what, found, limit| SimulateError::TooLarge { what, found, limit, topology: topology.text() };
+        if problem.ranks() > RANKS {
+            return Err(too_large("ranks", problem.ranks(), RANKS));
+        }
         if let Some(axes) = routed_axes(&**topology) {
             let (mut stride, mut first, mut legs) = (1, 0, Vec::new());
             for axis in axes.into_iter().rev() {
@@ -37,11 +45,12 @@ impl Network {
                 first += if axis.kind == Kind::Complete { extent } else { 2 };
             }
             let places = nodes.saturating_mul(first);
-            return if places <= LIMIT { Ok(Self::Product(legs, first)) } else { Err(too_large(places)) };
+            let fits = places <= CHANNELS;
+            return if fits { Ok(Self::Product(legs, first)) } else { Err(too_large("channels", places, CHANNELS)) };
         }
         let channels = topology.channels();
-        if channels.saturating_add(nodes) > LIMIT {
-            return Err(too_large(channels));
+        if channels.max(nodes) > CHANNELS {
+            return Err(too_large("channels", channels, CHANNELS));
         }
         let mut first = 0;
         let ends = (0..nodes).map(|node| {
@@ -123,6 +132,7 @@ impl Leg {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collective::Collective;
     use crate::topology::{Graph, parse};
 
     #[test]
@@ -132,7 +142,8 @@ mod tests {
         let others = ["complete:6", "ghc:3x4", "ring:1"];
         let parsed = texts.into_iter().chain(others).map(|text| parse(text).unwrap());
         for topology in parsed.chain([graph]) {
-            let network = Network::new(&topology).unwrap();
+            let problem = Problem::new(Arc::clone(&topology), Collective::Barrier).unwrap();
+            let network = Network::new(&problem).unwrap();
             let nodes = topology.nodes();
             let mut numbers = std::collections::HashMap::new();
             for (from, to) in (0..nodes).flat_map(|u| (0..nodes).map(move |v| (Node::new(u), Node::new(v)))) {
