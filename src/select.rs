@@ -82,10 +82,20 @@ impl fmt::Display for Choice {
         let why = if *named { "as asked for" } else { "the cheapest by the prices of" };
         let by = if *named { String::new() } else { format!(" {machine}") };
         write!(f, "{problem}, {block_bytes} bytes a block: {}, {why}{by}", algorithm.name())?;
-        for Candidate { algorithm, price, at_least } in candidates {
+        let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
+        let width = names.iter().map(String::len).max().unwrap_or(0);
+        for (name, Candidate { price, at_least, .. }) in names.iter().zip(candidates) {
             match price {
-                Ok(price) => write!(f, "\n  {:20} {price}", algorithm.name())?,
-                Err(needs) => write!(f, "\n  {:20} does not fit: {needs}", algorithm.name())?,
+                Ok(price) => write!(
+                    f,
+                    "
+  {name:width$} {price}"
+                )?,
+                Err(needs) => write!(
+                    f,
+                    "
+  {name:width$} does not fit: {needs}"
+                )?,
             }
             if !at_least.is_empty() {
                 write!(f, " (at least: nothing claimed of {})", at_least.join(", "))?;

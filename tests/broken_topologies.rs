@@ -52,6 +52,7 @@ enum Fault {
     ProductOfOtherExtents,
     ProductOfOtherKinds,
     ProductOfTooFew,
+    ProductOfOtherRoutes,
     PartOfOtherLinks,
     PartNumbersRepeat,
     PartNumbersSwapped,
@@ -64,7 +65,7 @@ enum Fault {
 use Fault::*;
 
 /// Each fault, and the promise that it breaks first.
-const FAULTS: [(Fault, &str); 39] = [
+const FAULTS: [(Fault, &str); 40] = [
     (NoNodes, "there_are_nodes_and_not_too_many"),
     (TooManyNodes, "there_are_nodes_and_not_too_many"),
     (NodesPanics, "there_are_nodes_and_not_too_many"),
@@ -97,6 +98,7 @@ const FAULTS: [(Fault, &str); 39] = [
     (ProductOfOtherExtents, "a_product_has_the_links_of_its_factors"),
     (ProductOfOtherKinds, "a_product_has_the_links_of_its_factors"),
     (ProductOfTooFew, "a_product_has_the_links_of_its_factors"),
+    (ProductOfOtherRoutes, "routes_of_a_product_correct_the_last_dimension_first"),
     (PartOfOtherLinks, "parts_are_induced"),
     (PartNumbersRepeat, "parts_are_induced"),
     (PartNumbersSwapped, "parts_are_induced"),
@@ -170,7 +172,7 @@ impl Topology for Broken {
             RouteIsEmpty if from == to => vec![],
             // A shortest path as well, but another one.
             RouteWanders if self.is_odd_call() => self.grid.route(to, from).into_iter().rev().collect(),
-            TextOfOtherRoutes => self.grid.route(to, from).into_iter().rev().collect(),
+            TextOfOtherRoutes | ProductOfOtherRoutes => self.grid.route(to, from).into_iter().rev().collect(),
             _ => route,
         }
     }
@@ -200,7 +202,7 @@ impl Topology for Broken {
             ProductOfOtherKinds => Some(vec![Factor::Ring(4), Factor::Line(5)]),
             ProductOfTooFew => Some(vec![Factor::Ring(4)]),
             // As its links are, unless these are broken.
-            ChannelsAreLinks => Some(vec![Factor::Ring(4), Factor::Ring(5)]),
+            ChannelsAreLinks | ProductOfOtherRoutes => Some(vec![Factor::Ring(4), Factor::Ring(5)]),
             _ => None,
         }
     }

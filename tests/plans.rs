@@ -8,13 +8,14 @@ mod machine;
 use std::sync::Arc;
 
 use machine::{Memory, POISON, execute, plans};
-use necklace::algorithm::alltoall::{Direct, Ring, TorusExchange};
-use necklace::algorithm::{About, Algorithm, Claims, candidates, registry};
+use necklace::algorithm::alltoall::{Bruck, Direct, Ring, TorusExchange};
+use necklace::algorithm::{About, Algorithm, Claims, candidates, find, registry};
 use necklace::collective::Collective;
 use necklace::plan::{Buffer, Layout, Lengths, PlanError, Reduction, Run, compile};
 use necklace::schedule::{Block, Combine, End, LocalStep, Ports, Problem, RankRound, Share};
-use necklace::topology::{Grid, Topology};
+use necklace::topology::{Grid, Topology, parse};
 use necklace::{Node, Rank};
+use quickcheck::QuickCheck;
 
 const ELEMENT: usize = 2;
 
@@ -193,7 +194,7 @@ fn strided_blocks_are_sent_and_received_where_they_lie() {
         }
     };
     let entry = |rank: usize, row: usize, to: usize| (rank * 10_000 + row * 100 + to) as u32;
-    for algorithm in [&Direct as &dyn Algorithm, &Ring, &TorusExchange] {
+    for algorithm in [&Direct as &dyn Algorithm, &Ring, &Bruck::default(), &TorusExchange] {
         let plans = plans(algorithm, &problem, strided);
         let memory = (0..size).map(|rank| {
             let cells = (0..rows).flat_map(|row| (0..size).map(move |to| (row, to)));
@@ -240,7 +241,7 @@ fn blocks_of_different_lengths_go_through_relays() {
         }
     };
     let bytes = |s: usize, d: usize| content(s, Block::new(Rank::new(s), Rank::new(d)), length(s, d));
-    for algorithm in [&Direct as &dyn Algorithm, &Ring, &TorusExchange] {
+    for algorithm in [&Direct as &dyn Algorithm, &Ring, &Bruck::default(), &TorusExchange] {
         let plans = plans(algorithm, &problem, uneven);
         let memory = (0..size).map(|rank| Memory {
             input: (0..size).flat_map(|d| bytes(rank, d)).collect(),
@@ -272,6 +273,40 @@ fn what_starts_or_ends_with_the_user_is_not_copied() {
             assert_eq!((runs(Buffer::Input), runs(Buffer::Output)), (63 * ELEMENT as u64, 63 * ELEMENT as u64));
         }
     }
+}
+
+#[test]
+fn arrivals_of_combined_messages_are_in_few_pieces() {
+    // What is the receiver's own in one piece of the output, or two where ranks wrap; the rest in one piece of scratch.
+    let cases = [("cube-log", "hypercube:6", 2), ("bruck", "complete:64", 3), ("bruck:radix=3", "complete:50", 3)];
+    for (name, topology, most) in cases {
+        let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
+        let algorithm = find(problem.collective(), name).unwrap();
+        let mut pieces = 0;
+        for plan in plans(algorithm.as_ref(), &problem, |rank| layout(&problem, rank, 1)) {
+            let program = plan.program();
+            let count = |message| program.runs(message).iter().map(|run| run.count).sum::<u64>();
+            for round in program.rounds() {
+                assert!(round.receives.iter().all(|message| count(message) <= most), "{name}");
+                pieces += round.sends.iter().map(count).sum::<u64>();
+            }
+        }
+        // A rank sends (N/2) log N blocks and more, from this many pieces.
+        let ranks = problem.ranks() as u64;
+        assert!(pieces <= ranks * 2 * ranks, "{name}: {} pieces a rank of {ranks}", pieces / ranks);
+    }
+}
+
+#[test]
+fn bruck_moves_bytes_for_any_ranks_and_radix() {
+    fn holds(ranks: u8, radix: u8, all: bool, elements: u8) -> bool {
+        let ranks = 1 + usize::from(ranks) % 40;
+        let problem = Problem::new(Arc::new(Grid::ring(ranks).unwrap()), Collective::Alltoall).unwrap();
+        let bruck = Bruck::new(2 + usize::from(radix) % (ranks + 1)).unwrap();
+        check(&if all { bruck.all_ports() } else { bruck }, &problem, usize::from(elements % 4));
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(u8, u8, bool, u8) -> bool);
 }
 
 /// An all-port broadcast of chunks both ways round a ring, and a reduction by hand: what later algorithms will need.

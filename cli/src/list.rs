@@ -58,7 +58,8 @@ fn entry(algorithm: &dyn Algorithm, place: Option<&Problem>) -> String {
     line("ports", ports.name());
     line("claims", claims);
     for parameter in algorithm.parameters() {
-        line("parameter", &format!("{parameter}: {}", parameter.summary));
+        let (summary, default) = (parameter.summary, parameter.text(parameter.default));
+        line("parameter", &format!("{parameter}: {summary}; {default} unless given"));
     }
     let Some(problem) = place else { return text };
     match algorithm.fits(problem) {
@@ -67,7 +68,7 @@ fn entry(algorithm: &dyn Algorithm, place: Option<&Problem>) -> String {
         Err(other) => line("does not fit", &other.to_string()),
     }
     for variant in algorithm.variants(problem).iter().filter(|variant| variant.fits(problem).is_ok()) {
-        text += &format!("  {:20}here: {}\n", variant.name(), promises(&variant.claims(problem)));
+        line("variant", &format!("{}: {}", variant.name(), promises(&variant.claims(problem))));
     }
     text
 }

@@ -38,6 +38,27 @@ fn torus_exchange_passes_the_independent_checker_with_the_papers_figures() {
 }
 
 #[test]
+fn cubes_and_flat_networks_pass_the_independent_checker_with_the_textbooks_figures() {
+    let cases = [
+        ("hypercube:5", "cube-log", "5", "80", 5, &["--contention-free", "--minimal-routes"][..]),
+        ("hypercube:5", "cube-xor", "31", "31", 80, &["--contention-free", "--minimal-routes"]),
+        ("ghc:4,2", "cube-xor", "15", "15", 24, &["--contention-free", "--minimal-routes"]),
+        ("complete:11", "bruck", "4", "17", 4, &["--contention-free", "--minimal-routes"]),
+        ("complete:27", "bruck:radix=3", "6", "54", 6, &["--contention-free"]),
+        // Two hops, but one where whole rows are passed over.
+        ("ghc:3x5", "bruck:radix=15", "14", "14", 26, &[]),
+    ];
+    for (topology, algorithm, rounds, transmission, hops, promises) in cases {
+        let json = document(topology, "alltoall", algorithm);
+        assert_eq!(from_json(&json).unwrap().outline.algorithm, algorithm);
+        let options = ["--rounds", rounds, "--transmission", transmission, "--ports", "one"];
+        if let Some(figures) = checked(&json, &[&options[..], promises].concat()) {
+            assert_eq!(figures["hops"], hops, "{algorithm} on {topology}: {figures}");
+        }
+    }
+}
+
+#[test]
 fn reductions_in_rank_order_pass_the_independent_checker() {
     for ranks in [1, 2, 3, 4, 5, 7, 8, 12, 13, 16] {
         for collective in ["allreduce", "scan"] {
@@ -50,7 +71,7 @@ fn reductions_in_rank_order_pass_the_independent_checker() {
 }
 
 /// The smallest topologies that are not trivial, of many kinds: every algorithm fits one of them.
-const SMALL: [&str; 6] = ["torus:4x4", "hypercube:3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
+const SMALL: [&str; 7] = ["torus:4x4", "hypercube:3", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
 
 #[test]
 fn every_algorithm_of_the_registry_is_planned_verified_and_checked() {
@@ -128,6 +149,10 @@ fn the_list_names_every_algorithm_and_what_it_promises() {
     }
     assert!(there.contains("start-ups 8, transmission 576, forwarded 1584, hops 22, rearrangements 3"), "{there}");
     assert!(there.contains("does not fit      it needs a power of two of ranks, there are 144"), "{there}");
+    for said in ["radix=2..2147483647: of the digits; radix=2 unless given", "ports=one|all: "] {
+        assert!(text.contains(said) && there.contains(said), "{text}");
+    }
+    assert!(there.contains("variant           bruck:radix=12: start-ups 22, "), "{there}");
     let scans = printed(&["plan", "--list", "--collective", "scan"]);
     assert!(scans.starts_with("scan\n") && !scans.contains("alltoall"), "{scans}");
 }

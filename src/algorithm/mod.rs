@@ -18,6 +18,7 @@ use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::schedule::{Outline, Ports, Problem, Share, Volume};
+use crate::topology::Factor;
 
 /// What is known of an algorithm without a problem.
 #[derive(Clone, Debug)]
@@ -231,6 +232,9 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::DirectRotated),
             Arc::new(alltoall::DirectXor),
             Arc::new(alltoall::Ring),
+            Arc::new(alltoall::Bruck::default()),
+            Arc::new(alltoall::CubeLog),
+            Arc::new(alltoall::CubeXor),
             Arc::new(alltoall::TorusExchange),
             Arc::new(allgather::Ring),
             Arc::new(allgather::RecursiveDoubling),
@@ -293,6 +297,15 @@ fn is_complete(problem: &Problem) -> bool {
 /// Whether ranks whose numbers differ in one bit are neighbours.
 fn is_cube(problem: &Problem) -> bool {
     problem.placement().is_identity() && problem.topology().cube().is_some_and(|d| problem.ranks() == 1 << d)
+}
+
+/// The extents of a product of complete networks, all powers of two, with rank i on node i. Exclusive or with a number
+/// changes each coordinate by itself there, and a changed coordinate is one hop.
+fn cube_digits(problem: &Problem) -> Option<Vec<usize>> {
+    let all = problem.placement().is_identity() && problem.ranks() == problem.topology().nodes();
+    let digit =
+        |factor: &Factor| (factor.is_complete() && factor.extent().is_power_of_two()).then_some(factor.extent());
+    problem.topology().factors().filter(|_| all)?.iter().map(digit).collect()
 }
 
 /// The rounds of doubling that reach all of `ranks`: the base-2 logarithm, rounded up.

@@ -49,8 +49,9 @@ impl Parameter {
         }
     }
 
-    /// `key=value`.
-    fn text(&self, value: usize) -> String {
+    /// `key=value`, as typed.
+    #[must_use]
+    pub fn text(&self, value: usize) -> String {
         match self.values {
             Values::Words(words) => format!("{}={}", self.key, words.get(value).copied().unwrap_or_default()),
             Values::Number { .. } => format!("{}={value}", self.key),

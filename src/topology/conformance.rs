@@ -68,6 +68,7 @@ pub const CHECKS: &[(&str, Check)] = checks![
     a_grid_has_the_same_links,
     a_cube_has_its_links,
     a_product_has_the_links_of_its_factors,
+    routes_of_a_product_correct_the_last_dimension_first,
     parts_are_induced,
     parts_of_what_is_no_set_are_refused,
 ];
@@ -412,6 +413,34 @@ pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result
         }
     }
     Ok(())
+}
+
+/// Routes of what says it is a [product](Topology::factors) correct one dimension after the other, from the last to the
+/// first.
+///
+/// # Errors
+///
+/// A [`Finding`] with the first route of which it is not so.
+pub fn routes_of_a_product_correct_the_last_dimension_first(topology: &dyn Topology) -> Result<(), Finding> {
+    let Some(factors) = topology.factors() else { return Ok(()) };
+    // Counted from the last: the first of the dimensions whose coordinate a step changes.
+    let changed = |step: &[Node]| {
+        let (mut a, mut b) = (step[0].index(), step[1].index());
+        factors.iter().rev().position(|factor| {
+            let extent = factor.extent().max(1);
+            let differs = a % extent != b % extent;
+            (a, b) = (a / extent, b / extent);
+            differs
+        })
+    };
+    pairs(topology).into_iter().try_for_each(|(from, to)| {
+        let route = topology.route(from, to);
+        let dimensions: Vec<_> = route.windows(2).map(changed).collect();
+        ensure(dimensions.is_sorted(), || {
+            let words = format!("route({from}, {to}) goes back to a dimension that it has left: {route:?}");
+            finding("routes_of_a_product_correct_the_last_dimension_first", topology, words)
+        })
+    })
 }
 
 /// [`Topology::part`] answers with exactly the links between the given nodes, connected, in a numbering of all of them;

@@ -142,7 +142,8 @@ pub trait Topology: Send + Sync + Debug {
 
     /// The dimensions of a product, as [`Factor`]s from first to last: nodes have a coordinate in each and are numbered
     /// row-major, the last dimension fastest; two nodes are linked exactly if they differ in one coordinate only and
-    /// their coordinates in this dimension are linked in its factor. `None` where that is not so, or not known.
+    /// their coordinates in this dimension are linked in its factor. Default routes correct the last dimension first, then
+    /// the one before it, and so on. `None` where that is not so, or not known.
     fn factors(&self) -> Option<Vec<Factor>> {
         None
     }

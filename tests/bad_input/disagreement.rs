@@ -23,7 +23,7 @@ fn received(outcome: Result<(), Error>, buffer: &[u64], mine: u64) -> Result<(),
 }
 
 /// All different from each other. On two ranks nothing can move; what each has is 1.
-const CALLS: [Call; 17] = [
+const CALLS: [Call; 19] = [
     ("alltoall", |comm| exchange(comm, 1)),
     ("2 x 8 bytes", |comm| exchange(comm, 2)),
     ("alltoall", |comm| comm.alltoall_in_place(&mut vec![1_u8; comm.size()])),
@@ -33,6 +33,14 @@ const CALLS: [Call; 17] = [
     }),
     ("ring", |comm| {
         comm.choose("alltoall", "ring")?;
+        exchange(comm, 1)
+    }),
+    ("bruck:radix=3", |comm| {
+        comm.choose("alltoall", "bruck:radix=3")?;
+        exchange(comm, 1)
+    }),
+    ("bruck:radix=3,ports=all", |comm| {
+        comm.choose("alltoall", "bruck:ports=all,radix=3")?;
         exchange(comm, 1)
     }),
     ("alltoallv", |comm| varying(comm, "direct")),

@@ -30,6 +30,8 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
         "torus:4x4",
         "torus:8x4",
         "hypercube:4",
+        "ghc:3,2",
+        "ghc:2x4",
         "complete:7",
         "complete:16",
         "complete:32",
@@ -83,6 +85,64 @@ fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
             run.unwrap();
         });
     }
+}
+
+#[test]
+fn parameters_are_chosen_with_the_name_and_refused_with_what_would_be_right() {
+    watched("parameters", || {
+        let run = Job::on(topology("torus:3x4")).run(|mut comm| {
+            let explained = |comm: &Communicator| comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name();
+            for name in ["bruck", "bruck:radix=3", "bruck:radix=5,ports=all", "bruck:radix=12", "bruck:radix=1000"] {
+                comm.choose("alltoall", name).unwrap();
+                comm.choose("alltoallv", name).unwrap();
+                assert_eq!(explained(&comm), name);
+                everything::<u64>(&mut comm, 2);
+            }
+            comm.choose("alltoall", "bruck:ports=one,radix=2").unwrap();
+            assert_eq!(explained(&comm), "bruck");
+            let cases = [
+                ("bruck:radix=1", "radix=1", "radix=2..2147483647"),
+                ("bruck:base=3", "base=3", "radix=2..2147483647 or ports=one|all"),
+                ("bruck:ports=all,ports=all", "ports=all", "ports only once"),
+                ("direct:radix=2", "radix=2", "no parameters"),
+            ];
+            for (name, what, right) in cases {
+                match comm.choose("alltoall", name) {
+                    Err(Error::Build(BuildError::Parameters { found, expected, .. })) => {
+                        assert_eq!((found.as_str(), expected.as_str()), (what, right));
+                    }
+                    other => panic!("{name}: {other:?}"),
+                }
+            }
+            assert_eq!(explained(&comm), "bruck");
+        });
+        run.unwrap();
+    });
+}
+
+#[test]
+fn auto_considers_variants() {
+    watched("variants", || {
+        // Messages dearer than rounds: as few of them as can be.
+        let options = Options::default().machine(Machine::THREADS.with_startup(1 << 40).with_message(1 << 42));
+        let run = Job::on(topology("complete:16")).options(options).run(|mut comm| {
+            let choice = comm.explain(&Collective::Alltoall, 8).unwrap();
+            assert_eq!(choice.algorithm.name(), "bruck", "{choice}");
+            for variant in ["bruck:radix=4 ", "bruck:radix=4,ports=all ", "bruck:radix=3 "] {
+                assert!(choice.to_string().contains(variant), "{choice}");
+            }
+            everything::<u64>(&mut comm, 2);
+        });
+        run.unwrap();
+        let options = Options::default().machine(Machine::THREADS.with_startup(1 << 40).with_message(1 << 38));
+        let run = Job::on(topology("complete:16")).options(options).run(|mut comm| {
+            let choice = comm.explain(&Collective::Alltoall, 8).unwrap();
+            // 2 rounds of 3 messages: 3.5 rounds' worth; 1 round of 15 costs 4.75.
+            assert_eq!(choice.algorithm.name(), "bruck:radix=4,ports=all", "{choice}");
+            everything::<u64>(&mut comm, 2);
+        });
+        run.unwrap();
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Alltoall by pairs: in round i ranks exchange with the one whose number differs by exclusive or with i.
 //!
-//! Source: Grama et al., §4.5.3 (Algorithm 4.10, without its routes); Thakur & Choudhary as cited by Suh & Shin, §1.
+//! Source: Grama et al., §4.5.3 (Algorithm 4.10, whatever the routes); Thakur & Choudhary as cited by Suh & Shin, §1.
 //! Needs: a power of two of ranks. Model: one-port.
 //!
 //! | term | whole schedule |
@@ -10,10 +10,11 @@
 //! | messages a rank | N - 1 |
 //! | hops, on a cube | (N/2) log N: each distance d occurs C(log N, d) times |
 //!
-//! A rank's own time and memory are in proportion to N. Contention-free on complete networks, and on cubes by the
-//! dimension-ordered routes that are the default there (Grama, problem 4.22).
+//! A rank's own time and memory are in proportion to N. Contention-free on complete networks, and by dimension-ordered
+//! routes on cubes and other products of complete networks whose extents are powers of two: there it is
+//! [`CubeXor`](super::CubeXor), which says why.
 
-use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
+use crate::algorithm::{About, Algorithm, Claims, cube_digits, is_complete, no_power_of_two};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
@@ -42,7 +43,9 @@ impl Algorithm for DirectXor {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
-        let on_cube = is_cube(problem).then(|| ranks / 2 * u64::from(ranks.ilog2()));
+        // A digit of k values is 0 in one of k rounds (round 0, which is none, among them); else it costs a hop.
+        let hops = |digits: Vec<usize>| digits.into_iter().map(|k| ranks - ranks / k as u64).sum();
+        let on_cube: Option<u64> = cube_digits(problem).map(hops);
         let claims = Claims::of_single_blocks(ranks - 1, is_complete(problem));
         let hops = claims.hops.or(on_cube);
         Claims {

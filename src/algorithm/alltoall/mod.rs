@@ -1,5 +1,8 @@
 //! Alltoall: everyone has a block for everyone (complete exchange, all-to-all personalized communication).
 
+mod bruck;
+mod cube_log;
+mod cube_xor;
 mod direct;
 mod direct_rotated;
 mod direct_xor;
@@ -7,6 +10,9 @@ mod loads;
 mod ring;
 mod torus_exchange;
 
+pub use bruck::Bruck;
+pub use cube_log::CubeLog;
+pub use cube_xor::CubeXor;
 pub use direct::Direct;
 pub use direct_rotated::DirectRotated;
 pub use direct_xor::DirectXor;

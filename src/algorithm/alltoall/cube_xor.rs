@@ -1,0 +1,66 @@
+//! Alltoall by pairs on a cube, without contention.
+//!
+//! Source: Grama et al., §4.5.3 (Algorithm 4.10 with E-cube routes, equation 4.10). Needs: a rank on every node of a
+//! binary cube, or of any product of complete networks whose extents are powers of two. Model: one-port, cut-through.
+//!
+//! | term | whole schedule | paper |
+//! |---|---|---|
+//! | startups | N - 1 | equation 4.10 |
+//! | blocks sent | N - 1, the one-port lower bound | equation 4.10 |
+//! | messages a rank | N - 1 | |
+//! | hops on a binary cube | (N/2) log N | |
+//!
+//! A rank's own time and memory are in proportion to N.
+//!
+//! # Idea
+//!
+//! The rounds are those of [`DirectXor`], which does as well on any network with a power of two of ranks but there may
+//! contend. This row is the promise that it does not: it fits only where default routes, which correct one coordinate
+//! after the other in one order, are E-cube routes.
+//!
+//! # Why it is correct
+//!
+//! 1. In round i every message corrects the same digits, those that are not 0 in i, in the same order.
+//! 2. When a digit is corrected, each message is where its sender's number has been changed by exclusive or with the digits
+//!    of i before it. That is a different node for each message, so all of them leave by different channels; and channels
+//!    of different digits differ.
+
+use super::DirectXor;
+use crate::algorithm::{About, Algorithm, Claims, cube_digits};
+use crate::ids::Rank;
+use crate::schedule::{Ports, Problem, Share};
+
+/// The exchange by pairs where it is free of contention.
+#[derive(Clone, Copy, Debug)]
+pub struct CubeXor;
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "cube-xor",
+    summary: "round i: exchange with the rank whose number is one's own xor i, by E-cube routes",
+    source: "Grama et al., 4.5.3",
+    needs: "a cube, or a product of complete networks whose extents are powers of 2; a rank on every node",
+    claims: "N - 1 start-ups, N - 1 blocks; on a cube (N/2) log N hops; contention-free",
+    ports: Ports::One,
+};
+
+impl Algorithm for CubeXor {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        cube_digits(problem).is_none().then(|| {
+            "it needs a cube with rank i on node i (hypercube:D, torus:2x2.., or extents of 2, 4, 8.. that are complete)"
+                .to_owned()
+        })
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        DirectXor.claims(problem)
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        DirectXor.rounds(problem, rank)
+    }
+}
