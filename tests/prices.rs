@@ -239,6 +239,12 @@ fn what_is_counted_costs_what_the_formula_says() {
         ("direct-rotated", "mesh:4x3x2"),
         ("direct-rotated", "hypercube:4"),
         ("direct-xor", "hypercube:3"),
+        ("direct-xor", "torus:8x4x2"),
+        ("direct-xor", "mesh:4x8"),
+        ("cube-log", "torus:4x16"),
+        ("bruck", "torus:3x5"),
+        ("bruck:radix=4", "mesh:4x5"),
+        ("ring", "mesh:3x4"),
         ("ring", "ring:9"),
         ("mesh-exchange", "mesh:6x8"),
     ];

@@ -7,6 +7,7 @@ pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
 pub mod broadcast;
+mod loads;
 mod parameters;
 pub mod scan;
 

@@ -25,7 +25,7 @@ static ABOUT: About = About {
     summary: "one way round the ranks, everyone passing on what came last",
     source: "Grama et al., 4.2.1",
     needs: "nothing; made for rings",
-    claims: "N - 1 start-ups, N - 1 blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",
+    claims: "N - 1 start-ups, N - 1 blocks, on a ring N - 1 hops; contention-free on lines, rings, complete networks and products of them",
     ports: Ports::One,
 };
 

@@ -17,7 +17,7 @@
 //! A rank's own time and memory are in proportion to N. Each block crosses the network once, so no schedule moves
 //! fewer bytes; the price is N - 1 messages a rank, and on a sparse network the contention.
 
-use super::loads::{at_once, diameter};
+use crate::algorithm::loads::{at_once, diameter};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};

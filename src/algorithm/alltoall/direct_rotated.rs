@@ -15,7 +15,7 @@
 //! default there, on cubes (Grama et al., 4.6.2); elsewhere a round's transfers share channels: on products of lines and
 //! rings as many as the largest digit of i, counted the shorter way round, says; a carry adds one.
 
-use super::loads::rotations;
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -40,16 +40,9 @@ impl Algorithm for DirectRotated {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let rounds = problem.ranks() as u64 - 1;
-        let claims = Claims::of_single_blocks(rounds, is_complete(problem));
-        let Some((load, hops)) = rotations(problem) else { return claims };
-        Claims {
-            hops: Some(hops),
-            channel_transmission: Some(Volume::from(load)),
-            forwarded_transmission: Some(Volume::from(hops)),
-            contention_free: load == rounds,
-            ..claims
-        }
+        let claims = Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem));
+        let block = Volume::from(1);
+        claims.routed(Pattern::rotations(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -6,7 +6,6 @@ mod cube_xor;
 mod direct;
 mod direct_rotated;
 mod direct_xor;
-mod loads;
 mod ring;
 mod torus_exchange;
 

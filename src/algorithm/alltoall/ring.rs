@@ -17,7 +17,8 @@
 //! the rank i - 1 behind it, for the N - i ranks ahead that this source has not reached yet; the first of them is the
 //! receiver itself.
 
-use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::algorithm::loads::Pattern;
+use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
@@ -31,7 +32,7 @@ static ABOUT: About = About {
     summary: "one way round the ranks, everyone passing on what is not its own",
     source: "Grama et al., 4.5.1",
     needs: "nothing; made for rings",
-    claims: "N - 1 start-ups, N (N - 1) / 2 blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",
+    claims: "N - 1 start-ups, N (N - 1) / 2 blocks, on a ring N - 1 hops; contention-free on lines, rings, complete networks and products of them",
     ports: Ports::One,
 };
 
@@ -43,7 +44,11 @@ impl Algorithm for Ring {
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = problem.ranks() as u64 - 1;
         let sent = Some(Volume::from(rounds * (rounds + 1) / 2));
-        Claims { transmission: sent, volume: sent, ..claims_of_a_ring(problem) }
+        let claims = claims_of_a_ring(problem);
+        // Every round takes the same way, so each block takes it as often as it is sent.
+        let hop = claims.hops.filter(|_| rounds > 0).map(|hops| hops / rounds);
+        let forwarded_transmission = hop.zip(sent).map(|(hop, sent)| sent * hop);
+        Claims { transmission: sent, volume: sent, forwarded_transmission, ..claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
@@ -67,17 +72,13 @@ fn passed_on(size: usize, rank: Rank, i: usize) -> Vec<Block> {
 pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem) -> Claims {
     let rounds = problem.ranks() as u64 - 1;
     let hop = hops_of_a_round(problem);
-    Claims { hops: hop.map(|hop| hop * rounds), ..Claims::of_single_blocks(rounds, hop.is_some()) }
+    let hops = hop.map(|hop| hop * rounds);
+    let forwarded_transmission = hops.map(Volume::from);
+    Claims { hops, forwarded_transmission, ..Claims::of_single_blocks(rounds, hop.is_some()) }
 }
 
-/// The longest way from a rank to the next, where each has channels of its own: on complete networks, on rings, and on
-/// lines, whose last node's message comes back over the channels that nobody else uses.
+/// The longest way from a rank to the next, where each has channels of its own: on complete networks, and on products of
+/// lines, rings and complete networks, where what comes back from the end of a line has channels that nobody else uses.
 fn hops_of_a_round(problem: &Problem) -> Option<u64> {
-    if is_complete(problem) {
-        return Some(1);
-    }
-    let grid = problem.topology().as_grid()?;
-    let [extent] = *grid.extents() else { return None };
-    let in_order = problem.placement().is_identity() && problem.ranks() == extent;
-    in_order.then_some(if grid.wraps() { 1 } else { extent as u64 - 1 })
+    Pattern::rotation(problem, 1).filter(|round| round.load == 1).map(|round| round.hops)
 }
