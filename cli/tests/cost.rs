@@ -8,9 +8,27 @@ use necklace::algorithm::find;
 use necklace::collective::Collective;
 use support::{directory, necklace, printed, stderr};
 
+/// Commas within quotes, as in `bruck:radix=3,ports=all`, belong to their cell.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    for (number, part) in line.split('"').enumerate() {
+        let mut ends = part.split(',').peekable();
+        while let Some(end) = ends.next() {
+            let last = cells.len() - 1;
+            cells[last] += end;
+            match ends.peek() {
+                Some(_) if number % 2 == 0 => cells.push(String::new()),
+                Some(_) => cells[last].push(','),
+                None => {}
+            }
+        }
+    }
+    cells
+}
+
 /// The lines of a document, by the names of its columns.
 fn lines(document: &str) -> Vec<std::collections::HashMap<String, String>> {
-    let mut lines = document.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let mut lines = document.lines().map(cells);
     let names = lines.next().unwrap();
     lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
 }
