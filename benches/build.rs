@@ -1,39 +1,114 @@
-//! One rank's planning: its share of a schedule, and the plan made of it. Per block, it should cost the same on every size.
-#![allow(missing_docs, clippy::unwrap_used)]
+//! One rank's planning: its share of a schedule, and the plan made of it. Per block that the rank sends or receives, starts
+//! or ends with, it should take the same time and memory on every size.
+//!
+//! The table's times and peaks are those of whole plannings, the best of a few; with an argument (`cargo bench --bench
+//! build -- 64`) only those of sides up to that.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 use necklace::Rank;
-use necklace::algorithm::{Algorithm, alltoall::TorusExchange};
+use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem};
 use necklace::topology::Grid;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// One rank of an exchange on a square grid.
+struct Planning {
+    algorithm: Arc<dyn Algorithm>,
+    problem: Problem,
+    rank: Rank,
+    /// What it sends and receives, starts and ends with.
+    blocks: usize,
+}
+
+impl Planning {
+    fn new(name: &str, side: usize) -> Self {
+        let algorithm = find(&Collective::Alltoall, name).unwrap();
+        let grid = match algorithm.about().name {
+            "mesh-exchange" => Grid::mesh(&[side, side]),
+            _ => Grid::torus(&[side, side]),
+        };
+        let problem = Problem::new(Arc::new(grid.unwrap()), Collective::Alltoall).unwrap();
+        let sent = algorithm.claims(&problem).volume.unwrap().whole().unwrap() as usize;
+        let blocks = 2 * sent + 2 * problem.ranks();
+        Self { algorithm, problem, rank: Rank::new(side + 1), blocks }
+    }
+
+    fn layout(&self) -> Layout {
+        let before: Vec<Block> = self.problem.all().map(|to| Block::new(self.rank, to)).collect();
+        let after: Vec<Block> = self.problem.all().map(|from| Block::new(from, self.rank)).collect();
+        Layout::consecutive(8, 1, &before, &after).unwrap()
+    }
+
+    fn plan(&self, layout: &Layout) {
+        let share = black_box(&self.algorithm).share(&self.problem, self.rank).unwrap();
+        black_box(compile(share, layout).unwrap());
+    }
+
+    /// How long it takes, and how much memory at once.
+    fn cost(&self) -> (Duration, usize) {
+        let layout = self.layout();
+        let times = (0..3).map(|_| {
+            let before = MEMORY.current_usage();
+            MEMORY.reset_peak_usage();
+            let start = Instant::now();
+            self.plan(&layout);
+            (start.elapsed(), MEMORY.peak_usage() - before)
+        });
+        times.min().unwrap()
+    }
+}
 
 fn planning(c: &mut Criterion) {
     let mut group = c.benchmark_group("plan one rank of torus-exchange");
     group.sample_size(10);
     for side in [8, 16, 32, 64] {
-        let problem = Problem::new(Arc::new(Grid::torus(&[side, side]).unwrap()), Collective::Alltoall).unwrap();
-        let (rank, size) = (Rank::new(side + 1), problem.ranks());
-        let ranks = || (0..size).map(Rank::new);
-        let before: Vec<Block> = ranks().map(|to| Block::new(rank, to)).collect();
-        let after: Vec<Block> = ranks().map(|from| Block::new(from, rank)).collect();
-        let layout = Layout::consecutive(8, 1, &before, &after).unwrap();
-        let blocks: usize = TorusExchange
-            .share(&problem, rank)
-            .unwrap()
-            .map(|round| round.sends.iter().map(|end| end.blocks.len()).sum::<usize>())
-            .sum();
-        group.throughput(Throughput::Elements(blocks as u64));
+        let planning = Planning::new("torus-exchange", side);
+        let layout = planning.layout();
+        group.throughput(Throughput::Elements(planning.blocks as u64));
         group.bench_function(BenchmarkId::from_parameter(format!("{side}x{side}")), |b| {
-            b.iter(|| compile(black_box(&TorusExchange).share(&problem, rank).unwrap(), &layout).unwrap());
+            b.iter(|| planning.plan(&layout));
         });
     }
     group.finish();
 }
 
+fn table(largest: usize) {
+    for name in ["torus-exchange", "mesh-exchange", "mesh-exchange:rings=folded"] {
+        println!("{name}: planning one rank");
+        println!("{:>9} {:>9} {:>10} {:>9} {:>10} {:>9}", "nodes", "blocks", "ms", "ns/block", "peak MB", "B/block");
+        for side in [8, 16, 32, 64, 128, 256].into_iter().filter(|&side| side <= largest) {
+            let planning = Planning::new(name, side);
+            let ((time, peak), blocks) = (planning.cost(), planning.blocks as f64);
+            println!(
+                "{:>9} {:>9} {:>10.3} {:>9.1} {:>10.2} {:>9.1}",
+                format!("{side}x{side}"),
+                planning.blocks,
+                time.as_secs_f64() * 1e3,
+                time.as_secs_f64() * 1e9 / blocks,
+                peak as f64 / 1e6,
+                peak as f64 / blocks,
+            );
+        }
+    }
+}
+
 criterion_group!(benches, planning);
-criterion_main!(benches);
+
+fn main() {
+    let largest = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
+    table(largest.unwrap_or(256));
+    if largest.is_none() {
+        benches();
+        Criterion::default().configure_from_args().final_summary();
+    }
+}

@@ -134,10 +134,10 @@ fn in_12_by_12_the_busiest_channel_carries_432_blocks() {
 #[test]
 fn what_does_not_fit_is_refused_with_what_is_missing() {
     let refused = [
-        ("torus-exchange", "ring:8", "two dimensions"),
         ("torus-exchange", "mesh:8x8", "needs a torus"),
-        ("torus-exchange", "torus:8x6", "one is 6"),
         ("torus-exchange", "complete:16", "needs a torus"),
+        ("mesh-exchange", "torus:8x6", "needs a mesh"),
+        ("mesh-exchange", "hypercube:4", "needs a mesh"),
         ("direct-xor", "ring:6", "there are 6"),
     ];
     for (name, text, reason) in refused {

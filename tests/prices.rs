@@ -42,9 +42,8 @@ fn the_table_of_lower_bounds_comes_out() {
         ("hypercube:6", [32.0, 32.0, 32.0, 192.0, 63.0, 10.5, 63.0]),
         ("ghc:7,2", [7.0, 7.0, 7.0, 84.0, 48.0, 4.0, 48.0]),
     ];
-    let mut rows = 0;
     for (text, expected) in table {
-        let Ok(topology) = parse(text) else { continue };
+        let topology = parse(text).unwrap();
         let alltoall = Bounds::of(&Problem::new(Arc::clone(&topology), Collective::Alltoall).unwrap());
         let allgather = Bounds::of(&Problem::new(topology, Collective::Allgather).unwrap());
         let wormhole = alltoall.port.max(alltoall.channel());
@@ -52,9 +51,7 @@ fn the_table_of_lower_bounds_comes_out() {
         let found =
             [average, dimension.unwrap_or(average), cut, relayed, wormhole, allgather.channel(), allgather.port];
         assert_eq!(found.map(rounded), expected, "{text}");
-        rows += 1;
     }
-    assert!(rows >= 6);
 }
 
 #[test]
@@ -197,10 +194,7 @@ fn table_2_of_suh_and_shin_comes_out_by_formula() {
     for (name, kind, mesh) in [("torus-exchange", "torus", false), ("mesh-exchange", "mesh", true)] {
         for d in 3..=10 {
             let side = 1 << d;
-            let Some(demand) = claimed(&format!("{kind}:{side}x{side}"), name) else {
-                assert!(mesh, "{name} has no claims");
-                continue;
-            };
+            let demand = claimed(&format!("{kind}:{side}x{side}"), name).unwrap();
             // Figures 13 and 14, and 15 and 16, where t_s is 20,000 t_c.
             for machine in [Machine::PARAGON, "paragon:message=110us".parse().unwrap()] {
                 for m in [1, 64, 1024, 65536] {
@@ -246,11 +240,18 @@ fn what_is_counted_costs_what_the_formula_says() {
         ("bruck:radix=4", "mesh:4x5"),
         ("ring", "mesh:3x4"),
         ("ring", "ring:9"),
+        ("torus-exchange", "torus:6x5"),
         ("mesh-exchange", "mesh:6x8"),
+        ("mesh-exchange", "mesh:5x7"),
+        ("ring-both", "torus:3x5"),
+        ("by-dimension", "mesh:4x5"),
+        ("by-dimension:within=direct", "torus:4x5x2"),
+        ("by-dimension:within=direct-rotated", "mesh:4x5"),
+        ("by-dimension:within=direct", "ghc:3x4"),
     ];
     for (name, text) in cases {
         let problem = problem(text, Collective::Alltoall);
-        let Ok(algorithm) = find(problem.collective(), name) else { continue };
+        let algorithm = find(problem.collective(), name).unwrap();
         let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
         let claimed = Demand::claimed(&*algorithm, &problem).unwrap();
         assert!(claimed.at_least.is_empty(), "{name} on {text} claims nothing of {:?}", claimed.at_least);

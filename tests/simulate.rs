@@ -169,6 +169,8 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
         ("alltoall", "torus-exchange", "torus:12x12"),
         ("alltoall", "torus-exchange", "torus:4x4x4"),
         ("alltoall", "ring", "ring:9"),
+        ("alltoall", "ring-both", "ring:8"),
+        ("alltoall", "by-dimension", "torus:5x5"),
         ("alltoall", "direct-xor", "hypercube:4"),
         ("alltoall", "direct-rotated", "complete:7"),
         ("alltoall", "cube-log", "hypercube:5"),
@@ -178,10 +180,9 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
         ("allreduce", "recursive-doubling", "hypercube:3"),
         ("barrier", "dissemination", "complete:8"),
     ];
-    let mut played = 0;
     for (collective, name, topology) in cases {
         let problem = problem(topology, collective);
-        let Ok(algorithm) = find(problem.collective(), name) else { continue };
+        let algorithm = find(problem.collective(), name).unwrap();
         let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
         for machine in machines() {
             let price = Demand::counted(&proof, &problem).price(&machine, 100);
@@ -189,9 +190,7 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
             assert_eq!(u128::from(found.time), price.total, "{name} on {topology}, {machine}: {price}");
             assert_eq!((found.first(), found.waiting), (found.time, 0), "{name} on {topology}, {machine}");
         }
-        played += 1;
     }
-    assert!(played >= 10);
 }
 
 #[test]

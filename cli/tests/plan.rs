@@ -25,12 +25,23 @@ fn row(text: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn torus_exchange_passes_the_independent_checker_with_the_papers_figures() {
-    let cases = [("torus:12x12", "8", "576", 22), ("torus:12x8x4", "12", "2304", 33)];
+fn exchanges_on_grids_pass_the_independent_checker_with_the_papers_figures() {
+    let cases = [
+        ("torus:12x12", "8", "576", 22),
+        ("torus:12x8x4", "12", "2304", 33),
+        ("mesh:6x6", "6", "108", 18),
+        ("mesh:6x10", "10", "300", 66),
+        // Own work: two classes in cells of two; half rings; folded rings.
+        ("torus:6x10", "8", "172", 14),
+        ("torus:5x7", "10", "102", 10),
+        ("mesh:5x7", "10", "102", 20),
+    ];
     for (topology, rounds, transmission, hops) in cases {
-        let json = document(topology, "alltoall", "torus-exchange");
-        let options = ["--rounds", rounds, "--transmission", transmission, "--ports", "one"];
-        let figures = checked(&json, &[&options[..], &["--contention-free", "--minimal-routes"]].concat());
+        let (kind, _) = topology.split_once(':').unwrap();
+        let json = document(topology, "alltoall", &format!("{kind}-exchange"));
+        let options = ["--rounds", rounds, "--transmission", transmission, "--ports", "one", "--contention-free"];
+        let minimal = if kind == "torus" { &["--minimal-routes"][..] } else { &[] };
+        let figures = checked(&json, &[&options[..], minimal].concat());
         if let Some(figures) = figures {
             assert_eq!(figures["hops"], hops, "{topology}: {figures}");
         }

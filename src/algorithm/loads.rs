@@ -6,10 +6,10 @@
 
 use super::{Claims, is_complete};
 use crate::schedule::{Problem, Volume};
-use crate::topology::{Axis, Kind, routed_axes};
+use crate::topology::{Axis, Factor, Kind, routed_axes};
 
 /// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
-fn product(problem: &Problem) -> Option<Vec<Axis>> {
+pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
     let topology = problem.topology();
     routed_axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
 }
@@ -17,17 +17,27 @@ fn product(problem: &Problem) -> Option<Vec<Axis>> {
 /// What the busiest channel carries when all blocks go at once.
 pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<Volume> {
     let nodes = problem.ranks() as u128;
-    let load = |axis: &Axis| {
-        let extent = u128::from(axis.extent);
-        let of_a_line = match axis.kind {
-            Kind::Line => extent * extent / 4,
-            // Blocks that have half a ring to go all go up, so this is more than the average.
-            Kind::Ring => (extent / 2) * (extent / 2 + 1) / 2,
-            Kind::Complete => 1,
-        };
-        Volume::ratio(of_a_line * nodes, extent)
-    };
+    let load = |axis: &Axis| Volume::ratio(u128::from(load_along(axis.kind, axis.extent)) * nodes, axis.extent.into());
     Some(product(problem)?.iter().map(load).max().unwrap_or_default())
+}
+
+/// What the busiest channel of a row carries when each of its nodes sends each other a block.
+pub(in crate::algorithm) fn load_at_once(row: Factor) -> u64 {
+    let kind = match row {
+        Factor::Ring(3..) => Kind::Ring,
+        Factor::Ring(_) | Factor::Line(_) => Kind::Line,
+        Factor::Complete(_) => Kind::Complete,
+    };
+    load_along(kind, row.extent() as u64)
+}
+
+fn load_along(kind: Kind, extent: u64) -> u64 {
+    match kind {
+        Kind::Line => extent * extent / 4,
+        // Blocks that have half a ring to go all go up, so this is more than the average.
+        Kind::Ring => (extent / 2) * (extent / 2 + 1) / 2,
+        Kind::Complete => 1,
+    }
 }
 
 /// The longest distance between two nodes.

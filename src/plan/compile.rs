@@ -11,7 +11,7 @@ use super::overlap;
 use super::program::Access;
 use super::runs::{Place, joined, side_by_side};
 use super::scratch::Scratch;
-use super::values::{Event, Parcel, ValueId, Values};
+use super::values::{Event, Parcel, Spot, ValueId, Values};
 use super::{Buffer, Layout, Message, Plan, Program, ProgramError, ProgramRound, Run, Sizes};
 use crate::schedule::{Block, RankRound};
 
@@ -104,8 +104,7 @@ pub enum PlanError {
 pub fn compile(rounds: impl IntoIterator<Item = RankRound>, layout: &Layout) -> Result<Plan, PlanError> {
     check(layout)?;
     let rounds: Vec<RankRound> = rounds.into_iter().collect();
-    let values = Values::of(&rounds, layout)?;
-    drop(rounds);
+    let values = Values::of(rounds, layout)?;
     Compiler::new(values).compile(layout)
 }
 
@@ -169,18 +168,19 @@ impl Compiler {
     /// What starts in the output and is wanted elsewhere in it goes to scratch first, so that homecomings cannot
     /// overwrite each other; what stays is a tenant.
     fn settle(&mut self) {
-        for value in 0..self.all.values.len() {
-            let Some(place) = self.all.values[value].place.clone() else { continue };
+        for value in self.all.values.ids() {
+            let Some(place) = self.all.values[value].place() else { continue };
             if !place.iter().any(|run| run.buffer == Buffer::Output) {
                 continue;
             }
-            let wanted = self.all.values[value].home.clone();
+            let wanted = self.all.values[value].home.as_deref();
             let moves =
-                wanted.is_some_and(|home| home != place) || self.all.copies.iter().any(|(copied, _)| *copied == value);
+                wanted.is_some_and(|home| *home != place) || self.all.copies.iter().any(|(copied, _)| *copied == value);
             if moves {
-                let into = self.take(self.all.values[value].bytes);
+                let at = self.take(self.all.values[value].bytes);
+                self.all.values[value].spot = Spot::Scratch(at);
+                let into = self.all.values[value].place().unwrap_or_default();
                 self.copy(&place, &into);
-                self.all.values[value].place = Some(into);
                 continue;
             }
             let (begin, end) = span(&place);
@@ -196,21 +196,17 @@ impl Compiler {
 
     fn compile(mut self, layout: &Layout) -> Result<Plan, PlanError> {
         let events = std::mem::take(&mut self.all.events);
-        let mut ending: Vec<Vec<ValueId>> = Vec::new();
-        ending.resize_with(events.len(), Vec::new);
-        for (value, about) in self.all.values.iter().enumerate() {
-            // What nobody reads and nobody wants is gone as soon as it is there.
-            if let (None, Some(last)) = (&about.home, about.read.or(about.made)) {
-                ending[last].push(value);
-            }
-        }
-        for (now, event) in events.iter().enumerate() {
+        for (now, event) in (0_u32..).zip(&events) {
             match event {
-                Event::Round { number, sends, receives } => self.round(now, *number, sends, receives)?,
-                Event::Merge { left, right, into } => self.merge(now, *left, *right, *into),
-            }
-            for &value in &ending[now] {
-                self.end(value);
+                Event::Round { number, sends, receives } => {
+                    self.round(now, *number, sends, receives)?;
+                    let touched = sends.iter().chain(receives).flat_map(|parcel| &parcel.values);
+                    self.end(touched.copied(), now);
+                }
+                Event::Merge { left, right, into } => {
+                    self.merge(now, *left, *right, *into);
+                    self.end([*left, *right, *into], now);
+                }
             }
         }
         self.bring_home();
@@ -219,7 +215,7 @@ impl Compiler {
         Ok(Plan::new(program, self.steps, self.locals))
     }
 
-    fn round(&mut self, now: usize, number: u32, sends: &[Parcel], receives: &[Parcel]) -> Result<(), PlanError> {
+    fn round(&mut self, now: u32, number: u32, sends: &[Parcel], receives: &[Parcel]) -> Result<(), PlanError> {
         for parcel in receives {
             self.receive(now, parcel);
         }
@@ -231,24 +227,23 @@ impl Compiler {
     }
 
     /// Puts what arrives home if it can be, the rest of the message into one piece of scratch.
-    fn receive(&mut self, now: usize, parcel: &Parcel) {
+    fn receive(&mut self, now: u32, parcel: &Parcel) {
         let (home, stay): (Vec<ValueId>, Vec<ValueId>) =
             parcel.values.iter().partition(|&&value| self.is_home_free(value, now, &[]));
         for value in home {
-            self.all.values[value].place = self.all.values[value].home.clone();
+            self.all.values[value].spot = Spot::Home;
         }
         let total = stay.iter().map(|&value| self.all.values[value].bytes).sum();
-        let mut at = if total > 0 { self.scratch.take(total) } else { 0 };
+        let mut at = self.take(total);
         for value in stay {
-            let bytes = self.all.values[value].bytes;
-            self.all.values[value].place = Some(place_in_scratch(at, bytes));
-            at += bytes;
+            self.all.values[value].spot = Spot::Scratch(at);
+            at += self.all.values[value].bytes;
         }
     }
 
     fn message(&mut self, parcel: &Parcel) -> Result<Message, PlanError> {
-        let places = parcel.values.iter().filter_map(|&value| self.all.values[value].place.as_ref());
-        let runs = joined(places.flatten().copied());
+        let places = parcel.values.iter().filter_map(|&value| self.all.values[value].place());
+        let runs = joined(places.flatten());
         let bytes = runs.iter().map(Run::bytes).sum();
         let position = |len: usize| u32::try_from(len).map_err(|_| PlanError::Rounds);
         let start = position(self.runs.len())?;
@@ -257,69 +252,81 @@ impl Compiler {
     }
 
     /// The result goes home if it can, or takes the place of an operand that is not needed any more, or a new one.
-    fn merge(&mut self, now: usize, left: ValueId, right: ValueId, into: ValueId) {
+    fn merge(&mut self, now: u32, left: ValueId, right: ValueId, into: ValueId) {
         // What is combined with itself cannot be overwritten meanwhile.
         let operands: &[ValueId] = if left == right { &[] } else { &[left, right] };
         let heir = operands.iter().copied().find(|&operand| {
             let about = &self.all.values[operand];
-            let in_scratch =
-                about.place.as_ref().is_some_and(|place| place.iter().all(|r| r.buffer == Buffer::Scratch));
-            about.read == Some(now) && about.home.is_none() && in_scratch
+            about.read == Some(now) && about.home.is_none() && matches!(about.spot, Spot::Scratch(_))
         });
-        let place = if self.is_home_free(into, now, operands) {
-            self.all.values[into].home.clone().unwrap_or_default()
+        let spot = if self.is_home_free(into, now, operands) {
+            Spot::Home
         } else if let Some(operand) = heir {
-            self.all.values[operand].place.take().unwrap_or_default()
+            std::mem::replace(&mut self.all.values[operand].spot, Spot::Nowhere)
         } else {
-            self.take(self.all.values[into].bytes)
+            Spot::Scratch(self.take(self.all.values[into].bytes))
         };
+        self.all.values[into].spot = spot;
+        let place = self.all.values[into].place().unwrap_or_default();
         // An operand without a place has just given it to the result.
-        let operand = |value: ValueId| self.all.values[value].place.clone().unwrap_or_else(|| place.clone());
+        let operand = |value: ValueId| self.all.values[value].place().unwrap_or_else(|| place.clone());
         let (first, second) = (operand(left), operand(right));
         self.local(side_by_side([&place, &first, &second]).into_iter().map(|[into, left, right]| Local {
             into,
             left,
             right: Some(right),
         }));
-        self.all.values[into].place = Some(place);
     }
 
     /// Whether the place where a value is wanted is free when event `now` makes it: all that lay there was read before,
     /// or is one of `operands`, which this event reads for the last time, and lies exactly there.
-    fn is_home_free(&self, value: ValueId, now: usize, operands: &[ValueId]) -> bool {
-        let Some(home) = &self.all.values[value].home else { return false };
+    fn is_home_free(&self, value: ValueId, now: u32, operands: &[ValueId]) -> bool {
+        let Some(home) = self.all.values[value].home.as_deref() else { return false };
         let (begin, end) = span(home);
         let candidates = &self.tenants[..self.tenants.partition_point(|tenant| tenant.begin < end)];
         let mut overlapping = candidates.iter().rev().take_while(|tenant| tenant.reach > begin);
         overlapping.all(|tenant| {
             let about = &self.all.values[tenant.value];
-            let overwritten = operands.contains(&tenant.value) && about.place.as_ref() == Some(home);
+            let overwritten = operands.contains(&tenant.value) && about.place().as_ref() == Some(home);
             let done = about.read.is_none_or(|read| read < now || read == now && overwritten);
             tenant.end <= begin || about.home.is_none() && done
         })
     }
 
-    /// Gives a value's place in scratch back.
-    fn end(&mut self, value: ValueId) {
-        for run in self.all.values[value].place.iter().flatten().filter(|run| run.buffer == Buffer::Scratch) {
-            self.scratch.give(run.offset, run.bytes());
+    /// Gives the places in scratch back of those values that nobody needs after event `now`, which reads or makes them.
+    fn end(&mut self, values: impl IntoIterator<Item = ValueId>, now: u32) {
+        let mut piece = 0..0;
+        for value in values {
+            let about = &mut self.all.values[value];
+            let Spot::Scratch(at) = about.spot else { continue };
+            // What nobody reads and nobody wants is gone as soon as it is there.
+            if about.home.is_none() && about.read.is_none_or(|read| read == now) {
+                about.spot = Spot::Nowhere;
+                // Most of a message lies in one piece.
+                if piece.end != at {
+                    self.scratch.give(piece.start, piece.end - piece.start);
+                    piece = at..at;
+                }
+                piece.end += about.bytes;
+            }
         }
+        self.scratch.give(piece.start, piece.end - piece.start);
     }
 
     /// What is wanted and not yet where it is wanted.
     fn bring_home(&mut self) {
-        let homes = self.all.values.iter().filter_map(|about| Some((about.place.clone()?, about.home.clone()?)));
+        let homes = self.all.values.iter().filter_map(|about| Some((about.place()?, about.home.as_deref().cloned()?)));
         let copies =
-            self.all.copies.iter().filter_map(|(value, to)| Some((self.all.values[*value].place.clone()?, to.clone())));
+            self.all.copies.iter().filter_map(|(value, to)| Some((self.all.values[*value].place()?, to.clone())));
         let wanted: Vec<(Place, Place)> = homes.chain(copies).filter(|(from, to)| from != to).collect();
         for (from, to) in wanted {
             self.copy(&from, &to);
         }
     }
 
-    fn take(&mut self, bytes: u64) -> Place {
-        let at = if bytes > 0 { self.scratch.take(bytes) } else { 0 };
-        place_in_scratch(at, bytes)
+    /// A place in scratch, of which nothing is an empty part.
+    fn take(&mut self, bytes: u64) -> u64 {
+        if bytes > 0 { self.scratch.take(bytes) } else { 0 }
     }
 
     fn copy(&mut self, from: &Place, into: &Place) {
@@ -347,8 +354,4 @@ impl Compiler {
 fn span(place: &Place) -> (u64, u64) {
     let end = |run: &Run| run.offset + run.stride * (run.count - 1) + run.len;
     (place.iter().map(|run| run.offset).min().unwrap_or(0), place.iter().map(end).max().unwrap_or(0))
-}
-
-fn place_in_scratch(at: u64, bytes: u64) -> Place {
-    if bytes == 0 { Place::new() } else { Place::from_elem(Run::new(Buffer::Scratch, at, bytes), 1) }
 }

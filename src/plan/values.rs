@@ -5,13 +5,18 @@
 //! which reads and makes values; when a value is read last is then known, and so how long it needs its place.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::ops::{Index, IndexMut};
 
-use super::{Layout, Lengths, PlanError, Run};
+use super::{Buffer, Layout, Lengths, PlanError, Run};
 use crate::ids::Rank;
 use crate::plan::runs::{Place, slice};
-use crate::schedule::{Block, Combine, End, LocalStep, RankRound};
+use crate::schedule::{Block, Combine, End, LocalStep, Mix, RankRound};
 
-pub(super) type ValueId = usize;
+/// A value's number. There are many values, so their numbers are short.
+pub(super) type ValueId = u32;
+
+type ByBlock<V> = HashMap<Block, V, BuildHasherDefault<Mix>>;
 
 /// Something that reads values, then makes values.
 #[derive(Debug)]
@@ -30,62 +35,127 @@ pub(super) struct Parcel {
     pub(super) values: Vec<ValueId>,
 }
 
+/// Most of a plan's memory while it is made: kept small.
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) bytes: u64,
-    /// Where it is from the start, or where it is put; `None` until then.
-    pub(super) place: Option<Place>,
-    /// The event that makes it; `None` for what the rank starts with.
-    pub(super) made: Option<usize>,
+    /// Where it is from the start, or where it is put.
+    pub(super) spot: Spot,
     /// The last event that reads it.
-    pub(super) read: Option<usize>,
+    pub(super) read: Option<u32>,
     /// Where the user wants it. (Where the user wants it a second time is in [`Values::copies`].)
-    pub(super) home: Option<Place>,
+    pub(super) home: Option<Box<Place>>,
+}
+
+/// Where a value is.
+#[derive(Debug)]
+pub(super) enum Spot {
+    /// Not yet anywhere, or not any more.
+    Nowhere,
+    /// In one piece in scratch, from this byte on.
+    Scratch(u64),
+    /// Where it is wanted.
+    Home,
+    /// Anywhere else.
+    At(Box<Place>),
+}
+
+impl Value {
+    /// Where it is, if anywhere.
+    pub(super) fn place(&self) -> Option<Place> {
+        match &self.spot {
+            Spot::Nowhere => None,
+            Spot::Scratch(_) if self.bytes == 0 => Some(Place::new()),
+            Spot::Scratch(at) => Some(Place::from_elem(Run::new(Buffer::Scratch, *at, self.bytes), 1)),
+            Spot::Home => self.home.as_deref().cloned(),
+            Spot::At(place) => Some(Place::clone(place)),
+        }
+    }
+}
+
+/// All values, by number.
+#[derive(Debug, Default)]
+pub(super) struct Table(Vec<Value>);
+
+impl Table {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Value> {
+        self.0.iter()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = ValueId> + use<> {
+        0..self.0.len() as ValueId
+    }
+}
+
+impl Index<ValueId> for Table {
+    type Output = Value;
+
+    fn index(&self, value: ValueId) -> &Value {
+        &self.0[value as usize]
+    }
+}
+
+impl IndexMut<ValueId> for Table {
+    fn index_mut(&mut self, value: ValueId) -> &mut Value {
+        &mut self.0[value as usize]
+    }
 }
 
 /// What a share does, as values and events.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    pub(super) values: Vec<Value>,
+    pub(super) values: Table,
     pub(super) events: Vec<Event>,
     /// Values wanted in more places than one.
     pub(super) copies: Vec<(ValueId, Place)>,
-    names: HashMap<Block, ValueId>,
-    /// Into how many chunks a block is cut.
-    cuts: HashMap<Block, u32>,
+    names: ByBlock<ValueId>,
+    /// Into how many chunks a block is cut, if it is.
+    cuts: ByBlock<u32>,
     /// The bytes of all values together.
     bytes: u64,
 }
 
 impl Values {
-    pub(super) fn of(rounds: &[RankRound], layout: &Layout) -> Result<Self, PlanError> {
-        let mut all = Self { cuts: cuts(rounds)?, ..Self::default() };
+    pub(super) fn of(rounds: Vec<RankRound>, layout: &Layout) -> Result<Self, PlanError> {
+        let mut all = Self { cuts: cuts(&rounds)?, ..Self::default() };
+        let last = rounds.len();
+        let received: usize = rounds.iter().flat_map(|round| &round.receives).map(|end| end.blocks.len()).sum();
+        let made = layout.before.len().saturating_add(received);
+        all.values.0.reserve(made);
+        all.names.reserve(made);
         for &(block, run) in &layout.before {
             for (unit, place) in all.parts(block, run, layout)? {
-                let value = all.value(place.iter().map(Run::bytes).sum(), None)?;
-                all.values[value].place = Some(place);
+                let value = all.value(place.iter().map(Run::bytes).sum())?;
+                all.values[value].spot = Spot::At(Box::new(place));
                 all.names.insert(unit, value);
             }
         }
-        for (number, round) in rounds.iter().enumerate() {
-            all.round(u32::try_from(number).map_err(|_| PlanError::Rounds)?, round, layout)?;
+        for (number, round) in rounds.into_iter().enumerate() {
+            all.round(u32::try_from(number).map_err(|_| PlanError::Rounds)?, &round, layout)?;
         }
         for &(block, run) in &layout.after {
             for (unit, place) in all.parts(block, run, layout)? {
-                let value = *all.names.get(&unit).ok_or(PlanError::Missing { block: unit, round: rounds.len() })?;
+                let value = *all.names.get(&unit).ok_or(PlanError::Missing { block: unit, round: last })?;
                 match &mut all.values[value].home {
-                    home @ None => *home = Some(place),
+                    home @ None => *home = Some(Box::new(place)),
                     Some(_) => all.copies.push((value, place)),
                 }
             }
         }
+        all.names = ByBlock::default();
         Ok(all)
     }
 
-    fn value(&mut self, bytes: u64, made: Option<usize>) -> Result<ValueId, PlanError> {
+    fn value(&mut self, bytes: u64) -> Result<ValueId, PlanError> {
         self.bytes = self.bytes.checked_add(bytes).filter(|&all| i64::try_from(all).is_ok()).ok_or(PlanError::Bytes)?;
-        self.values.push(Value { bytes, place: None, made, read: None, home: None });
-        Ok(self.values.len() - 1)
+        let number = ValueId::try_from(self.values.0.len()).map_err(|_| PlanError::Rounds)?;
+        self.values.0.push(Value { bytes, spot: Spot::Nowhere, read: None, home: None });
+        Ok(number)
+    }
+
+    /// The number of the event to come.
+    fn event(&self) -> Result<u32, PlanError> {
+        u32::try_from(self.events.len()).map_err(|_| PlanError::Rounds)
     }
 
     /// The chunks of a block that lies in a run, each with its part of it.
@@ -104,7 +174,7 @@ impl Values {
     }
 
     fn round(&mut self, number: u32, round: &RankRound, layout: &Layout) -> Result<(), PlanError> {
-        let event = self.events.len();
+        let event = self.event()?;
         let mut sends = Vec::with_capacity(round.sends.len());
         for end in &round.sends {
             let values = units(end).map(|unit| self.held(unit, number)).collect::<Result<Vec<_>, _>>()?;
@@ -115,7 +185,7 @@ impl Values {
         for end in &round.receives {
             let arrivals = units(end).map(|unit| {
                 let (from, to) = chunk(unit, layout).ok_or(PlanError::Bytes)?;
-                self.value(to - from, Some(event))
+                self.value(to - from)
             });
             receives.push(Parcel { peer: end.peer, index: 0, values: arrivals.collect::<Result<_, _>>()? });
         }
@@ -174,8 +244,8 @@ impl Values {
         if expected != found {
             return Err(PlanError::Length { block: name, expected, found });
         }
-        let event = self.events.len();
-        let into = self.value(expected, Some(event))?;
+        let event = self.event()?;
+        let into = self.value(expected)?;
         self.values[left].read = Some(event);
         self.values[right].read = Some(event);
         self.events.push(Event::Merge { left, right, into });
@@ -198,21 +268,28 @@ fn order(parcels: &mut [Parcel]) {
     }
 }
 
-/// Into how many chunks the blocks of a share are cut.
-fn cuts(rounds: &[RankRound]) -> Result<HashMap<Block, u32>, PlanError> {
-    let mut cuts = HashMap::new();
-    for round in rounds {
-        let sent = round.sends.iter().chain(&round.receives).flat_map(|end| end.blocks.iter().copied());
-        let local = round.local.iter().flat_map(|step| [step.from, step.into]);
-        for block in sent.chain(local) {
-            let of = *cuts.entry(block.whole()).or_insert(block.of());
-            if of != block.of() {
-                return Err(PlanError::Cut { block: block.whole(), one: of, other: block.of() });
-            }
+/// Into how many chunks the blocks of a share are cut; those that are not cut are most, and left out.
+fn cuts(rounds: &[RankRound]) -> Result<ByBlock<u32>, PlanError> {
+    let mut cuts = ByBlock::default();
+    for block in named(rounds).filter(|block| block.of() > 1) {
+        let of = *cuts.entry(block.whole()).or_insert(block.of());
+        if of != block.of() {
+            return Err(PlanError::Cut { block: block.whole(), one: of, other: block.of() });
         }
     }
-    cuts.retain(|_, of| *of > 1);
-    Ok(cuts)
+    let whole = named(rounds).filter(|block| block.of() == 1 && !cuts.is_empty());
+    match whole.into_iter().find_map(|block| Some((block, *cuts.get(&block)?))) {
+        Some((block, of)) => Err(PlanError::Cut { block, one: of, other: 1 }),
+        None => Ok(cuts),
+    }
+}
+
+/// Every block that is sent, received, or touched by a local step.
+fn named(rounds: &[RankRound]) -> impl Iterator<Item = Block> {
+    rounds.iter().flat_map(|round| {
+        let sent = round.sends.iter().chain(&round.receives).flat_map(|end| end.blocks.iter().copied());
+        sent.chain(round.local.iter().flat_map(|step| [step.from, step.into]))
+    })
 }
 
 /// Which bytes of its block a chunk is: cut between elements, as evenly as can be. `None` past 2^63.

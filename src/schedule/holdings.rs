@@ -16,13 +16,17 @@ pub(super) type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
 /// Multiplies and folds: a tenth of the standard hash's time, and keys are no attacker's choice that would matter, since
 /// a schedule that collides costs its author's time only.
 #[derive(Default)]
-pub(super) struct Mix(u64);
+pub(crate) struct Mix(u64);
 
 impl Hasher for Mix {
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.write_u64(u64::from(byte));
         }
+    }
+
+    fn write_u32(&mut self, key: u32) {
+        self.write_u64(key.into());
     }
 
     fn write_u64(&mut self, key: u64) {

@@ -26,6 +26,7 @@ mod volume;
 
 pub use block::Block;
 pub use contributors::Contributors;
+pub(crate) use holdings::Mix;
 pub use join::{Joined, Mismatch, Shares};
 #[cfg(feature = "json")]
 pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};

@@ -183,12 +183,8 @@ fn algorithms_that_cannot_be_are_refused_by_name() {
         let is_unfit = |error: &Error| matches!(error, Error::Build(BuildError::Unfit { .. }));
         let is_unknown = |error: &Error| matches!(error, Error::Build(BuildError::Unknown { .. }));
         let is_parameters = |error: &Error| matches!(error, Error::Build(BuildError::Parameters { .. }));
-        says(
-            comm.choose("alltoall", "torus-exchange"),
-            is_unfit,
-            &["torus-exchange", "torus:4x6", "multiples of 4", "6"],
-        );
-        says(comm.choose("alltoallv", "torus-exchange"), is_unfit, &["torus-exchange", "torus:4x6"]);
+        says(comm.choose("alltoall", "mesh-exchange"), is_unfit, &["mesh-exchange", "torus:4x6", "needs a mesh"]);
+        says(comm.choose("alltoallv", "mesh-exchange"), is_unfit, &["mesh-exchange", "torus:4x6"]);
         says(comm.choose("alltoall", "direct-xor"), is_unfit, &["power of two", "24"]);
         says(
             comm.choose("alltoall", "Direct"),

@@ -189,7 +189,7 @@ fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
     watched("unknown", || {
         let error = on("ring:4").choose("alltoall", "wheel").run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Build(BuildError::Unknown { .. })), "{error:?}");
-        let error = Job::on(topology("ring:4")).choose("alltoall", "torus-exchange").run(|_| ()).unwrap_err();
+        let error = Job::on(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Build(BuildError::Unfit { .. })), "{error:?}");
         let error = on("ring:4").choose("alltonone", "ring").run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Argument(_)), "{error:?}");

@@ -13,7 +13,7 @@
 use crate::algorithm::alltoall::claims_of_a_ring;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// One way round a ring of the ranks in order.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Algorithm for Ring {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        claims_of_a_ring(problem)
+        claims_of_a_ring(problem, Volume::from(problem.ranks() as u64 - 1))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -1,20 +1,28 @@
 //! Alltoall: everyone has a block for everyone (complete exchange, all-to-all personalized communication).
 
 mod bruck;
+mod by_dimension;
+mod cells;
 mod cube_log;
 mod cube_xor;
+mod digits;
 mod direct;
 mod direct_rotated;
 mod direct_xor;
+mod mesh_exchange;
 mod ring;
+mod ring_both;
 mod torus_exchange;
 
 pub use bruck::Bruck;
+pub use by_dimension::ByDimension;
 pub use cube_log::CubeLog;
 pub use cube_xor::CubeXor;
 pub use direct::Direct;
 pub use direct_rotated::DirectRotated;
 pub use direct_xor::DirectXor;
+pub use mesh_exchange::MeshExchange;
 pub use ring::Ring;
 pub(in crate::algorithm) use ring::claims_of_a_ring;
+pub use ring_both::RingBoth;
 pub use torus_exchange::TorusExchange;

@@ -17,10 +17,11 @@
 //! the rank i - 1 behind it, for the N - i ranks ahead that this source has not reached yet; the first of them is the
 //! receiver itself.
 
+use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Placement, Ports, Problem, Share, Volume};
 
 /// One way round a ring of the ranks in order.
 #[derive(Clone, Copy, Debug)]
@@ -43,42 +44,34 @@ impl Algorithm for Ring {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = problem.ranks() as u64 - 1;
-        let sent = Some(Volume::from(rounds * (rounds + 1) / 2));
-        let claims = claims_of_a_ring(problem);
-        // Every round takes the same way, so each block takes it as often as it is sent.
-        let hop = claims.hops.filter(|_| rounds > 0).map(|hops| hops / rounds);
-        let forwarded_transmission = hop.zip(sent).map(|(hop, sent)| sent * hop);
-        Claims { transmission: sent, volume: sent, forwarded_transmission, ..claims }
+        claims_of_a_ring(problem, Volume::from(rounds * (rounds + 1) / 2))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let size = problem.ranks();
-        let at = move |offset: usize| Rank::new((rank.index() + offset) % size);
-        Box::new((1..size).map(move |i| RankRound {
-            sends: vec![End::new(at(1), passed_on(size, rank, i))],
-            receives: vec![End::new(at(size - 1), passed_on(size, at(size - 1), i))],
-            ..RankRound::default()
-        }))
+        round_the_ranks(problem, rank, Walk::OneWay)
     }
 }
 
-/// What `rank` sends in round `i`: the nearest destination first, so that what goes on further is one piece.
-fn passed_on(size: usize, rank: Rank, i: usize) -> Vec<Block> {
-    let source = Rank::new((rank.index() + size - (i - 1)) % size);
-    (1..=size - i).map(|ahead| Block::new(source, Rank::new((rank.index() + ahead) % size))).collect()
+/// A [walk through one digit](super::digits): the whole rank.
+pub(super) fn round_the_ranks(problem: &Problem, rank: Rank, walk: Walk) -> Share {
+    let base = problem.ranks();
+    let digit = Digit { dimension: 0, unit: 1, base, walk, way: Way::Default, up: true };
+    let slot = Slot { phase: 0, rounds: walk.rounds(base) };
+    Digits::new(&[base], vec![slot], move |_| vec![digit]).share(&Placement::identity(base), rank)
 }
 
-/// Those of single blocks passed on from rank to rank, all the way round.
-pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem) -> Claims {
+/// Those of so many blocks passed on from rank to rank, all the way round: contention-free on complete networks, and on
+/// products of lines, rings and complete networks, where what comes back from the end of a line has channels that nobody
+/// else uses.
+pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem, sent: Volume) -> Claims {
     let rounds = problem.ranks() as u64 - 1;
-    let hop = hops_of_a_round(problem);
-    let hops = hop.map(|hop| hop * rounds);
-    let forwarded_transmission = hops.map(Volume::from);
-    Claims { hops, forwarded_transmission, ..Claims::of_single_blocks(rounds, hop.is_some()) }
-}
-
-/// The longest way from a rank to the next, where each has channels of its own: on complete networks, and on products of
-/// lines, rings and complete networks, where what comes back from the end of a line has channels that nobody else uses.
-fn hops_of_a_round(problem: &Problem) -> Option<u64> {
-    Pattern::rotation(problem, 1).filter(|round| round.load == 1).map(|round| round.hops)
+    let hop = Pattern::rotation(problem, 1).filter(|round| round.load == 1).map(|round| round.hops);
+    Claims {
+        transmission: Some(sent),
+        volume: Some(sent),
+        hops: hop.map(|hop| hop * rounds),
+        // Every round takes the same way, so each block takes it as often as it is sent.
+        forwarded_transmission: hop.map(|hop| sent * hop),
+        ..Claims::of_single_blocks(rounds, hop.is_some())
+    }
 }

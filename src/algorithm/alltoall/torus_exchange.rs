@@ -1,21 +1,34 @@
 //! Message-combining alltoall on a torus.
 //!
-//! Source: Suh & Shin, IEEE TPDS 2001, §3.1 (two dimensions), §3.2 (n dimensions). Differs from the paper: the order of
-//! blocks within a message, which is chosen so that what goes on together lies together; the dimensions are taken from
-//! the longest to the shortest, of equals the last first (the paper numbers them so). Needs: a torus of two dimensions
-//! and more, all extents multiples of four, a rank on every node. Model: one-port, cut-through.
+//! Source: Suh & Shin, IEEE TPDS 2001, §3.1 (two dimensions), §3.2 (n dimensions), for extents that are multiples of four.
+//! Differs from the paper: the order of blocks within a message, which is chosen so that what goes on together lies
+//! together; the dimensions are taken from the longest to the shortest, of equals the last first (the paper numbers them
+//! so). For other extents the paper's virtual nodes do not work; there the dimensions are taken in turn. Needs: a ring or
+//! torus, a rank on every node; extents of 1 do not count. Model: one-port, cut-through.
 //!
-//! With n dimensions, N nodes and N1 the longest extent:
+//! With n >= 2 dimensions, all extents multiples of four, N nodes and N1 the longest extent:
 //!
 //! | term | per rank | paper |
 //! |---|---|---|
 //! | startups | n (N1/4 + 1) | §3.1.4, Table 1 |
 //! | blocks sent | n/8 (N1 + 4) N | §3.1.4, Table 1 |
 //! | hops | n (N1 - 1) | §3.1.4, Table 1 |
-//! | blocks forwarded, stored at every node | n/2 (N1 - 1) N | |
+//! | blocks forwarded, were each node to store them | n/2 (N1 - 1) N | |
 //! | rearrangements | n + 1 (1 if N1 = 4: the first n phases are empty) | §3.1.4, Table 1 |
 //!
-//! Contention-free. A rank's own time and memory are in proportion to the blocks that it sends, as in the table. Lower
+//! Other tori: the sum over the dimensions, k the extent, l = k/2. Those whose extents are equal and multiples of four
+//! go together, as above.
+//!
+//! | term | k even | k odd |
+//! |---|---|---|
+//! | startups | l | k - 1 |
+//! | blocks sent | (floor(l^2/4)/l + 1/2) N, so (k/8 + 1/2) N for multiples of four | floor(k^2/4) N/k |
+//! | hops | k - 1 | k - 1 |
+//!
+//! and as many rearrangements as there are phases less one: a phase for each dimension (none for an even k = 2), one
+//! for halves of cells of four if there are any, one for units if any extent is even.
+//!
+//! Contention-free. A rank's own time and memory are in proportion to the blocks that it sends, as in the tables. Lower
 //! bounds: N - 1 blocks with one port, N N1/8 by the bisection.
 //!
 //! # Idea
@@ -37,29 +50,36 @@
 //! a node, the sum of its coordinates mod 4, decides: two classes take the row, one up and one down, while the other two
 //! take the column; in the next phase they change places.
 //!
+//! A dimension by itself has room for two residues, so cells of two: the even nodes go up while the odd ones go down, and
+//! they change over after every round, so that each block goes the shorter way round. An odd extent has no cells; there
+//! all go up, then all down, from neighbour to neighbour.
+//!
+//! ```text
+//! ring of 8, node 0:   0 ----> 2 ----> 4,   6 <---- 0,   0 > 1          rounds 1 and 3, round 2, round 4
+//!            node 1:   5 <---- 7 <---- 1,   1 ----> 3,   0 < 1
+//! ```
+//!
 //! # Why it is correct
 //!
 //! 1. Nodes that exchange in a phase walk through the digits in the same order: those of one ring have equal residues,
 //!    so the same class; a hop of two changes the class by two, which changes directions but not dimensions; units are
-//!    walked through by all alike. Hence what a node holds is a product: a digit already walked through is the node's
-//!    own in the destination and anything in the source; one still to come is the node's own in the source and anything
-//!    in the destination.
-//! 2. Every send takes, of that product, the blocks whose destination differs in the digit at hand; after the last digit
-//!    there is none left.
-//! 3. No channel carries two transfers in a round: on one ring, in one direction, only nodes of one residue send, and
-//!    hops of four between nodes four apart meet end to end. Within cells the halves and units of a pair have the
-//!    channels between them to themselves.
+//!    walked through by all alike. Hence [what a node holds is a product](super::digits), and all arrives.
+//! 2. No channel carries two transfers in a round: on one ring, in one direction, only nodes of one residue send, and
+//!    hops of four (of two in cells of two) between nodes as far apart meet end to end. Within cells the halves and units
+//!    of a pair have the channels between them to themselves.
 //!
 //! # Notation
 //!
 //! The paper's step is our round, its submesh SM our cell, its group the nodes of equal residues.
 
+use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
+use super::digits::{Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims};
-use crate::ids::{Node, Rank};
-use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, Volume};
-use crate::topology::{Coordinates, Grid};
+use crate::ids::Rank;
+use crate::schedule::{Ports, Problem, Share};
+use crate::topology::Grid;
 
-/// Suh & Shin's exchange.
+/// Suh & Shin's exchange, and what becomes of it where extents are no multiples of four.
 #[derive(Clone, Copy, Debug)]
 pub struct TorusExchange;
 
@@ -67,9 +87,11 @@ static ABOUT: About = About {
     collective: "alltoall",
     name: "torus-exchange",
     summary: "message combining: cell by cell, then half by half, then neighbour to neighbour",
-    source: "Suh & Shin 2001, 3.1 and 3.2",
-    needs: "a torus of at least two dimensions, all extents multiples of 4, a rank on every node",
-    claims: "n (N1/4 + 1) start-ups, n/8 (N1 + 4) N blocks, n (N1 - 1) hops, n + 1 rearrangements, for n dimensions, the longest N1; contention-free",
+    source: "Suh & Shin 2001, 3.1 and 3.2; for extents that are no multiples of 4 own work",
+    needs: "a ring or torus, a rank on every node",
+    claims: "n >= 2 dimensions, multiples of 4, the longest N1: n (N1/4 + 1) start-ups, n/8 (N1 + 4) N blocks, n (N1 - 1) hops, \
+             n + 1 rearrangements; else the sum over extents k: k/2 start-ups if even, k - 1 if odd, k - 1 hops, \
+             (floor(l^2/4)/l + 1/2) N blocks with l = k/2 if even, floor(k^2/4) N/k if odd; contention-free",
     ports: Ports::One,
 };
 
@@ -79,236 +101,48 @@ impl Algorithm for TorusExchange {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let (ranks, nodes) = (problem.ranks(), problem.topology().nodes());
-        if ranks != nodes {
-            return Some(format!("it needs a rank on every node, there are {ranks} on {nodes} nodes"));
-        }
-        let Some(grid) = problem.topology().as_grid().filter(|grid| grid.wraps()) else {
-            return Some("it needs a torus".to_owned());
-        };
-        if grid.extents().len() < 2 {
-            return Some("it needs a torus of at least two dimensions, this has one".to_owned());
-        }
-        let odd = grid.extents().iter().find(|&extent| extent % 4 != 0)?;
-        Some(format!("it needs all extents to be multiples of 4, one is {odd}"))
+        no_rank_on_every_node(problem).or_else(|| torus(problem).is_none().then(|| "it needs a torus".to_owned()))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let Some(grid) = problem.topology().as_grid() else { return Claims::default() };
-        let extents = || grid.extents().iter().map(|&extent| extent as u64);
-        let (n, nodes, longest) = (extents().count() as u64, extents().product::<u64>(), longest(grid) as u64);
-        Claims {
-            startups: Some(n * (longest / 4 + 1)),
-            transmission: Some(Volume::new(n * (longest + 4) * nodes, 8)),
-            hops: Some(n * (longest - 1)),
-            rearrangements: Some(if longest > 4 { n + 1 } else { 1 }),
-            messages: Some(extents().map(|extent| extent / 4 + 1).sum()),
-            volume: Some(extents().map(|extent| Volume::new((extent + 4) * nodes, 8)).sum()),
-            // A hop counts each block once: 4 for cells, 2 for halves, 1 for units.
-            forwarded_transmission: Some(Volume::ratio(u128::from(n) * u128::from(longest - 1) * u128::from(nodes), 2)),
-            contention_free: true,
-            ..Claims::default()
-        }
+        torus(problem).map(|torus| cells(torus).claims()).unwrap_or_default()
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {
-        let n = problem.topology().as_grid().map_or(0, |grid| grid.extents().len());
-        let cells = (1..=n).map(|f| format!("cells, dimension {f} of {n}"));
-        cells.chain(["halves of cells".to_owned(), "units".to_owned()]).collect()
+        torus(problem).map(|torus| cells(torus).phases()).unwrap_or_default()
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let placement = problem.placement().clone();
-        let Some(grid) = problem.topology().as_grid().cloned() else { return Box::new(std::iter::empty()) };
-        let node = placement.node(rank);
-        let n = grid.extents().len();
-        let coarse = (0..n).flat_map({
-            let rounds = longest(&grid) / 4;
-            move |digit| (1..rounds).map(move |round| Step { phase: digit, digit, round })
-        });
-        let fine = (n..3 * n).map(move |digit| Step { phase: n + usize::from(digit >= 2 * n), digit, round: 1 });
-        Box::new(coarse.chain(fine).map(move |step| {
-            let me = Walker::new(&grid, node);
-            let sends = me.sending(step).map(|sent| sent.end(&placement, sent.to)).into_iter().collect();
-            let from = me.predecessor(step.digit);
-            let sent = Walker::new(&grid, from).sending(step);
-            let receives = sent.map(|sent| sent.end(&placement, from)).into_iter().collect();
-            RankRound { phase: step.phase, sends, receives, ..RankRound::default() }
-        }))
-    }
-}
-
-fn longest(grid: &Grid) -> usize {
-    grid.extents().iter().copied().max().unwrap_or(1)
-}
-
-/// A round: the how-manieth of those that correct one digit (only cells take several).
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    phase: usize,
-    /// The digit's place in the order in which nodes walk through them: n cells, n halves, n units.
-    digit: usize,
-    round: usize,
-}
-
-/// A digit of a coordinate: worth `unit` per step, of `base` values.
-#[derive(Clone, Copy, Debug)]
-struct Digit {
-    dimension: usize,
-    unit: usize,
-    base: usize,
-    /// Which way a node goes to correct it.
-    up: bool,
-}
-
-/// A node, and the order in which it corrects digits.
-#[derive(Debug)]
-struct Walker<'g> {
-    grid: &'g Grid,
-    at: Coordinates,
-    digits: Vec<Digit>,
-}
-
-/// What a node sends in a round: for all choices of a pair from each loop, the block from the sum of the firsts to the
-/// sum of the seconds.
-#[derive(Debug)]
-struct Sent {
-    to: Node,
-    route: Vec<Node>,
-    loops: Vec<Vec<(usize, usize)>>,
-}
-
-impl<'g> Walker<'g> {
-    fn new(grid: &'g Grid, node: Node) -> Self {
-        let at = grid.coordinates(node);
-        let order = by_extent(grid);
-        let pattern = pattern(&at, &order);
-        let cells = pattern.iter().map(|&(dimension, up)| {
-            let base = grid.extents()[dimension] / 4;
-            Digit { dimension, unit: 4, base, up }
-        });
-        let fine =
-            |dimension: usize, unit| Digit { dimension, unit, base: 2, up: (at[dimension] / unit).is_multiple_of(2) };
-        let halves = pattern.iter().map(|&(dimension, _)| fine(dimension, 2));
-        let units = order.iter().map(|&dimension| fine(dimension, 1));
-        let digits = cells.chain(halves).chain(units).collect();
-        Self { grid, at, digits }
-    }
-
-    fn value(&self, digit: Digit) -> usize {
-        self.at[digit.dimension] / digit.unit % digit.base
-    }
-
-    /// The value `steps` further on the way that the node goes, for the digit.
-    fn ahead(&self, digit: Digit, steps: usize) -> usize {
-        let steps = if digit.up { steps } else { digit.base - steps % digit.base };
-        (self.value(digit) + steps) % digit.base
-    }
-
-    /// How much a digit of that value adds to the number of a node.
-    fn worth(&self, digit: Digit, value: usize) -> usize {
-        let stride: usize = self.grid.extents()[digit.dimension + 1..].iter().product();
-        value * digit.unit * stride
-    }
-
-    /// Invariants 1 and 2: the blocks whose destination differs in the digit at hand. The digit at hand is the outermost
-    /// loop, then come those still to be corrected, in their order, so that what the next round passes on is the rear of
-    /// what this one brings.
-    fn sending(&self, step: Step) -> Option<Sent> {
-        let hand = *self.digits.get(step.digit)?;
-        if step.round >= hand.base {
-            return None;
+        match torus(problem) {
+            Some(torus) => cells(torus).digits().share(problem.placement(), rank),
+            None => Box::new(std::iter::empty()),
         }
-        let source = self.worth(hand, self.ahead(hand, (hand.base - (step.round - 1)) % hand.base));
-        let beyond = (1..=hand.base - step.round).map(|ahead| (source, self.worth(hand, self.ahead(hand, ahead))));
-        let mut loops = vec![beyond.collect::<Vec<_>>()];
-        loops.extend(self.digits[step.digit + 1..].iter().map(|&digit| {
-            let own = self.worth(digit, self.value(digit));
-            (0..digit.base).map(|ahead| (own, self.worth(digit, self.ahead(digit, ahead)))).collect()
-        }));
-        loops.extend(self.digits[..step.digit].iter().map(|&digit| {
-            let own = self.worth(digit, self.value(digit));
-            (0..digit.base).map(|value| (self.worth(digit, value), own)).collect()
-        }));
-        let route = self.grid.walk(self.grid.node(&self.at), hand.dimension, hand.up, hand.unit);
-        Some(Sent { to: route.last().copied()?, route, loops })
-    }
-
-    /// Who sends to this node when it corrects that digit. On a ring of cells the one behind, else the other of the pair.
-    fn predecessor(&self, digit: usize) -> Node {
-        let Digit { dimension, unit, up, .. } = self.digits[digit];
-        let back = if unit == 4 { !up } else { up };
-        let way = self.grid.walk(self.grid.node(&self.at), dimension, back, unit);
-        way.last().copied().unwrap_or_default()
     }
 }
 
-impl Sent {
-    fn end(&self, placement: &Placement, peer: Node) -> End {
-        let mut pairs = vec![(0, 0)];
-        for choices in &self.loops {
-            pairs = pairs.iter().flat_map(|&(s, d)| choices.iter().map(move |&(t, e)| (s + t, d + e))).collect();
-        }
-        let rank = |node| placement.rank(node).unwrap_or_default();
-        let block = |(source, destination)| Block::new(rank(Node::new(source)), rank(Node::new(destination)));
-        End::new(rank(peer), pairs.into_iter().map(block).collect()).via(self.route.clone())
-    }
+fn torus(problem: &Problem) -> Option<&Grid> {
+    problem.topology().as_grid().filter(|grid| grid.wraps())
 }
 
-/// The dimensions, the longest first, of equals the last first.
-fn by_extent(grid: &Grid) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..grid.extents().len()).rev().collect();
-    order.sort_by_key(|&dimension| std::cmp::Reverse(grid.extents()[dimension]));
-    order
-}
-
-/// The dimension and the direction that a node takes in each of the first n phases (§3.2.2; the order of the 3-D text's
-/// sentences where its equations differ).
-fn pattern(at: &[usize], order: &[usize]) -> Vec<(usize, bool)> {
-    match *order {
-        [c, r] => {
-            let class = (at[c] + at[r]) % 4;
-            let (first, second) = if class.is_multiple_of(2) { (c, r) } else { (r, c) };
-            vec![(first, class < 2), (second, class < 2)]
-        }
-        [ref inner @ .., z] if order.len() > 2 => {
-            let mut phases = pattern(at, inner);
-            // Even planes leave the last dimension to the end, odd planes begin with it.
-            match at[z] % 4 {
-                even @ (0 | 2) => phases.push((z, even == 0)),
-                odd => phases.insert(0, (z, odd == 1)),
-            }
-            phases
-        }
-        _ => vec![],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn directions(extents: &[usize], at: &[usize]) -> Vec<(usize, bool)> {
-        pattern(at, &by_extent(&Grid::torus(extents).unwrap()))
-    }
-
-    #[test]
-    fn classes_take_the_directions_of_section_3_1_2() {
-        // Dimension 0 is the paper's r, dimension 1 its c.
-        let (r, c) = (0, 1);
-        assert_eq!(directions(&[12, 12], &[0, 0]), [(c, true), (r, true)]);
-        assert_eq!(directions(&[12, 12], &[0, 1]), [(r, true), (c, true)]);
-        assert_eq!(directions(&[12, 12], &[1, 1]), [(c, false), (r, false)]);
-        assert_eq!(directions(&[12, 12], &[2, 1]), [(r, false), (c, false)]);
-        assert_eq!(directions(&[8, 12], &[7, 9]), [(c, true), (r, true)]);
-    }
-
-    #[test]
-    fn planes_take_turns_as_in_section_3_2_1() {
-        let (x, y, z) = (0, 1, 2);
-        assert_eq!(directions(&[12, 8, 4], &[0, 0, 0]), [(x, true), (y, true), (z, true)]);
-        assert_eq!(directions(&[12, 8, 4], &[1, 0, 1]), [(z, true), (y, true), (x, true)]);
-        assert_eq!(directions(&[12, 8, 4], &[1, 1, 2]), [(x, false), (y, false), (z, false)]);
-        assert_eq!(directions(&[12, 8, 4], &[2, 1, 3]), [(z, false), (y, false), (x, false)]);
-    }
+/// All dimensions together where the paper has it so, else those together that gain by it.
+fn cells(torus: &Grid) -> Cells {
+    let extent = |dimension: usize| torus.extents()[dimension];
+    let of_four = |dimensions: &[usize]| {
+        let together = dimensions.len() > 1 && dimensions.iter().all(|&dimension| extent(dimension).is_multiple_of(4));
+        together.then(|| Group { dimensions: dimensions.to_vec(), cell: 4, walk: Walk::OneWay, way: Way::Ring })
+    };
+    let alone = |&dimension: &usize| {
+        let cell = if extent(dimension).is_multiple_of(2) { 2 } else { 1 };
+        Group { dimensions: vec![dimension], cell, walk: Walk::BothWays, way: Way::Ring }
+    };
+    let dimensions = by_extent(torus);
+    let groups = match of_four(&dimensions) {
+        Some(all) => vec![all],
+        // Equal extents cost as many blocks together as apart, and fewer start-ups; unequal ones would cost more blocks.
+        None => dimensions
+            .chunk_by(|&a, &b| extent(a) == extent(b))
+            .flat_map(|equal| of_four(equal).map_or_else(|| equal.iter().map(alone).collect(), |group| vec![group]))
+            .collect(),
+    };
+    Cells::new(torus, groups)
 }

@@ -1,0 +1,207 @@
+//! Alltoall one dimension after the other: in rows, then in columns, and so on.
+//!
+//! Source: Grama et al., §4.5.2 (equation 4.8). Needs: a product of lines, rings and complete networks (a grid, a cube, a
+//! generalized hypercube), a rank on every node. Model: one-port; `within=direct` sends to all of a row at once, and the
+//! network queues what shares a channel.
+//!
+//! The sum over the dimensions, k the extent, N nodes, by what is done within a row (`within`):
+//!
+//! | term | `ring` | `ring-both` | `direct-rotated` | `direct` |
+//! |---|---|---|---|---|
+//! | startups | k - 1 | k - 1 | k - 1 | 1 |
+//! | blocks sent | (k - 1) N/2 | floor(k^2/4) N/k | (k - 1) N/k | N/k, the largest message |
+//! | messages a rank | k - 1 | k - 1 | k - 1 | k - 1 |
+//! | hops, in a complete row | k - 1 | k - 1 | k - 1 | 1 |
+//! | hops, in a ring | k - 1 | k - 1 | floor(k^2/4) | floor(k/2) |
+//! | hops, in a line | (k - 1)^2 | (k - 1)^2 | k (k - 1) - floor(k^2/4) | k - 1 |
+//! | contention-free in | lines, rings, complete rows | the same | complete rows | complete rows |
+//!
+//! Rearrangements: one less than there are extents above 1, which alone count. By default, `within=kind`, it is `ring` in
+//! lines and rings and `direct-rotated` in complete rows. Equation 4.8 is `ring` in two dimensions of sqrt(N) each:
+//! 2 (sqrt(N) - 1) start-ups and N (sqrt(N) - 1) blocks. A rank's own time and memory are in proportion to the blocks that
+//! it sends.
+//!
+//! # Idea
+//!
+//! Within each row, what is for the same column is one message: after the exchange in rows every block is in its
+//! column. Then the same within columns. The last dimension comes first.
+//!
+//! # Why it is correct
+//!
+//! All nodes [walk through their digits](super::digits), which are whole coordinates, in the same order. The network's own
+//! routes between two nodes of a row stay in it, since they are shortest.
+
+use std::sync::Arc;
+
+use super::cells::no_rank_on_every_node;
+use super::digits::{Digit, Digits, Slot, Walk, Way};
+use crate::algorithm::loads::{load_at_once, product as axes_of_routes};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
+use crate::ids::Rank;
+use crate::schedule::{Ports, Problem, Share, Volume};
+use crate::topology::Factor;
+
+/// An exchange within rows, then within columns, and so on.
+#[derive(Clone, Debug, Default)]
+pub struct ByDimension(Settings);
+
+static ONE_PORT: About = About {
+    collective: "alltoall",
+    name: "by-dimension",
+    summary: "within rows, then within columns, and so on",
+    source: "Grama et al., 4.5.2",
+    needs: "a product of lines, rings and complete networks, a rank on every node",
+    claims: "the sum over extents k: k - 1 start-ups (direct 1); ring (k - 1) N/2 blocks, ring-both floor(k^2/4) N/k, direct-rotated \
+             (k - 1) N/k, direct N/k; contention-free by rings, and where rows are complete",
+    ports: Ports::One,
+};
+
+static AT_ONCE: About = About { ports: Ports::Unlimited, ..ONE_PORT };
+
+static WITHIN: Parameter = Parameter {
+    key: "within",
+    summary: "how a row exchanges: as that algorithm does, or as suits its kind (complete: direct-rotated, else ring)",
+    values: Values::Words(&["kind", "ring", "ring-both", "direct-rotated", "direct"]),
+    default: 0,
+};
+
+/// The walks that the words stand for; none for what depends on the kind.
+const WALKS: [Option<Walk>; 5] =
+    [None, Some(Walk::OneWay), Some(Walk::BothWays), Some(Walk::Rotated), Some(Walk::AtOnce)];
+
+impl ByDimension {
+    fn walk(&self, factor: Factor) -> Walk {
+        let by_kind = if is_complete(factor) { Walk::Rotated } else { Walk::OneWay };
+        WALKS.get(self.0.of(&WITHIN)).copied().flatten().unwrap_or(by_kind)
+    }
+}
+
+impl Algorithm for ByDimension {
+    fn about(&self) -> &About {
+        if WALKS.get(self.0.of(&WITHIN)) == Some(&Some(Walk::AtOnce)) { &AT_ONCE } else { &ONE_PORT }
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        std::slice::from_ref(&WITHIN)
+    }
+
+    fn settings(&self) -> Settings {
+        self.0.clone()
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self(settings.clone())))
+    }
+
+    /// Those that differ from the default here: in rows of two there is one way.
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        let rows = rows(problem);
+        let differs =
+            |within: &Self| rows.iter().any(|&(_, row)| row.extent() > 2 && within.walk(row) != self.walk(row));
+        let all = (1..WALKS.len()).map(|value| Self(Settings::default().with(&WITHIN, value)));
+        all.filter(differs).map(|within| Arc::new(within) as Arc<dyn Algorithm>).collect()
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let product = problem.topology().factors().is_some();
+        let needs = "it needs a product of lines, rings and complete networks";
+        no_rank_on_every_node(problem).or_else(|| (!product).then(|| needs.to_owned()))
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let nodes = problem.topology().nodes() as u64;
+        let rows = rows(problem);
+        let all = || rows.iter().map(|&(_, row)| (row, self.walk(row), row.extent()));
+        let volume = all().map(|(_, walk, k)| walk.volume(k, nodes)).sum::<Volume>();
+        let messages = all().map(|(_, _, k)| k as u64 - 1).sum();
+        let at_once = self.about().ports != Ports::One;
+        let known = axes_of_routes(problem).is_some();
+        let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum();
+        Claims {
+            port_transmission: at_once.then_some(volume),
+            handled: at_once.then_some(2 * messages),
+            channel_transmission: known.then(channels),
+            forwarded_transmission: all().map(|(row, walk, _)| forwarded(row, walk, nodes)).sum(),
+            startups: Some(all().map(|(_, walk, k)| walk.rounds(k) as u64).sum()),
+            transmission: Some(all().map(|(_, walk, k)| walk.transmission(k, nodes)).sum()),
+            hops: all().map(|(row, walk, _)| hops(row, walk)).sum(),
+            rearrangements: Some((rows.len() as u64).saturating_sub(1)),
+            messages: Some(messages),
+            volume: Some(volume),
+            contention_free: all().all(|(row, walk, _)| is_contention_free(row, walk)),
+        }
+    }
+
+    fn phases(&self, problem: &Problem) -> Vec<String> {
+        rows(problem).into_iter().map(|(dimension, _)| format!("within dimension {dimension}")).collect()
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let extents: Vec<usize> = problem.topology().factors().iter().flatten().map(|row| row.extent()).collect();
+        let digit = |&(dimension, row): &(usize, Factor)| Digit {
+            dimension,
+            unit: 1,
+            base: row.extent(),
+            walk: self.walk(row),
+            way: Way::Default,
+            up: true,
+        };
+        let order: Vec<Digit> = rows(problem).iter().map(digit).collect();
+        let slot = |(phase, digit): (usize, &Digit)| Slot { phase, rounds: digit.walk.rounds(digit.base) };
+        let slots = order.iter().enumerate().map(slot).collect();
+        Digits::new(&extents, slots, move |_| order.clone()).share(problem.placement(), rank)
+    }
+}
+
+/// The dimensions in which anything is to be done, the last first, and what their rows are.
+fn rows(problem: &Problem) -> Vec<(usize, Factor)> {
+    let factors = problem.topology().factors().unwrap_or_default();
+    factors.into_iter().enumerate().rev().filter(|(_, row)| row.extent() > 1).collect()
+}
+
+/// Whether all of a row are neighbours.
+fn is_complete(row: Factor) -> bool {
+    matches!(row, Factor::Complete(_) | Factor::Ring(..=3) | Factor::Line(..=2))
+}
+
+fn is_contention_free(row: Factor, walk: Walk) -> bool {
+    let round_a_circle = matches!(walk, Walk::OneWay | Walk::BothWays);
+    // The last of a line reaches the first over the channels that nobody else uses.
+    is_complete(row) || round_a_circle && matches!(row, Factor::Line(_) | Factor::Ring(_))
+}
+
+/// The sum over the rounds of what the busiest channel carries, where blocks that have half a ring to go all go one way.
+fn channels(row: Factor, walk: Walk, nodes: u64) -> Volume {
+    let k = row.extent() as u64;
+    let each = Volume::from(nodes / k);
+    match walk {
+        Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes),
+        Walk::AtOnce => each * load_at_once(row),
+        Walk::Rotated if is_complete(row) => each * (k - 1),
+        Walk::Rotated => each * (k * k / 4),
+    }
+}
+
+/// The sum over the rounds of the largest message times its way: messages of a round have one size.
+fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
+    let (hops, rounds) = (hops(row, walk)?, walk.rounds(row.extent()) as u64);
+    Some(match walk {
+        Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes) * (hops / rounds.max(1)),
+        Walk::Rotated | Walk::AtOnce => Volume::from(nodes / row.extent() as u64) * hops,
+    })
+}
+
+/// The sum over the rounds of the longest way.
+fn hops(row: Factor, walk: Walk) -> Option<u64> {
+    let k = row.extent() as u64;
+    Some(match (row, walk) {
+        _ if is_complete(row) => walk.rounds(row.extent()) as u64,
+        (Factor::Ring(_), Walk::OneWay | Walk::BothWays) => k - 1,
+        (Factor::Ring(_), Walk::Rotated) => k * k / 4,
+        (Factor::Ring(_), Walk::AtOnce) => k / 2,
+        (Factor::Line(_), Walk::OneWay | Walk::BothWays) => (k - 1) * (k - 1),
+        (Factor::Line(_), Walk::Rotated) => k * (k - 1) - k * k / 4,
+        (Factor::Line(_), Walk::AtOnce) => k - 1,
+        _ => return None,
+    })
+}

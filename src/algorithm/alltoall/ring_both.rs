@@ -1,0 +1,55 @@
+//! Alltoall round a ring, both ways: each block goes the shorter way round.
+//!
+//! Source: Grama et al., §4.5.1 (its last paragraph before the cost analysis). Needs: nothing; made for rings, where
+//! neighbours in rank are neighbours in the network. Model: one-port, store-and-forward.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | N - 1 |
+//! | blocks sent | floor(N^2/4) |
+//! | hops on a ring | N - 1 |
+//! | hops on a line | (N - 1)^2 |
+//!
+//! so T = (N - 1) t_s + floor(N^2/4) m t_w, half of what [`ring`](super::Ring)'s blocks cost. A rank's own time and memory
+//! are in proportion to the blocks that it sends. No schedule that passes blocks from neighbour to neighbour, one at a
+//! time in and out, sends fewer: floor(N^2/4) is the sum of a node's distances to the others.
+//!
+//! # Idea
+//!
+//! One way round for the floor(N/2) ranks ahead, and the other way round for the rest. Rounds ahead and rounds back take
+//! turns, so that a rank which can do both at once need not wait: each round depends on the one before the last.
+
+use super::digits::Walk;
+use super::ring::{claims_of_a_ring, round_the_ranks};
+use crate::algorithm::{About, Algorithm, Claims};
+use crate::ids::Rank;
+use crate::schedule::{Ports, Problem, Share, Volume};
+
+/// Both ways round a ring of the ranks in order.
+#[derive(Clone, Copy, Debug)]
+pub struct RingBoth;
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "ring-both",
+    summary: "round the ranks the shorter way, everyone passing on what is not its own",
+    source: "Grama et al., 4.5.1",
+    needs: "nothing; made for rings",
+    claims: "N - 1 start-ups, floor(N^2/4) blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",
+    ports: Ports::One,
+};
+
+impl Algorithm for RingBoth {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let ranks = problem.ranks() as u64;
+        claims_of_a_ring(problem, Volume::from(ranks * ranks / 4))
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        round_the_ranks(problem, rank, Walk::BothWays)
+    }
+}
