@@ -59,8 +59,10 @@
 //! | `json` | schedules as JSON: `schedule::json` | no |
 
 pub mod algorithm;
+pub mod bounds;
 pub mod collective;
 pub mod communicator;
+pub mod cost;
 pub mod error;
 pub mod ids;
 #[cfg(feature = "local")]
@@ -71,6 +73,7 @@ pub mod machine;
 pub mod plan;
 pub mod schedule;
 pub mod select;
+pub mod simulate;
 pub mod topology;
 pub mod transport;
 

@@ -1,28 +1,175 @@
 //! What a machine charges.
+//!
+//! A [`Machine`] is a list of prices; [`cost`](crate::cost) multiplies them with what a schedule demands,
+//! [`simulate`](crate::simulate) plays a schedule out at them.
+//!
+//! # Text
+//!
+//! `NAME` or `NAME:key=price,..`, where the name is one of [`Machine::NAMES`] and the keys are the names of the fields. A
+//! price is a number with a unit (`ps`, `ns`, `us`, `ms` or `s`), or 0:
+//!
+//! ```
+//! use necklace::machine::Machine;
+//! let machine: Machine = "paragon:message=110us,hop=0".parse()?;
+//! assert_eq!(machine, Machine::PARAGON.with_message(110_000_000).with_hop(0));
+//! assert_eq!(machine.to_string().parse::<Machine>()?, machine);
+//! # Ok::<(), necklace::machine::MachineError>(())
+//! ```
+//!
+//! # File
+//!
+//! With the feature `json`, a file holds an object of the same keys and prices; what is not named costs nothing. Prices are
+//! strings:
+//!
+//! ```json
+//! {"message": "37.5 us", "byte": "0.011 us", "channel": "0.011 us", "hop": "20 ns", "switching": "cut-through"}
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
 
 /// The prices of a machine, in picoseconds, so that every rank computes the same in integers.
 ///
-/// The terms are those of the papers' cost models, and one that they leave out: the processor's time a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The five terms of the papers' cost models (start-up, transmission, propagation, rearrangement, synchronisation), and
+/// what they leave out: the processor's time a message, and a price of channels apart from that of ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Machine {
-    /// A round: until the first byte of a message moves (`t_s`).
+    /// A round in which a rank sends: until the first byte of a message moves (`t_s`).
     pub startup: u64,
-    /// Each message that a rank sends and receives besides: the processor's time.
+    /// Each message besides: the processor's time to send it, and again to receive it.
     pub message: u64,
-    /// Each byte that a rank sends (`t_c`, `t_w`).
+    /// Each byte through the port of a rank, out or in (`t_c`, `t_w`): a rank that sends to several at once sends no faster.
+    /// 0 for machines with a port a channel, where [`channel`](Self::channel) is all that counts.
     pub byte: u64,
-    /// Each channel that a message crosses (`t_l`).
+    /// Each byte over a channel (`t_c`, `t_w`): transfers that share one share its bandwidth. 0 where the network is no
+    /// obstacle.
+    pub channel: u64,
+    /// Each channel that a message crosses (`t_l`, `t_h`).
     pub hop: u64,
     /// Each byte put into another order between phases (`rho`).
     pub rearrangement: u64,
+    /// A barrier between two rounds (`t_b`); together with what [`doubling`](Self::doubling) adds it is at least 0.
+    pub synchronisation: i64,
+    /// What each doubling of the ranks adds to a barrier.
+    pub doubling: u64,
+    /// How messages cross several channels.
+    pub switching: Switching,
+}
+
+/// How a message crosses several channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Switching {
+    /// The rest of a message follows its head through the network; where the head must wait, the rest gathers behind it.
+    #[default]
+    CutThrough,
+    /// Every node on the way takes in the whole message before it sends it on.
+    StoreAndForward,
+}
+
+impl Switching {
+    /// The name that users type.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CutThrough => "cut-through",
+            Self::StoreAndForward => "store-and-forward",
+        }
+    }
+}
+
+/// A text that describes no machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// There is no machine of that name.
+    #[error("no machine {0:?}; there are: {names}", names = Machine::NAMES.map(|(name, _)| name).join(", "))]
+    Unknown(String),
+    /// There is no such price.
+    #[error("a machine has no {key:?}, it has: {keys}", keys = Machine::KEYS.join(", "))]
+    Key {
+        /// What was found.
+        key: String,
+    },
+    /// A key is there twice.
+    #[error("{key} is there twice")]
+    Twice {
+        /// Which.
+        key: String,
+    },
+    /// A value is not what its key needs.
+    #[error("{key}: found {found}, expected {expected}")]
+    Value {
+        /// Which key.
+        key: String,
+        /// What was found.
+        found: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// The text is no JSON object.
+    #[error("line {line}, column {column}: {reason}")]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl Machine {
+    /// Nothing costs anything: to put prices together.
+    pub const FREE: Self = Self {
+        startup: 0,
+        message: 0,
+        byte: 0,
+        channel: 0,
+        hop: 0,
+        rearrangement: 0,
+        synchronisation: 0,
+        doubling: 0,
+        switching: Switching::CutThrough,
+    };
+
     /// Ranks that are threads of one process: memory reaches memory, whatever the topology, so only rounds, messages and
     /// bytes cost. Round figures between those measured with `cargo bench --bench exchange` for 4 and for 16 ranks on two
     /// cores: they rank algorithms, they do not predict times.
-    pub const THREADS: Self = Self { startup: 4_000_000, message: 1_000_000, byte: 250, hop: 0, rearrangement: 0 };
+    pub const THREADS: Self = Self { startup: 4_000_000, message: 500_000, byte: 250, ..Self::FREE };
+
+    /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`
+    /// 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us a doubling. Their `t_s` is the time of
+    /// software at both ends of each message (section 2), so it stands here as a message's, half at each end: with one
+    /// message a round it is the same, and several in a round cost several.
+    pub const PARAGON: Self = Self {
+        message: 37_500_000,
+        byte: 11_000,
+        channel: 11_000,
+        hop: 20_000,
+        rearrangement: 14_000,
+        synchronisation: -113_000_000,
+        doubling: 63_000_000,
+        ..Self::FREE
+    };
+
+    /// A microsecond a round and a microsecond a byte, through a port and over a channel, store-and-forward: with blocks of
+    /// one byte, start-ups and block times.
+    pub const UNIT: Self = Self {
+        startup: 1_000_000,
+        byte: 1_000_000,
+        channel: 1_000_000,
+        switching: Switching::StoreAndForward,
+        ..Self::FREE
+    };
+
+    /// The machines that have a name.
+    pub const NAMES: [(&'static str, Self); 4] =
+        [("threads", Self::THREADS), ("paragon", Self::PARAGON), ("unit", Self::UNIT), ("free", Self::FREE)];
+
+    /// What a machine consists of, as texts and files name it.
+    pub const KEYS: [&'static str; 9] =
+        ["startup", "message", "byte", "channel", "hop", "rearrangement", "synchronisation", "doubling", "switching"];
 
     /// The same with another price a round.
     #[must_use]
@@ -30,15 +177,309 @@ impl Machine {
         Self { startup, ..self }
     }
 
-    /// The same with another price a message.
+    /// The same with another price a message, at each of its ends.
     #[must_use]
     pub fn with_message(self, message: u64) -> Self {
         Self { message, ..self }
     }
 
-    /// The same with another price a byte.
+    /// The same with another price a byte through a port.
     #[must_use]
     pub fn with_byte(self, byte: u64) -> Self {
         Self { byte, ..self }
+    }
+
+    /// The same with another price a byte over a channel.
+    #[must_use]
+    pub fn with_channel(self, channel: u64) -> Self {
+        Self { channel, ..self }
+    }
+
+    /// The same with another price a channel that a message crosses.
+    #[must_use]
+    pub fn with_hop(self, hop: u64) -> Self {
+        Self { hop, ..self }
+    }
+
+    /// The same with another price a byte put into another order.
+    #[must_use]
+    pub fn with_rearrangement(self, rearrangement: u64) -> Self {
+        Self { rearrangement, ..self }
+    }
+
+    /// The same with another price of a barrier: so much, and so much more for each doubling of the ranks.
+    #[must_use]
+    pub fn with_synchronisation(self, synchronisation: i64, doubling: u64) -> Self {
+        Self { synchronisation, doubling, ..self }
+    }
+
+    /// The same with another switching.
+    #[must_use]
+    pub fn with_switching(self, switching: Switching) -> Self {
+        Self { switching, ..self }
+    }
+
+    /// What a barrier of so many ranks costs: the doublings that reach them all are the logarithm rounded up.
+    #[must_use]
+    pub fn barrier(&self, ranks: usize) -> u64 {
+        let doublings = ranks.max(1).checked_next_power_of_two().map_or(usize::BITS, usize::trailing_zeros);
+        let price = i128::from(self.synchronisation) + i128::from(self.doubling) * i128::from(doublings);
+        u64::try_from(price.max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// All of it in numbers, to hand from rank to rank.
+    pub(crate) fn words(&self) -> [u64; 9] {
+        let Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching } = *self;
+        let switching = u64::from(switching == Switching::StoreAndForward);
+        [startup, message, byte, channel, hop, rearrangement, synchronisation as u64, doubling, switching]
+    }
+
+    /// The machine with these [`words`](Self::words).
+    pub(crate) fn of_words(words: [u64; 9]) -> Self {
+        let [startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching] = words;
+        let switching = if switching == 1 { Switching::StoreAndForward } else { Switching::CutThrough };
+        let synchronisation = synchronisation as i64;
+        Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching }
+    }
+
+    /// Puts the value of a text in its place.
+    fn set(&mut self, key: &str, text: &str) -> Result<(), MachineError> {
+        let price = || match duration(text) {
+            Ok(price) => u64::try_from(price).map_err(|_| "a price that is not negative, of at most 200 days"),
+            Err(expected) => Err(expected),
+        };
+        let signed = || i64::try_from(duration(text)?).map_err(|_| "a price of at most 100 days");
+        let done = match key {
+            "startup" => price().map(|price| self.startup = price),
+            "message" => price().map(|price| self.message = price),
+            "byte" => price().map(|price| self.byte = price),
+            "channel" => price().map(|price| self.channel = price),
+            "hop" => price().map(|price| self.hop = price),
+            "rearrangement" => price().map(|price| self.rearrangement = price),
+            "synchronisation" => signed().map(|price| self.synchronisation = price),
+            "doubling" => price().map(|price| self.doubling = price),
+            "switching" => {
+                let found = [Switching::CutThrough, Switching::StoreAndForward].into_iter().find(|s| s.name() == text);
+                found.map(|switching| self.switching = switching).ok_or("cut-through or store-and-forward")
+            }
+            _ => return Err(MachineError::Key { key: key.to_owned() }),
+        };
+        done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: format!("{text:?}"), expected })
+    }
+
+    /// Puts the values of texts in their places, each key at most once.
+    fn set_all<'a>(mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, MachineError> {
+        let mut seen = Vec::new();
+        for (key, text) in pairs {
+            self.set(key, text)?;
+            if seen.contains(&key) {
+                return Err(MachineError::Twice { key: key.to_owned() });
+            }
+            seen.push(key);
+        }
+        Ok(self)
+    }
+
+    /// Reads a machine from a document as [above](self#file).
+    ///
+    /// # Errors
+    ///
+    /// [`MachineError`], naming key and value.
+    #[cfg(feature = "json")]
+    pub fn from_json(text: &str) -> Result<Self, MachineError> {
+        let Pairs(pairs) = serde_json::from_str(text).map_err(|error| MachineError::Syntax {
+            line: error.line(),
+            column: error.column(),
+            reason: error.to_string(),
+        })?;
+        let texts = pairs.iter().map(|(key, value)| match value {
+            serde_json::Value::String(text) => Ok((key.as_str(), text.as_str())),
+            serde_json::Value::Number(number) if number.as_u64() == Some(0) => Ok((key.as_str(), "0")),
+            other => Err(MachineError::Value { key: key.clone(), found: other.to_string(), expected: PRICE }),
+        });
+        Self::FREE.set_all(texts.collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
+/// An object's members in their order, repeated ones too.
+#[cfg(feature = "json")]
+struct Pairs(Vec<(String, serde_json::Value)>);
+
+#[cfg(feature = "json")]
+impl<'de> serde::Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> serde::de::Visitor<'de> for Members {
+            type Value = Pairs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of prices")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+impl FromStr for Machine {
+    type Err = MachineError;
+
+    fn from_str(text: &str) -> Result<Self, MachineError> {
+        let (name, prices) = text.split_once(':').unwrap_or((text, ""));
+        let found = Self::NAMES.into_iter().find(|(known, _)| *known == name);
+        let (_, machine) = found.ok_or_else(|| MachineError::Unknown(name.to_owned()))?;
+        let pairs = prices.split(',').filter(|_| text.contains(':')).map(|pair| {
+            pair.split_once('=').ok_or_else(|| MachineError::Value {
+                key: pair.to_owned(),
+                found: "no price".to_owned(),
+                expected: "key=price",
+            })
+        });
+        machine.set_all(pairs.collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
+/// Text that [parses](Machine::from_str) to the same.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, _)) = Self::NAMES.iter().find(|(_, machine)| machine == self) {
+            return f.write_str(name);
+        }
+        let Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching } = *self;
+        let prices = [startup, message, byte, channel, hop, rearrangement].map(i128::from);
+        let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
+        let mut separator = "free:";
+        for (key, price) in Self::KEYS.iter().zip(prices).filter(|(_, price)| *price != 0) {
+            write!(f, "{separator}{key}={}us", Microseconds(price))?;
+            separator = ",";
+        }
+        if switching != Switching::default() {
+            write!(f, "{separator}switching={}", switching.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// Picoseconds, written as microseconds exactly.
+struct Microseconds(i128);
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, price) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        write!(f, "{sign}{}", price / 1_000_000)?;
+        match price % 1_000_000 {
+            0 => Ok(()),
+            rest => write!(f, ".{}", format!("{rest:06}").trim_end_matches('0')),
+        }
+    }
+}
+
+const PRICE: &str = "a price such as \"75 us\", \"0.011us\" or 0: a decimal number and ps, ns, us, ms or s";
+
+/// A number with a unit, in picoseconds, exactly.
+fn duration(text: &str) -> Result<i128, &'static str> {
+    if text == "0" {
+        return Ok(0);
+    }
+    let (units, digits) = [("ps", 0), ("ns", 3), ("us", 6), ("ms", 9), ("s", 12)]
+        .into_iter()
+        .find_map(|(unit, digits)| Some((text.strip_suffix(unit)?.trim_end(), digits)))
+        .ok_or(PRICE)?;
+    let (sign, number) = units.strip_prefix('-').map_or((1, units), |rest| (-1, rest));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let all_digits = |part: &str| (1..=18).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !all_digits(whole) || !all_digits(fraction) {
+        return Err(PRICE);
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > digits {
+        return Err("a price in whole picoseconds");
+    }
+    let number = format!("{whole}{fraction}{}", "0".repeat(digits - fraction.len()));
+    number.parse::<i128>().map(|price| sign * price).map_err(|_| PRICE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_machines_are_each_other() {
+        for (name, machine) in Machine::NAMES {
+            assert_eq!((name.parse(), machine.to_string().as_str()), (Ok(machine), name));
+        }
+        let machine = Machine::FREE.with_startup(1).with_message(2_500_000).with_byte(u64::MAX).with_channel(7);
+        let machine =
+            machine.with_hop(1_000_000_000_000).with_rearrangement(9).with_synchronisation(i64::MIN, u64::MAX);
+        let machine = machine.with_switching(Switching::StoreAndForward);
+        assert_eq!(machine.to_string().parse(), Ok(machine));
+        assert_eq!(Machine::of_words(machine.words()), machine);
+        assert_eq!(
+            "free:startup=1.5 ms,message=0.25s,hop=3ns".parse::<Machine>().unwrap().to_string(),
+            "free:startup=1500us,message=250000us,hop=0.003us"
+        );
+    }
+
+    #[test]
+    fn what_is_no_machine_is_refused_with_key_and_value() {
+        let cases = [
+            ("cray", "no machine \"cray\"; there are: threads, paragon"),
+            ("", "no machine \"\""),
+            ("unit:", "expected key=price"),
+            ("unit:startup", "startup: found no price"),
+            ("unit:start=1us", "a machine has no \"start\", it has: startup, message"),
+            ("unit:hop=1us,hop=1us", "hop is there twice"),
+            ("unit:hop=1", "hop: found \"1\", expected a price such as"),
+            ("unit:hop=us", "found \"us\""),
+            ("unit:hop=-1us", "not negative"),
+            ("unit:hop=1.5ps", "whole picoseconds"),
+            ("unit:hop=1e3ps", "a decimal number"),
+            ("unit:hop=99999999s", "at most 200 days"),
+            ("unit:synchronisation=-99999999s", "at most 100 days"),
+            ("unit:switching=packet", "cut-through or store-and-forward"),
+        ];
+        for (text, reason) in cases {
+            let message = text.parse::<Machine>().unwrap_err().to_string();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "json")]
+    fn documents_hold_the_same_keys() {
+        let text = r#"{"message": "37.5 us", "startup": 0, "byte": "0.011 us", "channel": "11ns", "hop": "20 ns",
+            "rearrangement": "0.014us", "synchronisation": "-113 us", "doubling": "63us", "switching": "cut-through"}"#;
+        assert_eq!(Machine::from_json(text), Ok(Machine::PARAGON));
+        assert_eq!(Machine::from_json("{}"), Ok(Machine::FREE));
+        let cases = [
+            ("", "line 1, column 0"),
+            ("[]", "an object of prices"),
+            ("{\"hop\": \"1us\"", "line 1"),
+            ("{\"hop\": \"1us\", \"hop\": \"1us\"}", "hop is there twice"),
+            ("{\"hop\": 5}", "hop: found 5, expected a price"),
+            ("{\"hops\": \"5us\"}", "no \"hops\""),
+            ("{\"hop\": [1]}", "hop: found [1]"),
+        ];
+        for (text, reason) in cases {
+            let message = Machine::from_json(text).unwrap_err().to_string();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_barrier_of_the_paragon_is_that_of_suh_and_shin() {
+        for d in 1..8_u32 {
+            let microseconds = u64::from(126 * d).saturating_sub(113);
+            assert_eq!(Machine::PARAGON.barrier(1 << (2 * d)), microseconds * 1_000_000);
+        }
+        assert_eq!(Machine::PARAGON.barrier(1), 0);
+        assert_eq!(Machine::FREE.with_synchronisation(i64::MAX, u64::MAX).barrier(usize::MAX), u64::MAX);
     }
 }

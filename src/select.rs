@@ -1,15 +1,16 @@
 //! Picks an algorithm for a problem, and says why.
 //!
 //! Every rank must pick the same, so nothing decides but what is equal on all of them: the problem, the bytes of a block
-//! and one machine. Prices are integers.
+//! and one machine. Prices are integers; they are those of [`cost`](crate::cost), by formula.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::algorithm::{Algorithm, Claims, find};
+use crate::algorithm::{Algorithm, find};
+use crate::cost::{Demand, Price};
 use crate::error::BuildError;
 use crate::machine::Machine;
-use crate::schedule::{Problem, Volume};
+use crate::schedule::Problem;
 
 /// What was picked, and what it was picked from.
 #[derive(Clone)]
@@ -22,6 +23,7 @@ pub struct Choice {
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
+    machine: Machine,
 }
 
 /// An algorithm that might have been picked.
@@ -29,8 +31,10 @@ pub struct Choice {
 pub struct Candidate {
     /// The algorithm.
     pub algorithm: Arc<dyn Algorithm>,
-    /// Its price in picoseconds, or why it cannot be.
-    pub price: Result<u128, String>,
+    /// Its price, or why it cannot be.
+    pub price: Result<Price, String>,
+    /// The demands of which it claims nothing, so that the price is the least that it may be.
+    pub at_least: Vec<&'static str>,
 }
 
 /// Picks by name, or, for `auto`, the cheapest that fits; of equals the first in the registry.
@@ -48,7 +52,7 @@ pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine
         algorithm
     } else {
         let priced = candidates.iter().filter_map(|c| Some((c.price.as_ref().ok()?, &c.algorithm)));
-        let cheapest = priced.min_by_key(|(price, _)| **price).map(|(_, algorithm)| Arc::clone(algorithm));
+        let cheapest = priced.min_by_key(|(price, _)| price.total).map(|(_, algorithm)| Arc::clone(algorithm));
         cheapest.ok_or_else(|| BuildError::Unfit {
             algorithm: name.to_owned(),
             collective: problem.collective().to_string(),
@@ -57,49 +61,44 @@ pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine
         })?
     };
     let problem = format!("{} on {}", problem.collective(), problem.topology().text());
-    Ok(Choice { algorithm, named, candidates, problem, block_bytes })
+    Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine: *machine })
 }
 
 fn candidates(problem: &Problem, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
     let priced = |algorithm: Arc<dyn Algorithm>| {
-        let price = match algorithm.fits(problem) {
-            Ok(()) => Ok(price(&algorithm.claims(problem), problem, block_bytes, machine)),
-            Err(BuildError::Unfit { needs, .. }) => Err(needs),
-            Err(other) => Err(other.to_string()),
+        let (price, at_least) = match Demand::claimed(&*algorithm, problem) {
+            Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.at_least),
+            Err(BuildError::Unfit { needs, .. }) => (Err(needs), vec![]),
+            Err(other) => (Err(other.to_string()), vec![]),
         };
-        Candidate { algorithm, price }
+        Candidate { algorithm, price, at_least }
     };
     crate::algorithm::candidates(problem).into_iter().map(priced).collect()
 }
 
-/// What a schedule with these claims costs on that machine, in picoseconds: the sum of the machine's terms. A term
-/// without a claim is left out.
-#[must_use]
-pub fn price(claims: &Claims, problem: &Problem, block_bytes: u64, machine: &Machine) -> u128 {
-    let term = |count: Option<u64>, price: u64| u128::from(count.unwrap_or(0)).saturating_mul(price.into());
-    let volume = claims.volume.unwrap_or(Volume::ZERO).bytes(block_bytes);
-    let moved = (problem.ranks() as u64).saturating_mul(block_bytes).saturating_mul(claims.rearrangements.unwrap_or(0));
-    let terms = [
-        term(claims.startups, machine.startup),
-        term(claims.messages, machine.message),
-        term(Some(volume), machine.byte),
-        term(claims.hops, machine.hop),
-        term(Some(moved), machine.rearrangement),
-    ];
-    terms.into_iter().fold(0, u128::saturating_add)
-}
-
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { algorithm, named, candidates, problem, block_bytes } = self;
-        let why = if *named { "as asked for" } else { "the cheapest by this machine's prices" };
-        write!(f, "{problem}, {block_bytes} bytes a block: {}, {why}", algorithm.name())?;
+        let Self { algorithm, named, candidates, problem, block_bytes, machine } = self;
+        let why = if *named { "as asked for" } else { "the cheapest by the prices of" };
+        let by = if *named { String::new() } else { format!(" {machine}") };
+        write!(f, "{problem}, {block_bytes} bytes a block: {}, {why}{by}", algorithm.name())?;
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
         let width = names.iter().map(String::len).max().unwrap_or(0);
-        for (name, Candidate { price, .. }) in names.iter().zip(candidates) {
+        for (name, Candidate { price, at_least, .. }) in names.iter().zip(candidates) {
             match price {
-                Ok(price) => write!(f, "\n  {name:width$} {:.2} us", *price as f64 / 1e6)?,
-                Err(needs) => write!(f, "\n  {name:width$} does not fit: {needs}")?,
+                Ok(price) => write!(
+                    f,
+                    "
+  {name:width$} {price}"
+                )?,
+                Err(needs) => write!(
+                    f,
+                    "
+  {name:width$} does not fit: {needs}"
+                )?,
+            }
+            if !at_least.is_empty() {
+                write!(f, " (at least: nothing claimed of {})", at_least.join(", "))?;
             }
         }
         Ok(())

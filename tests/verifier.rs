@@ -105,6 +105,7 @@ fn a_proof_contradicts_claims_that_are_wrong() {
         messages: Some(3),
         volume: Some(whole(12)),
         contention_free: true,
+        ..Claims::default()
     };
     assert_eq!(proof.contradicts(&claims), []);
     let wrong = Claims { startups: Some(4), messages: None, transmission: Some(Volume::new(25, 2)), ..claims };

@@ -1,75 +1,101 @@
 //! Figures for people: what is claimed beside what was counted.
 
 use necklace::algorithm::Claims;
+use necklace::bounds::Bounds;
 use necklace::schedule::{Figures, Ports, Violations, Volume};
 
 use crate::table::align;
 
-/// What a figure is called, whether it is an amount of blocks, what is claimed, and how to count it.
+/// What a figure is called in a line of promises and in a table, whether it is an amount of blocks, what is claimed, what
+/// bounds it from below, and how to count it.
 struct Row {
     name: &'static str,
+    long: &'static str,
     blocks: bool,
     claimed: Option<Volume>,
+    bound: Option<Volume>,
     counted: fn(&Figures) -> Volume,
 }
 
-fn rows(claims: &Claims) -> [Row; 6] {
-    let number =
-        |name, claimed: Option<u64>, counted| Row { name, blocks: false, claimed: claimed.map(Volume::from), counted };
-    let blocks = |name, claimed, counted| Row { name, blocks: true, claimed, counted };
-    [
-        number("start-ups", claims.startups, |f| f.startups.into()),
-        blocks("transmission", claims.transmission, |f| f.transmission),
-        number("hops", claims.hops, |f| f.hops.into()),
-        number("rearrangements", claims.rearrangements, |f| f.rearrangements.into()),
-        number("messages", claims.messages, |f| f.messages.into()),
-        blocks("volume", claims.volume, |f| f.volume),
-    ]
+/// Those that are claimed; with the bounds of the problem, for a schedule with these figures.
+fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 10] {
+    let row = |name, long, blocks, claimed, counted| Row { name, long, blocks, claimed, bound: None, counted };
+    let number = |name, long, claimed: Option<u64>, counted| row(name, long, false, claimed.map(Volume::from), counted);
+    let blocks = |name, long, claimed, counted| row(name, long, true, claimed, counted);
+    let mut rows = [
+        number("start-ups", "start-ups", claims.startups, |f| f.startups.into()),
+        blocks("transmission", "transmission, blocks", claims.transmission, |f| f.transmission),
+        blocks("by port", "transmission by port, blocks", claims.port_transmission, |f| f.port_transmission),
+        blocks("by channel", "transmission by channel, blocks", claims.channel_transmission, |f| {
+            f.channel_transmission
+        }),
+        blocks("forwarded", "transmission forwarded, blocks", claims.forwarded_transmission, |f| {
+            f.forwarded_transmission
+        }),
+        number("hops", "hops", claims.hops, |f| f.hops.into()),
+        number("rearrangements", "rearrangements", claims.rearrangements, |f| f.rearrangements.into()),
+        number("handled", "messages handled", claims.handled, |f| f.handled.into()),
+        number("messages", "messages of the busiest rank", claims.messages, |f| f.messages.into()),
+        blocks("volume", "volume of the busiest rank, blocks", claims.volume, |f| f.volume),
+    ];
+    if let Some((bounds, figures)) = bounds {
+        let ports = figures.ports();
+        let to_neighbours = figures.hops == figures.startups;
+        let transmission = bounds.transmission(ports, figures.contention_free, to_neighbours);
+        let far = if to_neighbours { bounds.distance } else { 0 };
+        rows[0].bound = Some(bounds.startups(ports).max(far).into());
+        rows[1].bound = Some(transmission).filter(|&bound| bound > Volume::ZERO);
+        rows[2].bound = Some(bounds.port);
+        rows[3].bound = Some(bounds.channel());
+        rows[4].bound = Some(bounds.forwarded).filter(|_| ports == Ports::One);
+    }
+    rows
 }
 
 /// What an algorithm promises for a problem, in a line.
 pub(crate) fn promises(claims: &Claims) -> String {
-    let promised = rows(claims).into_iter().filter_map(|row| Some(format!("{} {}", row.name, row.claimed?)));
+    let promised = rows(claims, None).into_iter().filter_map(|row| Some(format!("{} {}", row.name, row.claimed?)));
     let free = claims.contention_free.then(|| "contention-free".to_owned());
     let parts: Vec<String> = promised.chain(free).collect();
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
 }
 
-/// The figures of a schedule, counted and by formula; with the size of a block, amounts in bytes too.
-pub(crate) fn side_by_side(figures: &Figures, claims: &Claims, ports: Ports, block_bytes: Option<u64>) -> String {
+/// The figures of a schedule: counted, by formula, and the least that any schedule has; with the size of a block, amounts
+/// in bytes too.
+pub(crate) fn side_by_side(
+    figures: &Figures,
+    claims: &Claims,
+    bounds: &Bounds,
+    ports: Ports,
+    block_bytes: Option<u64>,
+) -> String {
     let text = |volume: Option<Volume>| volume.map_or("-".to_owned(), |volume| volume.to_string());
     let bytes = |volume: Volume| block_bytes.map(|bytes| volume.bytes(bytes).to_string());
-    let mut lines = vec![vec![String::new(), "counted".to_owned(), "formula".to_owned()]];
+    let mut lines = vec![["", "counted", "formula", "bound", "ratio"].map(str::to_owned).to_vec()];
     lines[0].extend(block_bytes.map(|_| "bytes".to_owned()));
-    lines.push(vec!["rounds".to_owned(), figures.rounds.to_string(), "-".to_owned()]);
-    for Row { name, blocks, claimed, counted } in rows(claims) {
-        let counted = counted(figures);
-        let name = match name {
-            "messages" => "messages of the busiest rank",
-            "volume" => "volume of the busiest rank, blocks",
-            "transmission" => "transmission, blocks",
-            other => other,
-        };
-        let mut line = vec![name.to_owned(), counted.to_string(), text(claimed)];
-        line.extend(blocks.then(|| bytes(counted)).flatten());
+    let mut add = |name: &str, counted: String, formula: String, bound: Option<Volume>, found: Volume, blocks: bool| {
+        let ratio = bound.and_then(|bound| found.over(bound)).map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let mut line = vec![name.to_owned(), counted, formula, text(bound), ratio];
+        line.extend(blocks.then(|| bytes(found)).flatten());
         lines.push(line);
+    };
+    let dash = || "-".to_owned();
+    add("rounds", figures.rounds.to_string(), dash(), None, figures.rounds.into(), false);
+    for Row { long, blocks, claimed, bound, counted, .. } in rows(&claims.completed(ports), Some((bounds, figures))) {
+        let found = counted(figures);
+        add(long, found.to_string(), text(claimed), bound, found, blocks);
     }
-    let counted_only = [
-        ("transmission by channel, blocks", figures.channel_transmission),
-        ("busiest channel, blocks", figures.busiest_channel_total),
-        ("all channels, blocks", figures.link_blocks),
-    ];
-    for (name, counted) in counted_only {
-        let mut line = vec![name.to_owned(), counted.to_string(), "-".to_owned()];
-        line.extend(bytes(counted));
-        lines.push(line);
+    for (name, found) in
+        [("busiest channel, blocks", figures.busiest_channel_total), ("all channels, blocks", figures.link_blocks)]
+    {
+        add(name, found.to_string(), dash(), None, found, true);
     }
     let free = |free: bool| if free { "yes" } else { "no" }.to_owned();
-    let promised = if claims.contention_free { free(true) } else { "-".to_owned() };
-    let shared = figures.max_transfers_on_a_channel.to_string();
-    lines.push(vec!["transfers on a channel in a round".to_owned(), shared, "-".to_owned()]);
-    lines.push(vec!["contention-free".to_owned(), free(figures.contention_free), promised]);
-    lines.push(vec!["ports".to_owned(), figures.ports().to_string(), ports.to_string()]);
+    let promised = if claims.contention_free { free(true) } else { dash() };
+    let shared = figures.max_transfers_on_a_channel;
+    add("transfers on a channel in a round", shared.to_string(), dash(), None, shared.into(), false);
+    add("contention-free", free(figures.contention_free), promised, None, Volume::ZERO, false);
+    add("ports", figures.ports().to_string(), ports.to_string(), None, Volume::ZERO, false);
     align(&lines)
 }
 

@@ -3,13 +3,17 @@
 //! Thin: it reads arguments, calls the library, and writes what that says for people. Results go to standard output,
 //! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage.
 
+mod cost;
 mod figures;
 mod list;
+mod machine;
 mod output;
 mod picture;
 mod plan;
+mod plot;
 mod problem;
 mod progress;
+mod simulate;
 mod table;
 mod verify;
 
@@ -30,6 +34,12 @@ enum Command {
     /// Make a collective's schedule, prove it, and count what it costs
     #[command(after_help = plan::EXAMPLES)]
     Plan(plan::Arguments),
+    /// What collectives cost on a machine, by formula or counted
+    #[command(after_help = cost::EXAMPLES)]
+    Cost(cost::Arguments),
+    /// Play schedules out on a machine, with contention
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::Arguments),
     /// Check a schedule from a JSON document
     #[command(after_help = verify::EXAMPLES)]
     Verify(verify::Arguments),
@@ -46,6 +56,8 @@ Exit status: 0; 1 if a schedule is wrong or something failed; 2 if the command l
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Cost(arguments) => cost::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
     };
     match done {

@@ -7,7 +7,9 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use necklace::Rank;
 use necklace::algorithm::Claims;
+use necklace::bounds::Bounds;
 use necklace::collective::Collective;
+use necklace::cost::Demand;
 use necklace::error::BuildError;
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
@@ -19,7 +21,7 @@ use crate::output::{Document, Failure, is_standard, print, write_failure};
 use crate::picture::{Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
-use crate::{figures, list};
+use crate::{figures, list, machine};
 
 pub(crate) const EXAMPLES: &str = "\
 Topologies:
@@ -30,6 +32,7 @@ Examples:
   necklace plan --list --topology torus:12x12
   necklace plan --topology torus:12x12 --collective alltoall --algorithm torus-exchange
   necklace plan --topology hypercube:6 --collective broadcast --root 5 --bytes 65536
+  necklace plan --topology torus:8x8 --collective alltoall --machine paragon --bytes 64
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
   necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
@@ -61,6 +64,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     bytes: Option<u64>,
 
+    /// The prices by which auto chooses: NAME, NAME:key=price,.. or a JSON file
+    #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
+    machine: Machine,
+
     /// Write the schedule as JSON; with -, to standard output, and nothing else there
     ///
     /// A file is written once the schedule is proved, all of it or nothing. Standard output gets the rounds as they are
@@ -72,16 +79,12 @@ pub(crate) struct Arguments {
     picture: Wanted,
 
     /// The algorithms and what each claims; with --topology, how they fit there
-    #[arg(long, conflicts_with_all = ["algorithm", "bytes", "json", "svg"])]
+    #[arg(long, conflicts_with_all = ["algorithm", "bytes", "machine", "json", "svg"])]
     list: bool,
 }
 
 /// Block size where none is given.
 const BLOCK_BYTES: u64 = 1024;
-
-/// What auto goes by.
-const MACHINE: Machine = Machine::THREADS;
-const PRICES: &str = "  (prices of ranks that are threads of one process, where a hop costs nothing)";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let topology = arguments.topology.as_deref().map(topology::parse).transpose().map_err(BuildError::from)?;
@@ -96,7 +99,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("root {root}: {collective} has no root, leave --root out")));
     }
     let problem = problem(Arc::clone(topology), collective)?;
-    let choice = select(&problem, &arguments.algorithm, arguments.bytes.unwrap_or(BLOCK_BYTES), &MACHINE)?;
+    let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
+    let choice = select(&problem, &arguments.algorithm, block_bytes, &machine)?;
     let json_alone = arguments.json.as_deref().is_some_and(is_standard);
     if json_alone && arguments.picture.is_standard() {
         return Err(Failure::Usage("--json - and --svg -: standard output holds one document".to_owned()));
@@ -112,10 +116,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let claims = choice.algorithm.claims(&problem);
     if !alone {
         let about = choice.algorithm.about();
-        let costs = figures::side_by_side(&proof, &claims, about.ports, arguments.bytes);
-        let how = if choice.named { String::new() } else { format!("{choice}\n{PRICES}\n\n") };
+        let costs = figures::side_by_side(&proof, &claims, &Bounds::of(&problem), about.ports, arguments.bytes);
+        let price = Demand::counted(&proof, &problem).price(&machine, block_bytes);
+        let how = if choice.named { String::new() } else { format!("{choice}\n\n") };
         print(&format!(
-            "{heading}\n{} ({})\n\n{how}{}\n{costs}",
+            "{heading}\n{} ({})\n\n{how}{}\n{costs}\nprice of blocks of {block_bytes} bytes on {machine}: {price}\n",
             about.summary,
             about.source,
             described(&outline, &phases)

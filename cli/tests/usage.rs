@@ -72,7 +72,9 @@ fn failures_end_with_1() {
 #[test]
 fn help_has_examples_and_the_version_is_the_packages() {
     assert_eq!(printed(&["--version"]), concat!("necklace ", env!("CARGO_PKG_VERSION"), "\n"));
-    for arguments in [&["--help"][..], &["plan", "--help"], &["verify", "--help"]] {
+    for arguments in
+        [&["--help"][..], &["plan", "--help"], &["cost", "--help"], &["simulate", "--help"], &["verify", "--help"]]
+    {
         assert!(printed(arguments).contains("Examples:\n  necklace "), "{arguments:?}");
     }
 }

@@ -186,15 +186,13 @@ impl Communicator {
     fn agree(&mut self) -> Result<(), Error> {
         // Nothing that may differ decides before it is known not to differ.
         self.algorithms.extend([("broadcast", "binomial".to_owned()), ("barrier", "dissemination".to_owned())]);
-        let Machine { startup, message, byte, hop, rearrangement } = self.options.machine;
-        let mut prices = [startup, message, byte, hop, rearrangement];
+        let mut prices = self.options.machine.words();
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
         let purpose = format!("start{links}{placed}");
         self.broadcast_for(&mut prices, 0, purpose.into())?;
-        let [startup, message, byte, hop, rearrangement] = prices;
-        self.options.machine = Machine { startup, message, byte, hop, rearrangement };
+        self.options.machine = Machine::of_words(prices);
         self.barrier()?;
         self.algorithms.clear();
         self.cache.clear();

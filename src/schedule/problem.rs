@@ -205,6 +205,11 @@ impl Problem {
         self.commutative
     }
 
+    /// Whether blocks have bytes: those of a barrier have none.
+    pub(crate) fn has_bytes(&self) -> bool {
+        !matches!(self.collective, Collective::Barrier)
+    }
+
     /// How many ranks there are.
     #[must_use]
     pub fn ranks(&self) -> usize {

@@ -18,14 +18,23 @@ pub struct Figures {
     pub startups: u64,
     /// Sum over rounds of the largest transfer.
     pub transmission: Volume,
+    /// Sum over rounds of the most that one rank sends or receives: the transmission where a rank has one port out and
+    /// one in.
+    pub port_transmission: Volume,
     /// Sum over rounds of what the busiest channel carries: the transmission where transfers that share a channel
     /// share its bandwidth.
     pub channel_transmission: Volume,
+    /// Sum over rounds of the largest product of a transfer's size and the channels it takes: the transmission where
+    /// nodes store and forward.
+    pub forwarded_transmission: Volume,
     /// Sum over rounds of the longest route, in channels.
     pub hops: u64,
     /// Phases in which anything is sent, less one: between two phases a rank's blocks are put into the order in which
     /// the next sends them.
     pub rearrangements: u64,
+    /// Sum over rounds of the most messages that one rank sends and the most that one receives: what processors see to
+    /// one after the other.
+    pub handled: u64,
     /// Messages that the busiest rank sends, over all rounds.
     pub messages: u64,
     /// What the busiest rank sends, over all rounds.
@@ -72,8 +81,12 @@ impl Figures {
         let figures = [
             number("start-ups", claims.startups, self.startups),
             ("transmission", claims.transmission, self.transmission),
+            ("transmission by port", claims.port_transmission, self.port_transmission),
+            ("transmission by channel", claims.channel_transmission, self.channel_transmission),
+            ("transmission forwarded", claims.forwarded_transmission, self.forwarded_transmission),
             number("hops", claims.hops, self.hops),
             number("rearrangements", claims.rearrangements, self.rearrangements),
+            number("messages handled", claims.handled, self.handled),
             number("messages", claims.messages, self.messages),
             ("volume", claims.volume, self.volume),
             number(
@@ -97,7 +110,12 @@ impl fmt::Display for Figures {
             write!(f, " (and {idle} idle rounds)")?;
         }
         writeln!(f, ", hops {}, rearrangements {}", self.hops, self.rearrangements)?;
-        writeln!(f, "transmission {} blocks, by channel {}", self.transmission, self.channel_transmission)?;
+        let Self { port_transmission, channel_transmission, forwarded_transmission, .. } = self;
+        writeln!(
+            f,
+            "transmission {} blocks, by port {port_transmission}, by channel {channel_transmission}, forwarded {forwarded_transmission}",
+            self.transmission
+        )?;
         writeln!(f, "busiest channel {} blocks, all channels {}", self.busiest_channel_total, self.link_blocks)?;
         let Self { messages, volume, max_sends, max_receives, .. } = self;
         let ports = self.ports();

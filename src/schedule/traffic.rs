@@ -50,6 +50,17 @@ struct RankUse {
     round: u32,
     sends: u32,
     receives: u32,
+    /// What it sends, and what it receives, in this round.
+    sent: Volume,
+    received: Volume,
+}
+
+/// The most that one rank does in a round.
+#[derive(Default)]
+struct Busiest {
+    sends: u64,
+    receives: u64,
+    blocks: Volume,
 }
 
 /// A send of this round: whose, which transfer, over which channel first.
@@ -89,16 +100,18 @@ impl Traffic {
         self.round += 1;
         self.sends.clear();
         let (mut largest, mut busiest, mut farthest) = (Volume::ZERO, Volume::ZERO, 0);
+        let (mut port, mut forwarded) = (Busiest::default(), Volume::ZERO);
         for &index in sound {
             let transfer = &round.transfers[index];
             let place = Place::round(number).transfer(transfer.source, transfer.destination);
-            let size = volume(&transfer.blocks);
+            let size = Volume::of(&transfer.blocks);
             largest = largest.max(size);
-            self.ends(place, transfer, size, violations);
+            self.ends(place, transfer, size, &mut port, violations);
             let route = self.route(place, transfer, violations).unwrap_or_default();
             let hops = route.len().saturating_sub(1) as u64;
             farthest = farthest.max(hops);
             self.figures.link_blocks += size * hops;
+            forwarded = forwarded.max(size * hops);
             for channel in channels(&route) {
                 busiest = busiest.max(self.channel(place, channel, index, size, round, violations));
             }
@@ -106,8 +119,11 @@ impl Traffic {
         }
         self.values(number, round, violations);
         self.figures.transmission += largest;
+        self.figures.port_transmission += port.blocks;
         self.figures.channel_transmission += busiest;
+        self.figures.forwarded_transmission += forwarded;
         self.figures.hops += farthest;
+        self.figures.handled += port.sends + port.receives;
     }
 
     /// The figures of all rounds.
@@ -122,21 +138,33 @@ impl Traffic {
     }
 
     /// Counts the transfer at its two ends, against the ports.
-    fn ends(&mut self, place: Place, transfer: &Transfer, size: Volume, violations: &mut Violations) {
+    fn ends(
+        &mut self,
+        place: Place,
+        transfer: &Transfer,
+        size: Volume,
+        port: &mut Busiest,
+        violations: &mut Violations,
+    ) {
         let now = self.round;
         let ports = self.outline.ports;
         let mut used = |rank: Rank, sends: u32| {
             let used = self.ranks.entry(rank.index() as u64).or_default();
             if used.round != now {
                 (used.round, used.sends, used.receives) = (now, 0, 0);
+                (used.sent, used.received) = (Volume::ZERO, Volume::ZERO);
             }
             used.messages += u64::from(sends);
             used.volume += size * u64::from(sends);
             used.sends += sends;
             used.receives += 1 - sends;
+            let way = if sends == 1 { &mut used.sent } else { &mut used.received };
+            *way += size;
+            port.blocks = port.blocks.max(*way);
             u64::from(if sends == 1 { used.sends } else { used.receives })
         };
         let (sends, receives) = (used(transfer.source, 1), used(transfer.destination, 0));
+        (port.sends, port.receives) = (port.sends.max(sends), port.receives.max(receives));
         self.figures.max_sends = self.figures.max_sends.max(sends);
         self.figures.max_receives = self.figures.max_receives.max(receives);
         if matches!(ports, Ports::One | Ports::OneSend) && sends > 1 {
@@ -269,12 +297,6 @@ fn channels(route: &[Node]) -> impl Iterator<Item = Channel> + '_ {
 
 fn key(channel: Channel) -> u64 {
     pair(channel.from.index() as u32, channel.to.index() as u32)
-}
-
-/// How much they are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
-pub(super) fn volume(blocks: &[Block]) -> Volume {
-    let alike = blocks.chunk_by(|a, b| a.of() == b.of());
-    alike.map(|run| Volume::new(run.iter().map(|block| u64::from(block.count())).sum(), run[0].of().into())).sum()
 }
 
 /// Whether two lists of blocks name the same chunks in the same order, however grouped.

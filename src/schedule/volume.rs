@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul};
 
+use super::Block;
+
 /// An amount of data in blocks, exactly: chunks make it a fraction.
 ///
 /// ```
@@ -28,12 +30,31 @@ impl Volume {
         Self::reduced(units.into(), of.max(1).into())
     }
 
+    /// A fraction of two numbers. A denominator of 0 counts as 1.
+    #[must_use]
+    pub fn ratio(numerator: u128, denominator: u128) -> Self {
+        Self::reduced(numerator, denominator.max(1))
+    }
+
+    /// How many times the other it is; `None` where the other is nothing.
+    #[must_use]
+    pub fn over(self, other: Self) -> Option<f64> {
+        (other.numerator > 0).then(|| self.as_f64() / other.as_f64())
+    }
+
     fn reduced(numerator: u128, denominator: u128) -> Self {
         let (mut a, mut b) = (numerator, denominator);
         while b != 0 {
             (a, b) = (b, a % b);
         }
         Self { numerator: numerator / a, denominator: denominator / a }
+    }
+
+    /// How much some blocks are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
+    #[must_use]
+    pub fn of(blocks: &[Block]) -> Self {
+        let alike = blocks.chunk_by(|a, b| a.of() == b.of());
+        alike.map(|run| Self::new(run.iter().map(|block| u64::from(block.count())).sum(), run[0].of().into())).sum()
     }
 
     /// The number of blocks, where it is a whole one.

@@ -13,6 +13,7 @@
 //! [`parse()`] reads the text, [`Topology::text`] writes it. To bring a network of your own, implement [`Topology`] and
 //! run [`conformance::run_all`] on it. For one that needs no closed form, a [`Graph`] of its links will do.
 
+mod axes;
 mod complete;
 pub mod conformance;
 mod edge_list;
@@ -22,6 +23,7 @@ mod grid;
 mod hypercube;
 mod parse;
 
+pub(crate) use axes::{Axis, Kind, axes, routed_axes};
 pub use complete::Complete;
 pub use generalized::GeneralizedHypercube;
 pub use graph::{Graph, GraphError};

@@ -10,6 +10,7 @@
 //!
 //! A rank's own time and memory are in proportion to N.
 
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -45,7 +46,10 @@ impl Algorithm for RecursiveDoubling {
         let ranks = problem.ranks() as u64;
         let apart = is_complete(problem) || is_cube(problem);
         let sent = Some(Volume::from(ranks - 1));
-        Claims { transmission: sent, volume: sent, ..Claims::of_single_blocks(ranks.ilog2().into(), apart) }
+        let claims =
+            Claims { transmission: sent, volume: sent, ..Claims::of_single_blocks(ranks.ilog2().into(), apart) };
+        let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(1 << k)));
+        claims.routed((0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

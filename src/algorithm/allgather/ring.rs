@@ -13,7 +13,7 @@
 use crate::algorithm::alltoall::claims_of_a_ring;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// One way round a ring of the ranks in order.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ static ABOUT: About = About {
     summary: "one way round the ranks, everyone passing on what came last",
     source: "Grama et al., 4.2.1",
     needs: "nothing; made for rings",
-    claims: "N - 1 start-ups, N - 1 blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",
+    claims: "N - 1 start-ups, N - 1 blocks, on a ring N - 1 hops; contention-free on lines, rings, complete networks and products of them",
     ports: Ports::One,
 };
 
@@ -35,7 +35,7 @@ impl Algorithm for Ring {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        claims_of_a_ring(problem)
+        claims_of_a_ring(problem, Volume::from(problem.ranks() as u64 - 1))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

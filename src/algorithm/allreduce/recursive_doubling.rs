@@ -21,6 +21,7 @@
 //! side stand for neighbouring ranges, so "left" or "right" keeps the order. At the end the odd ones hand the result
 //! back.
 
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
 use crate::ids::Rank;
 use crate::schedule::{Block, Combine, End, Ports, Problem, RankRound, Share, Volume};
@@ -53,11 +54,13 @@ impl Algorithm for RecursiveDoubling {
         let (doublings, folds) = (u64::from(ranks.ilog2()), if ranks.is_power_of_two() { 0 } else { 2 });
         // Whoever stands for two hands the result back once.
         let sent = doublings + folds / 2;
-        Claims {
+        let claims = Claims {
             messages: Some(sent),
             volume: Some(Volume::from(sent)),
             ..Claims::of_single_blocks(doublings + folds, is_complete(problem) || is_cube(problem))
-        }
+        };
+        let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(1)));
+        claims.routed(if folds == 0 { (0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>() } else { None })
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -50,6 +50,7 @@ use std::iter::successors;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, is_complete};
 use crate::ids::{MAX_NODES, Rank};
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -188,13 +189,26 @@ impl Algorithm for Bruck {
             true => (positions, sum(&|weight| self.numbers(size, weight, 1))),
             false => (messages, volume),
         };
-        Claims {
+        let claims = Claims {
             transmission: Some(transmission.into()),
             rearrangements: Some(positions.saturating_sub(1)),
             messages: Some(messages),
             volume: Some(Volume::from(volume)),
             ..Claims::of_single_blocks(rounds, is_complete(problem))
+        };
+        if self.all_ports {
+            // Port by port, both in and out.
+            let each = Some(Volume::from(volume));
+            return Claims { port_transmission: each, handled: Some(2 * messages), ..claims };
         }
+        let message = |weight, value| {
+            let size_of_it = Volume::from(self.numbers(size, weight, value) as u64);
+            Some((Pattern::rotation(problem, (weight * value) as u64)?, size_of_it))
+        };
+        let of_a_position = |weight| (1..=self.largest(size, weight)).map(move |value| message(weight, value));
+        // A radix in the order of a large size has as many messages as that.
+        let few = messages <= 1 << 20;
+        claims.routed(if few { self.weights(size).flat_map(of_a_position).collect::<Option<Vec<_>>>() } else { None })
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {

@@ -35,6 +35,7 @@ use std::sync::Arc;
 
 use super::cells::no_rank_on_every_node;
 use super::digits::{Digit, Digits, Slot, Walk, Way};
+use crate::algorithm::loads::{load_at_once, product as axes_of_routes};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::Rank;
 use crate::schedule::{Ports, Problem, Share, Volume};
@@ -111,13 +112,22 @@ impl Algorithm for ByDimension {
         let nodes = problem.topology().nodes() as u64;
         let rows = rows(problem);
         let all = || rows.iter().map(|&(_, row)| (row, self.walk(row), row.extent()));
+        let volume = all().map(|(_, walk, k)| walk.volume(k, nodes)).sum::<Volume>();
+        let messages = all().map(|(_, _, k)| k as u64 - 1).sum();
+        let at_once = self.about().ports != Ports::One;
+        let known = axes_of_routes(problem).is_some();
+        let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum();
         Claims {
+            port_transmission: at_once.then_some(volume),
+            handled: at_once.then_some(2 * messages),
+            channel_transmission: known.then(channels),
+            forwarded_transmission: all().map(|(row, walk, _)| forwarded(row, walk, nodes)).sum(),
             startups: Some(all().map(|(_, walk, k)| walk.rounds(k) as u64).sum()),
             transmission: Some(all().map(|(_, walk, k)| walk.transmission(k, nodes)).sum()),
             hops: all().map(|(row, walk, _)| hops(row, walk)).sum(),
             rearrangements: Some((rows.len() as u64).saturating_sub(1)),
-            messages: Some(all().map(|(_, _, k)| k as u64 - 1).sum()),
-            volume: Some(all().map(|(_, walk, k)| walk.volume(k, nodes)).sum::<Volume>()),
+            messages: Some(messages),
+            volume: Some(volume),
             contention_free: all().all(|(row, walk, _)| is_contention_free(row, walk)),
         }
     }
@@ -158,6 +168,27 @@ fn is_contention_free(row: Factor, walk: Walk) -> bool {
     let round_a_circle = matches!(walk, Walk::OneWay | Walk::BothWays);
     // The last of a line reaches the first over the channels that nobody else uses.
     is_complete(row) || round_a_circle && matches!(row, Factor::Line(_) | Factor::Ring(_))
+}
+
+/// The sum over the rounds of what the busiest channel carries, where blocks that have half a ring to go all go one way.
+fn channels(row: Factor, walk: Walk, nodes: u64) -> Volume {
+    let k = row.extent() as u64;
+    let each = Volume::from(nodes / k);
+    match walk {
+        Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes),
+        Walk::AtOnce => each * load_at_once(row),
+        Walk::Rotated if is_complete(row) => each * (k - 1),
+        Walk::Rotated => each * (k * k / 4),
+    }
+}
+
+/// The sum over the rounds of the largest message times its way: messages of a round have one size.
+fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
+    let (hops, rounds) = (hops(row, walk)?, walk.rounds(row.extent()) as u64);
+    Some(match walk {
+        Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes) * (hops / rounds.max(1)),
+        Walk::Rotated | Walk::AtOnce => Volume::from(nodes / row.extent() as u64) * hops,
+    })
 }
 
 /// The sum over the rounds of the longest way.

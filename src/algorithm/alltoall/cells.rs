@@ -66,13 +66,16 @@ impl Cells {
     pub(super) fn claims(&self) -> Claims {
         let nodes: u64 = self.extents.iter().map(|&extent| extent as u64).product();
         let (mut startups, mut hops, mut messages, mut phases) = (0, 0, 0, 0);
-        let (mut transmission, mut volume) = (Volume::ZERO, Volume::ZERO);
+        let (mut transmission, mut volume, mut forwarded) = (Volume::ZERO, Volume::ZERO, Volume::ZERO);
         for group in &self.groups {
             let (n, longest) = (group.dimensions.len() as u64, self.circle(group));
             startups += n * (longest as u64 - 1);
             hops += n * (longest as u64 - 1) * group.longest_hop(longest);
             phases += n * u64::from(longest > 1);
-            transmission += group.walk.transmission(longest, nodes) * n;
+            let sent = group.walk.transmission(longest, nodes) * n;
+            transmission += sent;
+            // Every round has a longest hop, and all messages of the longest dimension are of one size.
+            forwarded += sent * group.longest_hop(longest);
             for &dimension in &group.dimensions {
                 let circle = self.extents[dimension] / group.cell;
                 messages += circle as u64 - 1;
@@ -84,6 +87,7 @@ impl Cells {
             let rounds: u64 = self.larger(than).map(|group| group.dimensions.len() as u64).sum();
             let half = Volume::new(nodes, 2) * rounds;
             (transmission, volume) = (transmission + half, volume + half);
+            forwarded += half * than as u64;
             (startups, messages, hops) = (startups + rounds, messages + rounds, hops + rounds * than as u64);
             phases += u64::from(rounds > 0);
         }
@@ -94,7 +98,9 @@ impl Cells {
             rearrangements: Some(phases.saturating_sub(1)),
             messages: Some(messages),
             volume: Some(volume),
+            forwarded_transmission: Some(forwarded),
             contention_free: true,
+            ..Claims::default()
         }
     }
 

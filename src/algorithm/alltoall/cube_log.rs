@@ -25,6 +25,7 @@
 //! receiver itself is one run of sources and lands in its output as one piece; what goes on lies in scratch so that the
 //! blocks for one destination are one piece in each message they came by.
 
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -59,13 +60,16 @@ impl Algorithm for CubeLog {
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
         let rounds = u64::from(ranks.ilog2());
-        let sent = Some(Volume::from(ranks / 2) * rounds);
-        Claims {
+        let half = Volume::from(ranks / 2);
+        let sent = Some(half * rounds);
+        let claims = Claims {
             transmission: sent,
             volume: sent,
             rearrangements: Some(rounds.saturating_sub(1)),
             ..Claims::of_single_blocks(rounds, is_complete(problem) || is_cube(problem))
-        }
+        };
+        let patterns: Option<Vec<_>> = (0..ranks.ilog2()).map(|k| Some((Pattern::bit(problem, k)?, half))).collect();
+        claims.routed(patterns)
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {

@@ -8,10 +8,16 @@
 //! | startups | 1 (0 for one rank) |
 //! | blocks sent | 1, the largest transfer |
 //! | messages a rank | N - 1 |
+//! | blocks of the busiest channel | along a dimension of k of the N nodes: N/k fl(k/2) (fl(k/2) + 1) / 2 on a ring, N/k fl(k^2/4) on a line, N/k on a complete one; the most of all dimensions |
+//! | hops | the diameter |
+//!
+//! fl rounds down; the last two hold for products of lines, rings and complete networks with a rank on every node, by their
+//! default routes. Of blocks that have half a ring to go all take the same way round, which costs more than the lower bound.
 //!
 //! A rank's own time and memory are in proportion to N. Each block crosses the network once, so no schedule moves
 //! fewer bytes; the price is N - 1 messages a rank, and on a sparse network the contention.
 
+use crate::algorithm::loads::{at_once, diameter};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -26,7 +32,7 @@ static ABOUT: About = About {
     summary: "every block straight to its destination, all in one round",
     source: "folklore; the baseline",
     needs: "nothing",
-    claims: "1 start-up, 1 block a message, N - 1 messages a rank; contention-free where the network is complete",
+    claims: "1 start-up, 1 block a message, N - 1 messages a rank; N/k fl(k/2) (fl(k/2) + 1) / 2 blocks over the busiest channel of a torus of longest extent k, N/k fl(k^2/4) of a mesh; contention-free where the network is complete",
     ports: Ports::Unlimited,
 };
 
@@ -38,16 +44,29 @@ impl Algorithm for Direct {
     fn claims(&self, problem: &Problem) -> Claims {
         let peers = problem.ranks() as u64 - 1;
         let volume = Some(Volume::from(peers));
-        Claims { messages: Some(peers), volume, ..Claims::of_single_blocks(peers.min(1), is_complete(problem)) }
+        let claims = Claims::of_single_blocks(peers.min(1), is_complete(problem));
+        let hops = claims.hops.or(diameter(problem));
+        Claims {
+            hops,
+            messages: Some(peers),
+            volume,
+            handled: Some(peers.saturating_mul(2)),
+            port_transmission: volume,
+            channel_transmission: at_once(problem),
+            forwarded_transmission: hops.map(Volume::from),
+            ..claims
+        }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let size = problem.ranks();
         // Starting behind oneself spreads the ranks over the destinations where sends do leave one after the other.
         let peers = move || (1..size).map(move |i| Rank::new((rank.index() + i) % size));
-        let sends: Vec<End> = peers().map(|peer| End::new(peer, vec![Block::new(rank, peer)])).collect();
-        let receives = peers().map(|peer| End::new(peer, vec![Block::new(peer, rank)])).collect();
-        let round = (!sends.is_empty()).then(|| RankRound { sends, receives, ..RankRound::default() });
-        Box::new(round.into_iter())
+        let rounds = size.min(2) - 1;
+        Box::new((0..rounds).map(move |_| RankRound {
+            sends: peers().map(|peer| End::new(peer, vec![Block::new(rank, peer)])).collect(),
+            receives: peers().map(|peer| End::new(peer, vec![Block::new(peer, rank)])).collect(),
+            ..RankRound::default()
+        }))
     }
 }

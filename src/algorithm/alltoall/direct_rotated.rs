@@ -9,12 +9,16 @@
 //! | blocks sent | N - 1, the one-port lower bound |
 //! | messages a rank | N - 1 |
 //!
-//! A rank's own time and memory are in proportion to N. Contention-free on complete networks; elsewhere a round's
-//! transfers may share channels.
+//! | blocks of the busiest channel, summed over rounds | on a ring or line fl(N^2/4): in round i it carries min(i, N - i) |
+//!
+//! A rank's own time and memory are in proportion to N. Contention-free on complete networks and, by the routes that are the
+//! default there, on cubes (Grama et al., 4.6.2); elsewhere a round's transfers share channels: on products of lines and
+//! rings as many as the largest digit of i, counted the shorter way round, says; a carry adds one.
 
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// In round i, from every rank to the one i further on.
 ///
@@ -30,7 +34,7 @@ static ABOUT: About = About {
     summary: "round i: straight to the rank i further on",
     source: "Grama et al., 4.6",
     needs: "nothing",
-    claims: "N - 1 start-ups, N - 1 blocks; contention-free where the network is complete",
+    claims: "N - 1 start-ups, N - 1 blocks; contention-free on cubes and complete networks",
     ports: Ports::One,
 };
 
@@ -40,7 +44,9 @@ impl Algorithm for DirectRotated {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem))
+        let claims = Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem));
+        let block = Volume::from(1);
+        claims.routed(Pattern::rotations(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -14,9 +14,10 @@
 //! routes on cubes and other products of complete networks whose extents are powers of two: there it is
 //! [`CubeXor`](super::CubeXor), which says why.
 
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, cube_digits, is_complete, no_power_of_two};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
+use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// In round i, exchanges between ranks whose numbers differ by exclusive or with i.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,15 @@ impl Algorithm for DirectXor {
         let hops = |digits: Vec<usize>| digits.into_iter().map(|k| ranks - ranks / k as u64).sum();
         let on_cube: Option<u64> = cube_digits(problem).map(hops);
         let claims = Claims::of_single_blocks(ranks - 1, is_complete(problem));
-        Claims { hops: claims.hops.or(on_cube), contention_free: claims.contention_free || on_cube.is_some(), ..claims }
+        let hops = claims.hops.or(on_cube);
+        let claims = Claims {
+            hops,
+            forwarded_transmission: hops.map(Volume::from),
+            contention_free: claims.contention_free || on_cube.is_some(),
+            ..claims
+        };
+        let block = Volume::from(1);
+        claims.routed(Pattern::exchanges(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

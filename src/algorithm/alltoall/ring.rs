@@ -18,7 +18,8 @@
 //! receiver itself.
 
 use super::digits::{Digit, Digits, Slot, Walk, Way};
-use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::algorithm::loads::Pattern;
+use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
 use crate::schedule::{Placement, Ports, Problem, Share, Volume};
 
@@ -36,7 +37,7 @@ static ABOUT: About = About {
     summary: "one way round the ranks, everyone passing on what is not its own",
     source: "Grama et al., 4.5.1",
     needs: "nothing; made for rings",
-    claims: "N - 1 start-ups, N (N - 1) / 2 blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",
+    claims: "N - 1 start-ups, N (N - 1) / 2 blocks, on a ring N - 1 hops; contention-free on lines, rings, complete networks and products of them",
     ports: Ports::One,
 };
 
@@ -47,8 +48,7 @@ impl Algorithm for Ring {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = problem.ranks() as u64 - 1;
-        let sent = Some(Volume::from(rounds * (rounds + 1) / 2));
-        Claims { transmission: sent, volume: sent, ..claims_of_a_ring(problem) }
+        claims_of_a_ring(problem, Volume::from(rounds * (rounds + 1) / 2))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
@@ -64,21 +64,18 @@ pub(super) fn round_the_ranks(problem: &Problem, rank: Rank, walk: Walk) -> Shar
     Digits::new(&[base], vec![slot], move |_| vec![digit]).share(&Placement::identity(base), rank)
 }
 
-/// Those of single blocks passed on from rank to rank, all the way round.
-pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem) -> Claims {
+/// Those of so many blocks passed on from rank to rank, all the way round: contention-free on complete networks, and on
+/// products of lines, rings and complete networks, where what comes back from the end of a line has channels that nobody
+/// else uses.
+pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem, sent: Volume) -> Claims {
     let rounds = problem.ranks() as u64 - 1;
-    let hop = hops_of_a_round(problem);
-    Claims { hops: hop.map(|hop| hop * rounds), ..Claims::of_single_blocks(rounds, hop.is_some()) }
-}
-
-/// The longest way from a rank to the next, where each has channels of its own: on complete networks, on rings, and on
-/// lines, whose last node's message comes back over the channels that nobody else uses.
-fn hops_of_a_round(problem: &Problem) -> Option<u64> {
-    if is_complete(problem) {
-        return Some(1);
+    let hop = Pattern::rotation(problem, 1).filter(|round| round.load == 1).map(|round| round.hops);
+    Claims {
+        transmission: Some(sent),
+        volume: Some(sent),
+        hops: hop.map(|hop| hop * rounds),
+        // Every round takes the same way, so each block takes it as often as it is sent.
+        forwarded_transmission: hop.map(|hop| sent * hop),
+        ..Claims::of_single_blocks(rounds, hop.is_some())
     }
-    let grid = problem.topology().as_grid()?;
-    let [extent] = *grid.extents() else { return None };
-    let in_order = problem.placement().is_identity() && problem.ranks() == extent;
-    in_order.then_some(if grid.wraps() { 1 } else { extent as u64 - 1 })
 }

@@ -46,8 +46,7 @@ impl Algorithm for RingBoth {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
-        let sent = Some(Volume::from(ranks * ranks / 4));
-        Claims { transmission: sent, volume: sent, ..claims_of_a_ring(problem) }
+        claims_of_a_ring(problem, Volume::from(ranks * ranks / 4))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

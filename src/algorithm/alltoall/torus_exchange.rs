@@ -13,6 +13,7 @@
 //! | startups | n (N1/4 + 1) | §3.1.4, Table 1 |
 //! | blocks sent | n/8 (N1 + 4) N | §3.1.4, Table 1 |
 //! | hops | n (N1 - 1) | §3.1.4, Table 1 |
+//! | blocks forwarded, were each node to store them | n/2 (N1 - 1) N | |
 //! | rearrangements | n + 1 (1 if N1 = 4: the first n phases are empty) | §3.1.4, Table 1 |
 //!
 //! Other tori: the sum over the dimensions, k the extent, l = k/2. Those whose extents are equal and multiples of four

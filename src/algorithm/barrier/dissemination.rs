@@ -10,6 +10,7 @@
 //!
 //! A rank's own time and memory are in proportion to N, as what it has heard of is written out for the proof.
 
+use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -41,7 +42,12 @@ impl Algorithm for Dissemination {
         let ranks = problem.ranks();
         let sent = Some(Volume::from(ranks as u64 - 1));
         let claims = Claims::of_single_blocks(doublings(ranks).into(), is_complete(problem));
-        Claims { transmission: sent, volume: sent, ..claims }
+        let claims = Claims { transmission: sent, volume: sent, ..claims };
+        let round = |k: u32| {
+            let step = 1_u64 << k;
+            Some((Pattern::rotation(problem, step)?, Volume::from(step.min(ranks as u64 - step))))
+        };
+        claims.routed((0..doublings(ranks)).map(round).collect::<Option<Vec<_>>>())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

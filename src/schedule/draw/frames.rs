@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, View};
 use crate::ids::{Node, Rank};
-use crate::schedule::traffic::volume;
 use crate::schedule::{Combine, Problem, Round, Route, Transfer, Volume};
 
 /// How many rounds are drawn where nobody said.
@@ -193,7 +192,7 @@ impl Collector {
                 destination: *destination,
                 route: self.route(number, transfer)?,
                 combined: *combine != Combine::Replace,
-                volume: volume(blocks),
+                volume: Volume::of(blocks),
                 transfers: 1,
             };
             load.arrow(&arrow);

@@ -1,0 +1,400 @@
+//! `necklace cost`: what collectives cost on a machine.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use necklace::Rank;
+use necklace::algorithm::{Algorithm, candidates, find};
+use necklace::collective::Collective;
+use necklace::cost::{Demand, Price};
+use necklace::error::BuildError;
+use necklace::ids::MAX_NODES;
+use necklace::machine::Machine;
+use necklace::schedule::{Problem, Shares, Verifier};
+use necklace::topology::{self, Topology};
+
+use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::plot::{Curve, Curves};
+use crate::problem::problem;
+use crate::progress::Progress;
+use crate::simulate::play;
+use crate::table::align;
+use crate::{figures, machine};
+
+pub(crate) const EXAMPLES: &str = "\
+By formula nothing is built, so that networks of any size cost no time. With --compare, schedules are built, proved and
+counted, so that large ones take their time. A price in brackets says which demands the algorithm does not claim: there
+the price is the least that it may be.
+
+Machines: threads, paragon, unit, free; with other prices NAME:key=price,.. such as paragon:message=110us; or a JSON file
+  {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
+with the keys startup, message, byte, channel, hop, rearrangement, synchronisation, doubling and switching.
+
+Examples:
+  necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K,64K --machine paragon
+  necklace cost --topology torus:8x8 --collective alltoall --algorithm torus-exchange,direct --bytes 256 --compare
+Table 2 of Suh & Shin (2001), Proposed, and the curves of its figures 13, 14, 15 and 16 (their start-up is the time of
+messages, half at each end):
+  necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm torus-exchange --plot 13.svg \\
+    --topology torus:16x16 --topology torus:32x32 --topology torus:64x64 --topology torus:128x128
+  necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm mesh-exchange --plot 14.svg \\
+    --topology mesh:16x16 --topology mesh:32x32 --topology mesh:64x64 --topology mesh:128x128
+  necklace cost --collective alltoall --machine paragon:message=110us --bytes 1,64,256,1K,4K,16K \\
+    --algorithm torus-exchange --topology torus:16x16 --topology torus:64x64 --plot 15.svg
+  necklace cost --collective alltoall --machine paragon:message=110us --bytes 1,64,256,1K,4K,16K \\
+    --algorithm mesh-exchange --topology mesh:16x16 --topology mesh:64x64 --plot 16.svg
+
+Exit status: 0; 1 if something failed, or a schedule that --compare built is wrong; 2 if the command line asks for
+something that cannot be.";
+
+/// What is asked of several networks, algorithms and sizes of blocks.
+#[derive(Args, Debug)]
+pub(crate) struct Cases {
+    /// The network; rank i sits on node i. May be repeated
+    #[arg(long, value_name = "T", required = true)]
+    topology: Vec<String>,
+
+    /// What is to be done
+    #[arg(long, value_name = "C", value_parser = PossibleValuesParser::new(Collective::NAMES))]
+    collective: String,
+
+    /// How: names from `necklace plan --list` [default: all that fit]
+    #[arg(long, value_name = "A,..", value_delimiter = ',')]
+    algorithm: Vec<String>,
+
+    /// The root, for a collective that has one [default: 0]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
+    root: Option<u32>,
+
+    /// Sizes of a block in bytes; K, M and G stand for 1024 and its powers
+    #[arg(long, value_name = "B,..", required = true, value_delimiter = ',', allow_negative_numbers = true, value_parser = size)]
+    pub(crate) bytes: Vec<u64>,
+
+    /// The prices: NAME, NAME:key=price,.. or a JSON file
+    #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
+    pub(crate) machine: Machine,
+
+    /// Write the figures as comma-separated values; with -, to standard output, and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    csv: Option<PathBuf>,
+
+    /// Draw times over sizes of blocks as SVG; with -, to standard output, and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cases: Cases,
+
+    /// Put beside the formulas what was counted from the schedules, built and proved, and what they take played out
+    ///
+    /// Played out there are no barriers: what the machine charges for synchronisation is not in the time of a line
+    /// "simulated". That line has no terms. See also `necklace simulate`.
+    #[arg(long)]
+    compare: bool,
+}
+
+/// An algorithm for a problem.
+pub(crate) struct Case {
+    pub(crate) problem: Problem,
+    pub(crate) algorithm: Arc<dyn Algorithm>,
+}
+
+impl Case {
+    pub(crate) fn heading(&self) -> String {
+        let (collective, topology) = (self.problem.collective(), self.problem.topology().text());
+        format!("{collective} on {topology}, {} ranks: {}", self.problem.ranks(), self.algorithm.name())
+    }
+}
+
+impl Cases {
+    /// Every algorithm on every network: those that are named, or all that fit.
+    pub(crate) fn all(&self) -> Result<Vec<Case>, Failure> {
+        let standard = [&self.csv, &self.plot].into_iter().flatten().filter(|path| is_standard(path)).count();
+        if standard > 1 {
+            return Err(Failure::Usage("--csv - and --plot - cannot both have standard output".to_owned()));
+        }
+        let root = self.root.map(|root| Rank::new(root as usize));
+        let collective = Collective::named(&self.collective, root.unwrap_or_default())
+            .ok_or_else(|| Failure::Usage(format!("no collective {:?}", self.collective)))?;
+        if let (Some(root), None) = (root, collective.root()) {
+            return Err(Failure::Usage(format!("root {root}: {collective} has no root, leave --root out")));
+        }
+        let names = whole_names(&self.algorithm);
+        let mut cases = Vec::new();
+        for topology in &self.topology {
+            let topology: Arc<dyn Topology> = topology::parse(topology).map_err(BuildError::from)?;
+            let problem = problem(topology, collective.clone())?;
+            let mut algorithms = Vec::new();
+            for name in &names {
+                let algorithm = find(problem.collective(), name)?;
+                algorithm.fits(&problem)?;
+                algorithms.push(algorithm);
+            }
+            if names.is_empty() {
+                algorithms = candidates(&problem).into_iter().filter(|one| one.fits(&problem).is_ok()).collect();
+            }
+            if algorithms.is_empty() {
+                let text = problem.topology().text();
+                return Err(Failure::Usage(format!("there is no algorithm for {collective} on {text}")));
+            }
+            cases.extend(algorithms.into_iter().map(|algorithm| Case { problem: problem.clone(), algorithm }));
+        }
+        Ok(cases)
+    }
+
+    /// Whether standard output is a document.
+    pub(crate) fn alone(&self) -> bool {
+        [&self.csv, &self.plot].into_iter().flatten().any(|path| is_standard(path))
+    }
+
+    /// Writes the documents that are asked for.
+    pub(crate) fn write(&self, rows: &[Row], extra: &[&'static str]) -> Result<(), Failure> {
+        if let Some(path) = &self.csv {
+            let mut document = Document::create(path)?;
+            let name = document.name().to_owned();
+            document.write_all(csv(rows, extra).as_bytes()).map_err(|error| write_failure(&name, &error))?;
+            document.keep()?;
+        }
+        if let Some(path) = &self.plot {
+            let svg = self.curves(rows).svg().map_err(Failure::Failed)?;
+            let mut document = Document::create(path)?;
+            let name = document.name().to_owned();
+            document.write_all(svg.as_bytes()).map_err(|error| write_failure(&name, &error))?;
+            document.keep()?;
+        }
+        Ok(())
+    }
+
+    fn curves(&self, rows: &[Row]) -> Curves {
+        let mut curves: Vec<Curve> = Vec::new();
+        let several = rows.iter().any(|row| row.source != rows[0].source);
+        for row in rows {
+            let source = if several { format!(", {}", row.source) } else { String::new() };
+            let name = format!("{} {}{source}", row.topology, row.algorithm);
+            let point = (row.bytes as f64, microseconds(row.total));
+            match curves.iter_mut().find(|curve| curve.name == name) {
+                Some(curve) => curve.points.push(point),
+                None => curves.push(Curve { name, points: vec![point] }),
+            }
+        }
+        for curve in &mut curves {
+            curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        let title = format!("{} on {}", self.collective, self.machine);
+        Curves { title, x: "bytes a block", y: "us", curves }
+    }
+}
+
+/// A price, and where it comes from. Times in picoseconds.
+pub(crate) struct Row {
+    topology: String,
+    collective: String,
+    algorithm: String,
+    ranks: usize,
+    bytes: u64,
+    source: &'static str,
+    total: u128,
+    /// The terms, or what else there is to say, as the columns of the table.
+    columns: Vec<Cell>,
+    note: String,
+}
+
+/// A cell of a table.
+pub(crate) enum Cell {
+    /// In picoseconds; in microseconds for people, exactly for programs.
+    Time(u128),
+    /// As it is.
+    Text(String),
+}
+
+impl Cell {
+    fn for_people(&self) -> String {
+        match self {
+            Self::Time(time) => format!("{:.2}", microseconds(*time)),
+            Self::Text(text) => text.clone(),
+        }
+    }
+
+    fn for_programs(&self) -> String {
+        match self {
+            Self::Time(time) => in_microseconds(*time),
+            Self::Text(text) => quoted(text),
+        }
+    }
+}
+
+impl Row {
+    pub(crate) fn new(case: &Case, bytes: u64, source: &'static str, total: u128, columns: Vec<Cell>) -> Self {
+        let Case { problem, algorithm } = case;
+        Self {
+            topology: problem.topology().text(),
+            collective: problem.collective().name().to_owned(),
+            algorithm: algorithm.name(),
+            ranks: problem.ranks(),
+            bytes,
+            source,
+            total,
+            columns,
+            note: String::new(),
+        }
+    }
+
+    fn priced(case: &Case, bytes: u64, source: &'static str, price: &Price) -> Self {
+        let columns = price.terms().map(|(_, term)| Cell::Time(term)).into();
+        Self::new(case, bytes, source, price.total, columns)
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Arguments { cases, compare } = arguments;
+    let mut rows = Vec::new();
+    let (mut progress, every) = (Progress::new("proving schedules"), cases.all()?);
+    for case in &every {
+        let claimed = Demand::claimed(&*case.algorithm, &case.problem)?;
+        let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
+        for &bytes in &cases.bytes {
+            let mut row = Row::priced(case, bytes, "formula", &claimed.price(&cases.machine, bytes));
+            if !claimed.at_least.is_empty() {
+                row.note = format!("(at least: nothing claimed of {})", claimed.at_least.join(", "));
+            }
+            rows.push(row);
+            if let Some(counted) = &counted {
+                rows.push(Row::priced(case, bytes, "counted", &counted.price(&cases.machine, bytes)));
+                let played = play(case, cases, bytes, &mut Progress::of("playing schedules out", "messages"))?;
+                let nothing = Price::default().terms().map(|_| Cell::Text("-".to_owned()));
+                rows.push(Row::new(case, bytes, "simulated", played.time.into(), nothing.into()));
+            }
+        }
+    }
+    drop(progress);
+    let terms = Price::default().terms().map(|(name, _)| name);
+    cases.write(&rows, &terms)?;
+    if cases.alone() {
+        return Ok(());
+    }
+    print(&table(&rows, &terms, &format!("on {}, in us", cases.machine)))
+}
+
+/// What a schedule is found to demand. One that is wrong, or not what is claimed, is a failure.
+fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
+    let outline = case.algorithm.outline(&case.problem)?;
+    let mut verifier = Verifier::new(&outline);
+    if let [refusal, ..] = verifier.violations().all() {
+        return Err(Failure::Failed(format!("{}: {refusal}", case.heading())));
+    }
+    for joined in Shares::new(&*case.algorithm, &case.problem)? {
+        for mismatch in joined.mismatches {
+            verifier.mismatch(mismatch);
+        }
+        verifier.round(&joined.round);
+        progress.round();
+    }
+    let failed = |what: String| Failure::Failed(format!("{}: {what}", case.heading()));
+    let proof = verifier.finish().map_err(|violations| failed(figures::in_short(&violations)))?;
+    let claims = case.algorithm.claims(&case.problem).completed(case.algorithm.about().ports);
+    match &proof.contradicts(&claims)[..] {
+        [] => Ok(Demand::counted(&proof, &case.problem)),
+        [first, ..] => Err(failed(first.to_string())),
+    }
+}
+
+/// The table for people; equal words of consecutive lines are left out.
+pub(crate) fn table(rows: &[Row], extra: &[&'static str], heading: &str) -> String {
+    let mut lines = vec![["", "bytes", "by", "total"].map(str::to_owned).to_vec()];
+    lines[0].extend(extra.iter().map(|name| (*name).to_owned()));
+    let mut last = String::new();
+    for row in rows {
+        let name = format!("{} {}", row.topology, row.algorithm);
+        let first = if name == last { String::new() } else { name.clone() };
+        let mut line = vec![first, row.bytes.to_string(), row.source.to_owned(), Cell::Time(row.total).for_people()];
+        line.extend(row.columns.iter().map(Cell::for_people));
+        line.extend((!row.note.is_empty()).then(|| row.note.clone()));
+        lines.push(line);
+        last = name;
+    }
+    let collective = rows.first().map_or("", |row| &row.collective);
+    format!("{collective} {heading}\n\n{}", align(&lines))
+}
+
+fn csv(rows: &[Row], extra: &[&'static str]) -> String {
+    let extra: String = extra.iter().map(|name| format!(",{}", name.replace([' ', '-'], "_"))).collect();
+    let mut text = format!("topology,collective,algorithm,ranks,block_bytes,by,total{extra}\n");
+    for row in rows {
+        let Row { topology, collective, algorithm, ranks, bytes, source, total, columns, .. } = row;
+        let words: Vec<String> = [topology, collective, algorithm].into_iter().map(|word| quoted(word)).collect();
+        let columns: String = columns.iter().map(|cell| format!(",{}", cell.for_programs())).collect();
+        let total = in_microseconds(*total);
+        text += &format!("{},{ranks},{bytes},{source},{total}{columns}\n", words.join(","));
+    }
+    text
+}
+
+/// A word of a table of comma-separated values.
+fn quoted(word: &str) -> String {
+    if word.contains([',', '"', '\n', '\r']) { format!("\"{}\"", word.replace('"', "\"\"")) } else { word.to_owned() }
+}
+
+fn microseconds(picoseconds: u128) -> f64 {
+    picoseconds as f64 / 1e6
+}
+
+/// Exactly, without zeros at the end.
+fn in_microseconds(picoseconds: u128) -> String {
+    let (whole, rest) = (picoseconds / 1_000_000, picoseconds % 1_000_000);
+    if rest == 0 { whole.to_string() } else { format!("{whole}.{}", format!("{rest:06}").trim_end_matches('0')) }
+}
+
+/// Names whose parameters hold commas, which were taken for the end of the name: `a:x=1` and `y=2` are one.
+fn whole_names(parts: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in parts {
+        match names.last_mut() {
+            Some(last) if last.contains(':') && part.contains('=') && !part.contains(':') => {
+                *last += &format!(",{part}")
+            }
+            _ => names.push(part.clone()),
+        }
+    }
+    names
+}
+
+/// A size with its unit.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1_u64),
+    };
+    let number: u64 = number.parse().map_err(|_| "not a number of bytes, such as 8, 4K or 1M".to_owned())?;
+    number.checked_mul(unit).ok_or_else(|| "too many bytes".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(["0", "8", "4K", "1M", "2g"].map(size), [Ok(0), Ok(8), Ok(4096), Ok(1 << 20), Ok(2 << 30)]);
+        let wrong = ["", "K", "-1", "1.5K", "99999999999999999999", "18446744073709551615M", "4Ks"];
+        assert!(wrong.iter().all(|text| size(text).is_err()));
+    }
+
+    #[test]
+    fn names_keep_their_parameters() {
+        let parts = ["ring", "bruck:radix=4", "slow=1", "direct", "x=1"].map(str::to_owned);
+        assert_eq!(whole_names(&parts), ["ring", "bruck:radix=4,slow=1", "direct", "x=1"]);
+    }
+
+    #[test]
+    fn microseconds_are_exact() {
+        assert_eq!([0, 1, 1_500_000, 75_000_000].map(in_microseconds), ["0", "0.000001", "1.5", "75"]);
+    }
+}

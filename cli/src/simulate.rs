@@ -1,0 +1,84 @@
+//! `necklace simulate`: schedules played out on a machine.
+
+use clap::Args;
+use necklace::cost::Demand;
+use necklace::simulate::{Played, SimulateError, simulate};
+
+use crate::cost::{Case, Cases, Cell, Row, table};
+use crate::output::{Failure, print};
+use crate::progress::Progress;
+
+pub(crate) const EXAMPLES: &str = "\
+Every rank goes at its own pace, without barriers, and messages wait for each other where they want the same port or
+channel. What a machine charges for synchronisation is therefore left out, in the price by formula too (line \"formula\",
+with --compare). Beside the time of the last rank stand that of the first, how busy channels are, and how long a message
+waits for channels, in the mean and at most at one of them.
+
+Examples:
+  necklace simulate --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
+  necklace simulate --topology torus:16x16 --collective alltoall --algorithm direct,torus-exchange --bytes 256 --compare
+  necklace simulate --topology torus:100x100 --collective alltoall --algorithm torus-exchange --bytes 64 --machine paragon
+
+Exit status: 0; 1 if a schedule cannot be played out; 2 if the command line asks for something that cannot be.";
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cases: Cases,
+
+    /// Put the price by formula beside the time
+    #[arg(long)]
+    compare: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Arguments { cases, compare } = arguments;
+    // Standard output is for documents; whatever is refused is refused before anything takes time.
+    let every = cases.all()?;
+    let mut rows = Vec::new();
+    let mut progress = Progress::of("playing schedules out", "messages");
+    for case in &every {
+        for &bytes in &cases.bytes {
+            if *compare {
+                let machine = cases.machine.with_synchronisation(0, 0);
+                let price = Demand::claimed(&*case.algorithm, &case.problem)?.price(&machine, bytes);
+                let nothing = || Cell::Text("-".to_owned());
+                rows.push(Row::new(case, bytes, "formula", price.total, COLUMNS.map(|_| nothing()).into()));
+            }
+            let played = play(case, cases, bytes, &mut progress)?;
+            rows.push(Row::new(case, bytes, "simulated", played.time.into(), columns(&played)));
+        }
+    }
+    drop(progress);
+    cases.write(&rows, &COLUMNS)?;
+    if cases.alone() {
+        return Ok(());
+    }
+    print(&table(&rows, &COLUMNS, &format!("on {}, in us", cases.machine)))
+}
+
+const COLUMNS: [&str; 7] = ["first", "mean", "messages", "busiest channel", "channels", "waiting", "longest wait"];
+
+fn columns(played: &Played) -> Vec<Cell> {
+    let part = |part: f64| Cell::Text(format!("{part:.3}"));
+    let waiting = played.waiting / u128::from(played.messages.max(1));
+    vec![
+        Cell::Time(played.first().into()),
+        Cell::Time(played.mean().into()),
+        Cell::Text(played.messages.to_string()),
+        part(played.busiest()),
+        part(played.utilisation()),
+        Cell::Time(waiting),
+        Cell::Time(played.longest_wait.into()),
+    ]
+}
+
+/// Plays a case out.
+pub(crate) fn play(case: &Case, cases: &Cases, bytes: u64, progress: &mut Progress) -> Result<Played, Failure> {
+    let before = progress.count();
+    let told = |arrived| progress.reach(before + arrived);
+    simulate(&*case.algorithm, &case.problem, &cases.machine, bytes, told).map_err(|error| match error {
+        SimulateError::Build(error) => error.into(),
+        other => Failure::Failed(format!("{}: {other}", case.heading())),
+    })
+}

@@ -1,0 +1,207 @@
+//! What default routes do to the channels of products of lines, rings and complete networks, where rank i sits on node i and
+//! all ranks send at once.
+//!
+//! Default routes correct the last dimension first. So where a block is moved along dimension d, its later coordinates are
+//! the destination's, its earlier ones the source's: of all N^2 blocks, every line along d is given the same.
+
+use super::{Claims, is_complete};
+use crate::schedule::{Problem, Volume};
+use crate::topology::{Axis, Factor, Kind, routed_axes};
+
+/// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
+pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
+    let topology = problem.topology();
+    routed_axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
+}
+
+/// What the busiest channel carries when all blocks go at once.
+pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<Volume> {
+    let nodes = problem.ranks() as u128;
+    let load = |axis: &Axis| Volume::ratio(u128::from(load_along(axis.kind, axis.extent)) * nodes, axis.extent.into());
+    Some(product(problem)?.iter().map(load).max().unwrap_or_default())
+}
+
+/// What the busiest channel of a row carries when each of its nodes sends each other a block.
+pub(in crate::algorithm) fn load_at_once(row: Factor) -> u64 {
+    let kind = match row {
+        Factor::Ring(3..) => Kind::Ring,
+        Factor::Ring(_) | Factor::Line(_) => Kind::Line,
+        Factor::Complete(_) => Kind::Complete,
+    };
+    load_along(kind, row.extent() as u64)
+}
+
+fn load_along(kind: Kind, extent: u64) -> u64 {
+    match kind {
+        Kind::Line => extent * extent / 4,
+        // Blocks that have half a ring to go all go up, so this is more than the average.
+        Kind::Ring => (extent / 2) * (extent / 2 + 1) / 2,
+        Kind::Complete => 1,
+    }
+}
+
+/// The longest distance between two nodes.
+pub(in crate::algorithm) fn diameter(problem: &Problem) -> Option<u64> {
+    Some(product(problem)?.into_iter().map(Axis::diameter).sum())
+}
+
+/// What equal messages of all ranks at once do, by default routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::algorithm) struct Pattern {
+    /// How many of them the busiest channel carries.
+    pub(in crate::algorithm) load: u64,
+    /// The longest way.
+    pub(in crate::algorithm) hops: u64,
+}
+
+/// The most ranks, and the longest extent, for which work in proportion to their number, or to its square, is done.
+const MAX_RANKS: usize = 1 << 20;
+const MAX_EXTENT: u64 = 1 << 11;
+
+impl Pattern {
+    /// From every rank to the one `shift` further on.
+    pub(in crate::algorithm) fn rotation(problem: &Problem, shift: u64) -> Option<Self> {
+        if is_complete(problem) {
+            return Some(Self { load: 1, hops: 1 });
+        }
+        Some(rotation(&product(problem).filter(|_| problem.placement().is_identity())?, shift))
+    }
+
+    /// Between ranks whose numbers differ in that bit.
+    pub(in crate::algorithm) fn bit(problem: &Problem, bit: u32) -> Option<Self> {
+        if is_complete(problem) {
+            return Some(Self { load: 1, hops: 1 });
+        }
+        let mut bit = u64::from(bit);
+        for axis in digits(problem)?.iter().rev() {
+            let bits = u64::from(axis.extent.ilog2());
+            if bit < bits {
+                return Some(exchange(*axis, 1 << bit));
+            }
+            bit -= bits;
+        }
+        None
+    }
+
+    /// All rotations but the identity.
+    pub(in crate::algorithm) fn rotations(problem: &Problem) -> Option<Vec<Self>> {
+        let axes = product(problem).filter(|_| problem.placement().is_identity() && problem.ranks() <= MAX_RANKS)?;
+        Some((1..problem.ranks() as u64).map(|shift| rotation(&axes, shift)).collect())
+    }
+
+    /// The exchanges between ranks whose numbers differ by exclusive or with i, for all i but 0.
+    pub(in crate::algorithm) fn exchanges(problem: &Problem) -> Option<Vec<Self>> {
+        let axes = digits(problem).filter(|axes| {
+            problem.ranks() <= MAX_RANKS && axes.iter().all(|a| a.kind == Kind::Complete || a.extent <= MAX_EXTENT)
+        })?;
+        let of_an_axis = |axis: &Axis| (0..axis.extent).map(|mask| exchange(*axis, mask)).collect::<Vec<_>>();
+        let tables: Vec<Vec<Self>> = axes.iter().map(of_an_axis).collect();
+        let exchange = |mut mask: usize| {
+            tables.iter().rev().fold(Self { load: 0, hops: 0 }, |sum, table| {
+                let part = table[mask % table.len()];
+                mask /= table.len();
+                Self { load: sum.load.max(part.load), hops: sum.hops + part.hops }
+            })
+        };
+        Some((1..problem.ranks()).map(exchange).collect())
+    }
+}
+
+impl Claims {
+    /// With what follows from the patterns of all rounds, and how much each of the messages is.
+    pub(in crate::algorithm) fn routed(self, rounds: Option<impl IntoIterator<Item = (Pattern, Volume)>>) -> Self {
+        let Some(rounds) = rounds else { return self };
+        let (mut hops, mut channel, mut forwarded, mut free) = (0, Volume::ZERO, Volume::ZERO, true);
+        for (Pattern { load, hops: farthest }, size) in rounds {
+            hops += farthest;
+            channel += size * load;
+            forwarded += size * farthest;
+            free &= load <= 1;
+        }
+        Self {
+            hops: Some(hops),
+            channel_transmission: Some(channel),
+            forwarded_transmission: Some(forwarded),
+            contention_free: free,
+            ..self
+        }
+    }
+}
+
+/// The product, if its extents are powers of two, so that bits of a number are bits of its coordinates.
+fn digits(problem: &Problem) -> Option<Vec<Axis>> {
+    let powers = |axes: &Vec<Axis>| axes.iter().all(|axis| axis.extent.is_power_of_two());
+    product(problem).filter(|axes| problem.placement().is_identity() && powers(axes))
+}
+
+/// Exchanges along a dimension between coordinates that differ by exclusive or with `mask`. Its highest bit cuts lines
+/// into pieces of twice its worth, whose halves change places: all of them cross the middle. Round a ring the shorter way may
+/// be another, but only where the halves are those of the whole ring.
+fn exchange(axis: Axis, mask: u64) -> Pattern {
+    let Some(highest) = mask.checked_ilog2() else { return Pattern { load: 0, hops: 0 } };
+    match axis.kind {
+        Kind::Complete => Pattern { load: 1, hops: 1 },
+        Kind::Ring if 2 << highest == axis.extent && !mask.is_power_of_two() => round_a_ring(axis.extent, mask),
+        _ => Pattern { load: 1 << highest, hops: mask },
+    }
+}
+
+/// The same by counting, for masks that reach across a ring.
+fn round_a_ring(extent: u64, mask: u64) -> Pattern {
+    let size = extent as usize;
+    // Where channels up and down begin and end to be used; ways across the border are counted on both sides of it.
+    let mut changes = [vec![0_i64; 2 * size + 1], vec![0_i64; 2 * size + 1]];
+    let mut hops = 0;
+    for x in 0..size {
+        let up = ((x ^ mask as usize) + size - x) % size;
+        let (way, far) = if up <= size - up { (0, up) } else { (1, size - up) };
+        let from = if way == 0 { x } else { x + size - far };
+        changes[way][from] += 1;
+        changes[way][from + far] -= 1;
+        hops = hops.max(far as u64);
+    }
+    let load = |changes: &[i64]| {
+        let mut used = vec![0_i64; size];
+        let mut now = 0;
+        for (at, change) in changes.iter().enumerate() {
+            now += change;
+            used[at % size] += now;
+        }
+        used.into_iter().max().unwrap_or(0) as u64
+    };
+    Pattern { load: changes.iter().map(|changes| load(changes)).max().unwrap_or(0), hops }
+}
+
+/// A rotation adds `shift` to the number of each node, digit by digit with a carry. All nodes of a line along a dimension
+/// have the same later coordinates, so the same carry: along it they are all rotated alike, by a digit or one more.
+fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
+    let (mut load, mut carry_possible) = (0, false);
+    // The longest way so far, without and with a carry into the next dimension.
+    let mut hops = [Some(0), None];
+    for axis in axes.iter().rev() {
+        let (extent, digit) = (axis.extent, shift % axis.extent);
+        shift /= extent;
+        let mut next: [Option<u64>; 2] = [None, None];
+        for (carry, longest) in hops.into_iter().enumerate() {
+            let (Some(longest), by) = (longest, digit + carry as u64) else { continue };
+            let (up, down) = match axis.kind {
+                Kind::Line => (by, extent - by),
+                Kind::Ring => (by.min(extent - by), by.min(extent - by)),
+                Kind::Complete => (u64::from(by % extent != 0), u64::from(by % extent != 0)),
+            };
+            if by < extent {
+                next[0] = next[0].max(Some(longest + up));
+            }
+            if by > 0 {
+                next[1] = next[1].max(Some(longest + down));
+            }
+        }
+        for by in [digit, digit + 1].into_iter().take(1 + usize::from(carry_possible)) {
+            let of_a_line = by.min(extent - by);
+            load = load.max(if axis.kind == Kind::Complete { of_a_line.min(1) } else { of_a_line });
+        }
+        carry_possible |= digit > 0;
+        hops = next;
+    }
+    Pattern { load, hops: hops.into_iter().flatten().max().unwrap_or(0) }
+}

@@ -1,0 +1,137 @@
+//! What no schedule can do without: lower bounds on start-ups and transmission.
+//!
+//! Three arguments, of which the strongest counts. *Ports*: what a rank must send or receive passes its port. *Average*: what
+//! must be carried, times how far, is spread over all channels at best; and over the channels of each dimension, where
+//! the network is a product. *Cuts*: what must leave a set of nodes has only the channels that leave it. For products of lines, rings
+//! and complete networks these are formulas in the extents; other networks are searched breadth-first, and the cuts
+//! are those around a node, up to each distance. Sources: Suh & Shin 2001, 3.1.4; Grama et al., 4.5; Wang 1999, 5; the
+//! rest is counting. They are lower bounds: nothing says that a schedule reaches them, least of all several at once.
+//!
+//! For alltoall with a rank on each of N nodes, k a dimension's extent, fl(k) = floor(k^2/4):
+//!
+//! | network | channels | one port | one port, stored at every node |
+//! |---|---|---|---|
+//! | complete | 1 | N - 1 | N - 1 |
+//! | ring, torus | largest N fl(k) / 2k (N/2 for k = 2) | N - 1 | sum of N fl(k) / k |
+//! | line, mesh | largest N fl(k) / k | N - 1 | mean distance times N |
+//! | cube | N/2 | N - 1 | N/2 log N |
+//!
+//! ```
+//! use necklace::bounds::Bounds;
+//! use necklace::collective::Collective;
+//! use necklace::schedule::{Ports, Problem, Volume};
+//! use necklace::topology::parse;
+//!
+//! let problem = Problem::new(parse("torus:12x12").unwrap(), Collective::Alltoall)?;
+//! let bounds = Bounds::of(&problem);
+//! assert_eq!(bounds.channel(), Volume::from(216));
+//! assert_eq!(bounds.startups(Ports::One), 8);
+//! # Ok::<(), necklace::error::BuildError>(())
+//! ```
+
+mod need;
+mod product;
+mod search;
+
+use crate::collective::Collective;
+use crate::schedule::{Figures, Ports, Problem, Volume};
+use need::Need;
+
+/// Lower bounds for a problem. Amounts are in blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// What the busiest port passes: on [`Figures::port_transmission`].
+    pub port: Volume,
+    /// What must be carried times how far, over all channels: on [`Figures::channel_transmission`], as the next two.
+    pub average: Volume,
+    /// The same for the channels of each dimension of a product apart; the most of them.
+    pub dimension: Option<Volume>,
+    /// What must cross a cut, over the channels that do; the most of those cuts that were looked at.
+    pub cut: Volume,
+    /// What must be carried times how far, over all ranks: on [`Figures::forwarded_transmission`] where a rank has one port.
+    pub forwarded: Volume,
+    /// On [`Figures::transmission`] where a rank has one port and all messages go to neighbours: besides, what those in the
+    /// middle of a line pass on.
+    pub relayed: Volume,
+    /// On start-ups where all messages go to neighbours: how far the farthest block must go.
+    pub distance: u64,
+    /// Ranks, and the most neighbours that a node has.
+    spread: (u64, u64),
+    /// Whether one rank is where all comes together, so that only receives limit how fast.
+    gathers: bool,
+}
+
+impl Bounds {
+    /// Those of a problem.
+    ///
+    /// Products of lines, rings and complete networks with a rank on every node take time in proportion to the number of
+    /// dimensions. Of other networks every node is searched around, as long as nodes times nodes and channels stay below
+    /// 2^26; beyond, as many nodes as that allows, evenly chosen, and the bounds are weaker.
+    #[must_use]
+    pub fn of(problem: &Problem) -> Self {
+        let ranks = problem.ranks() as u64;
+        let need = Need::new(problem.collective(), ranks);
+        if ranks < 2 || matches!(problem.collective(), Collective::Custom(_)) {
+            return Self::default();
+        }
+        let found = product::bounds(problem, &need).unwrap_or_else(|| search::bounds(problem, &need));
+        let gathers = matches!(problem.collective(), Collective::Gather { .. } | Collective::Reduce { .. });
+        let forwarded = found.forwarded;
+        Self { port: need.port(), relayed: found.relayed.max(forwarded).max(need.port()), gathers, ..found }
+    }
+
+    /// On [`Figures::channel_transmission`], and with it on the transmission of a schedule in which nothing contends.
+    #[must_use]
+    pub fn channel(&self) -> Volume {
+        self.average.max(self.cut).max(self.dimension.unwrap_or_default())
+    }
+
+    /// On [`Figures::startups`], for messages that go anywhere: with every round those who know of a block multiply by the
+    /// ports with which they pass it on, and one.
+    #[must_use]
+    pub fn startups(&self, ports: Ports) -> u64 {
+        let (ranks, degree) = self.spread;
+        let passed_on = match ports {
+            Ports::One => 1,
+            Ports::OneSend if !self.gathers => 1,
+            Ports::All => degree,
+            Ports::SameValue if !self.gathers => degree,
+            _ => ranks,
+        };
+        let (mut know, mut rounds) = (1_u64, 0);
+        while know < ranks {
+            know = know.saturating_mul(passed_on.saturating_add(1).max(2));
+            rounds += 1;
+        }
+        rounds
+    }
+
+    /// On [`Figures::transmission`] for a schedule that keeps to these ports, contends for channels or not, and sends to
+    /// neighbours only or not.
+    #[must_use]
+    pub fn transmission(&self, ports: Ports, contention_free: bool, to_neighbours: bool) -> Volume {
+        let one = matches!(ports, Ports::One);
+        let by_port = if one { self.port } else { Volume::ZERO };
+        let by_channel = if contention_free { self.channel() } else { Volume::ZERO };
+        let by_relay = if one && to_neighbours { self.relayed } else { Volume::ZERO };
+        by_port.max(by_channel).max(by_relay)
+    }
+
+    /// The figures that are below a bound, by name: of a schedule that is right there are none.
+    #[must_use]
+    pub fn beaten_by(&self, figures: &Figures) -> Vec<&'static str> {
+        let ports = figures.ports();
+        let to_neighbours = figures.hops == figures.startups;
+        let one = ports == Ports::One;
+        let checks = [
+            ("start-ups", figures.startups < self.startups(ports)),
+            ("start-ups to neighbours", to_neighbours && figures.startups < self.distance),
+            ("transmission", figures.transmission < self.transmission(ports, figures.contention_free, to_neighbours)),
+            ("transmission by port", figures.port_transmission < self.port),
+            ("transmission by channel", figures.channel_transmission < self.channel()),
+            ("transmission forwarded", one && figures.forwarded_transmission < self.forwarded),
+        ];
+        checks.into_iter().filter_map(|(name, beaten)| beaten.then_some(name)).collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! Bounds by searching a network breadth-first, for any network and any placement.
+
+use super::Bounds;
+use super::need::{Far, Need};
+use crate::ids::{Node, Rank};
+use crate::schedule::{Problem, Volume};
+use crate::topology::Neighbours;
+
+/// How many nodes and channels are looked at.
+const BUDGET: usize = 1 << 26;
+
+pub(super) fn bounds(problem: &Problem, need: &Need<'_>) -> Bounds {
+    let topology = problem.topology();
+    let (nodes, channels, ranks) = (topology.nodes(), topology.channels(), problem.ranks());
+    let size = nodes.saturating_add(channels);
+    if size > BUDGET {
+        return Bounds { spread: (ranks as u64, nodes as u64), ..Bounds::default() };
+    }
+    let place = |rank: usize| problem.placement().node(Rank::new(rank)).index();
+    let mut search = Search {
+        ends: (0..nodes).map(|node| topology.neighbours(Node::new(node))).collect(),
+        sits: (0..nodes).map(|node| problem.placement().rank(Node::new(node)).is_some()).collect(),
+        centre: need.centre().map(place),
+        distance: vec![],
+        need,
+    };
+    let roots = (BUDGET / size).clamp(1, ranks);
+    let seen = (0..roots).map(|i| search.around(place(i * ranks / roots))).fold(Around::default(), Around::joined);
+    let centre = search.centre.map(|centre| search.around(centre));
+    // Pairs that were not looked at are a channel apart at least.
+    let unseen = (ranks - roots) as u128 * (ranks as u128 - 1);
+    let total = match need.far() {
+        Far::Pairs => seen.far + unseen,
+        Far::Root => centre.map_or(0, |centre| centre.far),
+        Far::Blocks(blocks) => blocks,
+    };
+    Bounds {
+        average: Volume::ratio(total, channels as u128),
+        cut: centre.map_or(seen.cut, |centre| centre.cut.max(seen.cut)),
+        forwarded: Volume::ratio(total, ranks as u128),
+        distance: centre.map_or(seen.farthest, |centre| centre.farthest),
+        spread: (ranks as u64, search.ends.iter().map(|ends| ends.len() as u64).max().unwrap_or(0)),
+        ..Bounds::default()
+    }
+}
+
+struct Search<'n, 'c> {
+    ends: Vec<Neighbours>,
+    /// Whether a rank sits on a node.
+    sits: Vec<bool>,
+    centre: Option<usize>,
+    /// How far each node is, in the last search.
+    distance: Vec<Option<usize>>,
+    need: &'n Need<'c>,
+}
+
+/// What was found around a node.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    /// The sum of the distances of all ranks.
+    far: u128,
+    farthest: u64,
+    /// The best cut between the nodes up to some distance and the others.
+    cut: Volume,
+}
+
+impl Around {
+    fn joined(self, other: Self) -> Self {
+        Self { far: self.far + other.far, farthest: self.farthest.max(other.farthest), cut: self.cut.max(other.cut) }
+    }
+}
+
+impl Search<'_, '_> {
+    fn around(&mut self, node: usize) -> Around {
+        self.distance.clear();
+        self.distance.resize(self.ends.len(), None);
+        self.distance[node] = Some(0);
+        let (mut found, mut inside, mut level) = (Around::default(), 0, vec![node]);
+        for far in 0.. {
+            let ranks = level.iter().filter(|&&node| self.sits[node]).count();
+            inside += ranks as u64;
+            found.far += far as u128 * ranks as u128;
+            if ranks > 0 {
+                found.farthest = far as u64;
+            }
+            let (mut onward, mut next) = (0_u128, vec![]);
+            for end in level.iter().flat_map(|&node| &self.ends[node]) {
+                match &mut self.distance[end.index()] {
+                    Some(at) => onward += u128::from(*at > far),
+                    at @ None => {
+                        *at = Some(far + 1);
+                        onward += 1;
+                        next.push(end.index());
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            let root_inside = self.centre.is_some_and(|centre| self.distance[centre].is_some_and(|at| at <= far));
+            found.cut = found.cut.max(Volume::ratio(self.need.across(inside, root_inside), onward));
+            level = next;
+        }
+        found
+    }
+}

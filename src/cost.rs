@@ -1,0 +1,218 @@
+//! What a schedule costs on a machine.
+//!
+//! A [`Demand`] says what a schedule asks of a machine: [counted](Demand::counted) from what verifying a schedule found, or by
+//! the [formulas](Demand::claimed) that its algorithm claims. A [`Machine`] has a price for each; the [`Price`] is their
+//! products, term by term.
+//!
+//! | term | demand | price |
+//! |---|---|---|
+//! | start-up | rounds in which anything is sent | [`startup`](Machine::startup) |
+//! | messages | messages that processors send and receive one after the other | [`message`](Machine::message) |
+//! | transmission | see below | [`byte`](Machine::byte), [`channel`](Machine::channel) |
+//! | propagation | channels on the longest route of each round | [`hop`](Machine::hop) |
+//! | rearrangement | changes of phase, each of all blocks of a rank | [`rearrangement`](Machine::rearrangement) |
+//! | synchronisation | barriers between rounds | [`barrier`](Machine::barrier) |
+//!
+//! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of the busiest
+//! port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel. A machine
+//! that stores and forwards pays a message again for each channel that it takes: there, those of the longest way, if they
+//! are more than those of the busiest channel. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
+//! store-and-forward Grama et al., 2.5.1), where nothing contends; where transfers share channels it is the least that
+//! they take. [`simulate`](crate::simulate) plays out what they do take.
+//!
+//! ```
+//! use necklace::cost::Demand;
+//! use necklace::collective::Collective;
+//! use necklace::machine::Machine;
+//! use necklace::schedule::Problem;
+//! use necklace::topology::parse;
+//!
+//! // Suh & Shin's exchange of blocks of 64 bytes on 16 x 16 nodes of a Paragon, by formula: nothing is built.
+//! let problem = Problem::new(parse("torus:16x16").unwrap(), Collective::Alltoall)?;
+//! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
+//! let price = Demand::claimed(&*exchange, &problem)?.price(&Machine::PARAGON, 64);
+//! assert_eq!(price.messages, 10 * 75_000_000);
+//! assert_eq!(price.transmission, 1280 * 64 * 11_000);
+//! # Ok::<(), necklace::error::BuildError>(())
+//! ```
+
+use std::fmt;
+
+use crate::algorithm::Algorithm;
+use crate::bounds::Bounds;
+use crate::collective::Collective;
+use crate::error::BuildError;
+use crate::machine::{Machine, Switching};
+use crate::schedule::{Figures, Ports, Problem, Volume};
+
+/// What a schedule asks of a machine. Amounts are in blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Demand {
+    /// Rounds in which anything is sent.
+    pub startups: u64,
+    /// Sum over rounds of the most messages that one rank sends and the most that one receives.
+    pub handled: u64,
+    /// Sum over rounds of what the busiest port passes.
+    pub port: Volume,
+    /// Sum over rounds of what the busiest channel carries.
+    pub channel: Volume,
+    /// Sum over rounds of the largest product of a transfer's size and its way.
+    pub forwarded: Volume,
+    /// Sum over rounds of the longest way.
+    pub hops: u64,
+    /// Blocks of a rank put into another order.
+    pub rearranged: Volume,
+    /// The ranks that a barrier is for.
+    pub ranks: usize,
+    /// Whether blocks have bytes: those of a barrier do not.
+    pub bytes: bool,
+    /// The demands of which nothing is claimed, so that what stands here is the least that any schedule asks.
+    pub at_least: Vec<&'static str>,
+}
+
+/// What a schedule costs, term by term, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Price {
+    /// The sum of the terms.
+    pub total: u128,
+    /// Until messages move, round by round.
+    pub startup: u128,
+    /// The processor's time.
+    pub messages: u128,
+    /// Bytes through ports and over channels.
+    pub transmission: u128,
+    /// Channels crossed.
+    pub propagation: u128,
+    /// Blocks put into another order.
+    pub rearrangement: u128,
+    /// Barriers.
+    pub synchronisation: u128,
+}
+
+impl Demand {
+    /// That of a schedule with these figures.
+    #[must_use]
+    pub fn counted(figures: &Figures, problem: &Problem) -> Self {
+        Self {
+            startups: figures.startups,
+            handled: figures.handled,
+            port: figures.port_transmission,
+            channel: figures.channel_transmission,
+            forwarded: figures.forwarded_transmission,
+            hops: figures.hops,
+            rearranged: own_blocks(problem) * figures.rearrangements,
+            ..Self::of(problem)
+        }
+    }
+
+    /// That of the schedule that an algorithm would make, by its claims; nothing is built. What is not claimed is the
+    /// least that follows from what is, and from the [lower bounds](Bounds) of the problem: see
+    /// [`at_least`](Self::at_least).
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Unfit`] where the algorithm does not fit.
+    pub fn claimed(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
+        algorithm.fits(problem)?;
+        let ports = algorithm.about().ports;
+        let claims = algorithm.claims(problem).completed(ports);
+        let mut at_least = Vec::new();
+        let bounds = std::cell::LazyCell::new(|| Bounds::of(problem));
+        let startups = least(&mut at_least, "start-ups", claims.startups, || bounds.startups(ports));
+        let handled = least(&mut at_least, "messages handled", claims.handled, || {
+            claims.messages.unwrap_or(0).max(startups).saturating_add(startups)
+        });
+        let transmission = claims.transmission.unwrap_or_default();
+        let port = least(&mut at_least, "transmission by port", claims.port_transmission, || {
+            bounds.port.max(transmission).max(claims.volume.unwrap_or_default())
+        });
+        let channel = least(&mut at_least, "transmission by channel", claims.channel_transmission, || {
+            bounds.channel().max(transmission)
+        });
+        let forwarded = least(&mut at_least, "transmission forwarded", claims.forwarded_transmission, || {
+            transmission.max(if ports == Ports::One { bounds.forwarded } else { Volume::ZERO })
+        });
+        let hops = least(&mut at_least, "hops", claims.hops, || startups);
+        let rearrangements = least(&mut at_least, "rearrangements", claims.rearrangements, || 0);
+        let rearranged = own_blocks(problem) * rearrangements;
+        Ok(Self { startups, handled, port, channel, forwarded, hops, rearranged, at_least, ..Self::of(problem) })
+    }
+
+    fn of(problem: &Problem) -> Self {
+        Self { ranks: problem.ranks(), bytes: problem.has_bytes(), ..Self::default() }
+    }
+
+    /// What it costs on a machine, with blocks of so many bytes.
+    #[must_use]
+    pub fn price(&self, machine: &Machine, block_bytes: u64) -> Price {
+        let block_bytes = if self.bytes { block_bytes } else { 0 };
+        let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
+        let moved = |blocks: Volume, price| times(blocks.bytes(block_bytes), price);
+        let carried = match machine.switching {
+            Switching::CutThrough => self.channel,
+            Switching::StoreAndForward => self.channel.max(self.forwarded),
+        };
+        let price = Price {
+            total: 0,
+            startup: times(self.startups, machine.startup),
+            messages: times(self.handled, machine.message),
+            transmission: moved(self.port, machine.byte).max(moved(carried, machine.channel)),
+            propagation: times(self.hops, machine.hop),
+            rearrangement: moved(self.rearranged, machine.rearrangement),
+            synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
+        };
+        Price { total: price.terms().into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
+    }
+}
+
+/// What is claimed, or what it is at least.
+fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option<T>, bound: impl FnOnce() -> T) -> T {
+    claimed.unwrap_or_else(|| {
+        missing.push(name);
+        bound()
+    })
+}
+
+/// How many blocks a rank has at most, before or after.
+pub(crate) fn own_blocks(problem: &Problem) -> Volume {
+    match problem.collective() {
+        Collective::Broadcast { .. } | Collective::Reduce { .. } | Collective::Allreduce => Volume::from(1),
+        Collective::Scan | Collective::Exscan => Volume::from(1),
+        Collective::Custom(custom) => {
+            let most = custom.pre.iter().chain(&custom.post).map(Vec::len).max();
+            Volume::from(most.unwrap_or(0) as u64)
+        }
+        _ => Volume::from(problem.ranks() as u64),
+    }
+}
+
+impl Price {
+    /// The terms by name.
+    #[must_use]
+    pub fn terms(&self) -> [(&'static str, u128); 6] {
+        [
+            ("startup", self.startup),
+            ("messages", self.messages),
+            ("transmission", self.transmission),
+            ("propagation", self.propagation),
+            ("rearrangement", self.rearrangement),
+            ("synchronisation", self.synchronisation),
+        ]
+    }
+}
+
+/// The total in microseconds, and the terms that are not 0.
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let microseconds = |picoseconds: u128| picoseconds as f64 / 1e6;
+        write!(f, "{:.2} us", microseconds(self.total))?;
+        let mut separator = " =";
+        for (name, term) in self.terms().into_iter().filter(|(_, term)| *term > 0) {
+            write!(f, "{separator} {name} {:.2}", microseconds(term))?;
+            separator = " +";
+        }
+        Ok(())
+    }
+}

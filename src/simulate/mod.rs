@@ -1,0 +1,242 @@
+//! Plays a schedule out on a machine, with contention, without barriers.
+//!
+//! [`cost`](crate::cost) adds up what rounds cost when all ranks take them together. Here every rank goes at its own pace: it
+//! starts its next round when its own transfers of the last one are done, and messages wait for each other where they
+//! want the same port or channel.
+//!
+//! # The model
+//!
+//! - A rank's **processor** does one thing at a time, in this order of need: [`startup`](Machine::startup) when it enters a
+//!   round in which it sends, [`message`](Machine::message) for each message that it sends or takes in,
+//!   [`rearrangement`](Machine::rearrangement) of all its blocks when a new phase begins. A message of a round that
+//!   the rank has not reached yet is taken in when it has.
+//! - A rank has one **port** out and one in, each with a queue, at [`byte`](Machine::byte). The next message is prepared once the
+//!   port has begun the last.
+//! - A **channel** carries one message at a time, at [`channel`](Machine::channel) a byte. Messages get it in the order in which
+//!   their heads reach it (of equal times, in the order in which the simulation got to know of them, which is the same in every
+//!   run). Where a head waits, the rest of the message gathers there: buffers never fill.
+//! - A head takes [`hop`](Machine::hop) a channel. With [cut-through](crate::machine::Switching::CutThrough) it goes on at once; with
+//!   [store-and-forward](crate::machine::Switching::StoreAndForward) when all of the message is there.
+//! - A send is done when the message has left the sender's node; a receive when the processor has taken it in.
+//! - There are no barriers, so [`synchronisation`](Machine::synchronisation) is not charged.
+//!
+//! So a message of m bytes over h free channels takes `startup + message + m max(byte, channel) + h hop + message`, by
+//! store-and-forward `h m channel` instead of the third term if channels are no faster than ports: where nothing contends
+//! and all ranks do the same, the simulated time is the [price](crate::cost::Price) exactly. Wormhole routers with small buffers,
+//! which hold channels while a head waits, are slower than this under contention.
+//!
+//! # Cost
+//!
+//! An event for each channel of each message's way and two for its ends; 56 bytes for each message under way, and the sends
+//! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, and
+//! blocks are forgotten once they are counted.
+//!
+//! ```
+//! use necklace::collective::Collective;
+//! use necklace::cost::Demand;
+//! use necklace::machine::Machine;
+//! use necklace::schedule::Problem;
+//! use necklace::topology::parse;
+//!
+//! let problem = Problem::new(parse("torus:8x8").unwrap(), Collective::Alltoall)?;
+//! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
+//! let machine = Machine::PARAGON.with_synchronisation(0, 0);
+//! let played = necklace::simulate::simulate(&*exchange, &problem, &machine, 64, |_| ()).unwrap();
+//! let price = Demand::claimed(&*exchange, &problem)?.price(&machine, 64);
+//! assert_eq!(u128::from(played.time), price.total);
+//! # Ok::<(), necklace::error::BuildError>(())
+//! ```
+
+mod engine;
+mod network;
+mod queue;
+mod sends;
+
+use std::fmt;
+
+use engine::Engine;
+use network::Network;
+
+use crate::algorithm::Algorithm;
+use crate::error::BuildError;
+use crate::ids::Rank;
+use crate::machine::Machine;
+use crate::schedule::{Problem, RankRound, Schedule, Share};
+
+/// What came of it. Times in picoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Played {
+    /// When the last rank was done.
+    pub time: u64,
+    /// When each rank was done.
+    pub ranks: Vec<u64>,
+    /// Messages sent.
+    pub messages: u64,
+    /// Channels that messages crossed, all together.
+    pub hops: u64,
+    /// How many channels the network has.
+    pub channels: u64,
+    /// How long the busiest channel carried bytes.
+    pub busiest_channel: u64,
+    /// How long channels carried bytes, all together.
+    pub carrying: u128,
+    /// How long heads waited for channels and ports into a rank, all together.
+    pub waiting: u128,
+    /// The longest that one head waited for one of them.
+    pub longest_wait: u64,
+}
+
+impl Played {
+    /// When the first rank was done.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.ranks.iter().copied().min().unwrap_or(0)
+    }
+
+    /// When ranks were done, in the mean.
+    #[must_use]
+    pub fn mean(&self) -> u64 {
+        let sum: u128 = self.ranks.iter().map(|&time| u128::from(time)).sum();
+        u64::try_from(sum / (self.ranks.len().max(1) as u128)).unwrap_or(u64::MAX)
+    }
+
+    /// The part of the time in which the busiest channel carried bytes, 0 to 1.
+    #[must_use]
+    pub fn busiest(&self) -> f64 {
+        if self.time == 0 { 0.0 } else { self.busiest_channel as f64 / self.time as f64 }
+    }
+
+    /// The part of the time in which channels carried bytes, in the mean over all of them.
+    #[must_use]
+    pub fn utilisation(&self) -> f64 {
+        let all = u128::from(self.time) * u128::from(self.channels);
+        if all == 0 { 0.0 } else { self.carrying as f64 / all as f64 }
+    }
+}
+
+impl fmt::Display for Played {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = |time: u64| time as f64 / 1e6;
+        let (first, mean, last) = (us(self.first()), us(self.mean()), us(self.time));
+        writeln!(f, "the last rank is done after {last:.2} us, the first after {first:.2}, in the mean {mean:.2}")?;
+        writeln!(f, "{} messages over {} channels", self.messages, self.hops)?;
+        let (busiest, all) = (100.0 * self.busiest(), 100.0 * self.utilisation());
+        writeln!(f, "the busiest channel carries bytes {busiest:.1} % of the time, all in the mean {all:.1} %")?;
+        let mean = self.waiting as f64 / 1e6 / self.messages.max(1) as f64;
+        write!(f, "a message waits {mean:.2} us for channels, at one of them up to {:.2} us", us(self.longest_wait))
+    }
+}
+
+/// A schedule cannot be played out.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulateError {
+    /// There is no such schedule.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A rank waits for what nobody sends.
+    #[error("rank {rank}, round {round}: {missing} of {awaited} messages never come")]
+    Stuck {
+        /// Who waits.
+        rank: Rank,
+        /// In which of its rounds, from 0.
+        round: usize,
+        /// How many do not come.
+        missing: u64,
+        /// How many it awaits there.
+        awaited: u64,
+    },
+    /// A transfer's way is none.
+    #[error("rank {rank}, round {round}: no way to rank {peer}")]
+    Route {
+        /// Who sends.
+        rank: Rank,
+        /// In which of its rounds, from 0.
+        round: usize,
+        /// To whom.
+        peer: Rank,
+    },
+    /// There is more than can be kept.
+    #[error("{found} {what} on {topology}, at most {limit} can be simulated")]
+    TooLarge {
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+        /// The network.
+        topology: String,
+    },
+}
+
+/// Plays out what an algorithm makes of a problem, with blocks of so many bytes. `progress` is told now and then how many
+/// messages have arrived.
+///
+/// # Errors
+///
+/// [`SimulateError`].
+pub fn simulate(
+    algorithm: &dyn Algorithm,
+    problem: &Problem,
+    machine: &Machine,
+    block_bytes: u64,
+    progress: impl FnMut(u64),
+) -> Result<Played, SimulateError> {
+    algorithm.fits(problem)?;
+    let network = Network::new(problem)?;
+    let shares = problem.all().map(|rank| algorithm.rounds(problem, rank)).collect();
+    Engine::new(shares, problem, network, machine, block_bytes).play(progress)
+}
+
+/// The same for a schedule in memory.
+///
+/// # Errors
+///
+/// [`SimulateError`].
+pub fn simulate_schedule(
+    schedule: &Schedule,
+    machine: &Machine,
+    block_bytes: u64,
+    progress: impl FnMut(u64),
+) -> Result<Played, SimulateError> {
+    let problem = &schedule.outline.problem;
+    let mut shares: Vec<Vec<RankRound>> = vec![Vec::with_capacity(schedule.rounds.len()); problem.ranks()];
+    for round in &schedule.rounds {
+        for share in &mut shares {
+            share.push(RankRound { phase: round.phase, ..RankRound::default() });
+        }
+        for transfer in &round.transfers {
+            let end = |peer| crate::schedule::End {
+                peer,
+                blocks: transfer.blocks.clone(),
+                combine: transfer.combine,
+                route: transfer.route.clone(),
+            };
+            let ends = [(transfer.source, transfer.destination, true), (transfer.destination, transfer.source, false)];
+            for (rank, peer, sends) in ends {
+                if let Some(round) = shares.get_mut(rank.index()).and_then(|share| share.last_mut()) {
+                    if sends { round.sends.push(end(peer)) } else { round.receives.push(end(peer)) }
+                }
+            }
+        }
+    }
+    let shares = shares.into_iter().map(|share| -> Share { Box::new(share.into_iter()) }).collect();
+    simulate_shares(shares, problem, machine, block_bytes, progress)
+}
+
+/// The same for the shares of all ranks of a problem, in the order of the ranks.
+///
+/// # Errors
+///
+/// [`SimulateError`].
+pub fn simulate_shares(
+    shares: Vec<Share>,
+    problem: &Problem,
+    machine: &Machine,
+    block_bytes: u64,
+    progress: impl FnMut(u64),
+) -> Result<Played, SimulateError> {
+    Engine::new(shares, problem, Network::new(problem)?, machine, block_bytes).play(progress)
+}

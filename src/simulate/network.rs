@@ -1,0 +1,168 @@
+//! Channels by number, and the next one on the way.
+
+use std::sync::Arc;
+
+use super::SimulateError;
+use crate::ids::Node;
+use crate::schedule::Problem;
+use crate::topology::{Axis, Kind, Neighbours, Topology, routed_axes};
+
+/// How many channels, and places for channels at the borders of a network, may be kept: 16 bytes each.
+const CHANNELS: usize = 1 << 28;
+
+/// How many ranks: some 300 bytes each, and their shares.
+const RANKS: usize = 1 << 22;
+
+/// A network in numbers.
+pub(super) enum Network {
+    /// A product whose default routes need not be looked up.
+    Product(Vec<Leg>, usize),
+    /// Any other: the neighbours of each node, and the number of its first channel.
+    Any(Arc<dyn Topology>, Vec<(usize, Neighbours)>),
+}
+
+/// A dimension: by how much neighbours' numbers differ, and its first channel among those of a node.
+pub(super) struct Leg {
+    axis: Axis,
+    stride: usize,
+    first: usize,
+}
+
+impl Network {
+    pub(super) fn new(problem: &Problem) -> Result<Self, SimulateError> {
+        let topology = problem.topology();
+        let nodes = topology.nodes();
+        let too_large = |what, found, limit| SimulateError::TooLarge { what, found, limit, topology: topology.text() };
+        if problem.ranks() > RANKS {
+            return Err(too_large("ranks", problem.ranks(), RANKS));
+        }
+        if let Some(axes) = routed_axes(&**topology) {
+            let (mut stride, mut first, mut legs) = (1, 0, Vec::new());
+            for axis in axes.into_iter().rev() {
+                legs.push(Leg { axis, stride, first });
+                let extent = axis.extent as usize;
+                stride *= extent;
+                first += if axis.kind == Kind::Complete { extent } else { 2 };
+            }
+            let places = nodes.saturating_mul(first);
+            let fits = places <= CHANNELS;
+            return if fits { Ok(Self::Product(legs, first)) } else { Err(too_large("channels", places, CHANNELS)) };
+        }
+        let channels = topology.channels();
+        if channels.max(nodes) > CHANNELS {
+            return Err(too_large("channels", channels, CHANNELS));
+        }
+        let mut first = 0;
+        let ends = (0..nodes).map(|node| {
+            let ends = topology.neighbours(Node::new(node));
+            let at = first;
+            first += ends.len();
+            (at, ends)
+        });
+        Ok(Self::Any(Arc::clone(topology), ends.collect()))
+    }
+
+    /// How many numbers channels have.
+    pub(super) fn places(&self, nodes: usize) -> usize {
+        match self {
+            Self::Product(_, of_a_node) => nodes * of_a_node,
+            Self::Any(_, ends) => ends.last().map_or(0, |(first, ends)| first + ends.len()),
+        }
+    }
+
+    /// The next node and channel on the default way to another node; `None` where ways are stored.
+    pub(super) fn next(&self, at: u32, to: u32) -> Option<(u32, usize)> {
+        let Self::Product(legs, of_a_node) = self else { return None };
+        let (at, to) = (at as usize, to as usize);
+        let (leg, x, y) = legs.iter().find_map(|leg| {
+            let (x, y) = (leg.coordinate(at), leg.coordinate(to));
+            (x != y).then_some((leg, x, y))
+        })?;
+        let (next, channel) = leg.step(x, y);
+        Some(((at - x * leg.stride + next * leg.stride) as u32, at * of_a_node + leg.first + channel))
+    }
+
+    /// The default way, where it must be stored.
+    pub(super) fn route(&self, from: Node, to: Node) -> Option<Box<[Node]>> {
+        match self {
+            Self::Product(..) => None,
+            Self::Any(topology, _) => Some(topology.route(from, to).into_boxed_slice()),
+        }
+    }
+
+    /// The channel from one node to the next on a way, if there is one.
+    pub(super) fn channel(&self, from: Node, to: Node) -> Option<usize> {
+        match self {
+            Self::Product(legs, of_a_node) => {
+                let (at, end) = (from.index(), to.index());
+                let leg = legs.iter().find(|leg| leg.coordinate(at) != leg.coordinate(end))?;
+                let (next, channel) = leg.step(leg.coordinate(at), leg.coordinate(end));
+                let x = leg.coordinate(at);
+                (at - x * leg.stride + next * leg.stride == end).then_some(at * of_a_node + leg.first + channel)
+            }
+            Self::Any(_, ends) => {
+                let (first, ends) = ends.get(from.index())?;
+                Some(first + ends.binary_search(&to).ok()?)
+            }
+        }
+    }
+}
+
+impl Leg {
+    fn coordinate(&self, node: usize) -> usize {
+        node / self.stride % self.axis.extent as usize
+    }
+
+    /// The next coordinate on the way from one to another, and the number of the channel there: down 0, up 1, or the
+    /// coordinate itself where all are neighbours.
+    fn step(&self, x: usize, y: usize) -> (usize, usize) {
+        let extent = self.axis.extent as usize;
+        let up = match self.axis.kind {
+            Kind::Complete => return (y, y),
+            Kind::Line => y > x,
+            Kind::Ring => {
+                let up = (y + extent - x) % extent;
+                up <= extent - up
+            }
+        };
+        if up { ((x + 1) % extent, 1) } else { ((x + extent - 1) % extent, 0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collective::Collective;
+    use crate::topology::{Graph, parse};
+
+    #[test]
+    fn ways_are_the_default_routes_and_channels_have_numbers_of_their_own() {
+        let graph: Arc<dyn Topology> = Arc::new(Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]).unwrap());
+        let texts = ["line:5", "ring:2", "ring:6", "ring:7", "mesh:3x4", "torus:4x5x2", "torus:1x3", "hypercube:4"];
+        let others = ["complete:6", "ghc:3x4", "ring:1"];
+        let parsed = texts.into_iter().chain(others).map(|text| parse(text).unwrap());
+        for topology in parsed.chain([graph]) {
+            let problem = Problem::new(Arc::clone(&topology), Collective::Barrier).unwrap();
+            let network = Network::new(&problem).unwrap();
+            let nodes = topology.nodes();
+            let mut numbers = std::collections::HashMap::new();
+            for (from, to) in (0..nodes).flat_map(|u| (0..nodes).map(move |v| (Node::new(u), Node::new(v)))) {
+                let route = topology.route(from, to);
+                assert!(network.route(from, to).is_none_or(|found| *found == *route));
+                for hop in route.windows(2) {
+                    let number = network.channel(hop[0], hop[1]).unwrap();
+                    assert!(number < network.places(nodes));
+                    assert_eq!(*numbers.entry(number).or_insert((hop[0], hop[1])), (hop[0], hop[1]));
+                    if let Network::Product(..) = network {
+                        let next = network.next(hop[0].index() as u32, to.index() as u32);
+                        assert_eq!(next, Some((hop[1].index() as u32, number)), "{} {from} {to}", topology.text());
+                    }
+                }
+                if !topology.adjacent(from, to) {
+                    assert_eq!(network.channel(from, to), None, "{} {from} {to}", topology.text());
+                }
+            }
+            assert!(numbers.len() <= topology.channels());
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a rank sends in a round, without its blocks.
+
+use crate::ids::{Node, Rank};
+use crate::schedule::{End, Route, Volume};
+
+/// The sends of a round in order. Where all have one size, and take default routes, that is 4 bytes each.
+#[derive(Default)]
+pub(super) struct Sends {
+    peers: Vec<Rank>,
+    next: usize,
+    bytes: u64,
+    /// Where they are not all of `bytes`.
+    each: Vec<u64>,
+    /// By the number of the send, ascending, where a way is given.
+    routes: Vec<(usize, Box<[Node]>)>,
+}
+
+/// One of them.
+pub(super) struct Sent {
+    pub(super) peer: Rank,
+    pub(super) bytes: u64,
+    pub(super) route: Option<Box<[Node]>>,
+}
+
+impl Sends {
+    pub(super) fn new(ends: Vec<End>, block_bytes: u64) -> Self {
+        let mut sends = Self { peers: Vec::with_capacity(ends.len()), ..Self::default() };
+        for (number, End { peer, blocks, route, .. }) in ends.into_iter().enumerate() {
+            let bytes = Volume::of(&blocks).bytes(block_bytes);
+            if number == 0 {
+                sends.bytes = bytes;
+            } else if bytes != sends.bytes && sends.each.is_empty() {
+                sends.each = vec![sends.bytes; number];
+            }
+            if bytes != sends.bytes || !sends.each.is_empty() {
+                sends.each.push(bytes);
+            }
+            if let Route::Via(nodes) = route {
+                sends.routes.push((number, nodes.into_boxed_slice()));
+            }
+            sends.peers.push(peer);
+        }
+        // Taken from the end.
+        sends.routes.reverse();
+        sends
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.next >= self.peers.len()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.peers.len()
+    }
+}
+
+impl Iterator for Sends {
+    type Item = Sent;
+
+    fn next(&mut self) -> Option<Sent> {
+        let peer = *self.peers.get(self.next)?;
+        let bytes = self.each.get(self.next).copied().unwrap_or(self.bytes);
+        let given = self.routes.last().is_some_and(|(number, _)| *number == self.next);
+        let route = if given { self.routes.pop().map(|(_, nodes)| nodes) } else { None };
+        self.next += 1;
+        if self.is_empty() {
+            *self = Self { next: self.next, ..Self::default() };
+        }
+        Some(Sent { peer, bytes, route })
+    }
+}

@@ -1,0 +1,74 @@
+//! What a network is a product of, for formulas.
+
+use super::{Factor, Topology};
+
+/// A dimension of a product of networks; nodes are numbered row-major, the last dimension fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub(crate) extent: u64,
+    pub(crate) kind: Kind,
+}
+
+/// How the nodes that differ in one dimension only are linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Line,
+    /// Of three nodes and more; two have one link, which is a line.
+    Ring,
+    Complete,
+}
+
+/// The dimensions with more than one node, if the network is a product of lines, rings and complete networks.
+pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
+    let factors = topology.factors()?;
+    let axis = |factor: &Factor| {
+        let kind = match factor {
+            Factor::Line(_) => Kind::Line,
+            Factor::Ring(extent) if *extent > 2 => Kind::Ring,
+            Factor::Ring(_) => Kind::Line,
+            Factor::Complete(_) => Kind::Complete,
+        };
+        Axis { extent: factor.extent() as u64, kind }
+    };
+    Some(factors.iter().filter(|factor| factor.extent() > 1).map(axis).collect())
+}
+
+/// The same, of a network whose default routes are known to correct the last dimension first, and to go up where both ways
+/// round a ring are equally long.
+pub(crate) fn routed_axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
+    let text = topology.text();
+    let known =
+        topology.as_grid().is_some() || ["hypercube:", "complete:", "ghc:"].iter().any(|kind| text.starts_with(kind));
+    axes(topology).filter(|_| known)
+}
+
+impl Axis {
+    /// The longest distance along it.
+    pub(crate) fn diameter(self) -> u64 {
+        match self.kind {
+            Kind::Line => self.extent - 1,
+            Kind::Ring => self.extent / 2,
+            Kind::Complete => 1,
+        }
+    }
+
+    /// The sum of the distances between all pairs along it.
+    pub(crate) fn distances(self) -> u128 {
+        let extent = u128::from(self.extent);
+        match self.kind {
+            Kind::Line => extent * (extent * extent - 1) / 3,
+            Kind::Ring => extent * (extent * extent / 4),
+            Kind::Complete => extent * (extent - 1),
+        }
+    }
+
+    /// How many channels it has.
+    pub(crate) fn channels(self) -> u128 {
+        let extent = u128::from(self.extent);
+        match self.kind {
+            Kind::Line => 2 * (extent - 1),
+            Kind::Ring => 2 * extent,
+            Kind::Complete => extent * (extent - 1),
+        }
+    }
+}
