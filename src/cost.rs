@@ -120,24 +120,39 @@ impl Demand {
         let claims = algorithm.claims(problem).completed(ports);
         let mut at_least = Vec::new();
         let bounds = std::cell::LazyCell::new(|| Bounds::of(problem));
-        let startups = least(&mut at_least, "start-ups", claims.startups, || bounds.startups(ports));
-        let handled = least(&mut at_least, "messages handled", claims.handled, || {
+        let startups = least(&mut at_least, STARTUPS, claims.startups, || bounds.startups(ports));
+        let handled = least(&mut at_least, HANDLED, claims.handled, || {
             claims.messages.unwrap_or(0).max(startups).saturating_add(startups)
         });
         let transmission = claims.transmission.unwrap_or_default();
-        let port = least(&mut at_least, "transmission by port", claims.port_transmission, || {
+        let port = least(&mut at_least, PORT, claims.port_transmission, || {
             bounds.port.max(transmission).max(claims.volume.unwrap_or_default())
         });
-        let channel = least(&mut at_least, "transmission by channel", claims.channel_transmission, || {
-            bounds.channel().max(transmission)
-        });
-        let forwarded = least(&mut at_least, "transmission forwarded", claims.forwarded_transmission, || {
+        let channel = least(&mut at_least, CHANNEL, claims.channel_transmission, || bounds.channel().max(transmission));
+        let forwarded = least(&mut at_least, FORWARDED, claims.forwarded_transmission, || {
             transmission.max(if ports == Ports::One { bounds.forwarded } else { Volume::ZERO })
         });
-        let hops = least(&mut at_least, "hops", claims.hops, || startups);
-        let rearrangements = least(&mut at_least, "rearrangements", claims.rearrangements, || 0);
+        let hops = least(&mut at_least, HOPS, claims.hops, || startups);
+        let rearrangements = least(&mut at_least, REARRANGEMENTS, claims.rearrangements, || 0);
         let rearranged = own_blocks(problem) * rearrangements;
         Ok(Self { startups, handled, port, channel, forwarded, hops, rearranged, at_least, ..Self::of(problem) })
+    }
+
+    /// The demands of which nothing is claimed and for which that machine charges: where there are any, the price is the
+    /// least that it may be.
+    #[must_use]
+    pub fn uncertain(&self, machine: &Machine) -> Vec<&'static str> {
+        let forwards = machine.switching == Switching::StoreAndForward;
+        let charges = |name: &&str| match *name {
+            STARTUPS => machine.startup > 0 || machine.barrier(self.ranks) > 0,
+            HANDLED => machine.message > 0,
+            PORT => self.bytes && machine.byte > 0,
+            CHANNEL => self.bytes && machine.channel > 0,
+            FORWARDED => self.bytes && machine.channel > 0 && forwards,
+            HOPS => machine.hop > 0,
+            _ => self.bytes && machine.rearrangement > 0,
+        };
+        self.at_least.iter().copied().filter(charges).collect()
     }
 
     fn of(problem: &Problem) -> Self {
@@ -166,6 +181,14 @@ impl Demand {
         Price { total: price.terms().into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
     }
 }
+
+const STARTUPS: &str = "start-ups";
+const HANDLED: &str = "messages handled";
+const PORT: &str = "transmission by port";
+const CHANNEL: &str = "transmission by channel";
+const FORWARDED: &str = "transmission forwarded";
+const HOPS: &str = "hops";
+const REARRANGEMENTS: &str = "rearrangements";
 
 /// What is claimed, or what it is at least.
 fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option<T>, bound: impl FnOnce() -> T) -> T {

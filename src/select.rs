@@ -33,11 +33,13 @@ pub struct Candidate {
     pub algorithm: Arc<dyn Algorithm>,
     /// Its price, or why it cannot be.
     pub price: Result<Price, String>,
-    /// The demands of which it claims nothing, so that the price is the least that it may be.
+    /// The demands of which it claims nothing and for which the machine charges, so that the price is the least that it
+    /// may be. Such an algorithm is picked only where there is none with a price that is certain.
     pub at_least: Vec<&'static str>,
 }
 
-/// Picks by name, or, for `auto`, the cheapest that fits; of equals the first in the registry.
+/// Picks by name, or, for `auto`, the cheapest that fits, of those whose price is certain if there are any; of equals the
+/// first in the registry.
 ///
 /// # Errors
 ///
@@ -51,8 +53,10 @@ pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine
         algorithm.fits(problem)?;
         algorithm
     } else {
-        let priced = candidates.iter().filter_map(|c| Some((c.price.as_ref().ok()?, &c.algorithm)));
-        let cheapest = priced.min_by_key(|(price, _)| price.total).map(|(_, algorithm)| Arc::clone(algorithm));
+        // Whoever claims less is not preferred for it: a price that is certain goes before one that may be higher.
+        let key = |c: &Candidate| Some((!c.at_least.is_empty(), c.price.as_ref().ok()?.total));
+        let priced = candidates.iter().filter_map(|c| Some((key(c)?, &c.algorithm)));
+        let cheapest = priced.min_by_key(|(key, _)| *key).map(|(_, algorithm)| Arc::clone(algorithm));
         cheapest.ok_or_else(|| BuildError::Unfit {
             algorithm: name.to_owned(),
             collective: problem.collective().to_string(),
@@ -67,7 +71,7 @@ pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine
 fn candidates(problem: &Problem, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
     let priced = |algorithm: Arc<dyn Algorithm>| {
         let (price, at_least) = match Demand::claimed(&*algorithm, problem) {
-            Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.at_least),
+            Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
             Err(BuildError::Unfit { needs, .. }) => (Err(needs), vec![]),
             Err(other) => (Err(other.to_string()), vec![]),
         };

@@ -292,3 +292,38 @@ fn prices_saturate_and_a_barrier_moves_no_bytes() {
     let barrier = Demand::claimed(&*find(problem.collective(), "dissemination").unwrap(), &problem).unwrap();
     assert_eq!(barrier.price(&Machine::UNIT, 1000).total, 3_000_000);
 }
+
+#[test]
+fn auto_takes_the_cheapest_of_those_whose_price_is_certain() {
+    for text in ["torus:8x8", "torus:12x12", "mesh:4x6", "hypercube:5", "complete:9", "ring:7"] {
+        for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
+            for bytes in [1, 1 << 10, 1 << 20] {
+                let problem = problem(text, Collective::Alltoall);
+                let choice = necklace::select::select(&problem, "auto", bytes, &machine).unwrap();
+                let mut prices = vec![];
+                for candidate in &choice.candidates {
+                    let Ok(demand) = Demand::claimed(&*candidate.algorithm, &problem) else { continue };
+                    assert_eq!(candidate.at_least, demand.uncertain(&machine));
+                    assert_eq!(candidate.price, Ok(demand.price(&machine, bytes)));
+                    if candidate.at_least.is_empty() {
+                        prices.push((demand.price(&machine, bytes).total, candidate.algorithm.name()));
+                    }
+                }
+                let chosen = prices.iter().find(|(_, name)| *name == choice.algorithm.name()).unwrap();
+                assert_eq!(chosen.0, prices.iter().map(|(total, _)| *total).min().unwrap(), "{text}: {choice}");
+                assert!(choice.to_string().contains(&machine.to_string()), "{choice}");
+            }
+        }
+    }
+    // What a machine does not charge for need not be claimed.
+    let all_ports = claimed("torus:8x8", "bruck:ports=all").unwrap();
+    assert!(all_ports.uncertain(&Machine::THREADS).is_empty());
+    assert_eq!(all_ports.uncertain(&Machine::PARAGON), ["transmission by channel", "hops"]);
+    // Combining wins while blocks are small, straight sends once they are large: the papers' crossover.
+    let chosen = |bytes| {
+        let problem = problem("torus:12x12", Collective::Alltoall);
+        necklace::select::select(&problem, "auto", bytes, &Machine::PARAGON).unwrap().algorithm.name()
+    };
+    assert_ne!(chosen(16), "direct");
+    assert_eq!(chosen(1 << 16), "direct");
+}

@@ -260,8 +260,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
         for &bytes in &cases.bytes {
             let mut row = Row::priced(case, bytes, "formula", &claimed.price(&cases.machine, bytes));
-            if !claimed.at_least.is_empty() {
-                row.note = format!("(at least: nothing claimed of {})", claimed.at_least.join(", "));
+            let uncertain = claimed.uncertain(&cases.machine);
+            if !uncertain.is_empty() {
+                row.note = format!("(at least: nothing claimed of {})", uncertain.join(", "));
             }
             rows.push(row);
             if let Some(counted) = &counted {
