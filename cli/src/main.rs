@@ -3,6 +3,7 @@
 //! Thin: it reads arguments, calls the library, and writes what that says for people. Results go to standard output,
 //! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage.
 
+mod bench;
 mod figures;
 mod list;
 mod output;
@@ -32,6 +33,9 @@ enum Command {
     /// Check a schedule from a JSON document
     #[command(after_help = verify::EXAMPLES)]
     Verify(verify::Arguments),
+    /// Measure how long building, verifying and moving take here
+    #[command(after_help = bench::EXAMPLES)]
+    Bench(bench::Arguments),
 }
 
 const EXAMPLES: &str = "\
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
