@@ -8,6 +8,7 @@ mod figures;
 mod list;
 mod output;
 mod plan;
+mod plot;
 mod problem;
 mod progress;
 mod table;

@@ -18,6 +18,7 @@ use necklace::error::BuildError;
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
 use crate::table::align;
 
@@ -65,6 +66,10 @@ pub(crate) struct Arguments {
     /// Write the figures as a table of comma-separated values; with -, to standard output, and nothing else there
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
+
+    /// Draw the medians over the bytes of a block as curves, an SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -134,6 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         texts.iter().map(|text| topology::parse(text)).collect::<Result<_, _>>().map_err(BuildError::from)?;
     // That a name is none is known before anything takes long.
     let document = arguments.csv.as_deref().map(Document::create).transpose()?;
+    let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
     let mut progress = Progress::new("measuring");
     let mut rows = Vec::new();
     for topology in &networks {
@@ -155,6 +161,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(mut document) = document {
         document.write_all(csv(&rows).as_bytes()).map_err(|error| write_failure(document.name(), &error))?;
         document.keep()?;
+    }
+    if let Some(mut picture) = picture {
+        let svg = curves(&rows).svg().map_err(|error| Failure::Failed(format!("{}: {error}", picture.name())))?;
+        picture.write_all(svg.as_bytes()).map_err(|error| write_failure(picture.name(), &error))?;
+        picture.keep()?;
     }
     if arguments.csv.as_deref().is_some_and(is_standard) { Ok(()) } else { print(&table(&rows)) }
 }
@@ -221,6 +232,21 @@ fn table(rows: &[Row]) -> String {
         lines.push(line);
     }
     align(&lines)
+}
+
+/// A curve for each contestant and number of ranks.
+fn curves(rows: &[Row]) -> Curves {
+    let mut curves: Vec<Curve> = Vec::new();
+    for Row { name, ranks, bytes, median, .. } in rows {
+        let (name, point) =
+            (format!("{} {}, {ranks} ranks", name.system, name.algorithm), (*bytes as f64, median * MICRO));
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { name, points: vec![point] }),
+        }
+    }
+    let collective = rows.first().map_or("", |row| &row.name.collective);
+    Curves { title: collective.to_owned(), x: "bytes a block", y: "microseconds, median", curves }
 }
 
 /// Three digits, or all before the point.

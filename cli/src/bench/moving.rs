@@ -160,19 +160,22 @@ impl Contestant for Bare {
         let Self { kind, ranks, bytes, ref mut pace } = *self;
         pace.keep(|pace| {
             let first = Mutex::new(Vec::new());
-            thread::scope(|scope| {
+            let started = thread::scope(|scope| -> std::io::Result<()> {
                 for mut member in members(kind, ranks, bytes) {
                     let first = &first;
-                    scope.spawn(move || {
+                    let body = move || {
                         pin(member.rank());
                         let (send, mut receive) = (Memory::new(bytes * ranks, 1), Memory::new(bytes * ranks, 2));
                         let times = pace.pass(|| member.alltoall(send.bytes(), receive.bytes_mut()));
                         if member.rank() == 0 {
                             *first.lock().unwrap_or_else(PoisonError::into_inner) = times;
                         }
-                    });
+                    };
+                    thread::Builder::new().name(kind.name().into()).spawn_scoped(scope, body)?;
                 }
+                Ok(())
             });
+            started.map_err(|error| Failure::of("a thread", &error))?;
             Ok(first.into_inner().unwrap_or_else(PoisonError::into_inner))
         })
     }

@@ -1,0 +1,85 @@
+//! Curves, as SVG.
+
+use plotters::prelude::*;
+
+/// What is drawn over what.
+pub(crate) struct Curves {
+    pub(crate) title: String,
+    pub(crate) x: &'static str,
+    pub(crate) y: &'static str,
+    pub(crate) curves: Vec<Curve>,
+}
+
+/// A named line.
+pub(crate) struct Curve {
+    pub(crate) name: String,
+    /// By ascending x.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// Okabe and Ito's colours, which the colour-blind tell apart too; curves beyond them repeat a colour with another dash.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
+
+impl Curves {
+    /// The picture. Both axes are logarithmic: times and sizes span decades.
+    pub(crate) fn svg(&self) -> Result<String, String> {
+        let mut svg = String::new();
+        self.draw(&mut svg).map_err(|error| error.to_string())?;
+        Ok(svg)
+    }
+
+    fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+        // A logarithm needs what is above zero.
+        let shown = |&&(x, y): &&(f64, f64)| x > 0.0 && y > 0.0;
+        let points = || self.curves.iter().flat_map(|curve| curve.points.iter().filter(shown));
+        let span = |of: fn(&(f64, f64)) -> f64| {
+            let (low, high) = points().map(of).fold((f64::MAX, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+            if low > high { (1.0, 10.0) } else { (low / 1.2, high * 1.2) }
+        };
+        let ((left, right), (bottom, top)) = (span(|p| p.0), span(|p| p.1));
+        let height = 480.max(120 + 22 * self.curves.len() as u32);
+        let root = SVGBackend::with_string(svg, (860, height)).into_drawing_area();
+        root.fill(&WHITE)?;
+        let (area, legend) = root.split_horizontally(580);
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(84)
+            .build_cartesian_2d((left..right).log_scale(), (bottom..top).log_scale())?;
+        let number = |value: &f64| format!("{}", (value * 1e6).round() / 1e6);
+        chart
+            .configure_mesh()
+            .x_desc(self.x)
+            .y_desc(self.y)
+            .light_line_style(BLACK.mix(0.05))
+            .x_label_formatter(&number)
+            .y_label_formatter(&number)
+            .draw()?;
+        for (i, curve) in self.curves.iter().enumerate() {
+            let style = COLOURS[i % COLOURS.len()].stroke_width(2);
+            let line: Vec<_> = curve.points.iter().filter(shown).copied().collect();
+            let y = 40 + 22 * i as i32;
+            if i < COLOURS.len() {
+                chart.draw_series(LineSeries::new(line.iter().copied(), style))?;
+                legend.draw(&PathElement::new(vec![(4, y), (30, y)], style))?;
+            } else {
+                chart.draw_series(DashedLineSeries::new(line.iter().copied(), 7, 5, style))?;
+                legend.draw(&PathElement::new(vec![(4, y), (14, y)], style))?;
+                legend.draw(&PathElement::new(vec![(20, y), (30, y)], style))?;
+            }
+            chart.draw_series(line.iter().map(|&point| Circle::new(point, 2, style.filled())))?;
+            legend.draw(&Text::new(curve.name.clone(), (36, y - 7), ("sans-serif", 13)))?;
+        }
+        root.present()?;
+        Ok(())
+    }
+}
