@@ -6,6 +6,9 @@
 #[path = "../src/transport/local/bell.rs"]
 #[allow(dead_code)]
 mod bell;
+#[path = "../src/transport/local/mail.rs"]
+#[allow(dead_code)]
+mod mail;
 #[path = "../src/transport/local/post.rs"]
 mod post;
 #[path = "../src/transport/local/slot.rs"]
@@ -22,8 +25,10 @@ mod sync {
 use loom::sync::Arc;
 use loom::thread;
 
+use bell::Sleepers;
+use mail::Letterbox;
 use post::Post;
-use slot::{Desk, Slot};
+use slot::{Desk, Hold, Slot};
 use sync::{AtomicBool, Ordering, UnsafeCell};
 
 /// The sender's memory: loom objects to any access that is not ordered against a write.
@@ -55,6 +60,7 @@ struct World<const R: usize> {
     sender: Desk,
     receivers: [Desk; R],
     failed: AtomicBool,
+    sleepers: Sleepers,
 }
 
 impl<const R: usize> World<R> {
@@ -65,6 +71,7 @@ impl<const R: usize> World<R> {
             sender: Desk::new(),
             receivers: std::array::from_fn(|_| Desk::new()),
             failed: AtomicBool::new(false),
+            sleepers: Sleepers::new(),
         })
     }
 
@@ -75,12 +82,14 @@ impl<const R: usize> World<R> {
             unsafe { slot.publish(Parcel(&self.memory)) };
         }
         bell::Bell::announce();
-        self.receivers.iter().for_each(|receiver| receiver.bell.ring_announced());
+        if self.sleepers.any() {
+            self.receivers.iter().for_each(|receiver| receiver.bell.ring_announced());
+        }
     }
 
     fn await_settled(&self) {
         while self.sender.tally.open() != 0 {
-            self.sender.bell.sleep(None, || self.sender.tally.open() == 0);
+            self.sender.bell.sleep(&self.sleepers, None, || self.sender.tally.open() == 0);
         }
     }
 
@@ -90,12 +99,17 @@ impl<const R: usize> World<R> {
         self.memory.0.with_mut(|memory| unsafe { *memory = value });
     }
 
+    fn claim(&self, who: usize) -> Option<slot::Claim<'_, Parcel>> {
+        // The sender is number 9.
+        self.slots[who].claim((9, &self.sender), &self.receivers[who])
+    }
+
     fn receive(&self, who: usize) -> u32 {
         loop {
-            if let Some(claim) = self.slots[who].claim(&self.sender) {
+            if let Some(claim) = self.claim(who) {
                 return claim.parcel.read();
             }
-            self.receivers[who].bell.sleep(None, || self.slots[who].is_published());
+            self.receivers[who].bell.sleep(&self.sleepers, None, || self.slots[who].is_published());
         }
     }
 }
@@ -158,15 +172,136 @@ fn what_is_revoked_is_not_seen_and_what_is_claimed_is_waited_for() {
         let world = World::<1>::new();
         let receiver = thread::spawn({
             let world = world.clone();
-            move || world.slots[0].claim(&world.sender).map(|claim| claim.parcel.read())
+            move || world.claim(0).map(|claim| claim.parcel.read())
         });
         world.publish();
-        world.slots[0].revoke(&world.sender);
-        world.await_settled();
+        world.slots[0].revoke();
+        Hold::settle_revoked();
+        while world.receivers[0].hold.is_on(9) {
+            thread::yield_now();
+        }
         world.reuse(8);
         let seen = receiver.join().unwrap();
         assert!(seen.is_none_or(|value| value == 7));
-        assert!(world.slots[0].is_empty());
+    });
+}
+
+#[test]
+fn all_that_is_revoked_is_waited_for() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let world = World::<2>::new();
+        let receivers = [0, 1].map(|who| {
+            let world = world.clone();
+            thread::spawn(move || world.claim(who).map(|claim| claim.parcel.read()))
+        });
+        world.publish();
+        world.slots.iter().for_each(Slot::revoke);
+        Hold::settle_revoked();
+        while world.receivers.iter().any(|receiver| receiver.hold.is_on(9)) {
+            thread::yield_now();
+        }
+        world.reuse(8);
+        assert!(receivers.into_iter().all(|receiver| receiver.join().unwrap().is_none_or(|value| value == 7)));
+    });
+}
+
+/// Two ranks, a letterbox for each, of one writer, and what they sleep on. Loom objects to any access to a letter that is not ordered.
+#[derive(Debug)]
+struct Letters {
+    mails: [Letterbox<(u32, u32)>; 2],
+    desks: [Desk; 2],
+    sleepers: Sleepers,
+}
+
+impl Letters {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            mails: [Letterbox::new(1), Letterbox::new(1)],
+            desks: [Desk::new(), Desk::new()],
+            sleepers: Sleepers::new(),
+        })
+    }
+
+    /// Writes a letter to the other: how many of its letters are taken, and a number. There must be room.
+    fn write(&self, me: usize, number: u32, letter: (u32, u32)) {
+        // SAFETY: the models write only when they know that there is room.
+        unsafe { self.mails[1 - me].write(0, number, |at| at.write(letter)) };
+        self.tell(1 - me, true);
+    }
+
+    /// Rings, if anybody sleeps.
+    fn tell(&self, whom: usize, anyway: bool) {
+        bell::Bell::announce();
+        if self.sleepers.any() && (anyway || self.desks[whom].cramped.load(Ordering::Relaxed)) {
+            self.desks[whom].bell.ring_announced();
+        }
+    }
+
+    /// Waits until there is room for a letter.
+    fn make_room(&self, me: usize, number: u32) {
+        let room = || number.wrapping_sub(self.mails[1 - me].taken(0)) < mail::CELLS;
+        while !room() {
+            self.desks[me].cramped.store(true, Ordering::Relaxed);
+            self.desks[me].bell.sleep(&self.sleepers, None, room);
+            self.desks[me].cramped.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn take(&self, me: usize, number: u32) -> (u32, u32) {
+        let letter = loop {
+            // SAFETY: each model takes letters one after the other.
+            if let Some(letter) = unsafe { self.mails[me].take(0, number, |letter| *letter) } {
+                break letter;
+            }
+            self.desks[me].bell.sleep(&self.sleepers, None, || self.mails[me].has(0, number));
+        };
+        self.tell(1 - me, false);
+        letter
+    }
+}
+
+#[test]
+fn letters_come_in_order_and_who_writes_more_than_there_is_room_for_is_woken() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let post = Letters::new();
+        let receiver = thread::spawn({
+            let post = post.clone();
+            move || [0, 1, 2].map(|number| post.take(1, number).1)
+        });
+        for number in 0..3 {
+            post.make_room(0, number);
+            post.write(0, number, (0, 10 + number));
+        }
+        assert_eq!(receiver.join().unwrap(), [10, 11, 12]);
+    });
+}
+
+#[test]
+fn ranks_that_exchange_letters_know_by_them_that_there_is_room() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let post = Letters::new();
+        let rank = |me: usize, post: Arc<Letters>| {
+            let mut gone = 0;
+            for number in 0..3 {
+                assert!(number - gone < mail::CELLS);
+                post.write(me, number, (number, number));
+                let (taken, value) = post.take(me, number);
+                assert_eq!(value, number);
+                gone = taken;
+            }
+        };
+        let other = thread::spawn({
+            let post = post.clone();
+            move || rank(1, post)
+        });
+        rank(0, post);
+        other.join().unwrap();
     });
 }
 
@@ -178,11 +313,12 @@ fn a_failure_or_a_departure_wakes_whoever_sleeps() {
             let world = world.clone();
             move || {
                 world.failed.store(true, Ordering::Release);
-                world.receivers[0].bell.ring();
+                bell::Bell::announce();
+                world.receivers[0].bell.ring_announced();
             }
         });
         while !world.failed.load(Ordering::Acquire) {
-            world.receivers[0].bell.sleep(None, || world.failed.load(Ordering::Acquire));
+            world.receivers[0].bell.sleep(&world.sleepers, None, || world.failed.load(Ordering::Acquire));
         }
         failing.join().unwrap();
     });
@@ -193,17 +329,18 @@ fn two_ringers_wake_a_rank_that_waits_for_both() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let rings = Arc::new((bell::Bell::new(), [AtomicBool::new(false), AtomicBool::new(false)]));
+        let rings = Arc::new((bell::Bell::new(), [AtomicBool::new(false), AtomicBool::new(false)], Sleepers::new()));
         let ringers = [0, 1].map(|who| {
             let rings = rings.clone();
             thread::spawn(move || {
                 rings.1[who].store(true, Ordering::Release);
-                rings.0.ring();
+                bell::Bell::announce();
+                rings.0.ring_announced();
             })
         });
         let both = || rings.1.iter().all(|ring| ring.load(Ordering::Acquire));
         while !both() {
-            rings.0.sleep(None, both);
+            rings.0.sleep(&rings.2, None, both);
         }
         ringers.into_iter().for_each(|ringer| ringer.join().unwrap());
     });

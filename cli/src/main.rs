@@ -3,6 +3,7 @@
 //! Thin: it reads arguments, calls the library, and writes what that says for people. Results go to standard output,
 //! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage.
 
+mod bench;
 mod cost;
 mod figures;
 mod list;
@@ -13,6 +14,7 @@ mod plan;
 mod plot;
 mod problem;
 mod progress;
+mod reading;
 mod simulate;
 mod table;
 mod verify;
@@ -43,6 +45,9 @@ enum Command {
     /// Check a schedule from a JSON document
     #[command(after_help = verify::EXAMPLES)]
     Verify(verify::Arguments),
+    /// Measure how long building, verifying and moving take here
+    #[command(after_help = bench::EXAMPLES)]
+    Bench(bench::Arguments),
 }
 
 const EXAMPLES: &str = "\
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

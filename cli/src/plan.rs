@@ -21,6 +21,7 @@ use crate::output::{Document, Failure, is_standard, print, write_failure};
 use crate::picture::{Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
+use crate::reading::size;
 use crate::{figures, list, machine};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -61,7 +62,7 @@ pub(crate) struct Arguments {
     root: Option<u32>,
 
     /// The size of a block in bytes, which auto takes into account [default: 1024]
-    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
     bytes: Option<u64>,
 
     /// The prices by which auto chooses: NAME, NAME:key=price,.. or a JSON file

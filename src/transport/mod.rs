@@ -179,6 +179,12 @@ impl<'a> RoundIo<'a> {
         &self.program.rounds()[self.round]
     }
 
+    /// Which of the program's rounds it is.
+    #[cfg(feature = "local")]
+    pub(crate) fn index(&self) -> usize {
+        self.round
+    }
+
     /// The round's number in the schedule.
     #[must_use]
     pub fn number(&self) -> u32 {

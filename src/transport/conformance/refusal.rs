@@ -77,11 +77,12 @@ pub fn another_fingerprint_is_found(fixture: &dyn Fixture) -> Result<(), String>
 /// What is not so.
 pub fn another_fingerprint_of_a_rank_not_awaited_is_found(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 3, |part| {
-        // Ranks 0 and 1 wait for each other; only the odd one out sends, to one that awaits nothing from it.
+        // Ranks 0 and 1 wait for each other; only the odd one out sends, to one that awaits nothing from it. It waits, too:
+        // its message may be under way though its round is over.
         let (sends, receives): (&[_], &[_]) = match part.rank {
             0 => (&[], &[(1, 8)]),
             1 => (&[], &[(0, 8)]),
-            _ => (&[(0, 8)], &[]),
+            _ => (&[(0, 8)], &[(0, 8)]),
         };
         let mut act = part.act(&sketch(&[(0, sends, receives)])?)?;
         if part.rank == 2 {

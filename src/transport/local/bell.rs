@@ -3,11 +3,28 @@
 //! There is one sleeper a bell, and any number of ringers. The sleeper announces itself and then looks once more; the
 //! ringer makes its change and then looks for a sleeper. A sequentially consistent fence stands between the two halves
 //! on both sides, so that at least one of them sees the other: no ring is lost, and a ringer who finds nobody asleep
-//! has paid a fence and a load, and takes no lock.
+//! has paid a fence and a load, and takes no lock. Who has many to ring asks first whether [anybody](Sleepers) sleeps.
 
 use std::time::Duration;
 
-use super::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering, fence};
+use super::sync::{AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, Ordering, fence};
+
+/// How many of a group sleep, or are about to.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct Sleepers(AtomicU32);
+
+impl Sleepers {
+    pub(super) fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Whether anybody sleeps: asked after an [`announce`](Bell::announce). If not, nobody need be rung.
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -24,8 +41,9 @@ impl Bell {
 
     /// Sleeps until the bell rings, or `limit` has passed, unless there is `news` already. May return early; the caller
     /// looks again in any case. Only the bell's owner sleeps on it. `news` must take no lock.
-    pub(super) fn sleep(&self, limit: Option<Duration>, news: impl FnOnce() -> bool) {
+    pub(super) fn sleep(&self, sleepers: &Sleepers, limit: Option<Duration>, news: impl FnOnce() -> bool) {
         let guard = self.lock();
+        sleepers.0.fetch_add(1, Ordering::Relaxed);
         self.asleep.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let _guard = if news() {
@@ -39,13 +57,7 @@ impl Bell {
             }
         };
         self.asleep.store(false, Ordering::Relaxed);
-    }
-
-    /// Wakes the sleeper, if there is one, after a change that it may wait for.
-    #[inline]
-    pub(super) fn ring(&self) {
-        Self::announce();
-        self.ring_announced();
+        sleepers.0.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// The fence between a change, or several, and the [`ring_announced`](Self::ring_announced) that tells of it.

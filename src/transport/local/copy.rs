@@ -10,6 +10,24 @@ pub(super) struct Bases {
     pub(super) scratch: *mut u8,
 }
 
+impl Bases {
+    /// Where a run begins.
+    ///
+    /// # Safety
+    ///
+    /// The run lies inside its buffer.
+    #[inline]
+    unsafe fn piece(&self, run: &Run) -> *mut u8 {
+        let base = match run.buffer {
+            Buffer::Input => self.input.cast_mut(),
+            Buffer::Output => self.output,
+            Buffer::Scratch => self.scratch,
+        };
+        // SAFETY: it starts inside its buffer, or at its end.
+        unsafe { base.add(run.offset as usize) }
+    }
+}
+
 /// No single `memcpy` is longer, so that a rank that copies can be seen to make progress.
 const LONGEST: usize = 4 << 20;
 
@@ -19,7 +37,20 @@ const LONGEST: usize = 4 << 20;
 ///
 /// Every run lies inside its buffer, both sides have as many bytes, the `to` runs are none of the input, and until this
 /// returns nobody else writes what is read, or reads or writes what is written.
+#[inline]
 pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving: impl FnMut()) {
+    if let ([from_run], [to_run]) = (from.0, to.0)
+        && from_run.count == 1
+        && to_run.count == 1
+        && from_run.len as usize <= LONGEST
+    {
+        // SAFETY: as below; there is but one piece on either side, both as long.
+        unsafe {
+            let (source, target) = (from.1.piece(from_run), to.1.piece(to_run));
+            std::ptr::copy_nonoverlapping(source, target, from_run.len as usize);
+        }
+        return;
+    }
     let (mut from, mut to) = (Pieces::new(from.0, from.1), Pieces::new(to.0, to.1));
     let mut since = 0;
     // SAFETY: the runs lie inside their buffers, as the caller promises.
@@ -79,13 +110,8 @@ impl<'a> Pieces<'a> {
             if pieces == 0 {
                 continue;
             }
-            let base = match run.buffer {
-                Buffer::Input => self.bases.input.cast_mut(),
-                Buffer::Output => self.bases.output,
-                Buffer::Scratch => self.bases.scratch,
-            };
-            // SAFETY: the run starts inside its buffer.
-            self.at = unsafe { base.add(run.offset as usize) };
+            // SAFETY: the run lies inside its buffer.
+            self.at = unsafe { self.bases.piece(run) };
             let whole = pieces == 1 || run.stride == run.len;
             self.left = if whole { run.bytes() } else { run.len } as usize;
             self.more = if whole { 0 } else { pieces - 1 };

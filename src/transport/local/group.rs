@@ -4,12 +4,13 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::bell::Bell;
+use super::bell::{Bell, Sleepers};
 use super::copy::Bases;
+use super::mail::Letterbox;
 use super::post::Post;
 use super::slot::{Desk, Slot};
 use crate::ids::Rank;
-use crate::plan::{Program, ProgramRound};
+use crate::plan::{Message, Program, ProgramRound};
 use crate::transport::{ContextId, Failure, Signature};
 
 /// What a rank offers in a round. All that it points to is the rank's until the round returns.
@@ -18,15 +19,29 @@ pub(super) struct Offer<'a> {
     pub(super) call: u64,
     pub(super) signature: &'a Signature,
     pub(super) program: &'a Program,
-    pub(super) round: &'a ProgramRound,
+    /// Which of the program's rounds.
+    pub(super) index: u32,
+    /// The first of its messages that are for the receiver, in a parcel.
+    pub(super) first: u32,
     pub(super) bases: Bases,
 }
 
-/// An offer as it lies in a slot, and which of its messages are for the receiver.
+impl<'a> Offer<'a> {
+    #[inline]
+    pub(super) fn round(&self) -> &'a ProgramRound {
+        &self.program.rounds()[self.index as usize]
+    }
+
+    /// What must be the same at both ends of a message.
+    #[inline]
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp { call: self.call, fingerprint: self.signature.fingerprint, round: self.round().number }
+    }
+}
+
+/// An offer as it lies in a slot. With the slot's state that is a cache line, which a test holds it to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parcel {
-    pub(super) first: u32,
-    pub(super) end: u32,
     /// Not to be read once the parcel is settled, so that it may then point to nothing any more.
     offer: MaybeUninit<Offer<'static>>,
 }
@@ -36,10 +51,11 @@ pub(super) struct Parcel {
 unsafe impl Send for Parcel {}
 
 impl Parcel {
-    pub(super) fn new(offer: &Offer<'_>, first: u32, end: u32) -> Self {
-        let offer = std::ptr::from_ref(offer).cast::<MaybeUninit<Offer<'static>>>();
+    pub(super) fn new(offer: &Offer<'_>, first: u32) -> Self {
+        let offer = Offer { first, ..*offer };
+        let offer = std::ptr::from_ref(&offer).cast::<MaybeUninit<Offer<'static>>>();
         // SAFETY: an offer is one with another lifetime, and `MaybeUninit` claims nothing of what it points to.
-        Self { first, end, offer: unsafe { offer.read() } }
+        Self { offer: unsafe { offer.read() } }
     }
 
     /// # Safety
@@ -52,6 +68,38 @@ impl Parcel {
     }
 }
 
+/// The call and the round of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) call: u64,
+    pub(super) fingerprint: u64,
+    pub(super) round: u32,
+}
+
+/// What stands before a letter's text. Written as one, since a processor holds only so many stores back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    /// How many of the receiver's letters the sender has taken.
+    pub(super) taken: u32,
+    pub(super) bytes: u32,
+    pub(super) stamp: Stamp,
+}
+
+/// A message that is short enough to be copied twice.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Letter {
+    pub(super) head: Head,
+    pub(super) text: [u8; Letter::LONGEST],
+}
+
+impl Letter {
+    /// So that a letter fills four cache lines, and one of 24 bytes comes on the first of them. Up to here the bare staged
+    /// exchange was measured to be faster than the one that copies once, among any number of ranks on two cores; at 512
+    /// bytes it is slower.
+    pub(super) const LONGEST: usize = 200;
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Group {
@@ -61,19 +109,32 @@ pub(super) struct Group {
     members: Box<[Member]>,
     /// By receiver, then sender; made when first used, since few algorithms have everybody send to everybody.
     slots: Box<[OnceLock<Box<Slot<Parcel>>>]>,
+    /// By receiver, made when first written to; none where there are too many members.
+    letterboxes: Box<[OnceLock<Letterbox<Letter>>]>,
+    pub(super) sleepers: Sleepers,
     failure: OnceLock<Failure>,
     /// How many members have left.
     departures: AtomicU32,
 }
+
+/// Members for whom there are letterboxes: for so many, 9 MB once each has been written to. More have to meet.
+const MOST_WRITERS: usize = 128;
 
 /// What everybody may know of a member.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) desk: Desk,
     pub(super) status: Status,
-    /// The last fingerprint and its words, written when the fingerprint changes.
-    words: Mutex<Option<(u64, Arc<str>)>>,
+    /// What it has been calling: the last changes of fingerprint, the latest first. Who asks may be a few calls behind.
+    said: Mutex<[Option<Said>; 4]>,
     left: OnceLock<Leave>,
+}
+
+/// What a member calls, from that call on.
+#[derive(Clone, Debug)]
+struct Said {
+    call: u64,
+    signature: Signature,
 }
 
 /// Where a member is: written by itself alone, on lines of its own.
@@ -107,6 +168,8 @@ impl Group {
             processes: processes.into(),
             members: (0..size).map(|_| Member::new()).collect(),
             slots: (0..size * size).map(|_| OnceLock::new()).collect(),
+            letterboxes: (0..if size <= MOST_WRITERS { size } else { 0 }).map(|_| OnceLock::new()).collect(),
+            sleepers: Sleepers::new(),
             failure: OnceLock::new(),
             departures: AtomicU32::new(0),
         }
@@ -129,10 +192,44 @@ impl Group {
         self.processes.iter().position(|p| *p == process)
     }
 
-    /// The slot from one member to another.
+    fn at(&self, from: usize, to: usize) -> usize {
+        to * self.members.len() + from
+    }
+
+    /// The slot from one member to another, if it has been used.
     #[inline]
-    pub(super) fn slot(&self, from: usize, to: usize) -> &Slot<Parcel> {
-        self.slots[to * self.members.len() + from].get_or_init(|| Box::new(Slot::new()))
+    pub(super) fn slot(&self, from: usize, to: usize) -> Option<&Slot<Parcel>> {
+        self.slots[self.at(from, to)].get().map(|slot| &**slot)
+    }
+
+    /// The same, for the sender to use.
+    #[inline]
+    pub(super) fn slot_to(&self, from: usize, to: usize) -> &Slot<Parcel> {
+        self.slots[self.at(from, to)].get_or_init(|| Box::new(Slot::new()))
+    }
+
+    /// Whether the group has letterboxes.
+    #[inline]
+    pub(super) fn has_letterboxes(&self) -> bool {
+        !self.letterboxes.is_empty()
+    }
+
+    /// A member's letterbox, if anybody has written to it.
+    #[inline]
+    pub(super) fn letterbox(&self, of: usize) -> Option<&Letterbox<Letter>> {
+        self.letterboxes.get(of)?.get()
+    }
+
+    /// The same, to write to, if the group has letterboxes.
+    #[inline]
+    pub(super) fn letterbox_to(&self, of: usize) -> Option<&Letterbox<Letter>> {
+        Some(self.letterboxes.get(of)?.get_or_init(|| Letterbox::new(self.members.len())))
+    }
+
+    /// Whether messages of one peer are one letter: both ends answer alike.
+    #[inline]
+    pub(super) fn is_letter(&self, messages: &[Message]) -> bool {
+        matches!(messages, [message] if message.bytes <= Letter::LONGEST as u64) && self.has_letterboxes()
     }
 
     #[inline]
@@ -184,7 +281,7 @@ impl Member {
                 progress: AtomicU64::new(0),
                 thread: AtomicU64::new(0),
             },
-            words: Mutex::new(None),
+            said: Mutex::new([const { None }; 4]),
             left: OnceLock::new(),
         }
     }
@@ -194,16 +291,24 @@ impl Member {
         self.left.get()
     }
 
-    /// Says in words what a fingerprint means that is posted next.
-    pub(super) fn set_words(&self, signature: &Signature) {
-        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        *words = Some((signature.fingerprint, signature.words.clone()));
+    /// Says what a fingerprint means that is posted next, for this call and those after it.
+    pub(super) fn say(&self, call: u64, signature: &Signature) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.rotate_right(1);
+        said[0] = Some(Said { call, signature: signature.clone() });
     }
 
-    /// The words of a fingerprint that it has posted, if it is still the last one.
+    /// The words of a fingerprint that it has posted, if it is still one of the last.
     pub(super) fn words(&self, fingerprint: u64) -> Option<Arc<str>> {
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.as_ref().filter(|(last, _)| *last == fingerprint).map(|(_, words)| words.clone())
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let signatures = said.iter().flatten().map(|said| &said.signature);
+        signatures.into_iter().find(|known| known.fingerprint == fingerprint).map(|known| known.words.clone())
+    }
+
+    /// What it called in that call, if it is one of the last.
+    pub(super) fn called(&self, call: u64) -> Option<Signature> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.iter().flatten().find(|said| said.call <= call).map(|said| said.signature.clone())
     }
 }
 

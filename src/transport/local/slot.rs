@@ -1,38 +1,45 @@
 //! A slot: where one rank lays out what another may copy, and how both know when its memory is its own again.
 //!
 //! ```text
-//!            publish             claim              settle
-//!   EMPTY ------------> PUBLISHED -----> CLAIMED ------------> EMPTY
-//!   (sender)                |           (receiver copies)
-//!                           +------------------------------> EMPTY
-//!                                 revoke (sender)
+//!            publish             claim (receiver copies, then settles)
+//!   EMPTY ------------> PUBLISHED -----> TAKEN
+//!   or TAKEN (sender)       |
+//!                           +----------> EMPTY
+//!                             revoke (sender)
 //! ```
 //!
-//! A slot has one sender and one receiver. `claim` and `revoke` both leave PUBLISHED by a compare-and-swap, so one of them
-//! wins: either the receiver copies and the sender waits for it, or the receiver sees nothing. Each way back to EMPTY
-//! counts down the sender's [`Tally`], whose zero says that nobody touches what the sender published any more.
+//! A slot has one sender and one receiver. A receiver that claims first says whose memory it is about to touch (its
+//! [`Hold`]), then looks whether the parcel is still there; a sender that revokes first takes the parcel away, then looks
+//! whom the receiver holds. A sequentially consistent fence stands between the two halves on both sides, so that at least
+//! one of them sees the other: either the receiver leaves the memory alone, or the sender waits until it lets go. Claiming
+//! is what happens all the time, so it is kept to words that the receiver alone writes; a compare-and-swap on the slot
+//! would fetch its cache line a second time (a tenth of a microsecond between two cores).
 //!
-//! A parcel is what is published: a few words that say where the bytes are. Small messages could be staged in it.
+//! Each claim counts down the sender's [`Tally`] in the end, whose zero says that nobody touches what the sender published
+//! any more. Who revokes has failed: its tally is of no use any more, nor are its slots.
+//!
+//! A parcel is what is published: a few words that say where the bytes are. Small messages go by
+//! [`mail`](super::mail) instead.
 
 use std::mem::MaybeUninit;
 
 use super::bell::Bell;
-use super::sync::{AtomicU32, Ordering, UnsafeCell};
+use super::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell, fence};
 
 const EMPTY: u32 = 0;
 const PUBLISHED: u32 = 1;
-const CLAIMED: u32 = 2;
+const TAKEN: u32 = 2;
 
-/// See the [module](self).
+/// See the [module](self). Laid out in this order, so that the state comes on the parcel's cache line.
 #[derive(Debug)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub(super) struct Slot<T> {
     state: AtomicU32,
     parcel: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: the parcel is written by the sender in EMPTY and read by the receiver in CLAIMED, never by both at once, as the
-// state machine and `publish`'s obligation say; it moves from one thread to the other, hence `Send`.
+// SAFETY: the parcel is written by the sender while nothing is under way, and read by the receiver under a claim, never by
+// both at once, as the protocol and `publish`'s obligation say; it moves from one thread to the other, hence `Send`.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T: Copy> Slot<T> {
@@ -44,13 +51,13 @@ impl<T: Copy> Slot<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the slot's only sender, and the slot is empty: the tally of everything published before is settled.
+    /// The caller is the slot's only sender, the tally of everything published before is settled, and nothing was revoked.
     /// What the parcel points to stays valid until the sender's tally, which expects this parcel, is settled.
     #[inline]
     pub(super) unsafe fn publish(&self, parcel: T) {
         self.parcel.with_mut(|cell| {
-            // SAFETY: the slot is EMPTY and the caller is the only sender, so nobody else reads or writes the cell; that
-            // the last reader is through happened before this, by the tally (the caller's obligation).
+            // SAFETY: the caller is the only sender, and nothing that was published before is under way: nobody else
+            // reads or writes the cell; that the last reader is through happened before this, by the tally.
             unsafe { cell.write(MaybeUninit::new(parcel)) };
         });
         self.state.store(PUBLISHED, Ordering::Release);
@@ -62,40 +69,41 @@ impl<T: Copy> Slot<T> {
         self.state.load(Ordering::Relaxed) == PUBLISHED
     }
 
-    /// Whether nothing lies here, nor is being copied.
-    pub(super) fn is_empty(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == EMPTY
-    }
-
     /// Takes what is published, if anything is. Until the claim is dropped, what the parcel points to stays valid. Only
-    /// the slot's receiver claims; `sender` is the desk of its sender.
+    /// the slot's receiver claims, one parcel at a time; `own` is its desk, and `sender` that of the slot's sender, whose
+    /// number is `from`.
     #[inline]
-    pub(super) fn claim<'a>(&'a self, sender: &'a Desk) -> Option<Claim<'a, T>> {
-        if !self.is_published() {
+    pub(super) fn claim<'a>(&'a self, (from, sender): (usize, &'a Desk), own: &'a Desk) -> Option<Claim<'a, T>> {
+        if self.state.load(Ordering::Acquire) != PUBLISHED {
             return None;
         }
-        self.state.compare_exchange(PUBLISHED, CLAIMED, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        own.hold.take(from);
+        fence(Ordering::SeqCst);
+        if !self.is_published() {
+            own.hold.release();
+            return None;
+        }
+        // For those who ask whether somebody still has to come for it. Should it be revoked just now, nobody asks.
+        self.state.store(TAKEN, Ordering::Relaxed);
         let parcel = self.parcel.with(|cell| {
-            // SAFETY: the slot is CLAIMED by this thread: the sender initialised the cell before it was PUBLISHED, and
-            // does not touch it before the claim is dropped.
+            // SAFETY: the sender initialised the cell before it was PUBLISHED, and does not touch it before the claim is
+            // dropped: it publishes no more before its tally is settled.
             unsafe { cell.read().assume_init() }
         });
-        Some(Claim { slot: self, sender, parcel })
+        Some(Claim { hold: &own.hold, sender, parcel })
     }
 
-    /// Takes back what nobody has claimed. If it is claimed already, or done, does nothing. Only the slot's sender
-    /// revokes; `own` is its desk.
-    pub(super) fn revoke(&self, own: &Desk) {
-        if self.state.compare_exchange(PUBLISHED, EMPTY, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            own.tally.settle();
-        }
+    /// Takes back what nobody has claimed. Only the slot's sender revokes, and publishes nothing more. After a
+    /// [`Hold::settle_revoked`], nobody touches what was published once the receiver's hold is not on this sender.
+    pub(super) fn revoke(&self) {
+        self.state.store(EMPTY, Ordering::Relaxed);
     }
 }
 
 /// A receiver's hold on a parcel; dropping it gives the memory back to the sender, and tells it if it was the last.
 #[derive(Debug)]
 pub(super) struct Claim<'a, T> {
-    slot: &'a Slot<T>,
+    hold: &'a Hold,
     sender: &'a Desk,
     /// What was published.
     pub(super) parcel: T,
@@ -104,15 +112,47 @@ pub(super) struct Claim<'a, T> {
 impl<T> Drop for Claim<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.slot.state.store(EMPTY, Ordering::Release);
+        self.hold.release();
         if self.sender.tally.settle() {
-            self.sender.bell.ring();
+            Bell::announce();
+            self.sender.bell.ring_announced();
         }
     }
 }
 
-/// What a rank has that others touch: its bell, which they mostly read, and the count of its parcels that are under way,
-/// which they write; on lines of their own.
+/// Whose memory a rank is touching: one more than its number; 0 if nobody's.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct Hold(AtomicU32);
+
+impl Hold {
+    // Whatever a revoking sender reads here, what the holder did before that has happened: both stores release.
+
+    #[inline]
+    fn take(&self, whose: usize) {
+        self.0.store(whose as u32 + 1, Ordering::Release);
+    }
+
+    #[inline]
+    fn release(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+
+    /// Whether it is that rank's memory.
+    #[inline]
+    pub(super) fn is_on(&self, whose: usize) -> bool {
+        self.0.load(Ordering::Acquire) == whose as u32 + 1
+    }
+
+    /// Between all [revocations](Slot::revoke) of a sender and looking at the [holds](Self::is_on) of its receivers: who
+    /// is not on the sender's memory then, comes on it no more.
+    pub(super) fn settle_revoked() {
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// What a rank has that others touch: its bell, which they mostly read, the count of its parcels that are under way,
+/// which they write, and its hold, which it writes itself and hardly anybody reads; on lines of their own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Desk {
@@ -120,15 +160,24 @@ pub(super) struct Desk {
     pub(super) bell: Bell,
     /// Its parcels under way.
     pub(super) tally: Tally,
+    /// Whose memory it is touching.
+    pub(super) hold: Hold,
+    /// Whether it sleeps until a letterbox that it fills has room.
+    pub(super) cramped: AtomicBool,
 }
 
 impl Desk {
     pub(super) fn new() -> Self {
-        Self { bell: Bell::new(), tally: Tally(AtomicU32::new(0)) }
+        Self {
+            bell: Bell::new(),
+            tally: Tally(AtomicU32::new(0)),
+            hold: Hold(AtomicU32::new(0)),
+            cramped: AtomicBool::new(false),
+        }
     }
 }
 
-/// How many parcels of a sender are neither settled nor revoked. Receivers count it down, each once its copy is done.
+/// How many parcels of a sender are not settled. Receivers count it down, each once its copy is done.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Tally(AtomicU32);

@@ -2,6 +2,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
+use super::group::{Letter, Parcel};
+use super::slot::Slot;
 use super::*;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::{Buffers, RoundIo, Signature};
@@ -69,4 +71,10 @@ fn nothing_is_kept_of_contexts_that_the_rest_never_open() {
     assert_eq!(job.groups().len(), 1);
     drop(endpoints);
     assert!(job.groups().is_empty());
+}
+
+#[test]
+fn a_parcel_comes_on_one_cache_line_and_a_letter_on_few() {
+    assert_eq!((size_of::<Parcel>(), size_of::<Slot<Parcel>>()), (56, 128));
+    assert!(size_of::<Letter>() + 8 <= 256);
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::chain::{Chain, Look};
 use super::group::Leave;
 use super::round::{Seat, Turn};
+use super::slot::Slot;
 use crate::ids::Rank;
 use crate::transport::{Cause, Failure};
 
@@ -29,6 +30,8 @@ pub(super) type Fault = (Option<Rank>, Cause);
 
 /// Looks before a rank sleeps, where each has a core of its own: some ten microseconds.
 const SPINS: u32 = 500;
+/// Of those, the first without a pause in between, which would be as long as an exchange of small messages.
+const EAGER: u32 = 60;
 /// Looks before a rank sleeps, giving way to others in between, where cores are shared.
 const YIELDS: u32 = 2;
 /// How long a rank sleeps at most without looking at what the others have posted.
@@ -38,6 +41,12 @@ impl Wait {
     /// A wait that begins, with so many parcels under way.
     pub(super) fn new(open: u32) -> Self {
         Self { open, ..Self::default() }
+    }
+
+    /// Whether it has looked more often than an exchange of small messages takes.
+    #[inline]
+    pub(super) fn is_long(&self) -> bool {
+        self.looks >= EAGER / 4
     }
 }
 
@@ -55,22 +64,31 @@ impl Turn<'_> {
         wait.looks = wait.looks.saturating_add(1);
         if self.seat.job.has_core_each() {
             if wait.looks <= SPINS {
-                std::hint::spin_loop();
+                if wait.looks > EAGER {
+                    std::hint::spin_loop();
+                }
                 return Ok(());
             }
         } else if wait.looks <= YIELDS {
             std::thread::yield_now();
             return Ok(());
         }
+        self.take_astray()?;
+        self.tell();
         let limit = self.patrol().map_err(|fault| self.seat.fail(self.offer, fault))?;
-        let (Seat { group, me, .. }, wait, desk) = (self.seat, &self.wait, &self.seat.own().desk);
+        let (Seat { group, .. }, wait, desk) = (self.seat, &self.wait, &self.seat.own().desk);
+        let sends = &self.offer.round().sends;
         let news = || {
             group.failure().is_some()
                 || group.departures() != wait.departures
                 || wait.open > 0 && desk.tally.open() == 0
-                || self.pending.iter().any(|awaited| group.slot(awaited.peer.index(), *me).is_published())
+                || self.pending.iter().any(|awaited| self.has_sent(awaited.peer.index()))
+                || self.unwritten.iter().any(|at| self.has_room(sends[*at as usize].peer.index()))
         };
-        desk.bell.sleep(Some(limit), news);
+        let cramped = !self.unwritten.is_empty();
+        desk.cramped.store(cramped, Ordering::Relaxed);
+        desk.bell.sleep(&group.sleepers, Some(limit), news);
+        desk.cramped.store(false, Ordering::Relaxed);
         *self.sleeps += 1;
         Ok(())
     }
@@ -112,13 +130,16 @@ impl Turn<'_> {
 
     /// One of those it waits for; nobody if the last parcel was settled just now.
     fn awaited(&self) -> Option<usize> {
-        let open = |to: &usize| !self.seat.group.slot(self.seat.me, *to).is_empty();
-        let receiver = || self.offer.round.sends.iter().map(|message| message.peer.index()).find(open);
-        self.pending.first().map(|awaited| awaited.peer.index()).or_else(receiver)
+        let sends = &self.offer.round().sends;
+        let cramped = || self.unwritten.first().map(|at| sends[*at as usize].peer.index());
+        let open = |to: &usize| self.is_unclaimed(*to) || self.seat.group.member(*to).desk.hold.is_on(self.seat.me);
+        let receiver = || sends.iter().map(|message| message.peer.index()).find(open);
+        self.pending.first().map(|awaited| awaited.peer.index()).or_else(cramped).or_else(receiver)
     }
 
     fn is_unclaimed(&self, to: usize) -> bool {
-        self.seat.group.slot(self.seat.me, to).is_published()
+        let Seat { group, me, .. } = self.seat;
+        group.slot(*me, to).is_some_and(Slot::is_published)
     }
 
     /// Whether somebody has left without whom this round cannot end.
@@ -127,12 +148,15 @@ impl Turn<'_> {
         let left = |rank: usize| self.seat.group.member(rank).left().map(|leave| (rank, leave));
         let awaited = self.pending.iter().find_map(|awaited| {
             let from = awaited.peer.index();
-            left(from).filter(|_| !self.seat.group.slot(from, self.seat.me).is_published())
+            left(from).filter(|_| !self.has_sent(from))
         });
-        let unclaimed = || {
-            self.offer.round.sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.is_unclaimed(*to)))
+        let sends = &self.offer.round().sends;
+        let unclaimed = || sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.is_unclaimed(*to)));
+        let unwritten = || {
+            let mut receivers = self.unwritten.iter().map(|at| sends[*at as usize].peer.index());
+            receivers.find_map(|to| left(to).filter(|_| !self.has_room(to)))
         };
-        let Some((rank, leave)) = awaited.or_else(unclaimed) else { return Ok(()) };
+        let Some((rank, leave)) = awaited.or_else(unclaimed).or_else(unwritten) else { return Ok(()) };
         let how = match leave {
             Leave::Panicked(Some(message)) => format!("panicked: {message}").into(),
             Leave::Panicked(None) => "panicked".into(),

@@ -1,0 +1,24 @@
+//! Waiting without end: nobody sleeps.
+
+use std::hint::spin_loop;
+use std::thread::{available_parallelism, yield_now};
+
+/// How a thread waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    /// Whether each rank has a core, so that one that spins takes nobody's.
+    core_each: bool,
+}
+
+impl Wait {
+    pub(crate) fn new(ranks: usize) -> Self {
+        Self { core_each: ranks <= available_parallelism().map_or(1, usize::from) }
+    }
+
+    #[inline]
+    pub(crate) fn until(self, mut done: impl FnMut() -> bool) {
+        while !done() {
+            if self.core_each { spin_loop() } else { yield_now() }
+        }
+    }
+}

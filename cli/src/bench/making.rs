@@ -1,0 +1,101 @@
+//! Building one rank's plan, and proving a whole schedule.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use necklace::collective::{Collective, Holding};
+use necklace::ids::Rank;
+use necklace::machine::Machine;
+use necklace::plan::{Layout, compile};
+use necklace::schedule::{Block, Problem, Shares, verify_shares};
+use necklace::select::select;
+
+use super::moving::fitting;
+use super::{Cell, Contestant, Name};
+use crate::output::Failure;
+use crate::problem::problem;
+
+/// What is timed.
+type Work = Box<dyn Fn() -> Result<(), Failure>>;
+
+struct Making {
+    collective: String,
+    algorithm: String,
+    work: Work,
+}
+
+impl Contestant for Making {
+    fn name(&self) -> Name {
+        let Self { collective, algorithm, .. } = self;
+        Name { system: "necklace", transport: "-", collective: collective.clone(), algorithm: algorithm.clone() }
+    }
+
+    fn measure(&mut self) -> Result<Vec<f64>, Failure> {
+        // As many samples as fit a tenth of a second, up to ten.
+        let begin = Instant::now();
+        let mut times = Vec::new();
+        while times.is_empty() || times.len() < 10 && begin.elapsed().as_secs_f64() < 0.1 {
+            let start = Instant::now();
+            (self.work)()?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        Ok(times)
+    }
+}
+
+fn contestants(
+    cell: &Cell,
+    collective: &str,
+    algorithms: &[String],
+    work: impl Fn(Problem, String) -> Work,
+) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+    let mut all: Vec<Box<dyn Contestant>> = Vec::new();
+    for algorithm in fitting(&cell.topology, collective, algorithms)? {
+        let kind = Collective::named(collective, Rank::new(0))
+            .ok_or_else(|| Failure::Usage(format!("no collective {collective:?}")))?;
+        let problem = problem(Arc::clone(&cell.topology), kind)?;
+        let work = work(problem, algorithm.clone());
+        all.push(Box::new(Making { collective: collective.to_owned(), algorithm, work }));
+    }
+    Ok(all)
+}
+
+/// A rank's share and its plan, of blocks of so many elements of a byte.
+pub(super) fn builders(
+    cell: &Cell,
+    collective: &str,
+    algorithms: &[String],
+) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+    let bytes = cell.bytes;
+    contestants(cell, collective, algorithms, |problem, algorithm| {
+        Box::new(move || {
+            let (collective, ranks) = (problem.collective(), problem.ranks());
+            // One in the middle: on a mesh it has most to pass on.
+            let rank = Rank::new(ranks / 2);
+            let blocks = |holding: Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<Block>>();
+            let (before, after) = (blocks(collective.before(ranks, rank)), blocks(collective.after(ranks, rank)));
+            let failed = |error: &dyn std::error::Error| Failure::of(&algorithm, error);
+            let layout = Layout::consecutive(1, bytes, &before, &after).map_err(|error| failed(&error))?;
+            let choice = select(&problem, &algorithm, bytes as u64, &Machine::THREADS)?;
+            let share = choice.algorithm.share(&problem, rank)?;
+            compile(share, &layout).map(drop).map_err(|error| failed(&error))
+        })
+    })
+}
+
+/// The proof of all ranks' shares.
+pub(super) fn verifiers(
+    cell: &Cell,
+    collective: &str,
+    algorithms: &[String],
+) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+    let bytes = cell.bytes;
+    contestants(cell, collective, algorithms, |problem, algorithm| {
+        Box::new(move || {
+            let choice = select(&problem, &algorithm, bytes as u64, &Machine::THREADS)?;
+            let shares = Shares::new(choice.algorithm.as_ref(), &problem)?;
+            let failed = |violations| Failure::Failed(format!("{algorithm}: {violations}"));
+            verify_shares(shares).map(drop).map_err(failed)
+        })
+    })
+}

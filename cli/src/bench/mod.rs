@@ -1,0 +1,297 @@
+//! `necklace bench`: how long building, verifying and moving take here.
+//!
+//! What is compared is measured in turn: a round runs each system once, and every system has as many rounds, so that what
+//! befalls the machine befalls all of them, and a ratio between two rows of a run is honest where a time is not.
+
+mod making;
+mod moving;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::topology::{self, Topology};
+
+use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::plot::{Curve, Curves};
+use crate::progress::Progress;
+use crate::reading::{size, whole_names};
+use crate::table::align;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  necklace bench
+  necklace bench move --ranks 2,8 --bytes 8,4K,1M --algorithm direct,direct-rotated
+  necklace bench move --topology torus:4x4 --algorithm direct,torus-exchange --csv times.csv
+  necklace bench build --topology torus:32x32 --algorithm torus-exchange
+
+Among threads alltoall is compared with two bare exchanges, which check nothing and never sleep: staged (through a
+mailbox) and one-copy (straight across); ratio is the time beside the shorter of these two.";
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// What is measured
+    #[arg(value_enum, default_value = "move")]
+    what: What,
+
+    /// How many ranks, on a network where everybody reaches everybody
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "2,4,8,16",
+          value_parser = clap::value_parser!(u32).range(1..=4096))]
+    ranks: Vec<u32>,
+
+    /// Networks, a rank a node, instead of numbers of ranks
+    #[arg(long, value_name = "T,..", value_delimiter = ',', conflicts_with = "ranks")]
+    topology: Vec<String>,
+
+    /// Sizes of a block; K and M stand for 1024 and 1048576 bytes
+    #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "8,4K,32K,256K,1M", value_parser = block)]
+    bytes: Vec<usize>,
+
+    /// What is done
+    #[arg(long, value_name = "C", default_value = "alltoall", value_parser = PossibleValuesParser::new(Collective::NAMES))]
+    collective: String,
+
+    /// How: names from `necklace plan --list`; those that do not fit a network are left out there
+    #[arg(long, value_name = "A,..", value_delimiter = ',', default_value = "auto")]
+    algorithm: Vec<String>,
+
+    /// How often each is measured, in turn with the others
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Write the figures as a table of comma-separated values; with -, to standard output, and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    csv: Option<PathBuf>,
+
+    /// Draw the medians over the bytes of a block as curves, an SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// One rank's share of a schedule, and its plan
+    Build,
+    /// The proof of a whole schedule
+    Verify,
+    /// Bytes among threads, plans made before
+    Move,
+}
+
+/// A size with its unit, of a block that fits in memory a few times.
+fn block(text: &str) -> Result<usize, String> {
+    let bytes = size(text)?;
+    usize::try_from(bytes).ok().filter(|bytes| *bytes <= 1 << 30).ok_or_else(|| "more than 1G".to_owned())
+}
+
+/// What is measured beside each other: a network, and bytes a block.
+#[derive(Clone, Debug)]
+struct Cell {
+    topology: Arc<dyn Topology>,
+    bytes: usize,
+}
+
+/// One of those that are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    system: &'static str,
+    transport: &'static str,
+    collective: String,
+    algorithm: String,
+}
+
+/// A system in a cell. Measuring returns times, in seconds a call.
+trait Contestant {
+    fn name(&self) -> Name;
+    /// Whether the others are compared with it.
+    fn is_reference(&self) -> bool {
+        false
+    }
+    fn measure(&mut self) -> Result<Vec<f64>, Failure>;
+}
+
+/// The figures of a contestant, in seconds.
+#[derive(Debug)]
+struct Row {
+    name: Name,
+    ranks: usize,
+    bytes: usize,
+    median: f64,
+    least: f64,
+    p90: f64,
+    /// Beside the best reference of its cell.
+    ratio: Option<f64>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let complete = || arguments.ranks.iter().map(|ranks| format!("complete:{ranks}")).collect();
+    let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };
+    let networks: Vec<_> =
+        texts.iter().map(|text| topology::parse(text)).collect::<Result<_, _>>().map_err(BuildError::from)?;
+    // That a name is none is known before anything takes long.
+    let document = arguments.csv.as_deref().map(Document::create).transpose()?;
+    let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
+    let algorithms = whole_names(&arguments.algorithm);
+    let mut progress = Progress::new("measuring");
+    let mut rows = Vec::new();
+    for topology in &networks {
+        for &bytes in &arguments.bytes {
+            let cell = Cell { topology: Arc::clone(topology), bytes };
+            let contestants = match arguments.what {
+                What::Move => moving::contestants(&cell, &arguments.collective, &algorithms)?,
+                What::Build => making::builders(&cell, &arguments.collective, &algorithms)?,
+                What::Verify => making::verifiers(&cell, &arguments.collective, &algorithms)?,
+            };
+            rows.extend(compare(&cell, contestants, arguments.rounds, &mut progress)?);
+            if arguments.what == What::Verify {
+                // A proof is of blocks, whatever their size.
+                break;
+            }
+        }
+    }
+    drop(progress);
+    if let Some(mut document) = document {
+        document.write_all(csv(&rows).as_bytes()).map_err(|error| write_failure(document.name(), &error))?;
+        document.keep()?;
+    }
+    if let Some(mut picture) = picture {
+        let svg = curves(&rows).svg().map_err(|error| Failure::Failed(format!("{}: {error}", picture.name())))?;
+        picture.write_all(svg.as_bytes()).map_err(|error| write_failure(picture.name(), &error))?;
+        picture.keep()?;
+    }
+    if arguments.csv.as_deref().is_some_and(is_standard) { Ok(()) } else { print(&table(&rows)) }
+}
+
+/// Measures all in turn, again and again.
+fn compare(
+    cell: &Cell,
+    mut contestants: Vec<Box<dyn Contestant>>,
+    rounds: u32,
+    progress: &mut Progress,
+) -> Result<Vec<Row>, Failure> {
+    let mut samples = vec![Vec::new(); contestants.len()];
+    for _ in 0..rounds {
+        for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
+            samples.extend(contestant.measure()?);
+            progress.round();
+        }
+    }
+    let row = |(name, samples): (Name, &mut Vec<f64>)| {
+        samples.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| samples.get((samples.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
+        Row {
+            name,
+            ranks: cell.topology.nodes(),
+            bytes: cell.bytes,
+            median: at(0.5),
+            least: at(0.0),
+            p90: at(0.9),
+            ratio: None,
+        }
+    };
+    let mut rows: Vec<Row> = contestants.iter().map(|c| c.name()).zip(&mut samples).map(row).collect();
+    let references = rows.iter().zip(&contestants).filter(|(_, contestant)| contestant.is_reference());
+    if let Some(best) = references.map(|(row, _)| row.median).min_by(f64::total_cmp) {
+        rows.iter_mut().for_each(|row| row.ratio = Some(row.median / best));
+    }
+    Ok(rows)
+}
+
+const MICRO: f64 = 1e6;
+
+fn csv(rows: &[Row]) -> String {
+    let mut text = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us\n".to_owned();
+    for Row { name: Name { system, transport, collective, algorithm }, ranks, bytes, median, least, p90, .. } in rows {
+        let [median, least, p90] = [median, least, p90].map(|time| time * MICRO);
+        // Parameters of an algorithm are set apart by commas.
+        let algorithm = if algorithm.contains(',') { format!("\"{algorithm}\"") } else { algorithm.clone() };
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{system},{transport},{collective},{algorithm},{ranks},{bytes},{median:.4},{least:.4},{p90:.4}"
+        );
+    }
+    text
+}
+
+fn table(rows: &[Row]) -> String {
+    let heading = ["", "algorithm", "ranks", "bytes", "median us", "min us", "p90 us", "ratio"];
+    let mut lines = vec![heading.map(str::to_owned).to_vec()];
+    for Row { name, ranks, bytes, median, least, p90, ratio } in rows {
+        let mut line = vec![name.system.to_owned(), name.algorithm.clone(), ranks.to_string(), bytes.to_string()];
+        line.extend([median, least, p90].map(|time| figure(time * MICRO)));
+        line.push(ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")));
+        lines.push(line);
+    }
+    align(&lines)
+}
+
+/// A curve for each contestant and number of ranks.
+fn curves(rows: &[Row]) -> Curves {
+    let mut curves: Vec<Curve> = Vec::new();
+    for Row { name, ranks, bytes, median, .. } in rows {
+        let (name, point) =
+            (format!("{} {}, {ranks} ranks", name.system, name.algorithm), (*bytes as f64, median * MICRO));
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { name, points: vec![point] }),
+        }
+    }
+    let collective = rows.first().map_or("", |row| &row.name.collective);
+    Curves { title: collective.to_owned(), x: "bytes a block", y: "microseconds, median", curves }
+}
+
+/// Three digits, or all before the point.
+fn figure(number: f64) -> String {
+    match number {
+        n if n < 10.0 => format!("{n:.2}"),
+        n if n < 100.0 => format!("{n:.1}"),
+        n => format!("{n:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_bounded() {
+        assert_eq!(["0", "4K", "1G"].map(block), [Ok(0), Ok(4096), Ok(1 << 30)]);
+        assert!(["1025M", "4Ks"].iter().all(|text| block(text).is_err()));
+    }
+
+    /// Takes the times it is given, as often as it is asked.
+    struct Fixed(&'static str, Vec<f64>, bool);
+
+    impl Contestant for Fixed {
+        fn name(&self) -> Name {
+            Name { system: self.0, transport: "-", collective: "alltoall".into(), algorithm: "a,b".into() }
+        }
+
+        fn is_reference(&self) -> bool {
+            self.2
+        }
+
+        fn measure(&mut self) -> Result<Vec<f64>, Failure> {
+            Ok(self.1.clone())
+        }
+    }
+
+    #[test]
+    fn ratios_are_to_the_better_reference() {
+        let cell = Cell { topology: topology::parse("ring:3").unwrap(), bytes: 8 };
+        let fixed = |name, times: &[f64], reference| -> Box<dyn Contestant> {
+            Box::new(Fixed(name, times.to_vec(), reference))
+        };
+        let all =
+            vec![fixed("ours", &[4e-6, 3e-6, 9e-6], false), fixed("slow", &[5e-6], true), fixed("fast", &[2e-6], true)];
+        let rows = compare(&cell, all, 2, &mut Progress::new("testing")).unwrap_or_default();
+        assert_eq!(rows.iter().map(|row| row.ratio).collect::<Vec<_>>(), [Some(2.0), Some(2.5), Some(1.0)]);
+        assert_eq!(csv(&rows).lines().nth(1), Some("ours,-,alltoall,\"a,b\",3,8,4.0000,3.0000,9.0000"));
+    }
+}

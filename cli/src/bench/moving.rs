@@ -1,0 +1,272 @@
+//! Bytes among threads: plain calls, all checks on, plans made before; and the bare exchanges.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use necklace::Communicator;
+use necklace::algorithm::{all_for, find};
+use necklace::collective::Collective;
+use necklace::error::Error;
+use necklace::ids::Rank;
+use necklace::local::Job;
+use necklace::op::Max;
+use necklace::topology::Topology;
+use necklace_bare::{Kind, members, pin};
+
+use super::{Cell, Contestant, Name};
+use crate::output::Failure;
+use crate::problem::problem;
+
+/// Who competes in a cell: the bare exchanges, if they do the same, and the algorithms that fit.
+pub(super) fn contestants(
+    cell: &Cell,
+    collective: &str,
+    algorithms: &[String],
+) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+    let Cell { topology, bytes } = cell;
+    let ranks = topology.nodes();
+    let call = Call::named(collective).ok_or_else(|| {
+        let known: Vec<&str> = CALLS.iter().map(|(name, _)| *name).collect();
+        Failure::Usage(format!("{collective} cannot be measured yet; these can: {}", known.join(", ")))
+    })?;
+    let mut all: Vec<Box<dyn Contestant>> = Vec::new();
+    if collective == "alltoall" {
+        for kind in Kind::ALL {
+            all.push(Box::new(Bare { kind, ranks, bytes: *bytes, pace: Pace::default() }));
+        }
+    }
+    for algorithm in fitting(topology, collective, algorithms)? {
+        let (topology, collective) = (Arc::clone(topology), collective.to_owned());
+        let pace = Pace::default();
+        all.push(Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, pace }));
+    }
+    Ok(all)
+}
+
+/// Those algorithms that there are for the collective and that fit the network; unknown ones are a mistake.
+pub(super) fn fitting(
+    topology: &Arc<dyn Topology>,
+    collective: &str,
+    names: &[String],
+) -> Result<Vec<String>, Failure> {
+    let kind = Collective::named(collective, Rank::new(0))
+        .ok_or_else(|| Failure::Usage(format!("no collective {collective:?}")))?;
+    let problem = problem(Arc::clone(topology), kind.clone())?;
+    let mut fitting = Vec::new();
+    for name in names {
+        let fits = if name == "auto" {
+            all_for(collective).any(|algorithm| algorithm.fits(&problem).is_ok())
+        } else {
+            find(&kind, name)?.fits(&problem).is_ok()
+        };
+        fitting.extend(fits.then(|| name.clone()));
+    }
+    Ok(fitting)
+}
+
+/// How many calls a sample is of, and how many samples a round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    calls: usize,
+    samples: usize,
+}
+
+impl Pace {
+    /// How long a sample should take, and a round.
+    const SAMPLE: f64 = 0.4e-3;
+    const ROUND: f64 = 40e-3;
+    /// Calls before anything is measured.
+    const WARM: usize = 5;
+
+    /// For calls that take so long.
+    fn of(call: f64) -> Self {
+        let call = call.max(1e-9);
+        let calls = (Self::SAMPLE / call).clamp(2.0, 20_000.0) as usize;
+        let samples = (Self::ROUND / (call * calls as f64)).clamp(5.0, 1000.0) as usize;
+        Self { calls, samples }
+    }
+
+    /// A first round, to see how long a call takes.
+    const TRIAL: Self = Self { calls: 20, samples: 3 };
+
+    /// What one rank does: so many calls, one after the other. Seconds a call, sample by sample.
+    fn pass(self, mut call: impl FnMut()) -> Vec<f64> {
+        (0..Self::WARM).for_each(|_| call());
+        let mut times = Vec::with_capacity(self.samples);
+        let mut before = Instant::now();
+        for _ in 0..self.samples {
+            (0..self.calls).for_each(|_| call());
+            let now = Instant::now();
+            times.push(now.duration_since(before).as_secs_f64() / self.calls as f64);
+            before = now;
+        }
+        times
+    }
+
+    /// Rounds at a pace that the first finds out.
+    fn keep(&mut self, mut round: impl FnMut(Self) -> Result<Vec<f64>, Failure>) -> Result<Vec<f64>, Failure> {
+        if self.calls == 0 {
+            let least = round(Self::TRIAL)?.into_iter().fold(f64::INFINITY, f64::min);
+            *self = Self::of(least);
+        }
+        round(*self)
+    }
+}
+
+/// Memory that begins a page, so that small buffers share no cache line by chance.
+struct Memory {
+    bytes: Vec<u8>,
+    begin: usize,
+    len: usize,
+}
+
+impl Memory {
+    const PAGE: usize = 4096;
+
+    fn new(len: usize, fill: u8) -> Self {
+        let bytes = vec![fill; len + 2 * Self::PAGE];
+        let begin = bytes.as_ptr().align_offset(Self::PAGE).min(Self::PAGE);
+        Self { bytes, begin, len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.begin..self.begin + self.len]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.begin..self.begin + self.len]
+    }
+}
+
+/// A bare exchange.
+struct Bare {
+    kind: Kind,
+    ranks: usize,
+    bytes: usize,
+    pace: Pace,
+}
+
+impl Contestant for Bare {
+    fn name(&self) -> Name {
+        Name { system: "bare", transport: "threads", collective: "alltoall".into(), algorithm: self.kind.name().into() }
+    }
+
+    fn is_reference(&self) -> bool {
+        true
+    }
+
+    fn measure(&mut self) -> Result<Vec<f64>, Failure> {
+        let Self { kind, ranks, bytes, ref mut pace } = *self;
+        pace.keep(|pace| {
+            let first = Mutex::new(Vec::new());
+            let started = thread::scope(|scope| -> std::io::Result<()> {
+                for mut member in members(kind, ranks, bytes) {
+                    let first = &first;
+                    let body = move || {
+                        pin(member.rank());
+                        let (send, mut receive) = (Memory::new(bytes * ranks, 1), Memory::new(bytes * ranks, 2));
+                        let times = pace.pass(|| member.alltoall(send.bytes(), receive.bytes_mut()));
+                        if member.rank() == 0 {
+                            *first.lock().unwrap_or_else(PoisonError::into_inner) = times;
+                        }
+                    };
+                    thread::Builder::new().name(kind.name().into()).spawn_scoped(scope, body)?;
+                }
+                Ok(())
+            });
+            started.map_err(|error| Failure::of("a thread", &error))?;
+            Ok(first.into_inner().unwrap_or_else(PoisonError::into_inner))
+        })
+    }
+}
+
+/// A plain collective on these buffers, which are of a block a rank.
+type Body = fn(&mut Communicator, &[u8], &mut [u8], usize) -> Result<(), Error>;
+
+#[derive(Clone, Copy)]
+struct Call(Body);
+
+/// Those that can be measured. Operations are on bytes: what moves is measured, not what is computed.
+const CALLS: [(&str, Body); 6] = [
+    ("alltoall", |comm, send, receive, _| comm.alltoall(send, receive)),
+    ("allgather", |comm, send, receive, bytes| comm.allgather(&send[..bytes], receive)),
+    ("broadcast", |comm, _, receive, bytes| comm.broadcast(&mut receive[..bytes], 0)),
+    ("allreduce", |comm, send, receive, bytes| comm.allreduce(&send[..bytes], &mut receive[..bytes], Max)),
+    ("scan", |comm, send, receive, bytes| comm.scan(&send[..bytes], &mut receive[..bytes], Max)),
+    ("barrier", |comm, _, _, _| comm.barrier()),
+];
+
+impl Call {
+    fn named(name: &str) -> Option<Self> {
+        CALLS.iter().find(|(known, _)| *known == name).map(|(_, body)| Self(*body))
+    }
+}
+
+/// The library, on threads.
+struct Threads {
+    topology: Arc<dyn Topology>,
+    collective: String,
+    algorithm: String,
+    call: Call,
+    bytes: usize,
+    pace: Pace,
+}
+
+impl Contestant for Threads {
+    fn name(&self) -> Name {
+        let Self { collective, algorithm, .. } = self;
+        Name { system: "necklace", transport: "threads", collective: collective.clone(), algorithm: algorithm.clone() }
+    }
+
+    fn measure(&mut self) -> Result<Vec<f64>, Failure> {
+        let Self { topology, collective, algorithm, call: Call(body), bytes, pace } = self;
+        let (bytes, ranks) = (*bytes, topology.nodes());
+        pace.keep(|pace| {
+            let job = Job::on(Arc::clone(topology)).choose(collective, algorithm);
+            let run = |mut comm: Communicator| {
+                pin(comm.rank());
+                let (send, mut receive) = (Memory::new(bytes * ranks, 1), Memory::new(bytes * ranks, 2));
+                let mut outcome = Ok(());
+                let times = pace.pass(|| {
+                    if outcome.is_ok() {
+                        outcome = body(&mut comm, send.bytes(), receive.bytes_mut(), bytes);
+                    }
+                });
+                outcome.map(|()| times)
+            };
+            let times = job.run(run).and_then(|all| all.into_iter().collect::<Result<Vec<_>, _>>());
+            let what = format!("{collective} by {algorithm}");
+            let times = times.map_err(|error| Failure::of(&what, &error))?;
+            Ok(times.into_iter().next().unwrap_or_default())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn short_calls_are_timed_many_at_once_and_long_ones_seldom() {
+        let short = Pace::of(100e-9);
+        assert_eq!((short.calls, short.samples), (4000, 100));
+        let long = Pace::of(10e-3);
+        assert_eq!((long.calls, long.samples), (2, 5));
+        assert!(Pace::of(0.0).calls > 0);
+    }
+
+    #[test]
+    fn a_pass_makes_every_call() {
+        let mut calls = 0;
+        let pace = Pace { calls: 3, samples: 4 };
+        let times = pace.pass(|| {
+            calls += 1;
+            thread::sleep(Duration::from_micros(10));
+        });
+        assert_eq!((calls, times.len()), (3 * 4 + Pace::WARM, 4));
+        assert!(times.iter().all(|time| *time >= 10e-6));
+    }
+}

@@ -1,0 +1,45 @@
+//! Values of options that several commands read.
+
+/// Names whose parameters hold commas, which were taken for the end of the name: `a:x=1` and `y=2` are one.
+pub(crate) fn whole_names(parts: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in parts {
+        match names.last_mut() {
+            Some(last) if last.contains(':') && part.contains('=') && !part.contains(':') => {
+                *last += &format!(",{part}")
+            }
+            _ => names.push(part.clone()),
+        }
+    }
+    names
+}
+
+/// A size with its unit.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1_u64),
+    };
+    let number: u64 = number.parse().map_err(|_| "not a number of bytes, such as 8, 4K or 1M".to_owned())?;
+    number.checked_mul(unit).ok_or_else(|| "too many bytes".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(["0", "8", "4K", "1M", "2g"].map(size), [Ok(0), Ok(8), Ok(4096), Ok(1 << 20), Ok(2 << 30)]);
+        let wrong = ["", "K", "-1", "1.5K", "99999999999999999999", "18446744073709551615M", "4Ks"];
+        assert!(wrong.iter().all(|text| size(text).is_err()));
+    }
+
+    #[test]
+    fn names_keep_their_parameters() {
+        let parts = ["ring", "bruck:radix=4", "slow=1", "direct", "x=1"].map(str::to_owned);
+        assert_eq!(whole_names(&parts), ["ring", "bruck:radix=4,slow=1", "direct", "x=1"]);
+    }
+}
