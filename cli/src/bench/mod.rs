@@ -289,9 +289,12 @@ mod tests {
             Box::new(Fixed(name, times.to_vec(), reference))
         };
         let all =
-            vec![fixed("ours", &[4e-6, 3e-6, 9e-6], false), fixed("slow", &[5e-6], true), fixed("fast", &[2e-6], true)];
+            vec![fixed("ours", &[4.0, 3.0, 9.0], false), fixed("slow", &[5.0], true), fixed("fast", &[2.0], true)];
         let rows = compare(&cell, all, 2, &mut Progress::new("testing")).unwrap_or_default();
         assert_eq!(rows.iter().map(|row| row.ratio).collect::<Vec<_>>(), [Some(2.0), Some(2.5), Some(1.0)]);
-        assert_eq!(csv(&rows).lines().nth(1), Some("ours,-,alltoall,\"a,b\",3,8,4.0000,3.0000,9.0000"));
+        assert_eq!(
+            csv(&rows).lines().nth(1),
+            Some("ours,-,alltoall,\"a,b\",3,8,4000000.0000,3000000.0000,9000000.0000")
+        );
     }
 }
