@@ -84,6 +84,15 @@ pub struct ProgramRound {
     pub receives: Vec<Message>,
 }
 
+impl ProgramRound {
+    /// The longest message, where there is at most one to and one from each peer.
+    fn longest_single(&self) -> Option<u64> {
+        let twice = |messages: &[Message]| messages.iter().any(|message| message.index > 0);
+        let all = self.sends.iter().chain(&self.receives);
+        (!twice(&self.sends) && !twice(&self.receives)).then(|| all.map(|message| message.bytes).max().unwrap_or(0))
+    }
+}
+
 /// How long the buffers must be, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
@@ -104,6 +113,8 @@ pub struct Program {
     runs: Vec<Run>,
     rounds: Vec<ProgramRound>,
     sizes: Sizes,
+    /// For each round, the longest message, where there is at most one to and one from each peer.
+    singles: Vec<Option<u64>>,
 }
 
 /// Why rounds are no program.
@@ -169,7 +180,8 @@ impl Program {
     ///
     /// The first thing that is wrong.
     pub fn new(runs: Vec<Run>, rounds: Vec<ProgramRound>, sizes: Sizes) -> Result<Self, ProgramError> {
-        let program = Self { runs, rounds, sizes };
+        let singles = rounds.iter().map(ProgramRound::longest_single).collect();
+        let program = Self { runs, rounds, sizes, singles };
         if let Some([before, round]) = program
             .rounds
             .windows(2)
@@ -187,8 +199,15 @@ impl Program {
         &self.rounds
     }
 
+    /// Whether there is at most one message to and one from each peer in a round, none of them longer than that.
+    #[inline]
+    pub(crate) fn has_single_messages(&self, index: u32, longest: u64) -> bool {
+        matches!(self.singles.get(index as usize), Some(Some(found)) if *found <= longest)
+    }
+
     /// The runs of a message.
     #[must_use]
+    #[inline]
     pub fn runs(&self, message: &Message) -> &[Run] {
         self.runs.get(message.runs.start as usize..message.runs.end as usize).unwrap_or_default()
     }

@@ -71,6 +71,44 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
     }
 }
 
+/// Copies what `from` names to so many bytes in one piece.
+///
+/// # Safety
+///
+/// As for [`copy`], and the runs have as many bytes as there are at `to`.
+#[inline]
+pub(super) unsafe fn gather(from: (&[Run], Bases), to: *mut u8, bytes: u64) {
+    if let [run] = from.0
+        && run.count == 1
+    {
+        // SAFETY: one piece on either side, both as long.
+        unsafe { std::ptr::copy_nonoverlapping(from.1.piece(run), to, run.len as usize) };
+    } else if bytes > 0 {
+        let whole = [Run::new(Buffer::Scratch, 0, bytes)];
+        // SAFETY: as the caller promises.
+        unsafe { copy(from, (&whole, Bases { scratch: to, ..from.1 }), || ()) };
+    }
+}
+
+/// Copies so many bytes that lie in one piece to where `to` names.
+///
+/// # Safety
+///
+/// As for [`copy`], and the runs have as many bytes as there are at `from`.
+#[inline]
+pub(super) unsafe fn scatter(from: *const u8, bytes: u64, to: (&[Run], Bases)) {
+    if let [run] = to.0
+        && run.count == 1
+    {
+        // SAFETY: one piece on either side, both as long.
+        unsafe { std::ptr::copy_nonoverlapping(from, to.1.piece(run), run.len as usize) };
+    } else if bytes > 0 {
+        let whole = [Run::new(Buffer::Input, 0, bytes)];
+        // SAFETY: as the caller promises.
+        unsafe { copy((&whole, Bases { input: from, ..to.1 }), to, || ()) };
+    }
+}
+
 /// A walk over the pieces of runs, those of a run that touch each other taken as one.
 struct Pieces<'a> {
     runs: std::slice::Iter<'a, Run>,

@@ -26,6 +26,12 @@ impl<'a> Outbox<'a> {
         Self::parts(sends).filter(|part| !group.is_letter(part))
     }
 
+    /// Of a round that has letters only.
+    #[inline]
+    pub(super) fn empty(group: &'a Group, me: usize) -> Self {
+        Self { group, me, sends: &[], parcels: 0 }
+    }
+
     /// Publishes all that is sent and is no letter. Those who wait for it have still to be woken.
     pub(super) fn publish(group: &'a Group, me: usize, offer: &'a Offer<'a>) -> Self {
         let sends = &*offer.round().sends;

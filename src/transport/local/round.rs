@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use super::Job;
 use super::bell::Bell;
-use super::copy::{Bases, copy};
+use super::copy::{Bases, copy, gather, scatter};
 use super::group::{Group, Head, Letter, Member, Offer, Stamp};
 use super::mail::CELLS;
 use super::outbox::Outbox;
 use super::slot::Slot;
 use super::wait::{Fault, Wait};
 use crate::ids::Rank;
-use crate::plan::{Buffer, Message, Run};
+use crate::plan::Message;
 use crate::transport::{Cause, Failure, RoundIo, Transport};
 
 /// A member's hold on a context.
@@ -80,6 +80,8 @@ pub(super) struct Turn<'a> {
     pub(super) offer: &'a Offer<'a>,
     pub(super) outbox: &'a Outbox<'a>,
     stamp: Stamp,
+    /// Whether there is at most one message to and one from each peer, and all are letters.
+    letters: bool,
     pub(super) timeout: Duration,
     pub(super) counts: &'a mut [Counts],
     /// What is still to be taken.
@@ -152,8 +154,13 @@ impl Transport for Local {
         let offer = Offer { call, signature, program, index, first: 0, bases };
         let Self { seat, counts, pending, unwritten, sleeps, .. } = self;
         seat.check_peers(&offer)?;
-        seat.await_all(pending, &offer.round().receives);
-        let outbox = Outbox::publish(&seat.group, seat.me, &offer);
+        // Most rounds of small messages are of a letter a peer: what else there may be need not be looked for.
+        let letters = seat.group.has_letterboxes() && program.has_single_messages(index, Letter::LONGEST as u64);
+        seat.await_all(pending, &offer.round().receives, letters);
+        let outbox = match letters {
+            true => Outbox::empty(&seat.group, seat.me),
+            false => Outbox::publish(&seat.group, seat.me, &offer),
+        };
         let wait = Wait::new(outbox.parcels);
         let turn = Turn {
             seat,
@@ -164,6 +171,7 @@ impl Transport for Local {
             pending,
             unwritten,
             stamp: offer.stamp(),
+            letters,
             unannounced: !offer.round().sends.is_empty(),
             untold: false,
             wait,
@@ -230,9 +238,20 @@ impl Seat {
 
     /// Notes what is to be taken, from the back: beginning with the rank before this one, so that not all begin with the same
     /// sender.
-    fn await_all(&self, pending: &mut Vec<Awaited>, receives: &[Message]) {
+    fn await_all(&self, pending: &mut Vec<Awaited>, receives: &[Message], letters: bool) {
         let after = receives.partition_point(|message| message.peer.index() < self.me);
         pending.clear();
+        if letters {
+            let awaited = |(i, message): (usize, &Message)| Awaited {
+                peer: message.peer,
+                first: i as u32,
+                end: i as u32 + 1,
+                by: By::Mail,
+            };
+            let all = || receives.iter().enumerate().map(awaited);
+            pending.extend(all().skip(after).chain(all().take(after)));
+            return;
+        }
         for (mut first, part) in [(after, &receives[after..]), (0, &receives[..after])] {
             for messages in Outbox::parts(part) {
                 let end = first + messages.len();
@@ -321,6 +340,14 @@ impl Turn<'_> {
         if self.outbox.parcels as usize == sends.len() {
             return;
         }
+        if self.letters {
+            for (i, message) in sends.iter().enumerate() {
+                if !self.write(message) {
+                    self.unwritten.push(i as u32);
+                }
+            }
+            return;
+        }
         let mut first = 0;
         for part in Outbox::parts(sends) {
             if group.is_letter(part) && !self.write(&part[0]) {
@@ -356,17 +383,14 @@ impl Turn<'_> {
                 return false;
             }
         }
+        let head = Head { taken: counts.taken, bytes: message.bytes as u32, stamp: self.stamp };
         let write = |letter: *mut Letter| {
-            let bytes = message.bytes;
-            let text = Run::new(Buffer::Scratch, 0, bytes);
             // SAFETY: it is a letter's memory, and this rank's alone while it writes, as `Letterbox::write` says. A message's
             // runs are inside its buffers, as long as it says, which is no longer than a letter's text, and nobody
             // writes them in this round (`Program`).
             unsafe {
-                (&raw mut (*letter).head).write(Head { taken: counts.taken, bytes: bytes as u32, stamp: self.stamp });
-                let into = Bases { scratch: (&raw mut (*letter).text).cast(), ..offer.bases };
-                let text = if bytes == 0 { &[][..] } else { std::slice::from_ref(&text) };
-                copy((offer.program.runs(message), offer.bases), (text, into), || ());
+                (&raw mut (*letter).head).write(head);
+                gather((offer.program.runs(message), offer.bases), (&raw mut (*letter).text).cast(), message.bytes);
             }
         };
         // SAFETY: only this rank's transport writes here, and counts what it writes; there is room, as the receiver has
@@ -391,6 +415,7 @@ impl Turn<'_> {
                 self.pending.swap_remove(i);
             }
         }
+        self.seat.own().status.advance();
         Ok(())
     }
 
@@ -482,31 +507,34 @@ impl Turn<'_> {
         let (Some(mail), Some(counts)) = (group.letterbox(*me), self.counts.get(from)) else { return Ok(false) };
         let received = &offer.round().receives[awaited.first as usize..awaited.end as usize];
         let read = |letter: &Letter| {
-            let words = || group.member(from).words(letter.head.stamp.fingerprint);
             let bytes = u64::from(letter.head.bytes);
-            if let Some(cause) = self.mismatch(from, letter.head.stamp, std::iter::once(bytes), received, words) {
-                return Err(cause);
+            let [message] = received else { return Err(self.misdirected(from, letter, received)) };
+            if letter.head.stamp != self.stamp || bytes != message.bytes {
+                return Err(self.misdirected(from, letter, received));
             }
-            let text = Run::new(Buffer::Input, 0, bytes);
-            let theirs = Bases { input: letter.text.as_ptr(), ..offer.bases };
-            let text = if bytes == 0 { &[][..] } else { std::slice::from_ref(&text) };
-            for message in received {
-                // SAFETY: as in `claim`; the text is this rank's to read until it is taken, and as long as the message,
-                // the only one.
-                unsafe { copy((text, theirs), (offer.program.runs(message), offer.bases), || ()) };
-            }
+            // SAFETY: as in `claim`; the text is this rank's to read until it is taken, and as long as the message, the only
+            // one.
+            unsafe { scatter(letter.text.as_ptr(), bytes, (offer.program.runs(message), offer.bases)) };
             Ok(letter.head.taken)
         };
         // SAFETY: only this rank's transport takes letters here, and counts them.
         let Some(outcome) = (unsafe { mail.take(from, counts.taken, read) }) else { return Ok(false) };
         let gone = outcome.map_err(|cause| self.seat.fail(offer, (None, cause)))?;
         if let Some(counts) = self.counts.get_mut(from) {
-            counts.taken = counts.taken.wrapping_add(1);
-            counts.gone = gone;
+            (counts.taken, counts.gone) = (counts.taken.wrapping_add(1), gone);
         }
         self.untold = true;
-        self.seat.own().status.advance();
         Ok(true)
+    }
+
+    /// Why a letter is not what is awaited, which is other than one message of its length and stamp.
+    #[cold]
+    fn misdirected(&self, from: usize, letter: &Letter, received: &[Message]) -> Cause {
+        let words = || self.seat.group.member(from).words(letter.head.stamp.fingerprint);
+        let bytes = std::iter::once(letter.head.bytes.into());
+        let cause = self.mismatch(from, letter.head.stamp, bytes, received, words);
+        let reason = || format!("a letter of rank {from} that nobody awaits").into();
+        cause.unwrap_or_else(|| Cause::Aborted { rank: self.seat.rank(), reason: reason() })
     }
 
     /// Why what is sent is not what is awaited.
