@@ -164,7 +164,7 @@ impl Demand {
     pub fn price(&self, machine: &Machine, block_bytes: u64) -> Price {
         let block_bytes = if self.bytes { block_bytes } else { 0 };
         let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
-        let moved = |blocks: Volume, price| times(blocks.bytes(block_bytes), price);
+        let moved = |blocks: Volume, price: u64| blocks.bytes(block_bytes).saturating_mul(price.into());
         let carried = match machine.switching {
             Switching::CutThrough => self.channel,
             Switching::StoreAndForward => self.channel.max(self.forwarded),

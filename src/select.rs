@@ -83,9 +83,13 @@ fn candidates(problem: &Problem, block_bytes: u64, machine: &Machine) -> Vec<Can
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { algorithm, named, candidates, problem, block_bytes, machine } = self;
-        let why = if *named { "as asked for" } else { "the cheapest by the prices of" };
-        let by = if *named { String::new() } else { format!(" {machine}") };
-        write!(f, "{problem}, {block_bytes} bytes a block: {}, {why}{by}", algorithm.name())?;
+        write!(f, "{problem}, {block_bytes} bytes a block: {}, ", algorithm.name())?;
+        let open = candidates.iter().any(|candidate| candidate.price.is_ok() && !candidate.at_least.is_empty());
+        match (named, open) {
+            (true, _) => f.write_str("as asked for")?,
+            (false, false) => write!(f, "the cheapest by the prices of {machine}")?,
+            (false, true) => write!(f, "the cheapest by the prices of {machine}, of those whose price is certain")?,
+        }
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
         let width = names.iter().map(String::len).max().unwrap_or(0);
         for (name, Candidate { price, at_least, .. }) in names.iter().zip(candidates) {

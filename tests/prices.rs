@@ -327,3 +327,11 @@ fn auto_takes_the_cheapest_of_those_whose_price_is_certain() {
     assert_ne!(chosen(16), "direct");
     assert_eq!(chosen(1 << 16), "direct");
 }
+
+#[test]
+fn prices_of_the_largest_machines_are_not_cut_off() {
+    let problem = problem("torus:46340x46340", Collective::Alltoall);
+    let nodes = 46340_u128 * 46340;
+    let ring = Demand::claimed(&*find(problem.collective(), "ring").unwrap(), &problem).unwrap();
+    assert_eq!(ring.price(&Machine::THREADS, 1024).transmission, nodes * (nodes - 1) / 2 * 1024 * 250);
+}

@@ -214,11 +214,11 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
             assert_eq!(simulate_schedule(&schedule, &machine, bytes, |_| ()).unwrap().messages, found.messages);
             let proof = verify_shares(Shares::new(&**algorithm, &problem).unwrap()).unwrap();
             let bytes = if problem.collective().name() == "barrier" { 0 } else { bytes };
-            let carrying = proof.busiest_channel_total.bytes(bytes) * machine.channel;
+            let carrying = proof.busiest_channel_total.bytes(bytes) as u64 * machine.channel;
             assert!(found.busiest_channel >= carrying && found.time >= found.busiest_channel, "{}", algorithm.name());
-            let all: u64 = proof.link_blocks.bytes(bytes) * machine.channel;
+            let all: u64 = proof.link_blocks.bytes(bytes) as u64 * machine.channel;
             assert!(found.carrying >= all.into(), "{}", algorithm.name());
-            let least = Bounds::of(&problem).port.max(proof.volume).bytes(bytes) * machine.byte;
+            let least = Bounds::of(&problem).port.max(proof.volume).bytes(bytes) as u64 * machine.byte;
             assert!(found.time >= least, "{}: {found}", algorithm.name());
             let volume = proof.messages * machine.message;
             assert!(found.time >= volume, "{}: {found}", algorithm.name());
@@ -247,4 +247,13 @@ fn a_thousand_nodes_are_played_out() {
     let found = simulate(&*direct, &problem, &Machine::PARAGON, 1, |arrived| told = arrived).unwrap();
     assert_eq!((found.messages, found.hops), (1024 * 1023, 1024 * 1024 * 16));
     assert!(told > 1_000_000 && found.ranks.len() == 1024);
+}
+
+#[test]
+fn what_takes_too_long_to_count_is_an_error() {
+    let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Alltoall).unwrap();
+    let direct = find(problem.collective(), "direct").unwrap();
+    let played = simulate(&*direct, &problem, &Machine::PARAGON, u64::MAX / 2, |_| ());
+    let message = played.unwrap_err().to_string();
+    assert!(message.contains("213 days") && message.contains(&(u64::MAX / 2).to_string()), "{message}");
 }

@@ -2,7 +2,7 @@
 
 use necklace::algorithm::Claims;
 use necklace::bounds::Bounds;
-use necklace::schedule::{Figures, Ports, Violations, Volume};
+use necklace::schedule::{Figures, Ports, Problem, Violations, Volume};
 
 use crate::table::align;
 
@@ -97,6 +97,12 @@ pub(crate) fn side_by_side(
     add("contention-free", free(figures.contention_free), promised, None, Volume::ZERO, false);
     add("ports", figures.ports().to_string(), ports.to_string(), None, Volume::ZERO, false);
     align(&lines)
+}
+
+/// The least that any schedule of a problem takes, as lines; none where nothing is known.
+pub(crate) fn bounded(problem: &Problem) -> String {
+    let bounds = Bounds::of(problem);
+    if bounds == Bounds::default() { String::new() } else { format!("{bounds}\n") }
 }
 
 /// The first violations, and how many there are.

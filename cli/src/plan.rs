@@ -121,10 +121,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let price = Demand::counted(&proof, &problem).price(&machine, block_bytes);
         let how = if choice.named { String::new() } else { format!("{choice}\n\n") };
         print(&format!(
-            "{heading}\n{} ({})\n\n{how}{}\n{costs}\nprice of blocks of {block_bytes} bytes on {machine}: {price}\n",
+            "{heading}\n{} ({})\n\n{how}{}\n{costs}{}\nprice of blocks of {block_bytes} bytes on {machine}: {price}\n",
             about.summary,
             about.source,
-            described(&outline, &phases)
+            described(&outline, &phases),
+            figures::bounded(&problem),
         ))?;
     }
     kept(&heading, &proof, &claims)

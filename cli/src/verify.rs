@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use necklace::schedule::{Schedule, Verifier, read_json};
 
-use crate::figures::{in_short, listed};
+use crate::figures::{bounded, in_short, listed};
 use crate::output::{Failure, is_standard, print};
 use crate::plan::heading;
 use crate::progress::Progress;
@@ -45,7 +45,7 @@ pub(crate) fn run(Arguments { file }: &Arguments) -> Result<(), Failure> {
     drop(progress);
     let heading = heading(&outline);
     match verdict {
-        Ok(proof) => print(&format!("{heading}\n{proof}\nOK\n")),
+        Ok(proof) => print(&format!("{heading}\n{proof}\n{}OK\n", bounded(&outline.problem))),
         Err(violations) => {
             print(&format!("{heading}\n{}", listed(&violations)))?;
             Err(Failure::Failed(format!("{name}: {}", in_short(&violations))))

@@ -33,6 +33,8 @@ mod need;
 mod product;
 mod search;
 
+use std::fmt;
+
 use crate::collective::Collective;
 use crate::schedule::{Figures, Ports, Problem, Volume};
 use need::Need;
@@ -133,5 +135,25 @@ impl Bounds {
             ("transmission forwarded", one && figures.forwarded_transmission < self.forwarded),
         ];
         checks.into_iter().filter_map(|(name, beaten)| beaten.then_some(name)).collect()
+    }
+}
+
+/// In two lines, with one port a rank and with a port a channel.
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { port, forwarded, relayed, distance, .. } = self;
+        let start = |ports| self.startups(ports);
+        let (one, all, channel) = (start(Ports::One), start(Ports::All), self.channel());
+        writeln!(
+            f,
+            "least with one port: start-ups {one}, {} to neighbours; transmission {port} blocks by port, {channel} by channel, {} to neighbours",
+            one.max(*distance),
+            forwarded.max(relayed),
+        )?;
+        write!(
+            f,
+            "least with all ports: start-ups {all}, {} to neighbours; transmission {channel} blocks by channel",
+            all.max(*distance)
+        )
     }
 }

@@ -69,11 +69,10 @@ impl Volume {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// So many bytes, where a block has `block_bytes`; rounded up, at most `u64::MAX`.
+    /// So many bytes, where a block has `block_bytes`; rounded up, at most `u128::MAX`.
     #[must_use]
-    pub fn bytes(self, block_bytes: u64) -> u64 {
-        let bytes = self.numerator.saturating_mul(block_bytes.into()).div_ceil(self.denominator);
-        u64::try_from(bytes).unwrap_or(u64::MAX)
+    pub fn bytes(self, block_bytes: u64) -> u128 {
+        self.numerator.saturating_mul(block_bytes.into()).div_ceil(self.denominator)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::network::Network;
 use super::queue::Queue;
-use super::sends::{Sends, Sent};
+use super::sends::{Sends, Sent, length};
 use super::{Played, SimulateError};
 use crate::cost::own_blocks;
 use crate::ids::{Node, Rank};
@@ -111,7 +111,7 @@ impl<'m> Engine<'m> {
         Self {
             machine,
             block_bytes,
-            rearranging: own_blocks(problem).bytes(block_bytes).saturating_mul(machine.rearrangement),
+            rearranging: length(own_blocks(problem), block_bytes).saturating_mul(machine.rearrangement),
             channels: vec![Channel::default(); network.places(topology.nodes())],
             network,
             placement: problem.placement().clone(),
@@ -151,6 +151,9 @@ impl<'m> Engine<'m> {
             });
         }
         self.played.time = self.played.ranks.iter().copied().max().unwrap_or(0);
+        if self.played.time == u64::MAX {
+            return Err(SimulateError::TooLong { block_bytes: self.block_bytes });
+        }
         self.played.busiest_channel = self.channels.iter().map(|channel| channel.carrying).max().unwrap_or(0);
         self.played.carrying = self.channels.iter().map(|channel| u128::from(channel.carrying)).sum();
         Ok(self.played)

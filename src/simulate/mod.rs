@@ -157,6 +157,12 @@ pub enum SimulateError {
         /// To whom.
         peer: Rank,
     },
+    /// It takes longer than can be counted in picoseconds: 2^64 of them, some 213 days.
+    #[error("blocks of {block_bytes} bytes take more than 213 days, the longest that can be simulated")]
+    TooLong {
+        /// Bytes a block.
+        block_bytes: u64,
+    },
     /// There is more than can be kept.
     #[error("{found} {what} on {topology}, at most {limit} can be simulated")]
     TooLarge {

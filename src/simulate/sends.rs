@@ -22,11 +22,16 @@ pub(super) struct Sent {
     pub(super) route: Option<Box<[Node]>>,
 }
 
+/// So many bytes as far as a simulation counts; what is longer takes too long in any case.
+pub(super) fn length(volume: Volume, block_bytes: u64) -> u64 {
+    u64::try_from(volume.bytes(block_bytes)).unwrap_or(u64::MAX)
+}
+
 impl Sends {
     pub(super) fn new(ends: Vec<End>, block_bytes: u64) -> Self {
         let mut sends = Self { peers: Vec::with_capacity(ends.len()), ..Self::default() };
         for (number, End { peer, blocks, route, .. }) in ends.into_iter().enumerate() {
-            let bytes = Volume::of(&blocks).bytes(block_bytes);
+            let bytes = length(Volume::of(&blocks), block_bytes);
             if number == 0 {
                 sends.bytes = bytes;
             } else if bytes != sends.bytes && sends.each.is_empty() {
