@@ -200,8 +200,9 @@ impl Program {
     }
 
     /// Whether there is at most one message to and one from each peer in a round, none of them longer than that.
+    #[must_use]
     #[inline]
-    pub(crate) fn has_single_messages(&self, index: u32, longest: u64) -> bool {
+    pub fn has_single_messages(&self, index: u32, longest: u64) -> bool {
         matches!(self.singles.get(index as usize), Some(Some(found)) if *found <= longest)
     }
 
