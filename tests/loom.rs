@@ -6,14 +6,14 @@
 #[path = "../src/transport/local/bell.rs"]
 #[allow(dead_code)]
 mod bell;
+#[path = "../src/transport/local/board.rs"]
+#[allow(dead_code)]
+mod board;
 #[path = "../src/transport/local/mail.rs"]
 #[allow(dead_code)]
 mod mail;
 #[path = "../src/transport/local/post.rs"]
 mod post;
-#[path = "../src/transport/local/slot.rs"]
-#[allow(dead_code)]
-mod slot;
 
 /// What the included files synchronise with.
 mod sync {
@@ -26,9 +26,9 @@ use loom::sync::Arc;
 use loom::thread;
 
 use bell::Sleepers;
+use board::{Board, Desk, Hold};
 use mail::Letterbox;
 use post::Post;
-use slot::{Desk, Hold, Slot};
 use sync::{AtomicBool, Ordering, UnsafeCell};
 
 /// The sender's memory: loom objects to any access that is not ordered against a write.
@@ -56,7 +56,7 @@ impl Parcel {
 #[derive(Debug)]
 struct World<const R: usize> {
     memory: Memory,
-    slots: [Slot<Parcel>; R],
+    board: Board<Parcel>,
     sender: Desk,
     receivers: [Desk; R],
     failed: AtomicBool,
@@ -67,9 +67,9 @@ impl<const R: usize> World<R> {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             memory: Memory(UnsafeCell::new(7)),
-            slots: std::array::from_fn(|_| Slot::new()),
-            sender: Desk::new(),
-            receivers: std::array::from_fn(|_| Desk::new()),
+            board: Board::new(R, R),
+            sender: Desk::new(0),
+            receivers: std::array::from_fn(|_| Desk::new(1)),
             failed: AtomicBool::new(false),
             sleepers: Sleepers::new(),
         })
@@ -77,13 +77,23 @@ impl<const R: usize> World<R> {
 
     fn publish(&self) {
         self.sender.tally.expect(R as u32);
-        for slot in &self.slots {
-            // SAFETY: each model publishes once a round, and waits for the tally in between; the memory outlives it.
-            unsafe { slot.publish(Parcel(&self.memory)) };
-        }
+        // SAFETY: each model lays out once a round, and waits for the tally in between; the memory outlives it.
+        unsafe { self.board.lay_out(Parcel(&self.memory)) };
+        (0..R).for_each(|to| self.board.note(to, to as u32));
         bell::Bell::announce();
         if self.sleepers.any() {
             self.receivers.iter().for_each(|receiver| receiver.bell.ring_announced());
+        }
+    }
+
+    fn take_back(&self) {
+        (0..R).for_each(|to| self.board.take_back(to));
+        Hold::settle_taken_back();
+        for receiver in &self.receivers {
+            let Some(turn) = receiver.hold.now() else { continue };
+            while receiver.hold.now() == Some(turn) {
+                thread::yield_now();
+            }
         }
     }
 
@@ -99,17 +109,22 @@ impl<const R: usize> World<R> {
         self.memory.0.with_mut(|memory| unsafe { *memory = value });
     }
 
-    fn claim(&self, who: usize) -> Option<slot::Claim<'_, Parcel>> {
-        // The sender is number 9.
-        self.slots[who].claim((9, &self.sender), &self.receivers[who])
+    /// What is noted for a receiver, which has claimed so many.
+    fn claim(&self, who: usize, claimed: u32) -> Option<u32> {
+        let holding = self.receivers[who].hold.take();
+        let claim = holding.claim(&self.board, who, claimed, &self.sender)?;
+        assert_eq!(claim.part as usize, who);
+        let value = claim.offer.read();
+        self.receivers[who].set_claimed(0, claimed + 1);
+        Some(value)
     }
 
-    fn receive(&self, who: usize) -> u32 {
+    fn receive(&self, who: usize, claimed: u32) -> u32 {
         loop {
-            if let Some(claim) = self.claim(who) {
-                return claim.parcel.read();
+            if let Some(value) = self.claim(who, claimed) {
+                return value;
             }
-            self.receivers[who].bell.sleep(&self.sleepers, None, || self.slots[who].is_published());
+            self.receivers[who].bell.sleep(&self.sleepers, None, || self.board.has_note(who, claimed));
         }
     }
 }
@@ -120,7 +135,7 @@ fn what_is_published_is_copied_before_the_sender_goes_on_and_nobody_sleeps_throu
         let world = World::<1>::new();
         let receiver = thread::spawn({
             let world = world.clone();
-            move || world.receive(0)
+            move || world.receive(0, 0)
         });
         world.publish();
         world.await_settled();
@@ -130,14 +145,14 @@ fn what_is_published_is_copied_before_the_sender_goes_on_and_nobody_sleeps_throu
 }
 
 #[test]
-fn a_slot_serves_one_round_after_another() {
+fn a_board_serves_one_round_after_another() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
         let world = World::<1>::new();
         let receiver = thread::spawn({
             let world = world.clone();
-            move || (world.receive(0), world.receive(0))
+            move || (world.receive(0, 0), world.receive(0, 1))
         });
         world.publish();
         world.await_settled();
@@ -157,7 +172,7 @@ fn the_last_of_two_receivers_wakes_the_sender() {
         let world = World::<2>::new();
         let receivers = [0, 1].map(|who| {
             let world = world.clone();
-            thread::spawn(move || world.receive(who))
+            thread::spawn(move || world.receive(who, 0))
         });
         world.publish();
         world.await_settled();
@@ -172,14 +187,10 @@ fn what_is_revoked_is_not_seen_and_what_is_claimed_is_waited_for() {
         let world = World::<1>::new();
         let receiver = thread::spawn({
             let world = world.clone();
-            move || world.claim(0).map(|claim| claim.parcel.read())
+            move || world.claim(0, 0)
         });
         world.publish();
-        world.slots[0].revoke();
-        Hold::settle_revoked();
-        while world.receivers[0].hold.is_on(9) {
-            thread::yield_now();
-        }
+        world.take_back();
         world.reuse(8);
         let seen = receiver.join().unwrap();
         assert!(seen.is_none_or(|value| value == 7));
@@ -194,23 +205,71 @@ fn all_that_is_revoked_is_waited_for() {
         let world = World::<2>::new();
         let receivers = [0, 1].map(|who| {
             let world = world.clone();
-            thread::spawn(move || world.claim(who).map(|claim| claim.parcel.read()))
+            thread::spawn(move || world.claim(who, 0))
         });
         world.publish();
-        world.slots.iter().for_each(Slot::revoke);
-        Hold::settle_revoked();
-        while world.receivers.iter().any(|receiver| receiver.hold.is_on(9)) {
-            thread::yield_now();
-        }
+        world.take_back();
         world.reuse(8);
         assert!(receivers.into_iter().all(|receiver| receiver.join().unwrap().is_none_or(|value| value == 7)));
+    });
+}
+
+#[test]
+fn who_holds_for_two_senders_at_once_is_waited_for_by_the_one_that_gives_up() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let (first, second) = (World::<1>::new(), World::<1>::new());
+        let receiver = thread::spawn({
+            let (first, second) = (first.clone(), second.clone());
+            move || {
+                // One hold, that of the first world's receiver, for claims in both.
+                let holding = first.receivers[0].hold.take();
+                let read = |world: &World<1>| {
+                    let claim = holding.claim(&world.board, 0, 0, &world.sender)?;
+                    Some(claim.offer.read())
+                };
+                (read(&second), read(&first))
+            }
+        });
+        second.publish();
+        first.publish();
+        first.take_back();
+        first.reuse(8);
+        let (other, value) = receiver.join().unwrap();
+        assert!(value.is_none_or(|value| value == 7) && other.is_none_or(|value| value == 7));
+    });
+}
+
+#[test]
+fn holding_fences_what_was_noted_for_those_who_sleep() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let world = World::<1>::new();
+        let receiver = thread::spawn({
+            let world = world.clone();
+            move || world.receive(0, 0)
+        });
+        world.sender.tally.expect(1);
+        // SAFETY: as in `publish`.
+        unsafe { world.board.lay_out(Parcel(&world.memory)) };
+        world.board.note(0, 0);
+        let holding = world.sender.hold.take();
+        if world.sleepers.any() {
+            world.receivers[0].bell.ring_announced();
+        }
+        drop(holding);
+        world.await_settled();
+        world.reuse(8);
+        assert_eq!(receiver.join().unwrap(), 7);
     });
 }
 
 /// Two ranks, a letterbox for each, of one writer, and what they sleep on. Loom objects to any access to a letter that is not ordered.
 #[derive(Debug)]
 struct Letters {
-    mails: [Letterbox<(u32, u32)>; 2],
+    mails: [Letterbox<u32>; 2],
     desks: [Desk; 2],
     sleepers: Sleepers,
 }
@@ -219,15 +278,15 @@ impl Letters {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             mails: [Letterbox::new(1), Letterbox::new(1)],
-            desks: [Desk::new(), Desk::new()],
+            desks: [Desk::new(0), Desk::new(0)],
             sleepers: Sleepers::new(),
         })
     }
 
-    /// Writes a letter to the other: how many of its letters are taken, and a number. There must be room.
-    fn write(&self, me: usize, number: u32, letter: (u32, u32)) {
+    /// Writes a letter to the other, and how many of its letters are taken. There must be room.
+    fn write(&self, me: usize, number: u32, answer: u32, letter: u32) {
         // SAFETY: the models write only when they know that there is room.
-        unsafe { self.mails[1 - me].write(0, number, |at| at.write(letter)) };
+        unsafe { self.mails[1 - me].write(0, number, answer, |at| at.write(letter)) };
         self.tell(1 - me, true);
     }
 
@@ -249,6 +308,7 @@ impl Letters {
         }
     }
 
+    /// A letter, and how many of this rank's are taken.
     fn take(&self, me: usize, number: u32) -> (u32, u32) {
         let letter = loop {
             // SAFETY: each model takes letters one after the other.
@@ -270,11 +330,11 @@ fn letters_come_in_order_and_who_writes_more_than_there_is_room_for_is_woken() {
         let post = Letters::new();
         let receiver = thread::spawn({
             let post = post.clone();
-            move || [0, 1, 2].map(|number| post.take(1, number).1)
+            move || [0, 1, 2].map(|number| post.take(1, number).0)
         });
         for number in 0..3 {
             post.make_room(0, number);
-            post.write(0, number, (0, 10 + number));
+            post.write(0, number, 0, 10 + number);
         }
         assert_eq!(receiver.join().unwrap(), [10, 11, 12]);
     });
@@ -290,8 +350,8 @@ fn ranks_that_exchange_letters_know_by_them_that_there_is_room() {
             let mut gone = 0;
             for number in 0..3 {
                 assert!(number - gone < mail::CELLS);
-                post.write(me, number, (number, number));
-                let (taken, value) = post.take(me, number);
+                post.write(me, number, number, number);
+                let (value, taken) = post.take(me, number);
                 assert_eq!(value, number);
                 gone = taken;
             }

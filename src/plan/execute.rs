@@ -111,10 +111,9 @@ impl Plan {
 
     /// Whether the buffers are as long as the plan needs.
     #[must_use]
+    #[inline]
     pub fn fits(&self, buffers: &Buffers<'_>) -> bool {
-        let sizes = self.program.sizes();
-        let lengths = [buffers.input.len(), buffers.output.len(), buffers.scratch.len()];
-        lengths.into_iter().zip([sizes.input, sizes.output, sizes.scratch]).all(|(len, size)| len as u64 >= size)
+        self.program.sizes().fit(buffers)
     }
 
     /// Whether anything is combined, so that an execution needs a [`Reduction`].
@@ -186,6 +185,13 @@ impl<'p> Execution<'p> {
 fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
     match local {
         Local::Copy { into, from } => {
+            // Mostly one piece.
+            if let ([into], [from]) = (&into[..], &from[..])
+                && into.count == 1
+                && from.count == 1
+            {
+                return copy(into, from, buffers);
+            }
             side_by_side([into, from]).try_for_each(|[into, from]| copy(&into, &from, buffers))
         }
         Local::Merge { into, left, right } => merge(into, left, right, buffers, reduction?),

@@ -18,6 +18,8 @@ pub use compile::{PlanError, compile};
 pub use execute::{Buffers, Execution, Plan, Reduction};
 pub use layout::{Layout, Lengths};
 pub use program::{Buffer, Message, Program, ProgramError, ProgramRound, Run, Sizes};
+#[cfg(feature = "local")]
+pub(crate) use program::{Piece, Pieces};
 pub use runs::Place;
 pub use strided::Strided;
 pub(crate) use strided::overlap as overlap_of;

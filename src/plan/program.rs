@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::overlap;
+use super::{Buffers, overlap};
 use crate::ids::Rank;
 
 /// One of the three buffers of an execution.
@@ -84,13 +84,25 @@ pub struct ProgramRound {
     pub receives: Vec<Message>,
 }
 
-impl ProgramRound {
-    /// The longest message, where there is at most one to and one from each peer.
-    fn longest_single(&self) -> Option<u64> {
-        let twice = |messages: &[Message]| messages.iter().any(|message| message.index > 0);
-        let all = self.sends.iter().chain(&self.receives);
-        (!twice(&self.sends) && !twice(&self.receives)).then(|| all.map(|message| message.bytes).max().unwrap_or(0))
-    }
+/// A message that is the only one between two ranks in its round and direction, and lies in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) buffer: Buffer,
+    /// The rank at the other end.
+    pub(crate) peer: Rank,
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+}
+
+/// A round all of whose messages are such pieces, as most rounds of most programs are: a transport that knows finds what it
+/// needs of a message side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pieces {
+    /// In the order of the round's.
+    pub(crate) sends: Box<[Piece]>,
+    pub(crate) receives: Box<[Piece]>,
+    /// The bytes of the longest.
+    pub(crate) longest: usize,
 }
 
 /// How long the buffers must be, in bytes.
@@ -104,6 +116,16 @@ pub struct Sizes {
     pub scratch: u64,
 }
 
+impl Sizes {
+    /// Whether buffers are as long.
+    #[inline]
+    pub(crate) fn fit(&self, buffers: &Buffers<'_>) -> bool {
+        buffers.input.len() as u64 >= self.input
+            && buffers.output.len() as u64 >= self.output
+            && buffers.scratch.len() as u64 >= self.scratch
+    }
+}
+
 /// The rounds of one rank as byte ranges, checked once: every run lies inside its buffer; in one round no byte is
 /// written that is also sent, none is written twice, and the input is not written at all; messages are in order.
 ///
@@ -113,8 +135,8 @@ pub struct Program {
     runs: Vec<Run>,
     rounds: Vec<ProgramRound>,
     sizes: Sizes,
-    /// For each round, the longest message, where there is at most one to and one from each peer.
-    singles: Vec<Option<u64>>,
+    /// For each round, if it has such.
+    pieces: Vec<Option<Pieces>>,
 }
 
 /// Why rounds are no program.
@@ -180,8 +202,7 @@ impl Program {
     ///
     /// The first thing that is wrong.
     pub fn new(runs: Vec<Run>, rounds: Vec<ProgramRound>, sizes: Sizes) -> Result<Self, ProgramError> {
-        let singles = rounds.iter().map(ProgramRound::longest_single).collect();
-        let program = Self { runs, rounds, sizes, singles };
+        let mut program = Self { runs, rounds, sizes, pieces: Vec::new() };
         if let Some([before, round]) = program
             .rounds
             .windows(2)
@@ -190,20 +211,22 @@ impl Program {
             return Err(ProgramError::Order { round, before });
         }
         program.rounds.iter().try_for_each(|round| program.check(round))?;
+        program.pieces = program.rounds.iter().map(|round| program.in_pieces(round)).collect();
         Ok(program)
     }
 
     /// Its rounds.
     #[must_use]
+    #[inline]
     pub fn rounds(&self) -> &[ProgramRound] {
         &self.rounds
     }
 
-    /// Whether there is at most one message to and one from each peer in a round, none of them longer than that.
-    #[must_use]
+    /// The messages of the round of that index, where each is in one piece and between two ranks alone.
+    #[cfg(feature = "local")]
     #[inline]
-    pub fn has_single_messages(&self, index: u32, longest: u64) -> bool {
-        matches!(self.singles.get(index as usize), Some(Some(found)) if *found <= longest)
+    pub(crate) fn pieces(&self, round: usize) -> Option<&Pieces> {
+        self.pieces.get(round)?.as_ref()
     }
 
     /// The runs of a message.
@@ -215,6 +238,7 @@ impl Program {
 
     /// How long the buffers must be.
     #[must_use]
+    #[inline]
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
@@ -223,9 +247,28 @@ impl Program {
     #[must_use]
     pub fn footprint(&self) -> usize {
         let messages: usize = self.rounds.iter().map(|r| r.sends.len() + r.receives.len()).sum();
+        let pieces: usize = self.pieces.iter().flatten().map(|p| p.sends.len() + p.receives.len()).sum();
         self.runs.len() * size_of::<Run>()
-            + self.rounds.len() * size_of::<ProgramRound>()
+            + self.rounds.len() * (size_of::<ProgramRound>() + size_of::<Option<Pieces>>())
             + messages * size_of::<Message>()
+            + pieces * size_of::<Piece>()
+    }
+
+    /// A round that has been checked.
+    fn in_pieces(&self, round: &ProgramRound) -> Option<Pieces> {
+        let piece = |message: &Message| {
+            let (buffer, offset) = match self.runs(message) {
+                [] => (Buffer::Scratch, 0),
+                [run] if run.count == 1 => (run.buffer, run.offset),
+                _ => return None,
+            };
+            let (offset, bytes) = (usize::try_from(offset).ok()?, usize::try_from(message.bytes).ok()?);
+            (message.index == 0).then_some(Piece { buffer, peer: message.peer, offset, bytes })
+        };
+        let all = |messages: &[Message]| messages.iter().map(piece).collect::<Option<Box<[Piece]>>>();
+        let (sends, receives) = (all(&round.sends)?, all(&round.receives)?);
+        let longest = sends.iter().chain(&receives).map(|piece| piece.bytes).max().unwrap_or(0);
+        Some(Pieces { sends, receives, longest })
     }
 
     fn size_of(&self, buffer: Buffer) -> u64 {

@@ -151,6 +151,7 @@ impl<'a> RoundIo<'a> {
     /// The `round`-th round of `program` on these buffers; `None` if there is no such round or a buffer is shorter than
     /// the program needs.
     #[must_use]
+    #[inline]
     pub fn new(
         program: &'a Program,
         round: usize,
@@ -159,11 +160,7 @@ impl<'a> RoundIo<'a> {
         signature: &'a Signature,
         timeout: Duration,
     ) -> Option<Self> {
-        let sizes = program.sizes();
-        let long_enough = buffers.input.len() as u64 >= sizes.input
-            && buffers.output.len() as u64 >= sizes.output
-            && buffers.scratch.len() as u64 >= sizes.scratch;
-        (long_enough && round < program.rounds().len()).then_some(Self {
+        (program.sizes().fit(&buffers) && round < program.rounds().len()).then_some(Self {
             program,
             round,
             buffers,

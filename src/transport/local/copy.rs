@@ -1,6 +1,6 @@
 //! Copying from one rank's runs to another's: the two strings of bytes are the same, cut differently.
 
-use crate::plan::{Buffer, Run};
+use crate::plan::{Buffer, Piece, Run};
 
 /// Where a rank's three buffers begin.
 #[derive(Clone, Copy, Debug)]
@@ -17,14 +17,46 @@ impl Bases {
     ///
     /// The run lies inside its buffer.
     #[inline]
-    unsafe fn piece(&self, run: &Run) -> *mut u8 {
-        let base = match run.buffer {
+    unsafe fn run(&self, run: &Run) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        unsafe { self.at(run.buffer, run.offset as usize) }
+    }
+
+    /// # Safety
+    ///
+    /// That offset lies inside the buffer, or at its end.
+    #[inline]
+    unsafe fn at(&self, buffer: Buffer, offset: usize) -> *mut u8 {
+        let base = match buffer {
             Buffer::Input => self.input.cast_mut(),
             Buffer::Output => self.output,
             Buffer::Scratch => self.scratch,
         };
-        // SAFETY: it starts inside its buffer, or at its end.
-        unsafe { base.add(run.offset as usize) }
+        // SAFETY: as the caller promises.
+        unsafe { base.add(offset) }
+    }
+
+    /// Copies a piece of a few bytes to `to`.
+    ///
+    /// # Safety
+    ///
+    /// The piece lies inside its buffer, there is room for it at `to`, outside of the buffers, and until this returns nobody
+    /// else writes the one, or touches the other.
+    #[inline]
+    pub(super) unsafe fn read(&self, piece: &Piece, to: *mut u8) {
+        // SAFETY: as the caller promises.
+        unsafe { copy_few(self.at(piece.buffer, piece.offset), to, piece.bytes) }
+    }
+
+    /// Copies so few bytes as a piece has from `from` to where it lies.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read), the other way.
+    #[inline]
+    pub(super) unsafe fn write(&self, piece: &Piece, from: *const u8) {
+        // SAFETY: as the caller promises.
+        unsafe { copy_few(from, self.at(piece.buffer, piece.offset), piece.bytes) }
     }
 }
 
@@ -46,7 +78,7 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
     {
         // SAFETY: as below; there is but one piece on either side, both as long.
         unsafe {
-            let (source, target) = (from.1.piece(from_run), to.1.piece(to_run));
+            let (source, target) = (from.1.run(from_run), to.1.run(to_run));
             std::ptr::copy_nonoverlapping(source, target, from_run.len as usize);
         }
         return;
@@ -71,6 +103,61 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
     }
 }
 
+/// Copies a piece of one rank's buffers to one of another's that is as long; `moving` is called now and then.
+///
+/// # Safety
+///
+/// As for [`copy`].
+#[inline]
+pub(super) unsafe fn copy_piece(from: (&Piece, Bases), to: (&Piece, Bases), mut moving: impl FnMut()) {
+    // SAFETY: they begin inside their buffers, or at their ends.
+    let (mut source, mut target) =
+        unsafe { (from.1.at(from.0.buffer, from.0.offset), to.1.at(to.0.buffer, to.0.offset)) };
+    let mut left = to.0.bytes;
+    loop {
+        let bytes = left.min(LONGEST);
+        // SAFETY: so many bytes are left on both sides, inside the buffers; the receiver's are exclusively its own.
+        unsafe {
+            std::ptr::copy_nonoverlapping(source, target, bytes);
+            (source, target) = (source.add(bytes), target.add(bytes));
+        }
+        left -= bytes;
+        if left == 0 {
+            return;
+        }
+        moving();
+    }
+}
+
+/// What `memcpy` does, for lengths at which its call takes longer than the copy.
+///
+/// # Safety
+///
+/// As for `memcpy`.
+#[inline]
+unsafe fn copy_few(from: *const u8, to: *mut u8, bytes: usize) {
+    /// The first bytes and the last, which may overlap.
+    #[inline]
+    unsafe fn ends<T>(from: *const u8, to: *mut u8, bytes: usize) {
+        let last = bytes - size_of::<T>();
+        // SAFETY: there are as many as a `T` has, and at most twice as many.
+        unsafe {
+            let ends = (from.cast::<T>().read_unaligned(), from.add(last).cast::<T>().read_unaligned());
+            to.cast::<T>().write_unaligned(ends.0);
+            to.add(last).cast::<T>().write_unaligned(ends.1);
+        }
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        match bytes {
+            4..8 => ends::<u32>(from, to, bytes),
+            8..=16 => ends::<u64>(from, to, bytes),
+            17..=32 => ends::<[u64; 2]>(from, to, bytes),
+            _ => std::ptr::copy_nonoverlapping(from, to, bytes),
+        }
+    }
+}
+
 /// Copies what `from` names to so many bytes in one piece.
 ///
 /// # Safety
@@ -82,7 +169,7 @@ pub(super) unsafe fn gather(from: (&[Run], Bases), to: *mut u8, bytes: u64) {
         && run.count == 1
     {
         // SAFETY: one piece on either side, both as long.
-        unsafe { std::ptr::copy_nonoverlapping(from.1.piece(run), to, run.len as usize) };
+        unsafe { std::ptr::copy_nonoverlapping(from.1.run(run), to, run.len as usize) };
     } else if bytes > 0 {
         let whole = [Run::new(Buffer::Scratch, 0, bytes)];
         // SAFETY: as the caller promises.
@@ -101,7 +188,7 @@ pub(super) unsafe fn scatter(from: *const u8, bytes: u64, to: (&[Run], Bases)) {
         && run.count == 1
     {
         // SAFETY: one piece on either side, both as long.
-        unsafe { std::ptr::copy_nonoverlapping(from, to.1.piece(run), run.len as usize) };
+        unsafe { std::ptr::copy_nonoverlapping(from, to.1.run(run), run.len as usize) };
     } else if bytes > 0 {
         let whole = [Run::new(Buffer::Input, 0, bytes)];
         // SAFETY: as the caller promises.
@@ -149,7 +236,7 @@ impl<'a> Pieces<'a> {
                 continue;
             }
             // SAFETY: the run lies inside its buffer.
-            self.at = unsafe { self.bases.piece(run) };
+            self.at = unsafe { self.bases.run(run) };
             let whole = pieces == 1 || run.stride == run.len;
             self.left = if whole { run.bytes() } else { run.len } as usize;
             self.more = if whole { 0 } else { pieces - 1 };

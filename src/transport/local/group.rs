@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::bell::{Bell, Sleepers};
+use super::board::{Board, Desk};
 use super::copy::Bases;
 use super::mail::Letterbox;
 use super::post::Post;
-use super::slot::{Desk, Slot};
 use crate::ids::Rank;
-use crate::plan::{Message, Program, ProgramRound};
+use crate::plan::{Message, Pieces, Program, ProgramRound};
 use crate::transport::{ContextId, Failure, Signature};
 
 /// What a rank offers in a round. All that it points to is the rank's until the round returns.
@@ -19,10 +19,9 @@ pub(super) struct Offer<'a> {
     pub(super) call: u64,
     pub(super) signature: &'a Signature,
     pub(super) program: &'a Program,
-    /// Which of the program's rounds.
+    /// The round's number in the schedule, and which of the program's rounds it is.
+    pub(super) number: u32,
     pub(super) index: u32,
-    /// The first of its messages that are for the receiver, in a parcel.
-    pub(super) first: u32,
     pub(super) bases: Bases,
 }
 
@@ -32,35 +31,40 @@ impl<'a> Offer<'a> {
         &self.program.rounds()[self.index as usize]
     }
 
+    /// Where the round's messages lie, if each is in one piece.
+    #[inline]
+    pub(super) fn pieces(&self) -> Option<&'a Pieces> {
+        self.program.pieces(self.index as usize)
+    }
+
     /// What must be the same at both ends of a message.
     #[inline]
     pub(super) fn stamp(&self) -> Stamp {
-        Stamp { call: self.call, fingerprint: self.signature.fingerprint, round: self.round().number }
+        Stamp { call: self.call, fingerprint: self.signature.fingerprint, round: self.number }
     }
 }
 
-/// An offer as it lies in a slot. With the slot's state that is a cache line, which a test holds it to.
+/// An offer as it lies on a board: on one cache line, which a test holds it to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parcel {
-    /// Not to be read once the parcel is settled, so that it may then point to nothing any more.
+pub(super) struct Laid {
+    /// Not to be read once the last claim is settled, so that it may then point to nothing any more.
     offer: MaybeUninit<Offer<'static>>,
 }
 
-// SAFETY: the protocol of the slot keeps all that an offer points to alive while it is read (the sender's obligation to
-// `Slot::publish`); its raw buffers are touched under that protocol too.
-unsafe impl Send for Parcel {}
+// SAFETY: the protocol of the board keeps all that an offer points to alive while it is read (the sender's obligation to
+// `Board::lay_out`); its raw buffers are touched under that protocol too.
+unsafe impl Send for Laid {}
 
-impl Parcel {
-    pub(super) fn new(offer: &Offer<'_>, first: u32) -> Self {
-        let offer = Offer { first, ..*offer };
-        let offer = std::ptr::from_ref(&offer).cast::<MaybeUninit<Offer<'static>>>();
+impl Laid {
+    pub(super) fn new(offer: &Offer<'_>) -> Self {
+        let offer = std::ptr::from_ref(offer).cast::<MaybeUninit<Offer<'static>>>();
         // SAFETY: an offer is one with another lifetime, and `MaybeUninit` claims nothing of what it points to.
         Self { offer: unsafe { offer.read() } }
     }
 
     /// # Safety
     ///
-    /// What the offer points to is still there: the parcel is not settled.
+    /// What the offer points to is still there: the claim is not settled.
     #[inline]
     pub(super) unsafe fn offer(&self) -> &Offer<'_> {
         // SAFETY: `new` has put an offer there, whose parts live as the caller says.
@@ -76,13 +80,30 @@ pub(super) struct Stamp {
     pub(super) round: u32,
 }
 
-/// What stands before a letter's text. Written as one, since a processor holds only so many stores back.
-#[derive(Clone, Copy, Debug)]
+/// What stands before a letter's text: what must be the same at both ends, in few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(super) struct Head {
-    /// How many of the receiver's letters the sender has taken.
-    pub(super) taken: u32,
-    pub(super) bytes: u32,
-    pub(super) stamp: Stamp,
+    call: u64,
+    fingerprint: u64,
+    /// The round, and above it the length of the text.
+    word: u64,
+}
+
+impl Head {
+    #[inline]
+    pub(super) fn new(stamp: Stamp, bytes: u32) -> Self {
+        let Stamp { call, fingerprint, round } = stamp;
+        Self { call, fingerprint, word: u64::from(bytes) << 32 | u64::from(round) }
+    }
+
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp { call: self.call, fingerprint: self.fingerprint, round: self.word as u32 }
+    }
+
+    pub(super) fn bytes(&self) -> u32 {
+        (self.word >> 32) as u32
+    }
 }
 
 /// A message that is short enough to be copied twice.
@@ -94,7 +115,7 @@ pub(super) struct Letter {
 }
 
 impl Letter {
-    /// So that a letter fills four cache lines, and one of 24 bytes comes on the first of them. Up to here the bare staged
+    /// So that a letter fills four cache lines, and one of 32 bytes comes on the first of them. Up to here the bare staged
     /// exchange was measured to be faster than the one that copies once, among any number of ranks on two cores; at 512
     /// bytes it is slower.
     pub(super) const LONGEST: usize = 200;
@@ -107,8 +128,8 @@ pub(super) struct Group {
     /// The process of each member.
     pub(super) processes: Box<[Rank]>,
     members: Box<[Member]>,
-    /// By receiver, then sender; made when first used, since few algorithms have everybody send to everybody.
-    slots: Box<[OnceLock<Box<Slot<Parcel>>>]>,
+    /// By sender.
+    boards: Box<[Board<Laid>]>,
     /// By receiver, made when first written to; none where there are too many members.
     letterboxes: Box<[OnceLock<Letterbox<Letter>>]>,
     pub(super) sleepers: Sleepers,
@@ -166,8 +187,8 @@ impl Group {
         Self {
             context,
             processes: processes.into(),
-            members: (0..size).map(|_| Member::new()).collect(),
-            slots: (0..size * size).map(|_| OnceLock::new()).collect(),
+            members: (0..size).map(|_| Member::new(size)).collect(),
+            boards: (0..size).map(|me| Board::new(me, size)).collect(),
             letterboxes: (0..if size <= MOST_WRITERS { size } else { 0 }).map(|_| OnceLock::new()).collect(),
             sleepers: Sleepers::new(),
             failure: OnceLock::new(),
@@ -192,20 +213,9 @@ impl Group {
         self.processes.iter().position(|p| *p == process)
     }
 
-    fn at(&self, from: usize, to: usize) -> usize {
-        to * self.members.len() + from
-    }
-
-    /// The slot from one member to another, if it has been used.
     #[inline]
-    pub(super) fn slot(&self, from: usize, to: usize) -> Option<&Slot<Parcel>> {
-        self.slots[self.at(from, to)].get().map(|slot| &**slot)
-    }
-
-    /// The same, for the sender to use.
-    #[inline]
-    pub(super) fn slot_to(&self, from: usize, to: usize) -> &Slot<Parcel> {
-        self.slots[self.at(from, to)].get_or_init(|| Box::new(Slot::new()))
+    pub(super) fn board(&self, of: usize) -> &Board<Laid> {
+        &self.boards[of]
     }
 
     /// Whether the group has letterboxes.
@@ -271,9 +281,9 @@ impl Group {
 }
 
 impl Member {
-    fn new() -> Self {
+    fn new(members: usize) -> Self {
         Self {
-            desk: Desk::new(),
+            desk: Desk::new(members),
             status: Status {
                 post: Post::new(),
                 round: AtomicU32::new(0),

@@ -3,7 +3,7 @@
 //! ```text
 //!   sender                              receiver
 //!   write letter n into cell n % 2      see number n there
-//!   number := n          ------------>  copy it out
+//!   number := n, answer  ------------>  copy it out
 //!                                       taken := n + 1
 //!   letter n + 2 may be written  <----  (here, or told in a letter the other way)
 //! ```
@@ -19,7 +19,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::sync::{AtomicU32, Ordering, UnsafeCell};
+use super::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
 /// How many letters of one sender may lie in a letterbox.
 pub(super) const CELLS: u32 = 2;
@@ -27,7 +27,7 @@ pub(super) const CELLS: u32 = 2;
 /// See the [module](self). A sender's letters are counted from 0, round the clock.
 #[derive(Debug)]
 pub(super) struct Letterbox<T> {
-    /// By parity, then sender.
+    /// By sender, then parity.
     cells: Box<[Cell<T>]>,
     /// How many letters of each sender the receiver has taken.
     taken: Box<[AtomicU32]>,
@@ -37,8 +37,9 @@ pub(super) struct Letterbox<T> {
 #[derive(Debug)]
 #[repr(C, align(128))]
 struct Cell<T> {
-    /// One more than the number of the letter here.
-    number: AtomicU32,
+    /// One more than the number of the letter here; above it, how many of the receiver's letters its sender has taken. One
+    /// word, since a processor holds only so many stores back.
+    word: AtomicU64,
     letter: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -49,7 +50,7 @@ unsafe impl<T: Send> Sync for Letterbox<T> {}
 impl<T> Letterbox<T> {
     /// For so many senders.
     pub(super) fn new(senders: usize) -> Self {
-        let cell = |_| Cell { number: AtomicU32::new(0), letter: UnsafeCell::new(MaybeUninit::uninit()) };
+        let cell = |_| Cell { word: AtomicU64::new(0), letter: UnsafeCell::new(MaybeUninit::uninit()) };
         Self {
             cells: (0..CELLS as usize * senders).map(cell).collect(),
             taken: (0..senders).map(|_| AtomicU32::new(0)).collect(),
@@ -59,38 +60,39 @@ impl<T> Letterbox<T> {
     /// The cell of a letter. The clock of numbers goes round evenly.
     #[inline]
     fn cell(&self, from: usize, number: u32) -> &Cell<T> {
-        &self.cells[(number % CELLS) as usize * self.taken.len() + from]
+        &self.cells[from * CELLS as usize + (number % CELLS) as usize]
     }
 
-    /// Writes a letter; `write` initialises it.
+    /// Writes a letter, with the `answer` that so many of the receiver's are taken; `write` initialises it.
     ///
     /// # Safety
     ///
     /// The caller is the only one that writes as `from`, `number` is how many letters it has written, and it knows from
-    /// [`taken`](Self::taken), or from what the receiver wrote after it had taken it, that there is room: that letter
+    /// [`taken`](Self::taken), or from what the receiver answered after it had taken it, that there is room: that letter
     /// `number - CELLS` is taken.
-    #[inline]
-    pub(super) unsafe fn write(&self, from: usize, number: u32, write: impl FnOnce(*mut T)) {
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, from: usize, number: u32, answer: u32, write: impl FnOnce(*mut T)) {
         let cell = self.cell(from, number);
         cell.letter.with_mut(|letter| write(letter.cast()));
-        cell.number.store(number.wrapping_add(1), Ordering::Release);
+        cell.word.store(u64::from(answer) << 32 | u64::from(number.wrapping_add(1)), Ordering::Release);
     }
 
     /// Whether that letter lies here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has(&self, from: usize, number: u32) -> bool {
-        self.cell(from, number).number.load(Ordering::Relaxed) == number.wrapping_add(1)
+        self.cell(from, number).word.load(Ordering::Relaxed) as u32 == number.wrapping_add(1)
     }
 
-    /// The letter, if it lies here, for `read` to copy; then it counts as taken.
+    /// The letter and its answer, if it lies here, for `read` to copy; then it counts as taken.
     ///
     /// # Safety
     ///
     /// The caller is the only receiver, and `number` is how many letters of `from` it has taken.
-    #[inline]
-    pub(super) unsafe fn take<R>(&self, from: usize, number: u32, read: impl FnOnce(&T) -> R) -> Option<R> {
+    #[inline(always)]
+    pub(super) unsafe fn take<R>(&self, from: usize, number: u32, read: impl FnOnce(&T) -> R) -> Option<(R, u32)> {
         let cell = self.cell(from, number);
-        if cell.number.load(Ordering::Acquire) != number.wrapping_add(1) {
+        let word = cell.word.load(Ordering::Acquire);
+        if word as u32 != number.wrapping_add(1) {
             return None;
         }
         let result = cell.letter.with(|letter| {
@@ -98,7 +100,7 @@ impl<T> Letterbox<T> {
             read(unsafe { (*letter).assume_init_ref() })
         });
         self.taken[from].store(number.wrapping_add(1), Ordering::Release);
-        Some(result)
+        Some((result, (word >> 32) as u32))
     }
 
     /// How many letters of a sender are taken.

@@ -16,34 +16,38 @@
 //! # Ok::<(), local::JobError>(())
 //! ```
 
-// How it works. For each ordered pair of ranks that ever exchange a message there is a slot (`slot`). A rank begins a
-// round by publishing, in the slots to its peers, where its messages lie; then it claims what its peers have published
-// for it, checks it, and copies it from their memory into its own (`copy`); and it returns once all that it published has
-// been copied, or taken back. There is no queue, so nothing piles up, and nothing is copied twice.
+// How it works. Each rank has a board (`board`). It begins a round by laying out there where its messages lie, with a note for
+// each receiver; then it claims what its peers have noted for it (`parcels`), checks it, and copies it from their memory
+// into its own (`copy`); and it returns once all that it laid out has been copied, or taken back (`outbox`). There is no
+// queue, so nothing piles up, and nothing is copied twice.
 //
-// Small messages are copied twice all the same, since that costs less than to wait for each other: they go as letters into
-// the receiver's letterbox (`mail`), which has room for two of each sender; their sender does not wait unless there is no
-// room. What is small both ends know, so that each looks for a message where it comes; where it should not come they look
-// before they sleep, and find that the two disagree. A letter is never taken back: a sender
-// that has gone on learns of a failure in its next round.
+// Small messages are copied twice all the same, since that costs less than to wait for each other: they go as letters
+// (`letters`) into the receiver's letterbox (`mail`), which has room for two of each sender; their sender does not wait
+// unless there is no room. What is small both ends know, so that each looks for a message where it comes; where it
+// should not come they look before they sleep, and find that the two disagree (`mismatch`). A letter is never taken
+// back: a sender that has gone on learns of a failure in its next round.
 //
-// A rank that has to wait sleeps on its bell (`bell`), which is rung by who publishes or writes for it, by who settles the
-// last of its parcels, by who takes a letter when there was no room, by a failure and by a departure. Before it sleeps it looks around (`wait`): at who has left, at what the
-// others are doing (`post`), and, when it is time, at who waits for whom (`chain`).
+// A rank that has to wait sleeps on its bell (`bell`), which is rung by who lays out or writes for it, by who settles the
+// last of its parcels, by who takes a letter when there was no room, by a failure and by a departure. Before it sleeps it
+// looks around (`wait`): at who has left, at what the others are doing (`post`), and, when it is time, at who waits for
+// whom (`chain`).
 //
-// `slot`, `mail`, `bell` and `post` are the kernel on which all of it rests. They use what `sync` names and nothing else, and
+// `board`, `mail`, `bell` and `post` are the kernel on which all of it rests. They use what `sync` names and nothing else, and
 // `tests/loom.rs` includes them as they are.
 #![allow(unsafe_code)]
 
 mod bell;
+mod board;
 mod chain;
 mod copy;
 mod group;
+mod letters;
 mod mail;
+mod mismatch;
 mod outbox;
+mod parcels;
 mod post;
 mod round;
-mod slot;
 mod sync;
 mod wait;
 

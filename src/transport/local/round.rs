@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use super::Job;
 use super::bell::Bell;
-use super::copy::{Bases, copy, gather, scatter};
-use super::group::{Group, Head, Letter, Member, Offer, Stamp};
+use super::copy::Bases;
+use super::group::{Group, Letter, Member, Offer, Stamp};
 use super::mail::CELLS;
 use super::outbox::Outbox;
-use super::slot::Slot;
 use super::wait::{Fault, Wait};
 use crate::ids::Rank;
-use crate::plan::Message;
+use crate::plan::{Message, Pieces};
 use crate::transport::{Cause, Failure, RoundIo, Transport};
 
 /// A member's hold on a context.
@@ -26,7 +25,7 @@ pub(super) struct Local {
     /// By peer.
     counts: Box<[Counts]>,
     /// What the running round still has to take, and to write; their memory serves every round.
-    pending: Vec<Awaited>,
+    pending: Vec<Part>,
     unwritten: Vec<u32>,
     /// How often it has slept.
     sleeps: u64,
@@ -40,36 +39,54 @@ pub(super) struct Seat {
     pub(super) me: usize,
 }
 
-/// Letters exchanged with a peer.
+/// What was exchanged with a peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    written: u32,
-    /// How many of those the peer has taken, as far as is known.
-    gone: u32,
-    /// How many of the peer's are taken.
+    /// Letters written to it.
+    pub(super) written: u32,
+    /// How many of those it has taken, as far as is known.
+    pub(super) gone: u32,
+    /// How many of its letters are taken.
     pub(super) taken: u32,
+    /// How many of its parcels are claimed.
+    pub(super) claimed: u32,
 }
 
 impl Counts {
-    fn is_full(&self) -> bool {
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
         self.written.wrapping_sub(self.gone) >= CELLS
     }
 }
 
-/// The messages awaited from one peer, as a range of the round's.
+/// All messages to or from one peer in a round, as a range of the round's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Awaited {
+pub(super) struct Part {
     pub(super) peer: Rank,
-    first: u32,
-    end: u32,
-    by: By,
+    pub(super) first: u32,
+    pub(super) end: u32,
+    pub(super) by: By,
 }
 
-/// How a message comes.
+/// How they go: both ends know alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
-    Slot,
+    Board,
     Mail,
+}
+
+impl Part {
+    /// Those of messages sent or received in a round, which are in order of their peers.
+    #[inline]
+    pub(super) fn all(group: &Group, messages: &[Message]) -> impl Iterator<Item = Self> {
+        let mut end = 0;
+        messages.chunk_by(|a, b| a.peer == b.peer).map(move |part| {
+            let first = end;
+            end += part.len() as u32;
+            let by = if group.is_letter(part) { By::Mail } else { By::Board };
+            Self { peer: part[0].peer, first, end, by }
+        })
+    }
 }
 
 /// A round under way.
@@ -79,19 +96,21 @@ pub(super) struct Turn<'a> {
     /// What this rank sends; what it receives goes to the same buffers.
     pub(super) offer: &'a Offer<'a>,
     pub(super) outbox: &'a Outbox<'a>,
-    stamp: Stamp,
-    /// Whether there is at most one message to and one from each peer, and all are letters.
-    letters: bool,
+    pub(super) stamp: Stamp,
+    /// What the round sends and receives, and where those are, if each is in one piece.
+    pub(super) sends: &'a [Message],
+    pub(super) receives: &'a [Message],
+    pub(super) pieces: Option<&'a Pieces>,
     pub(super) timeout: Duration,
     pub(super) counts: &'a mut [Counts],
     /// What is still to be taken.
-    pub(super) pending: &'a mut Vec<Awaited>,
+    pub(super) pending: &'a mut Vec<Part>,
     /// Letters still to be written, as indices of messages sent.
     pub(super) unwritten: &'a mut Vec<u32>,
     /// Whether anything was published or written since those who may wait for it were last told, and whether letters
     /// were taken.
-    unannounced: bool,
-    untold: bool,
+    pub(super) unannounced: bool,
+    pub(super) untold: bool,
     pub(super) wait: Wait,
     pub(super) sleeps: &'a mut u64,
 }
@@ -143,7 +162,6 @@ impl Transport for Local {
         }
         self.post(&io);
         let (call, signature, program, timeout) = (io.call, io.signature, io.program(), io.timeout);
-        let index = io.index() as u32;
         let buffers = io.buffers();
         let bases = Bases {
             input: buffers.input.as_ptr(),
@@ -151,15 +169,19 @@ impl Transport for Local {
             scratch: buffers.scratch.as_mut_ptr(),
         };
         // From here to the end the buffers are reached through these pointers alone.
-        let offer = Offer { call, signature, program, index, first: 0, bases };
+        let offer = Offer { call, signature, program, number: io.number(), index: io.index() as u32, bases };
         let Self { seat, counts, pending, unwritten, sleeps, .. } = self;
-        seat.check_peers(&offer)?;
+        let (round, pieces) = (offer.round(), offer.pieces());
+        let (first_send, first_receive) = match (seat.after_me(&round.sends), seat.after_me(&round.receives)) {
+            (Ok(send), Ok(receive)) => (send, receive),
+            (Err(peer), _) | (_, Err(peer)) => return Err(seat.refuse(&offer, peer)),
+        };
         // Most rounds of small messages are of a letter a peer: what else there may be need not be looked for.
-        let letters = seat.group.has_letterboxes() && program.has_single_messages(index, Letter::LONGEST as u64);
-        seat.await_all(pending, &offer.round().receives, letters);
+        let letters = seat.group.has_letterboxes() && pieces.is_some_and(|pieces| pieces.longest <= Letter::LONGEST);
+        seat.await_all(pending, &round.receives, first_receive, letters);
         let outbox = match letters {
-            true => Outbox::empty(&seat.group, seat.me),
-            false => Outbox::publish(&seat.group, seat.me, &offer),
+            true => Outbox::empty(&seat.group, seat.me, &offer),
+            false => Outbox::lay_out(&seat.group, seat.me, &offer),
         };
         let wait = Wait::new(outbox.parcels);
         let turn = Turn {
@@ -171,13 +193,15 @@ impl Transport for Local {
             pending,
             unwritten,
             stamp: offer.stamp(),
-            letters,
-            unannounced: !offer.round().sends.is_empty(),
+            sends: &round.sends,
+            receives: &round.receives,
+            pieces,
+            unannounced: !round.sends.is_empty(),
             untold: false,
             wait,
             sleeps,
         };
-        let outcome = turn.run();
+        let outcome = turn.run(first_send, letters);
         drop(outbox);
         seat.own().status.advance();
         outcome?;
@@ -204,23 +228,29 @@ impl Seat {
         self.group.member(self.me)
     }
 
-    /// Messages are in order of their peers, so that two looks at each side will do.
-    fn check_peers(&self, offer: &Offer<'_>) -> Result<(), Failure> {
-        let (me, size) = (self.rank(), self.group.size());
-        for messages in [&offer.round().sends, &offer.round().receives] {
-            let beyond = messages.last().map(|message| message.peer).filter(|peer| peer.index() >= size);
-            let itself = messages.binary_search_by_key(&me, |message| message.peer).ok().map(|_| me);
-            if let Some(peer) = beyond.or(itself) {
-                let reason = if peer == me {
-                    "a message between a rank and itself".to_owned()
-                } else {
-                    format!("a message with rank {peer} of {size}")
-                };
-                let cause = Cause::Aborted { rank: self.rank(), reason: reason.into() };
-                return Err(self.fail(offer, (Some(self.rank()), cause)));
-            }
-        }
-        Ok(())
+    /// The first of these messages, which are in order of their peers, with a rank after this one; or a peer that cannot
+    /// be, which is the rank itself or none of the context.
+    #[inline]
+    fn after_me(&self, messages: &[Message]) -> Result<usize, Rank> {
+        let is_before = |message: &Message| message.peer.index() < self.me;
+        // Where each rank sends to each, it need not be searched for.
+        let guess = self.me.min(messages.len());
+        let (before, after) = messages.split_at(guess);
+        let is_right = before.last().is_none_or(is_before) && !after.first().is_some_and(is_before);
+        let after = if is_right { guess } else { messages.partition_point(is_before) };
+        let itself = messages.get(after).filter(|message| message.peer.index() == self.me);
+        let beyond = messages.last().filter(|message| message.peer.index() >= self.group.size());
+        beyond.or(itself).map_or(Ok(after), |message| Err(message.peer))
+    }
+
+    #[cold]
+    fn refuse(&self, offer: &Offer<'_>, peer: Rank) -> Failure {
+        let reason = if peer == self.rank() {
+            "a message between a rank and itself".to_owned()
+        } else {
+            format!("a message with rank {peer} of {}", self.group.size())
+        };
+        self.fail(offer, (Some(self.rank()), Cause::Aborted { rank: self.rank(), reason: reason.into() }))
     }
 
     /// Fails the context; returns its first failure.
@@ -229,81 +259,75 @@ impl Seat {
         self.group.fail(Failure {
             call: offer.call,
             words: offer.signature.words.clone(),
-            round: offer.round().number,
+            round: offer.number,
             observer: self.rank(),
             culprit,
             cause,
         })
     }
 
-    /// Notes what is to be taken, from the back: beginning with the rank before this one, so that not all begin with the same
-    /// sender.
-    fn await_all(&self, pending: &mut Vec<Awaited>, receives: &[Message], letters: bool) {
-        let after = receives.partition_point(|message| message.peer.index() < self.me);
+    /// Notes what is to be taken, beginning with the rank after this one, so that not all begin with the same sender.
+    #[inline]
+    fn await_all(&self, pending: &mut Vec<Part>, receives: &[Message], after: usize, letters: bool) {
         pending.clear();
         if letters {
-            let awaited = |(i, message): (usize, &Message)| Awaited {
-                peer: message.peer,
-                first: i as u32,
-                end: i as u32 + 1,
-                by: By::Mail,
-            };
-            let all = || receives.iter().enumerate().map(awaited);
-            pending.extend(all().skip(after).chain(all().take(after)));
+            let part = |i: usize| Part { peer: receives[i].peer, first: i as u32, end: i as u32 + 1, by: By::Mail };
+            pending.extend((after..receives.len()).map(part));
+            pending.extend((0..after).map(part));
             return;
         }
-        for (mut first, part) in [(after, &receives[after..]), (0, &receives[..after])] {
-            for messages in Outbox::parts(part) {
-                let end = first + messages.len();
-                let by = if self.group.is_letter(messages) { By::Mail } else { By::Slot };
-                pending.push(Awaited { peer: messages[0].peer, first: first as u32, end: end as u32, by });
-                first = end;
-            }
-        }
+        pending.extend(Part::all(&self.group, receives));
+        let after = pending.partition_point(|part| (part.first as usize) < after);
+        pending.rotate_left(after);
     }
 }
 
 impl Turn<'_> {
-    fn run(mut self) -> Result<(), Failure> {
-        let outcome = self.complete();
+    fn run(mut self, first_send: usize, letters: bool) -> Result<(), Failure> {
+        let outcome = self.complete(first_send, letters);
         self.stop_waiting();
         self.tell();
         outcome
     }
 
     /// Wakes those who sleep for what this rank has done since it last told: sent, or made room for.
+    #[inline]
     pub(super) fn tell(&mut self) {
+        if self.unannounced || self.untold {
+            Bell::announce();
+            self.tell_announced();
+        }
+    }
+
+    /// The same, after the fence.
+    #[inline]
+    fn tell_announced(&mut self) {
         let (announce, room) = (std::mem::take(&mut self.unannounced), std::mem::take(&mut self.untold));
-        if !announce && !room {
-            return;
+        if self.seat.group.sleepers.any() {
+            self.ring(announce, room);
         }
-        Bell::announce();
+    }
+
+    /// Wakes those who sleep for what is sent, and those who wait for room.
+    #[cold]
+    fn ring(&self, announce: bool, room: bool) {
         let group = &*self.seat.group;
-        if !group.sleepers.any() {
-            return;
-        }
-        let round = self.offer.round();
         if announce {
-            round.sends.iter().for_each(|message| group.member(message.peer.index()).desk.bell.ring_announced());
+            self.sends.iter().for_each(|message| group.member(message.peer.index()).desk.bell.ring_announced());
         }
         if room {
-            let desks = round.receives.iter().map(|message| &group.member(message.peer.index()).desk);
+            let desks = self.receives.iter().map(|message| &group.member(message.peer.index()).desk);
             desks.filter(|desk| desk.cramped.load(Ordering::Relaxed)).for_each(|desk| desk.bell.ring_announced());
         }
     }
 
-    fn complete(&mut self) -> Result<(), Failure> {
+    fn complete(&mut self, first_send: usize, letters: bool) -> Result<(), Failure> {
         let group = &*self.seat.group;
-        if self.outbox.parcels > 0 {
-            // Copying may take long; what is but letters is told of later, which spares a fence.
-            self.tell();
-            self.unannounced = self.outbox.parcels as usize != self.offer.round().sends.len();
-        }
-        self.write_all();
+        self.write_all(first_send, letters);
         loop {
             let before = self.pending.len() + self.unwritten.len();
             self.write_rest();
-            self.take_ready()?;
+            self.take_ready(self.wait.is_last_look(self.seat.job.has_core_each()))?;
             if self.is_urgent() {
                 self.tell();
             }
@@ -331,117 +355,54 @@ impl Turn<'_> {
         !self.seat.job.has_core_each() || self.wait.is_long()
     }
 
-    /// Writes all letters for which there is room.
+    /// Takes what is here; of letters, as long as it does not wait `long`, only those before the first that is not.
     #[inline]
-    fn write_all(&mut self) {
-        let (group, sends) = (&*self.seat.group, &self.offer.round().sends);
-        self.unwritten.clear();
-        self.unwritten.reserve(sends.len());
-        if self.outbox.parcels as usize == sends.len() {
-            return;
-        }
-        if self.letters {
-            for (i, message) in sends.iter().enumerate() {
-                if !self.write(message) {
-                    self.unwritten.push(i as u32);
+    fn take_ready(&mut self, long: bool) -> Result<(), Failure> {
+        let seat = self.seat;
+        let mut next = self.open_pieces()?;
+        let (mut holding, mut left) = (None, 0);
+        while let Some(part) = self.pending.get(next).copied() {
+            let taken = match part.by {
+                By::Mail if !long && self.pieces.is_some() => break,
+                By::Mail => self.open(part)?,
+                By::Board if self.has_parcel(part.peer.index()) => {
+                    if holding.is_none() {
+                        // Copying may take long: others hear first what there is for them. Holding has fenced it.
+                        holding = Some(seat.own().desk.hold.take());
+                        self.tell_announced();
+                    }
+                    holding.as_ref().map_or(Ok(false), |holding| self.claim(part, holding))?
                 }
+                By::Board => false,
+            };
+            if !taken {
+                if part.by == By::Mail && !long {
+                    break;
+                }
+                self.pending[left] = part;
+                left += 1;
             }
-            return;
+            next += 1;
         }
-        let mut first = 0;
-        for part in Outbox::parts(sends) {
-            if group.is_letter(part) && !self.write(&part[0]) {
-                self.unwritten.push(first);
-            }
-            first += part.len() as u32;
+        if left < next {
+            self.pending.drain(left..next);
+            seat.own().status.advance();
         }
-    }
-
-    /// Writes letters for which there is room by now.
-    #[inline]
-    fn write_rest(&mut self) {
-        let mut i = 0;
-        while let Some(at) = self.unwritten.get(i) {
-            let message = &self.offer.round().sends[*at as usize];
-            if self.write(message) {
-                self.unannounced = true;
-                self.unwritten.swap_remove(i);
-            } else {
-                i += 1;
-            }
-        }
-    }
-
-    /// Writes a letter, if there is room for it.
-    #[inline]
-    fn write(&mut self, message: &Message) -> bool {
-        let (Seat { group, me, .. }, offer, to) = (self.seat, self.offer, message.peer.index());
-        let (Some(mail), Some(counts)) = (group.letterbox_to(to), self.counts.get_mut(to)) else { return false };
-        if counts.is_full() {
-            counts.gone = mail.taken(*me);
-            if counts.is_full() {
-                return false;
-            }
-        }
-        let head = Head { taken: counts.taken, bytes: message.bytes as u32, stamp: self.stamp };
-        let write = |letter: *mut Letter| {
-            // SAFETY: it is a letter's memory, and this rank's alone while it writes, as `Letterbox::write` says. A message's
-            // runs are inside its buffers, as long as it says, which is no longer than a letter's text, and nobody
-            // writes them in this round (`Program`).
-            unsafe {
-                (&raw mut (*letter).head).write(head);
-                gather((offer.program.runs(message), offer.bases), (&raw mut (*letter).text).cast(), message.bytes);
-            }
-        };
-        // SAFETY: only this rank's transport writes here, and counts what it writes; there is room, as the receiver has
-        // said by `taken` or in a letter.
-        unsafe { mail.write(*me, counts.written, write) };
-        counts.written = counts.written.wrapping_add(1);
-        true
-    }
-
-    /// Takes what is here.
-    #[inline]
-    fn take_ready(&mut self) -> Result<(), Failure> {
-        // A first look at all, by which nothing is decided yet, has their cache lines fetched side by side.
-        let ready = self.pending.iter().filter(|awaited| self.is_ready(awaited)).count();
-        if ready == 0 {
-            return Ok(());
-        }
-        let mut i = self.pending.len();
-        while i > 0 {
-            i -= 1;
-            if self.take(self.pending[i])? {
-                self.pending.swap_remove(i);
-            }
-        }
-        self.seat.own().status.advance();
         Ok(())
-    }
-
-    #[inline]
-    fn is_ready(&self, Awaited { peer, by, .. }: &Awaited) -> bool {
-        match by {
-            By::Slot => self.has_parcel(peer.index()),
-            By::Mail => self.has_letter(peer.index()),
-        }
-    }
-
-    /// Copies what one peer has for this rank, if it is there.
-    #[inline]
-    fn take(&mut self, awaited: Awaited) -> Result<bool, Failure> {
-        match awaited.by {
-            By::Slot => self.claim(awaited),
-            By::Mail => self.open(awaited),
-        }
     }
 
     /// Takes what comes otherwise than awaited: that is how a message of another length comes.
     pub(super) fn take_astray(&mut self) -> Result<(), Failure> {
+        let seat = self.seat;
         for i in 0..self.pending.len() {
-            let by = if self.pending[i].by == By::Slot { By::Mail } else { By::Slot };
-            if self.take(Awaited { by, ..self.pending[i] })? {
-                self.pending.swap_remove(i);
+            let by = if self.pending[i].by == By::Board { By::Mail } else { By::Board };
+            let part = Part { by, ..self.pending[i] };
+            let taken = match by {
+                By::Board => self.claim(part, &seat.own().desk.hold.take())?,
+                By::Mail => self.open(part)?,
+            };
+            if taken {
+                self.pending.remove(i);
                 return Ok(());
             }
         }
@@ -451,136 +412,6 @@ impl Turn<'_> {
     /// Whether something of that peer's lies here, awaited or not.
     pub(super) fn has_sent(&self, from: usize) -> bool {
         self.has_letter(from) || self.has_parcel(from)
-    }
-
-    #[inline]
-    fn has_parcel(&self, from: usize) -> bool {
-        self.seat.group.slot(from, self.seat.me).is_some_and(Slot::is_published)
-    }
-
-    #[inline]
-    fn has_letter(&self, from: usize) -> bool {
-        let letterbox = self.seat.group.letterbox(self.seat.me);
-        self.counts.get(from).zip(letterbox).is_some_and(|(counts, mail)| mail.has(from, counts.taken))
-    }
-
-    /// Whether there is room for a letter by now.
-    pub(super) fn has_room(&self, to: usize) -> bool {
-        let taken = self.seat.group.letterbox(to).map(|mail| mail.taken(self.seat.me));
-        self.counts.get(to).zip(taken).is_some_and(|(counts, gone)| !Counts { gone, ..*counts }.is_full())
-    }
-
-    /// Copies from the peer's memory.
-    #[inline]
-    fn claim(&mut self, awaited: Awaited) -> Result<bool, Failure> {
-        let (Seat { group, me, .. }, offer) = (self.seat, self.offer);
-        let from = awaited.peer.index();
-        let sender = (from, &group.member(from).desk);
-        let Some(claim) = group.slot(from, *me).and_then(|slot| slot.claim(sender, &self.seat.own().desk)) else {
-            return Ok(false);
-        };
-        // SAFETY: the sender keeps the offer, and all that it refers to, until the claim is dropped (`Outbox`).
-        let theirs = unsafe { claim.parcel.offer() };
-        let sent = Outbox::parts(&theirs.round().sends[theirs.first as usize..]).next().unwrap_or_default();
-        let received = &offer.round().receives[awaited.first as usize..awaited.end as usize];
-        let words = || Some(theirs.signature.words.clone());
-        if let Some(cause) = self.mismatch(from, theirs.stamp(), sent.iter().map(|sent| sent.bytes), received, words) {
-            return Err(self.seat.fail(offer, (None, cause)));
-        }
-        for (sent, received) in sent.iter().zip(received) {
-            let (from, to) = (theirs.program.runs(sent), offer.program.runs(received));
-            // SAFETY: a `Program` has its runs inside its buffers, which `RoundIo::new` found long enough, as many bytes
-            // as its messages say, and no receiving run in the input; `mismatch` found both messages equally long. In
-            // a round no byte is received that is also sent or received otherwise (`Program` too), the sender waits for
-            // the claim, and the buffers that are written are this rank's alone, as `RoundIo` holds them exclusively.
-            unsafe { copy((from, theirs.bases), (to, offer.bases), || self.seat.own().status.advance()) };
-        }
-        self.seat.own().status.advance();
-        Ok(true)
-    }
-
-    /// Copies from a letter.
-    #[inline]
-    fn open(&mut self, awaited: Awaited) -> Result<bool, Failure> {
-        let (Seat { group, me, .. }, offer) = (self.seat, self.offer);
-        let from = awaited.peer.index();
-        let (Some(mail), Some(counts)) = (group.letterbox(*me), self.counts.get(from)) else { return Ok(false) };
-        let received = &offer.round().receives[awaited.first as usize..awaited.end as usize];
-        let read = |letter: &Letter| {
-            let bytes = u64::from(letter.head.bytes);
-            let [message] = received else { return Err(self.misdirected(from, letter, received)) };
-            if letter.head.stamp != self.stamp || bytes != message.bytes {
-                return Err(self.misdirected(from, letter, received));
-            }
-            // SAFETY: as in `claim`; the text is this rank's to read until it is taken, and as long as the message, the only
-            // one.
-            unsafe { scatter(letter.text.as_ptr(), bytes, (offer.program.runs(message), offer.bases)) };
-            Ok(letter.head.taken)
-        };
-        // SAFETY: only this rank's transport takes letters here, and counts them.
-        let Some(outcome) = (unsafe { mail.take(from, counts.taken, read) }) else { return Ok(false) };
-        let gone = outcome.map_err(|cause| self.seat.fail(offer, (None, cause)))?;
-        if let Some(counts) = self.counts.get_mut(from) {
-            (counts.taken, counts.gone) = (counts.taken.wrapping_add(1), gone);
-        }
-        self.untold = true;
-        Ok(true)
-    }
-
-    /// Why a letter is not what is awaited, which is other than one message of its length and stamp.
-    #[cold]
-    fn misdirected(&self, from: usize, letter: &Letter, received: &[Message]) -> Cause {
-        let words = || self.seat.group.member(from).words(letter.head.stamp.fingerprint);
-        let bytes = std::iter::once(letter.head.bytes.into());
-        let cause = self.mismatch(from, letter.head.stamp, bytes, received, words);
-        let reason = || format!("a letter of rank {from} that nobody awaits").into();
-        cause.unwrap_or_else(|| Cause::Aborted { rank: self.seat.rank(), reason: reason() })
-    }
-
-    /// Why what is sent is not what is awaited.
-    #[inline]
-    fn mismatch(
-        &self,
-        from: usize,
-        theirs: Stamp,
-        mut sent: impl ExactSizeIterator<Item = u64>,
-        received: &[Message],
-        words: impl FnOnce() -> Option<Arc<str>>,
-    ) -> Option<Cause> {
-        if theirs != self.stamp || sent.len() != received.len() {
-            let words = words().unwrap_or_else(|| "something else".into());
-            return Some(self.disagreement(from, (theirs, &words, sent.len()), received.len()));
-        }
-        received.iter().find_map(|message| {
-            let (to, expected) = (self.seat.rank(), message.bytes);
-            let found = sent.next().filter(|found| *found != expected)?;
-            Some(Cause::Length { from: Rank::new(from), to, expected, found })
-        })
-    }
-
-    #[cold]
-    fn disagreement(&self, from: usize, theirs: (Stamp, &Arc<str>, usize), messages: usize) -> Cause {
-        let mine = (self.stamp, &self.offer.signature.words, messages);
-        let cause = |ones, others| Cause::Disagree { one: self.seat.rank(), ones, other: Rank::new(from), others };
-        if mine.0.call != theirs.0.call {
-            // One of them was through with the call in which they parted, since it could send without waiting.
-            let call = mine.0.call.min(theirs.0.call);
-            let called = |rank| self.seat.group.member(rank).called(call);
-            if let (Some(mine), Some(theirs)) = (called(self.seat.me), called(from))
-                && mine.fingerprint != theirs.fingerprint
-            {
-                return cause(mine.words, theirs.words);
-            }
-        }
-        let equal = mine.0.call == theirs.0.call && mine.0.fingerprint != theirs.0.fingerprint;
-        let describe = |(Stamp { call, round, .. }, words, messages): (Stamp, &Arc<str>, usize)| -> Arc<str> {
-            if equal {
-                words.clone()
-            } else {
-                format!("{words} (call {call}, round {round}, {messages} messages)").into()
-            }
-        };
-        cause(describe(mine), describe(theirs))
     }
 }
 

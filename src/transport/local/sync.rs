@@ -1,4 +1,4 @@
-//! What the kernel ([`slot`](super::slot), [`mail`](super::mail), [`bell`](super::bell), [`post`](super::post)) synchronises with: the
+//! What the kernel ([`board`](super::board), [`mail`](super::mail), [`bell`](super::bell), [`post`](super::post)) synchronises with: the
 //! standard library's here, loom's in `tests/loom.rs`, which includes the same files.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};

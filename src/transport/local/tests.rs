@@ -2,8 +2,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use super::group::{Letter, Parcel};
-use super::slot::Slot;
+use super::group::{Laid, Letter};
 use super::*;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::{Buffers, RoundIo, Signature};
@@ -74,7 +73,7 @@ fn nothing_is_kept_of_contexts_that_the_rest_never_open() {
 }
 
 #[test]
-fn a_parcel_comes_on_one_cache_line_and_a_letter_on_few() {
-    assert_eq!((size_of::<Parcel>(), size_of::<Slot<Parcel>>()), (56, 128));
+fn an_offer_comes_on_one_cache_line_with_a_note_and_a_letter_on_few() {
+    assert!(8 + size_of::<Laid>() <= 64);
     assert!(size_of::<Letter>() + 8 <= 256);
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::chain::{Chain, Look};
 use super::group::Leave;
 use super::round::{Seat, Turn};
-use super::slot::Slot;
 use crate::ids::Rank;
 use crate::transport::{Cause, Failure};
 
@@ -43,6 +42,12 @@ impl Wait {
         Self { open, ..Self::default() }
     }
 
+    /// Whether it sleeps next, if it finds nothing.
+    #[inline]
+    pub(super) fn is_last_look(&self, core_each: bool) -> bool {
+        self.looks >= if core_each { SPINS } else { YIELDS }
+    }
+
     /// Whether it has looked more often than an exchange of small messages takes.
     #[inline]
     pub(super) fn is_long(&self) -> bool {
@@ -77,7 +82,7 @@ impl Turn<'_> {
         self.tell();
         let limit = self.patrol().map_err(|fault| self.seat.fail(self.offer, fault))?;
         let (Seat { group, .. }, wait, desk) = (self.seat, &self.wait, &self.seat.own().desk);
-        let sends = &self.offer.round().sends;
+        let sends = self.sends;
         let news = || {
             group.failure().is_some()
                 || group.departures() != wait.departures
@@ -130,16 +135,10 @@ impl Turn<'_> {
 
     /// One of those it waits for; nobody if the last parcel was settled just now.
     fn awaited(&self) -> Option<usize> {
-        let sends = &self.offer.round().sends;
+        let sends = self.sends;
         let cramped = || self.unwritten.first().map(|at| sends[*at as usize].peer.index());
-        let open = |to: &usize| self.is_unclaimed(*to) || self.seat.group.member(*to).desk.hold.is_on(self.seat.me);
-        let receiver = || sends.iter().map(|message| message.peer.index()).find(open);
+        let receiver = || sends.iter().map(|message| message.peer.index()).find(|to| self.outbox.is_unclaimed(*to));
         self.pending.first().map(|awaited| awaited.peer.index()).or_else(cramped).or_else(receiver)
-    }
-
-    fn is_unclaimed(&self, to: usize) -> bool {
-        let Seat { group, me, .. } = self.seat;
-        group.slot(*me, to).is_some_and(Slot::is_published)
     }
 
     /// Whether somebody has left without whom this round cannot end.
@@ -150,8 +149,9 @@ impl Turn<'_> {
             let from = awaited.peer.index();
             left(from).filter(|_| !self.has_sent(from))
         });
-        let sends = &self.offer.round().sends;
-        let unclaimed = || sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.is_unclaimed(*to)));
+        let sends = self.sends;
+        let unclaimed =
+            || sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.outbox.is_unclaimed(*to)));
         let unwritten = || {
             let mut receivers = self.unwritten.iter().map(|at| sends[*at as usize].peer.index());
             receivers.find_map(|to| left(to).filter(|_| !self.has_room(to)))

@@ -1,0 +1,57 @@
+//! What is sent is not what is awaited: why, in words.
+
+use std::sync::Arc;
+
+use super::group::Stamp;
+use super::round::Turn;
+use crate::ids::Rank;
+use crate::plan::Message;
+use crate::transport::Cause;
+
+impl Turn<'_> {
+    /// Why what is sent is not what is awaited.
+    #[inline]
+    pub(super) fn mismatch(
+        &self,
+        from: usize,
+        theirs: Stamp,
+        mut sent: impl ExactSizeIterator<Item = u64>,
+        received: &[Message],
+        words: impl FnOnce() -> Option<Arc<str>>,
+    ) -> Option<Cause> {
+        if theirs != self.stamp || sent.len() != received.len() {
+            let words = words().unwrap_or_else(|| "something else".into());
+            return Some(self.disagreement(from, (theirs, &words, sent.len()), received.len()));
+        }
+        received.iter().find_map(|message| {
+            let (to, expected) = (self.seat.rank(), message.bytes);
+            let found = sent.next().filter(|found| *found != expected)?;
+            Some(Cause::Length { from: Rank::new(from), to, expected, found })
+        })
+    }
+
+    #[cold]
+    fn disagreement(&self, from: usize, theirs: (Stamp, &Arc<str>, usize), messages: usize) -> Cause {
+        let mine = (self.stamp, &self.offer.signature.words, messages);
+        let cause = |ones, others| Cause::Disagree { one: self.seat.rank(), ones, other: Rank::new(from), others };
+        if mine.0.call != theirs.0.call {
+            // One of them was through with the call in which they parted, since it could send without waiting.
+            let call = mine.0.call.min(theirs.0.call);
+            let called = |rank| self.seat.group.member(rank).called(call);
+            if let (Some(mine), Some(theirs)) = (called(self.seat.me), called(from))
+                && mine.fingerprint != theirs.fingerprint
+            {
+                return cause(mine.words, theirs.words);
+            }
+        }
+        let equal = mine.0.call == theirs.0.call && mine.0.fingerprint != theirs.0.fingerprint;
+        let describe = |(Stamp { call, round, .. }, words, messages): (Stamp, &Arc<str>, usize)| -> Arc<str> {
+            if equal {
+                words.clone()
+            } else {
+                format!("{words} (call {call}, round {round}, {messages} messages)").into()
+            }
+        };
+        cause(describe(mine), describe(theirs))
+    }
+}
