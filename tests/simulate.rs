@@ -4,18 +4,18 @@
 
 use std::sync::Arc;
 
-use necklace::algorithm::{find, registry};
+use necklace::algorithm::{Algorithm, find, registry};
 use necklace::bounds::Bounds;
-use necklace::collective::Collective;
+use necklace::collective::{Collective, Custom};
 use necklace::cost::Demand;
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{
-    Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Shares, Transfer, verify_shares,
+    Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Shares, Transfer, verify, verify_shares,
 };
 use necklace::simulate::{Played, SimulateError, simulate, simulate_schedule, simulate_shares};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
-use quickcheck::{Gen, QuickCheck};
+use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 fn send(source: usize, destination: usize, blocks: usize) -> Transfer {
     let (source, destination) = (Rank::new(source), Rank::new(destination));
@@ -61,6 +61,10 @@ fn one_message_over_free_channels() {
     assert_eq!(times("line:4", machine, &[&[send(0, 3, 2)]]), [11_100, 0, 0, 11_400 + 10_000]);
     // One that is faster changes nothing.
     assert_eq!(times("line:4", wires().with_byte(2), &[&[send(0, 3, 2)]]), [60, 0, 0, 360]);
+    // Stored, the first and the last channel are as slow as the ports beside them, those between are not.
+    let slow_port = forwarding(wires().with_byte(5));
+    assert_eq!(times("line:4", slow_port, &[&[send(0, 1, 2)]])[..2], [100, 200]);
+    assert_eq!(times("line:4", slow_port, &[&[send(0, 3, 2)]]), [100, 0, 0, 100 + 60 + 100 + 300]);
     // Nothing but a head.
     assert_eq!(times("line:4", wires().with_byte(2), &[&[send(0, 3, 0)]]), [0, 0, 0, 300]);
 }
@@ -152,10 +156,11 @@ fn who_waits_for_nothing_is_named() {
     assert_eq!(stuck.to_string(), "rank 0, round 0: 1 of 1 messages never come");
 }
 
-fn machines() -> [Machine; 4] {
+fn machines() -> [Machine; 5] {
     let all: Machine =
         "free:startup=9us,message=700ns,byte=5ns,channel=5ns,hop=30ns,rearrangement=2ns".parse().unwrap();
-    [Machine::PARAGON.with_synchronisation(0, 0), all, forwarding(all), all.with_byte(9_000)]
+    let slow_ports = all.with_byte(9_000);
+    [Machine::PARAGON.with_synchronisation(0, 0), all, forwarding(all), slow_ports, forwarding(slow_ports)]
 }
 
 fn problem(topology: &str, collective: &str) -> Problem {
@@ -191,6 +196,91 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
             assert_eq!((found.first(), found.waiting), (found.time, 0), "{name} on {topology}, {machine}");
         }
     }
+}
+
+/// Any prices, each of them nothing now and then, and either switching.
+#[derive(Clone, Debug)]
+struct Prices(Machine);
+
+impl Arbitrary for Prices {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let mut price =
+            || if bool::arbitrary(g) { u64::from(u16::arbitrary(g)) } else { u64::from(u8::arbitrary(g) % 4) };
+        let machine = Machine::FREE.with_startup(price()).with_message(price()).with_byte(price());
+        let machine = machine.with_channel(price()).with_hop(price()).with_rearrangement(price());
+        let switching = if bool::arbitrary(g) { Switching::CutThrough } else { Switching::StoreAndForward };
+        Self(machine.with_switching(switching))
+    }
+}
+
+fn takes_the_price(algorithm: &dyn Algorithm, problem: &Problem, machine: Machine, bytes: u64) {
+    let name = || format!("{} on {}, {machine}, {bytes}", algorithm.name(), problem.topology().text());
+    let price = Demand::claimed(algorithm, problem).unwrap();
+    assert!(price.at_least.is_empty(), "{}: {:?}", name(), price.at_least);
+    let price = price.price(&machine, bytes);
+    let found = simulate(algorithm, problem, &machine, bytes, |_| ()).unwrap();
+    assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{}: {price}", name());
+}
+
+#[test]
+fn formulas_without_contention_are_what_is_simulated_whatever_the_prices() {
+    fn holds(a: u8, b: u8, Prices(machine): Prices, bytes: u8) {
+        let (a, b, bytes) = (usize::from(a % 6) + 1, usize::from(b % 6) + 1, 2 * u64::from(bytes));
+        let cases = [
+            (format!("torus:{}x{}", 2 * a, 2 * a), "torus-exchange"),
+            (format!("torus:{a}x{b}"), "by-dimension"),
+            (format!("ghc:{a}x{b}"), "by-dimension"),
+            (format!("ring:{}", a * b), "torus-exchange"),
+            (format!("ring:{}", a + b), "ring"),
+            (format!("ring:{}", a + b), "ring-both"),
+            (format!("complete:{}", a + b), "direct-rotated"),
+            (format!("complete:{}", a + b), "bruck"),
+            (format!("hypercube:{}", a.min(5)), "cube-log"),
+        ];
+        for (topology, name) in cases {
+            let problem = problem(&topology, "alltoall");
+            takes_the_price(&*find(problem.collective(), name).unwrap(), &problem, machine, bytes);
+        }
+    }
+    QuickCheck::new().rng(Gen::new(40)).tests(60).quickcheck(holds as fn(u8, u8, Prices, u8));
+}
+
+/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive or: over E-cube routes, of
+/// as many channels as digits differ, none of them shared.
+#[test]
+fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices() {
+    fn holds(rounds: Vec<(u8, u8, bool)>, cube: bool, Prices(machine): Prices, bytes: u8) {
+        let topology = parse(if cube { "hypercube:4" } else { "ghc:4,2" }).unwrap();
+        let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
+        let (pre, post) = ((0..16).map(|rank| own(rank).collect()).collect(), vec![vec![]; 16]);
+        let custom = Collective::Custom(Arc::new(Custom { pre, post }));
+        // Nobody gets a block twice.
+        let (mut made, mut phase, mut first) = (vec![], 0, 0);
+        for (mask, blocks, new) in rounds {
+            let (mask, blocks) = (usize::from(mask % 15) + 1, usize::from(blocks % 6).min(16 - first));
+            phase += usize::from(new && !made.is_empty());
+            let sent = |rank| Transfer {
+                blocks: (first..first + blocks).map(|i| Block::new(Rank::new(rank), Rank::new(i))).collect(),
+                ..send(rank, rank ^ mask, 0)
+            };
+            made.push(Round { phase, transfers: (0..16).map(sent).collect(), local: vec![] });
+            first += blocks;
+        }
+        let outline = Outline {
+            problem: Problem::new(topology, custom).unwrap(),
+            algorithm: String::new(),
+            ports: Ports::One,
+            contention_free: true,
+            phases: vec![String::new(); phase + 1],
+        };
+        let schedule = Schedule { outline, rounds: made };
+        let proof = verify(&schedule).unwrap();
+        let price = Demand::counted(&proof, &schedule.outline.problem).price(&machine, bytes.into());
+        let found = simulate_schedule(&schedule, &machine, bytes.into(), |_| ()).unwrap();
+        assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{machine}: {price}");
+    }
+    let holds: fn(Vec<(u8, u8, bool)>, bool, Prices, u8) = holds;
+    QuickCheck::new().rng(Gen::new(12)).tests(300).quickcheck(holds);
 }
 
 #[test]

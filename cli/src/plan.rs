@@ -7,7 +7,6 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use necklace::Rank;
 use necklace::algorithm::Claims;
-use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::error::BuildError;
@@ -117,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let claims = choice.algorithm.claims(&problem);
     if !alone {
         let about = choice.algorithm.about();
-        let costs = figures::side_by_side(&proof, &claims, &Bounds::of(&problem), about.ports, arguments.bytes);
+        let costs = figures::side_by_side(&proof, &claims, problem.bounds(), about.ports, arguments.bytes);
         let price = Demand::counted(&proof, &problem).price(&machine, block_bytes);
         let how = if choice.named { String::new() } else { format!("{choice}\n\n") };
         print(&format!(

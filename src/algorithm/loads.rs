@@ -111,17 +111,20 @@ impl Claims {
     /// With what follows from the patterns of all rounds, and how much each of the messages is.
     pub(in crate::algorithm) fn routed(self, rounds: Option<impl IntoIterator<Item = (Pattern, Volume)>>) -> Self {
         let Some(rounds) = rounds else { return self };
-        let (mut hops, mut channel, mut forwarded, mut free) = (0, Volume::ZERO, Volume::ZERO, true);
+        let (mut hops, mut channel, mut forwarded, mut ends) = (0, Volume::ZERO, Volume::ZERO, Volume::ZERO);
+        let mut free = true;
         for (Pattern { load, hops: farthest }, size) in rounds {
             hops += farthest;
             channel += size * load;
             forwarded += size * farthest;
+            ends += size * farthest.min(2);
             free &= load <= 1;
         }
         Self {
             hops: Some(hops),
             channel_transmission: Some(channel),
             forwarded_transmission: Some(forwarded),
+            end_transmission: Some(ends),
             contention_free: free,
             ..self
         }

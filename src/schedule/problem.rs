@@ -1,8 +1,9 @@
 //! What a schedule is for: the network, who sits where, the collective; and what it promises.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::bounds::Bounds;
 use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::ids::{Node, Rank};
@@ -141,6 +142,8 @@ pub struct Problem {
     placement: Placement,
     collective: Collective,
     commutative: bool,
+    /// Searching a network takes long: once for the problem and all its copies.
+    bounds: Arc<OnceLock<Bounds>>,
 }
 
 impl Problem {
@@ -172,13 +175,19 @@ impl Problem {
         if let Some(rank) = collective.root().filter(|root| root.index() >= ranks) {
             return Err(BuildError::Rank { rank, ranks });
         }
-        Ok(Self { topology, placement, collective, commutative: true })
+        Ok(Self { topology, placement, collective, commutative: true, bounds: Arc::default() })
     }
 
     /// The same, where contributions must be combined in rank order.
     #[must_use]
     pub fn ordered(self) -> Self {
         Self { commutative: false, ..self }
+    }
+
+    /// What no schedule for it can do without: [`Bounds::of`], found when it is first asked for, and kept.
+    #[must_use]
+    pub fn bounds(&self) -> &Bounds {
+        self.bounds.get_or_init(|| Bounds::of(self))
     }
 
     /// The network.

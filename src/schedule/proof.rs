@@ -27,6 +27,9 @@ pub struct Figures {
     /// Sum over rounds of the largest product of a transfer's size and the channels it takes: the transmission where
     /// nodes store and forward.
     pub forwarded_transmission: Volume,
+    /// Sum over rounds of what the ends of that transfer pass one after the other, of equals of the one of which they pass
+    /// the most: its size, and twice that where it takes more than one channel, so that it is stored between them.
+    pub end_transmission: Volume,
     /// Sum over rounds of the longest route, in channels.
     pub hops: u64,
     /// Phases in which anything is sent, less one: between two phases a rank's blocks are put into the order in which
@@ -84,6 +87,7 @@ impl Figures {
             ("transmission by port", claims.port_transmission, self.port_transmission),
             ("transmission by channel", claims.channel_transmission, self.channel_transmission),
             ("transmission forwarded", claims.forwarded_transmission, self.forwarded_transmission),
+            ("transmission at the ends", claims.end_transmission, self.end_transmission),
             number("hops", claims.hops, self.hops),
             number("rearrangements", claims.rearrangements, self.rearrangements),
             number("messages handled", claims.handled, self.handled),

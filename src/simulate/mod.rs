@@ -20,10 +20,12 @@
 //! - A send is done when the message has left the sender's node; a receive when the processor has taken it in.
 //! - There are no barriers, so [`synchronisation`](Machine::synchronisation) is not charged.
 //!
-//! So a message of m bytes over h free channels takes `startup + message + m max(byte, channel) + h hop + message`, by
-//! store-and-forward `h m channel` instead of the third term if channels are no faster than ports: where nothing contends
-//! and all ranks do the same, the simulated time is the [price](crate::cost::Price) exactly. Wormhole routers with small buffers,
-//! which hold channels while a head waits, are slower than this under contention.
+//! So a message of m bytes over h free channels takes `startup + message + m max(byte, channel) + h hop + message`; by
+//! store-and-forward, instead of the third term, `m max(byte, channel)` over the first channel and again over the last, if
+//! that is another, and `m channel` over each between them. Where nothing contends, each rank sends and receives a message
+//! a round, and all messages of a round are of one size and go equally far, the simulated time is the
+//! [price](crate::cost::Price) without barriers exactly. Wormhole routers with small buffers, which hold channels while a
+//! head waits, are slower than this under contention.
 //!
 //! # Cost
 //!
