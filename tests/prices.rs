@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use necklace::algorithm::find;
 use necklace::bounds::Bounds;
@@ -10,7 +11,7 @@ use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{Placement, Ports, Problem, Shares, Volume, verify_shares};
-use necklace::topology::{Graph, Topology, parse};
+use necklace::topology::{Graph, Neighbours, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::{Gen, QuickCheck};
 
@@ -285,6 +286,87 @@ fn prices_saturate_and_a_barrier_moves_no_bytes() {
     assert_eq!(barrier.price(&Machine::UNIT, 1000).total, 3_000_000);
 }
 
+/// So that `auto` need not take a dearer one for its certain price.
+#[test]
+fn on_products_every_exchange_claims_all_that_is_charged_for() {
+    let texts = ["line:9", "ring:8", "ring:15", "mesh:4x6", "mesh:3x5x2", "torus:8x8", "torus:12x12", "torus:5x7"];
+    let others = ["torus:4x1x6", "hypercube:6", "complete:12", "ghc:7,2", "ghc:4x3x2", "torus:128x128", "ghc:16,4"];
+    for text in texts.into_iter().chain(others) {
+        let problem = problem(text, Collective::Alltoall);
+        for algorithm in necklace::algorithm::candidates(&problem) {
+            let Ok(demand) = Demand::claimed(&*algorithm, &problem) else { continue };
+            assert_eq!(demand.at_least, [""; 0], "{} on {text}", algorithm.name());
+        }
+    }
+}
+
+#[test]
+fn claims_of_messages_of_one_round_are_what_is_counted_on_any_product() {
+    fn holds(kind: u8, extents: (u8, u8, u8), radix: u8) {
+        let [a, b, c] = [extents.0, extents.1, extents.2].map(|extent| extent % 6 + 1);
+        let text = match kind % 4 {
+            0 => format!("torus:{a}x{b}x{c}"),
+            1 => format!("mesh:{a}x{b}x{c}"),
+            2 => format!("ghc:{a}x{b}x{c}"),
+            _ => format!("torus:{}x{}", a + b, c),
+        };
+        let problem = problem(&text, Collective::Alltoall);
+        let name = format!("bruck:radix={},ports=all", usize::from(radix) % problem.ranks().max(2) + 2);
+        let algorithm = find(problem.collective(), &name).unwrap();
+        let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
+        let claimed = Demand::claimed(&*algorithm, &problem).unwrap();
+        assert_eq!(claimed, Demand::counted(&proof, &problem), "{name} on {text}");
+    }
+    QuickCheck::new().rng(Gen::new(256)).tests(150).quickcheck(holds as fn(u8, (u8, u8, u8), u8));
+}
+
+/// A network that counts how often it is asked for neighbours.
+#[derive(Debug)]
+struct Asked(Graph, AtomicUsize);
+
+impl Topology for Asked {
+    fn nodes(&self) -> usize {
+        self.0.nodes()
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.neighbours(node)
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        self.0.distance(from, to)
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        self.0.route(from, to)
+    }
+
+    fn text(&self) -> String {
+        "asked".to_owned()
+    }
+
+    fn channels(&self) -> usize {
+        self.0.channels()
+    }
+}
+
+#[test]
+fn a_network_is_searched_for_bounds_once_and_only_if_they_are_asked_for() {
+    let nodes = 50;
+    let asked = Arc::new(Asked(Graph::from_edges((1..nodes).map(|v| (v / 2, v))).unwrap(), AtomicUsize::new(0)));
+    let times = || asked.1.load(Ordering::Relaxed);
+    let place = |collective| Problem::new(Arc::clone(&asked) as Arc<dyn Topology>, collective).unwrap();
+    let barrier = place(Collective::Barrier);
+    assert_eq!((times(), barrier.bounds().port), (0, 49.into()));
+    assert_eq!(times(), nodes);
+    let problem = place(Collective::Alltoall);
+    let copy = problem.clone().ordered();
+    necklace::select::select(&problem, "auto", 100, &Machine::PARAGON).unwrap();
+    assert_eq!(times(), 2 * nodes, "once for many candidates");
+    assert_eq!((copy.bounds(), times()), (problem.bounds(), 2 * nodes), "nor for a copy");
+}
+
 #[test]
 fn auto_takes_the_cheapest_of_those_whose_price_is_certain() {
     for text in ["torus:8x8", "torus:12x12", "mesh:4x6", "hypercube:5", "complete:9", "ring:7"] {
@@ -307,10 +389,11 @@ fn auto_takes_the_cheapest_of_those_whose_price_is_certain() {
             }
         }
     }
-    // What a machine does not charge for need not be claimed.
-    let all_ports = claimed("torus:8x8", "bruck:ports=all").unwrap();
-    assert!(all_ports.uncertain(&Machine::THREADS).is_empty());
-    assert_eq!(all_ports.uncertain(&Machine::PARAGON), ["transmission by channel", "hops"]);
+    // What a machine does not charge for need not be claimed: of this one's channels nothing is known.
+    let unknown = Problem::new(graph("torus:8x8"), Collective::Alltoall).unwrap();
+    let on_a_graph = Demand::claimed(&*find(unknown.collective(), "bruck:ports=all").unwrap(), &unknown).unwrap();
+    assert!(on_a_graph.uncertain(&Machine::THREADS).is_empty());
+    assert_eq!(on_a_graph.uncertain(&Machine::PARAGON), ["transmission by channel", "hops"]);
     // Combining wins while blocks are small, straight sends once they are large: the papers' crossover.
     let chosen = |bytes| {
         let problem = problem("torus:12x12", Collective::Alltoall);
