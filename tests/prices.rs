@@ -163,6 +163,12 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             // What is not claimed is no more than what was counted.
             let (claimed, counted) =
                 (Demand::claimed(&**algorithm, &problem).unwrap(), Demand::counted(&proof, &problem));
+            let least = Demand::least(&problem, algorithm.about().ports);
+            for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
+                let price = |demand: &Demand| demand.price(&machine, 100).terms().map(|(_, term)| term);
+                let terms = price(&least).into_iter().zip(price(&counted));
+                assert!(terms.into_iter().all(|(least, found)| least <= found), "{name}: {least:?}, {counted:?}");
+            }
             assert!(claimed.channel <= counted.channel && claimed.port <= counted.port, "{name}: {claimed:?}");
             assert!(claimed.hops <= counted.hops && claimed.forwarded <= counted.forwarded, "{name}: {claimed:?}");
             assert!(claimed.startups <= counted.startups && claimed.handled <= counted.handled, "{name}: {claimed:?}");

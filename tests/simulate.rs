@@ -12,7 +12,7 @@ use necklace::machine::{Machine, Switching};
 use necklace::schedule::{
     Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Shares, Transfer, verify, verify_shares,
 };
-use necklace::simulate::{Played, SimulateError, simulate, simulate_schedule, simulate_shares};
+use necklace::simulate::{Played, SimulateError, least, simulate, simulate_schedule, simulate_shares};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
@@ -285,13 +285,12 @@ fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices()
 
 #[test]
 fn nothing_is_faster_than_its_ports_and_channels_allow() {
-    fn holds(edges: Vec<(u8, u8)>, nodes: u8, bytes: u16, forwards: bool) {
+    fn holds(edges: Vec<(u8, u8)>, nodes: u8, bytes: u16, Prices(machine): Prices) {
         let nodes = usize::from(nodes % 12) + 1;
         let path = (1..nodes).map(|v| (v - 1, v));
         let others = edges.into_iter().map(|(u, v)| (usize::from(u) % nodes, usize::from(v) % nodes));
         let graph = Graph::new(nodes, path.chain(others.filter(|(u, v)| u != v))).unwrap();
         let graph: Arc<dyn Topology> = Arc::new(graph);
-        let machine = if forwards { forwarding(machines()[1]) } else { machines()[1] };
         for algorithm in registry() {
             let collective = Collective::named(algorithm.about().collective, Rank::new(nodes / 2)).unwrap();
             let problem = Problem::new(Arc::clone(&graph), collective).unwrap().ordered();
@@ -308,13 +307,46 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
             assert!(found.busiest_channel >= carrying && found.time >= found.busiest_channel, "{}", algorithm.name());
             let all: u64 = proof.link_blocks.bytes(bytes) as u64 * machine.channel;
             assert!(found.carrying >= all.into(), "{}", algorithm.name());
-            let least = Bounds::of(&problem).port.max(proof.volume).bytes(bytes) as u64 * machine.byte;
-            assert!(found.time >= least, "{}: {found}", algorithm.name());
+            let ports = Bounds::of(&problem).port.max(proof.volume).bytes(bytes) as u64 * machine.byte;
+            assert!(found.time >= ports, "{}: {found}", algorithm.name());
             let volume = proof.messages * machine.message;
             assert!(found.time >= volume, "{}: {found}", algorithm.name());
+            let bound = least(&problem, algorithm.about().ports, &machine, bytes);
+            assert!(u128::from(found.time) >= bound, "{}: {bound}, {found}", algorithm.name());
         }
     }
-    QuickCheck::new().rng(Gen::new(12)).tests(25).quickcheck(holds as fn(Vec<(u8, u8)>, u8, u16, bool));
+    QuickCheck::new().rng(Gen::new(12)).tests(25).quickcheck(holds as fn(Vec<(u8, u8)>, u8, u16, Prices));
+}
+
+#[test]
+fn the_least_is_reached_where_one_thing_alone_takes_time() {
+    let cases = [
+        ("complete:8", "cube-xor", Ports::One, Machine::FREE.with_byte(3), 7 * 100 * 3),
+        ("torus:8x8", "direct", Ports::Unlimited, Machine::FREE.with_startup(7), 7),
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_startup(7), 4 * 7),
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_hop(7), 4 * 7),
+        // N/2 blocks over each channel; four messages in a row and one end more.
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_channel(3), 4 * 8 * 100 * 3),
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_message(5), 4 * 2 * 5),
+    ];
+    for (topology, name, ports, machine, time) in cases {
+        let problem = problem(topology, "alltoall");
+        let algorithm = find(problem.collective(), name).unwrap();
+        let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
+        assert_eq!(found.time, time, "{name} on {topology}, {machine}");
+        let least = least(&problem, ports, &machine, 100);
+        let expected = match (machine.channel, machine.message) {
+            (0, 0) => time,
+            (0, message) => 5 * message,
+            (channel, _) => 8 * 100 * channel,
+        };
+        assert_eq!(least, expected.into(), "{topology}, {machine}");
+    }
+    // A rank that only receives needs no start-up: those who send to it do so at once.
+    let gather = Problem::new(parse("complete:8").unwrap(), Collective::Gather { root: Rank::new(0) }).unwrap();
+    assert_eq!(least(&gather, Ports::One, &Machine::FREE.with_startup(7), 100), 7);
+    let alone = problem("ring:1", "alltoall");
+    assert_eq!(least(&alone, Ports::One, &Machine::PARAGON, 100), 0);
 }
 
 #[test]

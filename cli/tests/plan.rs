@@ -121,14 +121,15 @@ fn counted_figures_stand_beside_the_formulas() {
     assert_eq!(row(&text, "transmission by port, blocks"), ["576", "576", "143", "4.03", "36864"]);
     assert_eq!(row(&text, "transmission by channel, blocks"), ["576", "576", "216", "2.67", "36864"]);
     assert_eq!(row(&text, "transmission forwarded, blocks"), ["1584", "1584", "864", "1.83", "101376"]);
-    assert_eq!(row(&text, "hops"), ["22", "22", "-", "-"]);
+    assert_eq!(row(&text, "transmission at the ends, blocks"), ["1008", "1008", "-", "-", "64512"]);
+    assert_eq!(row(&text, "hops"), ["22", "22", "12", "1.83"]);
     assert_eq!(row(&text, "rearrangements"), ["3", "3", "-", "-"]);
     assert_eq!(row(&text, "messages of the busiest rank"), ["8", "8", "-", "-"]);
     assert_eq!(row(&text, "busiest channel, blocks"), ["432", "-", "-", "-", "27648"]);
     assert_eq!(row(&text, "contention-free"), ["yes", "yes", "-", "-"]);
     assert_eq!(row(&text, "ports"), ["one", "one", "-", "-"]);
     assert!(
-        text.contains("price of blocks of 64 bytes on threads: 49.22 us = startup 32.00 + messages 8.00"),
+        text.contains("price of blocks of 64 bytes on threads: 49.22 us = startup 40.00 + transmission 9.22"),
         "{text}"
     );
     assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
@@ -158,7 +159,7 @@ fn the_list_names_every_algorithm_and_what_it_promises() {
             assert!(said.iter().all(|part| group.contains(part)), "{group}");
         }
     }
-    assert!(there.contains("start-ups 8, transmission 576, forwarded 1584, hops 22, rearrangements 3"), "{there}");
+    assert!(there.contains("start-ups 8, transmission 576, forwarded 1584, at the ends 1008, hops 22, rearrangements 3"), "{there}");
     assert!(there.contains("does not fit      it needs a power of two of ranks, there are 144"), "{there}");
     for said in ["radix=2..2147483647: of the digits; radix=2 unless given", "ports=one|all: "] {
         assert!(text.contains(said) && there.contains(said), "{text}");

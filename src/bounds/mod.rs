@@ -109,6 +109,13 @@ impl Bounds {
         rounds
     }
 
+    /// The start-ups that follow upon each other where every rank goes at its own pace: no fewer than rounds to tell all; but
+    /// where all comes together at one rank, those that send to it need not wait for each other.
+    pub(crate) fn startups_in_a_row(&self, ports: Ports) -> u64 {
+        let rounds = self.startups(ports);
+        if self.gathers { rounds.min(1) } else { rounds }
+    }
+
     /// On [`Figures::handled`]. Whoever knows of a block tells one after the other, so the messages sent one after the other
     /// multiply those who know by 2 at best, whatever the ports; the same holds for receiving where all comes together at
     /// one. And in every round a message is sent and received.
