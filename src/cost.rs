@@ -18,8 +18,10 @@
 //! that stores and forwards pays a message again for each channel that it takes: there, those of the longest way, if they
 //! are more. Where a port is slower than a channel, the first and the last channel of that way pass bytes as slowly as the
 //! ports at its ends. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
-//! store-and-forward Grama et al., 2.5.1): where nothing contends, each rank sends and receives a message a round, and all
-//! messages of a round are of one size and go equally far, it is what they take exactly; otherwise it is the least.
+//! store-and-forward Grama et al., 2.5.1). Where nothing contends, each rank sends and receives a message a round, and all
+//! messages of a round are of one size and go equally far, it is what they take, exactly. Otherwise it is an estimate:
+//! transfers that share channels wait for more than what the busiest one carries, while ranks that go at their own pace,
+//! and prepare a message while the last one leaves, do at the same time what is added up here.
 //! [`simulate`](crate::simulate) plays out what they do take.
 //!
 //! ```

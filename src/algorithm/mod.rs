@@ -163,6 +163,12 @@ pub trait Algorithm: Send + Sync {
         })
     }
 
+    /// Whether it promises, for a problem that it [fits](Self::fits), to keep to a port model. Where nothing contends a
+    /// channel has one transfer, whatever ranks have.
+    fn keeps(&self, problem: &Problem, ports: Ports) -> bool {
+        self.about().ports.implies(ports) || ports == Ports::All && self.claims(problem).contention_free
+    }
+
     /// One rank's rounds.
     ///
     /// # Errors

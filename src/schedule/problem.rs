@@ -37,6 +37,18 @@ impl Ports {
     /// All of them.
     pub const EVERY: [Self; 5] = [Self::One, Self::OneSend, Self::SameValue, Self::All, Self::Unlimited];
 
+    /// Whether whatever keeps to this model keeps to the other, on any network.
+    #[must_use]
+    pub fn implies(self, other: Self) -> bool {
+        let stricter = |ports| match ports {
+            Self::One => 0,
+            Self::OneSend => 1,
+            Self::SameValue => 2,
+            Self::All | Self::Unlimited => 3,
+        };
+        self == other || other == Self::Unlimited || other != Self::All && stricter(self) < stricter(other)
+    }
+
     /// The name that users type and that JSON carries.
     #[must_use]
     pub fn name(self) -> &'static str {

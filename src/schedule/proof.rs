@@ -193,6 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn what_keeps_to_a_model_keeps_to_those_that_it_implies() {
+        let any = || (0..3_u64).flat_map(|sends| (0..3_u64).map(move |receives| (sends, receives)));
+        for (max_sends, max_receives) in any() {
+            for (same, contention_free) in [(false, false), (false, true), (true, false), (true, true)] {
+                let same_value = same || max_sends <= 1;
+                let figures = Figures { max_sends, max_receives, same_value, contention_free, ..Figures::default() };
+                for (one, other) in Ports::EVERY.into_iter().flat_map(|one| Ports::EVERY.map(|other| (one, other))) {
+                    assert!(!figures.keeps(one) || !one.implies(other) || figures.keeps(other), "{one}, {other}");
+                }
+            }
+        }
+        assert!(Ports::One.implies(Ports::SameValue) && Ports::All.implies(Ports::Unlimited));
+        assert!(!Ports::One.implies(Ports::All) && !Ports::OneSend.implies(Ports::One));
+    }
+
+    #[test]
     fn the_most_modest_port_model_is_found() {
         let busy = Figures { max_sends: 2, max_receives: 2, ..Figures::default() };
         assert_eq!(busy.ports(), Ports::Unlimited);
