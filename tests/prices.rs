@@ -131,6 +131,37 @@ fn formulas_and_searches_agree_with_brute_force() {
     }
 }
 
+/// Where all are neighbours, that those who were not looked at are a channel apart at least is all there is to know.
+#[test]
+fn of_a_large_network_a_part_is_looked_at_and_the_rest_counts_as_near() {
+    let nodes = 1000;
+    let edges = (0..nodes).flat_map(|u| (0..u).map(move |v| (u, v)));
+    let searched = Problem::new(Arc::new(Graph::new(nodes, edges).unwrap()), Collective::Alltoall).unwrap();
+    let mut exact = problem("complete:1000", Collective::Alltoall).bounds().clone();
+    exact.dimension = None;
+    assert_eq!(searched.bounds(), &exact);
+    // Else it is less than there is, by less than what was left out.
+    let (searched, exact) = (Problem::new(graph("ring:6000"), Collective::Alltoall).unwrap(), 6000 * 6000 / 8);
+    let average = searched.bounds().average;
+    assert!(average < exact.into() && Volume::from(exact) < average * 2, "{average}");
+}
+
+#[test]
+fn start_ups_multiply_those_who_know_by_what_ports_allow() {
+    let startups = |topology: &str, name: &str| {
+        let problem = problem(topology, Collective::named(name, Rank::new(0)).unwrap());
+        Ports::EVERY.map(|ports| problem.bounds().startups(ports))
+    };
+    // One, one-send, same-value, all, unlimited: 144 <= 2^8, 5^4.
+    assert_eq!(startups("torus:12x12", "alltoall"), [8, 8, 4, 4, 1]);
+    assert_eq!(startups("torus:12x12", "broadcast"), [8, 8, 4, 4, 1]);
+    // Receives are free with one send, and with sends of one value.
+    assert_eq!(startups("torus:12x12", "gather"), [8, 1, 1, 4, 1]);
+    assert_eq!(startups("complete:9", "reduce"), [4, 1, 1, 1, 1]);
+    assert_eq!(startups("hypercube:5", "scan"), [5, 5, 2, 2, 1]);
+    assert_eq!(startups("ring:1", "alltoall"), [0; 5]);
+}
+
 #[test]
 fn no_schedule_on_any_network_beats_its_bounds() {
     #[allow(clippy::needless_pass_by_value)]
@@ -290,6 +321,19 @@ fn prices_saturate_and_a_barrier_moves_no_bytes() {
     let problem = problem("complete:8", Collective::Barrier);
     let barrier = Demand::claimed(&*find(problem.collective(), "dissemination").unwrap(), &problem).unwrap();
     assert_eq!(barrier.price(&Machine::UNIT, 1000).total, 3_000_000);
+}
+
+#[test]
+fn what_takes_long_to_count_is_not_claimed() {
+    let unknown = |text: &str, name: &str| claimed(text, name).unwrap().at_least;
+    let least = ["transmission by channel", "transmission forwarded", "transmission at the ends", "hops"];
+    assert_eq!(unknown("torus:1024x1024", "direct-rotated"), [""; 0]);
+    assert_eq!(unknown("torus:1024x1025", "direct-rotated"), least);
+    assert_eq!(unknown("torus:2048x4", "direct-xor"), [""; 0]);
+    assert_eq!(unknown("torus:4096x4", "direct-xor"), least);
+    // As many messages as ranks.
+    assert_eq!(unknown("torus:1024x1024", "bruck:radix=1048576"), [""; 0]);
+    assert_eq!(unknown("torus:1024x1025", "bruck:radix=1049600"), least);
 }
 
 /// So that `auto` need not take a dearer one for its certain price.
