@@ -245,11 +245,14 @@ fn formulas_without_contention_are_what_is_simulated_whatever_the_prices() {
     QuickCheck::new().rng(Gen::new(40)).tests(60).quickcheck(holds as fn(u8, u8, Prices, u8));
 }
 
+/// By which digits, how many blocks, and whether a phase begins.
+type Exchanges = Vec<(u8, u8, bool)>;
+
 /// In each round everyone exchanges so many blocks with the one whose number differs by exclusive or: over E-cube routes, of
 /// as many channels as digits differ, none of them shared.
 #[test]
 fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices() {
-    fn holds(rounds: Vec<(u8, u8, bool)>, cube: bool, Prices(machine): Prices, bytes: u8) {
+    fn holds(rounds: Exchanges, cube: bool, Prices(machine): Prices, bytes: u8) {
         let topology = parse(if cube { "hypercube:4" } else { "ghc:4,2" }).unwrap();
         let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
         let (pre, post) = ((0..16).map(|rank| own(rank).collect()).collect(), vec![vec![]; 16]);
@@ -279,8 +282,7 @@ fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices()
         let found = simulate_schedule(&schedule, &machine, bytes.into(), |_| ()).unwrap();
         assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{machine}: {price}");
     }
-    let holds: fn(Vec<(u8, u8, bool)>, bool, Prices, u8) = holds;
-    QuickCheck::new().rng(Gen::new(12)).tests(300).quickcheck(holds);
+    QuickCheck::new().rng(Gen::new(12)).tests(300).quickcheck(holds as fn(Exchanges, bool, Prices, u8));
 }
 
 #[test]

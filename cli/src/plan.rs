@@ -33,6 +33,7 @@ Examples:
   necklace plan --topology torus:12x12 --collective alltoall --algorithm torus-exchange
   necklace plan --topology hypercube:6 --collective broadcast --root 5 --bytes 65536
   necklace plan --topology torus:8x8 --collective alltoall --machine paragon --bytes 64
+  necklace plan --topology ghc:4,2 --collective alltoall --ports all
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
   necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
@@ -52,7 +53,8 @@ pub(crate) struct Arguments {
           value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: Option<String>,
 
-    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits
+    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits,
+    /// of those whose price is certain
     ///
     /// Prices are by formula. Where an algorithm does not claim all that the machine charges for, its price is the least
     /// that it may be: auto takes such a one only if there is none whose price is certain.
