@@ -7,7 +7,7 @@
 //! | term | demand | price |
 //! |---|---|---|
 //! | start-up | rounds in which anything is sent | [`startup`](Machine::startup) |
-//! | messages | messages that processors send and receive one after the other | [`message`](Machine::message) |
+//! | | messages that processors send and receive one after the other | [`message`](Machine::message) |
 //! | transmission | see below | [`byte`](Machine::byte), [`channel`](Machine::channel) |
 //! | propagation | channels on the longest route of each round | [`hop`](Machine::hop) |
 //! | rearrangement | changes of phase, each of all blocks of a rank | [`rearrangement`](Machine::rearrangement) |
@@ -16,9 +16,13 @@
 //! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of the busiest
 //! port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel. A machine
 //! that stores and forwards pays a message again for each channel that it takes: there, those of the longest way, if they
-//! are more than those of the busiest channel. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
-//! store-and-forward Grama et al., 2.5.1), where nothing contends; where transfers share channels it is the least that
-//! they take. [`simulate`](crate::simulate) plays out what they do take.
+//! are more. Where a port is slower than a channel, the first and the last channel of that way pass bytes as slowly as the
+//! ports at its ends. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
+//! store-and-forward Grama et al., 2.5.1). Where nothing contends, each rank sends and receives a message a round, and all
+//! messages of a round are of one size and go equally far, it is what they take, exactly. Otherwise it is an estimate:
+//! transfers that share channels wait for more than what the busiest one carries, while ranks that go at their own pace,
+//! and prepare a message while the last one leaves, do at the same time what is added up here.
+//! [`simulate`](crate::simulate) plays out what they do take.
 //!
 //! ```
 //! use necklace::cost::Demand;
@@ -31,7 +35,7 @@
 //! let problem = Problem::new(parse("torus:16x16").unwrap(), Collective::Alltoall)?;
 //! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
 //! let price = Demand::claimed(&*exchange, &problem)?.price(&Machine::PARAGON, 64);
-//! assert_eq!(price.messages, 10 * 75_000_000);
+//! assert_eq!(price.startup, 10 * 75_000_000);
 //! assert_eq!(price.transmission, 1280 * 64 * 11_000);
 //! # Ok::<(), necklace::error::BuildError>(())
 //! ```
@@ -39,7 +43,6 @@
 use std::fmt;
 
 use crate::algorithm::Algorithm;
-use crate::bounds::Bounds;
 use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::machine::{Machine, Switching};
@@ -59,6 +62,8 @@ pub struct Demand {
     pub channel: Volume,
     /// Sum over rounds of the largest product of a transfer's size and its way.
     pub forwarded: Volume,
+    /// Sum over rounds of what the ends of that transfer pass one after the other.
+    pub ends: Volume,
     /// Sum over rounds of the longest way.
     pub hops: u64,
     /// Blocks of a rank put into another order.
@@ -77,10 +82,8 @@ pub struct Demand {
 pub struct Price {
     /// The sum of the terms.
     pub total: u128,
-    /// Until messages move, round by round.
+    /// Until messages move: rounds begun, and the processor's time to send and receive.
     pub startup: u128,
-    /// The processor's time.
-    pub messages: u128,
     /// Bytes through ports and over channels.
     pub transmission: u128,
     /// Channels crossed.
@@ -101,6 +104,7 @@ impl Demand {
             port: figures.port_transmission,
             channel: figures.channel_transmission,
             forwarded: figures.forwarded_transmission,
+            ends: figures.end_transmission,
             hops: figures.hops,
             rearranged: own_blocks(problem) * figures.rearrangements,
             ..Self::of(problem)
@@ -108,8 +112,8 @@ impl Demand {
     }
 
     /// That of the schedule that an algorithm would make, by its claims; nothing is built. What is not claimed is the
-    /// least that follows from what is, and from the [lower bounds](Bounds) of the problem: see
-    /// [`at_least`](Self::at_least).
+    /// least that follows from what is, and from the [lower bounds](Problem::bounds) of the problem, which are only then
+    /// asked for: see [`at_least`](Self::at_least).
     ///
     /// # Errors
     ///
@@ -119,23 +123,39 @@ impl Demand {
         let ports = algorithm.about().ports;
         let claims = algorithm.claims(problem).completed(ports);
         let mut at_least = Vec::new();
-        let bounds = std::cell::LazyCell::new(|| Bounds::of(problem));
-        let startups = least(&mut at_least, STARTUPS, claims.startups, || bounds.startups(ports));
+        let bound = std::cell::LazyCell::new(|| Self::least(problem, ports));
+        let startups = least(&mut at_least, STARTUPS, claims.startups, || bound.startups);
         let handled = least(&mut at_least, HANDLED, claims.handled, || {
-            claims.messages.unwrap_or(0).max(startups).saturating_add(startups)
+            claims.messages.unwrap_or(0).max(startups).saturating_add(startups).max(bound.handled)
         });
         let transmission = claims.transmission.unwrap_or_default();
         let port = least(&mut at_least, PORT, claims.port_transmission, || {
-            bounds.port.max(transmission).max(claims.volume.unwrap_or_default())
+            bound.port.max(transmission).max(claims.volume.unwrap_or_default())
         });
-        let channel = least(&mut at_least, CHANNEL, claims.channel_transmission, || bounds.channel().max(transmission));
-        let forwarded = least(&mut at_least, FORWARDED, claims.forwarded_transmission, || {
-            transmission.max(if ports == Ports::One { bounds.forwarded } else { Volume::ZERO })
-        });
-        let hops = least(&mut at_least, HOPS, claims.hops, || startups);
+        let channel = least(&mut at_least, CHANNEL, claims.channel_transmission, || bound.channel.max(transmission));
+        let forwarded =
+            least(&mut at_least, FORWARDED, claims.forwarded_transmission, || bound.forwarded.max(transmission));
+        let ends = least(&mut at_least, ENDS, claims.end_transmission, || bound.ends);
+        let hops = least(&mut at_least, HOPS, claims.hops, || bound.hops.max(startups));
         let rearrangements = least(&mut at_least, REARRANGEMENTS, claims.rearrangements, || 0);
         let rearranged = own_blocks(problem) * rearrangements;
-        Ok(Self { startups, handled, port, channel, forwarded, hops, rearranged, at_least, ..Self::of(problem) })
+        Ok(Self { startups, handled, port, channel, forwarded, ends, hops, rearranged, at_least, ..Self::of(problem) })
+    }
+
+    /// What every schedule of a problem that keeps to these ports asks at least, by its [bounds](Problem::bounds): term by
+    /// term, so that its price is no more than that of any such schedule.
+    #[must_use]
+    pub fn least(problem: &Problem, ports: Ports) -> Self {
+        let bounds = problem.bounds();
+        Self {
+            startups: bounds.startups(ports),
+            handled: bounds.handled(ports),
+            port: bounds.port,
+            channel: bounds.channel(),
+            forwarded: if ports == Ports::One { bounds.forwarded } else { Volume::ZERO },
+            hops: bounds.hops(ports),
+            ..Self::of(problem)
+        }
     }
 
     /// The demands of which nothing is claimed and for which that machine charges: where there are any, the price is the
@@ -149,6 +169,7 @@ impl Demand {
             PORT => self.bytes && machine.byte > 0,
             CHANNEL => self.bytes && machine.channel > 0,
             FORWARDED => self.bytes && machine.channel > 0 && forwards,
+            ENDS => self.bytes && machine.byte > machine.channel && forwards,
             HOPS => machine.hop > 0,
             _ => self.bytes && machine.rearrangement > 0,
         };
@@ -165,15 +186,18 @@ impl Demand {
         let block_bytes = if self.bytes { block_bytes } else { 0 };
         let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
         let moved = |blocks: Volume, price: u64| blocks.bytes(block_bytes).saturating_mul(price.into());
-        let carried = match machine.switching {
-            Switching::CutThrough => self.channel,
-            Switching::StoreAndForward => self.channel.max(self.forwarded),
+        let (port, channel) = (moved(self.port, machine.byte), moved(self.channel, machine.channel));
+        let forwarded = match machine.switching {
+            Switching::CutThrough => 0,
+            Switching::StoreAndForward => {
+                let slower = machine.byte.saturating_sub(machine.channel);
+                moved(self.forwarded, machine.channel).saturating_add(moved(self.ends, slower))
+            }
         };
         let price = Price {
             total: 0,
-            startup: times(self.startups, machine.startup),
-            messages: times(self.handled, machine.message),
-            transmission: moved(self.port, machine.byte).max(moved(carried, machine.channel)),
+            startup: times(self.startups, machine.startup).saturating_add(times(self.handled, machine.message)),
+            transmission: port.max(channel).max(forwarded),
             propagation: times(self.hops, machine.hop),
             rearrangement: moved(self.rearranged, machine.rearrangement),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
@@ -187,6 +211,7 @@ const HANDLED: &str = "messages handled";
 const PORT: &str = "transmission by port";
 const CHANNEL: &str = "transmission by channel";
 const FORWARDED: &str = "transmission forwarded";
+const ENDS: &str = "transmission at the ends";
 const HOPS: &str = "hops";
 const REARRANGEMENTS: &str = "rearrangements";
 
@@ -214,10 +239,9 @@ pub(crate) fn own_blocks(problem: &Problem) -> Volume {
 impl Price {
     /// The terms by name.
     #[must_use]
-    pub fn terms(&self) -> [(&'static str, u128); 6] {
+    pub fn terms(&self) -> [(&'static str, u128); 5] {
         [
             ("startup", self.startup),
-            ("messages", self.messages),
             ("transmission", self.transmission),
             ("propagation", self.propagation),
             ("rearrangement", self.rearrangement),

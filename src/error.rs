@@ -158,3 +158,14 @@ pub enum Error {
     #[error("{0}")]
     Environment(String),
 }
+
+/// Where a text is no JSON, line and column from 1 (both 0 where there is no place), and what is wrong there, without
+/// saying the place again.
+#[cfg(feature = "json")]
+pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String) {
+    let (line, column) = (error.line(), error.column());
+    let text = error.to_string();
+    let place = format!(" at line {line} column {column}");
+    // Before the first character of a line, as where a text is empty, the column is 0.
+    (line, column.max(line.min(1)), text.strip_suffix(&place).unwrap_or(&text).to_owned())
+}

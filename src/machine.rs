@@ -91,6 +91,12 @@ pub enum MachineError {
         /// What was found.
         key: String,
     },
+    /// Something stands between the commas of a text that is no key with a price.
+    #[error("found {found:?}, expected key=price")]
+    Pair {
+        /// What was found.
+        found: String,
+    },
     /// A key is there twice.
     #[error("{key} is there twice")]
     Twice {
@@ -287,10 +293,9 @@ impl Machine {
     /// [`MachineError`], naming key and value.
     #[cfg(feature = "json")]
     pub fn from_json(text: &str) -> Result<Self, MachineError> {
-        let Pairs(pairs) = serde_json::from_str(text).map_err(|error| MachineError::Syntax {
-            line: error.line(),
-            column: error.column(),
-            reason: error.to_string(),
+        let Pairs(pairs) = serde_json::from_str(text).map_err(|error| {
+            let (line, column, reason) = crate::error::fault_in_json(&error);
+            MachineError::Syntax { line, column, reason }
         })?;
         let texts = pairs.iter().map(|(key, value)| match value {
             serde_json::Value::String(text) => Ok((key.as_str(), text.as_str())),
@@ -335,13 +340,10 @@ impl FromStr for Machine {
         let (name, prices) = text.split_once(':').unwrap_or((text, ""));
         let found = Self::NAMES.into_iter().find(|(known, _)| *known == name);
         let (_, machine) = found.ok_or_else(|| MachineError::Unknown(name.to_owned()))?;
-        let pairs = prices.split(',').filter(|_| text.contains(':')).map(|pair| {
-            pair.split_once('=').ok_or_else(|| MachineError::Value {
-                key: pair.to_owned(),
-                found: "no price".to_owned(),
-                expected: "key=price",
-            })
-        });
+        let pairs = prices
+            .split(',')
+            .filter(|_| text.contains(':'))
+            .map(|pair| pair.split_once('=').ok_or_else(|| MachineError::Pair { found: pair.to_owned() }));
         machine.set_all(pairs.collect::<Result<Vec<_>, _>>()?)
     }
 }
@@ -432,8 +434,9 @@ mod tests {
         let cases = [
             ("cray", "no machine \"cray\"; there are: threads, paragon"),
             ("", "no machine \"\""),
-            ("unit:", "expected key=price"),
-            ("unit:startup", "startup: found no price"),
+            ("unit:", "found \"\", expected key=price"),
+            ("unit:hop=1us,", "found \"\", expected key=price"),
+            ("unit:startup", "found \"startup\", expected key=price"),
             ("unit:start=1us", "a machine has no \"start\", it has: startup, message"),
             ("unit:hop=1us,hop=1us", "hop is there twice"),
             ("unit:hop=1", "hop: found \"1\", expected a price such as"),
@@ -459,9 +462,10 @@ mod tests {
         assert_eq!(Machine::from_json(text), Ok(Machine::PARAGON));
         assert_eq!(Machine::from_json("{}"), Ok(Machine::FREE));
         let cases = [
-            ("", "line 1, column 0"),
-            ("[]", "an object of prices"),
-            ("{\"hop\": \"1us\"", "line 1"),
+            ("", "line 1, column 1: EOF while parsing a value"),
+            ("[]", "line 1, column 1: invalid type: sequence, expected an object of prices"),
+            ("{\"hop\": \"1us\"", "line 1, column 13: EOF while parsing an object"),
+            ("{\n\"hop\" 1}", "line 2, column 7: expected `:`"),
             ("{\"hop\": \"1us\", \"hop\": \"1us\"}", "hop is there twice"),
             ("{\"hop\": 5}", "hop: found 5, expected a price"),
             ("{\"hops\": \"5us\"}", "no \"hops\""),
@@ -470,6 +474,7 @@ mod tests {
         for (text, reason) in cases {
             let message = Machine::from_json(text).unwrap_err().to_string();
             assert!(message.contains(reason), "{text}: {message}");
+            assert!(message.matches("column").count() < 2 && !message.contains("column 0"), "{text}: {message}");
         }
     }
 
@@ -480,6 +485,9 @@ mod tests {
             assert_eq!(Machine::PARAGON.barrier(1 << (2 * d)), microseconds * 1_000_000);
         }
         assert_eq!(Machine::PARAGON.barrier(1), 0);
+        // As many doublings as reach all.
+        let doublings = |ranks| Machine::FREE.with_synchronisation(-1, 10).barrier(ranks);
+        assert_eq!([1, 2, 3, 4, 5, 8, 9, 1000, 1024, 1025].map(doublings), [0, 9, 19, 19, 29, 29, 39, 99, 99, 109]);
         assert_eq!(Machine::FREE.with_synchronisation(i64::MAX, u64::MAX).barrier(usize::MAX), u64::MAX);
     }
 }

@@ -10,7 +10,7 @@ use crate::algorithm::{Algorithm, find};
 use crate::cost::{Demand, Price};
 use crate::error::BuildError;
 use crate::machine::Machine;
-use crate::schedule::Problem;
+use crate::schedule::{Ports, Problem};
 
 /// What was picked, and what it was picked from.
 #[derive(Clone)]
@@ -46,38 +46,69 @@ pub struct Candidate {
 /// [`BuildError::Unknown`] for a name that is none; [`BuildError::Parameters`] for parameters that are none; [`BuildError::Unfit`] for an algorithm that does not fit, or where
 /// none does.
 pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine) -> Result<Choice, BuildError> {
+    select_keeping(problem, name, Ports::Unlimited, block_bytes, machine)
+}
+
+/// The same of those that [promise](Algorithm::keeps) to keep to a port model.
+///
+/// # Errors
+///
+/// As [`select`]; an algorithm that does not promise it does not fit.
+pub fn select_keeping(
+    problem: &Problem,
+    name: &str,
+    ports: Ports,
+    block_bytes: u64,
+    machine: &Machine,
+) -> Result<Choice, BuildError> {
     let named = name != "auto";
-    let candidates = candidates(problem, block_bytes, machine);
+    let candidates = candidates(problem, ports, block_bytes, machine);
+    let unfit = |algorithm: String, needs| BuildError::Unfit {
+        algorithm,
+        collective: problem.collective().to_string(),
+        topology: problem.topology().text(),
+        needs,
+    };
     let algorithm = if named {
         let algorithm = find(problem.collective(), name)?;
         algorithm.fits(problem)?;
+        if let Some(needs) = breaks(&*algorithm, problem, ports) {
+            return Err(unfit(algorithm.name(), needs));
+        }
         algorithm
     } else {
         // Whoever claims less is not preferred for it: a price that is certain goes before one that may be higher.
         let key = |c: &Candidate| Some((!c.at_least.is_empty(), c.price.as_ref().ok()?.total));
         let priced = candidates.iter().filter_map(|c| Some((key(c)?, &c.algorithm)));
         let cheapest = priced.min_by_key(|(key, _)| *key).map(|(_, algorithm)| Arc::clone(algorithm));
-        cheapest.ok_or_else(|| BuildError::Unfit {
-            algorithm: name.to_owned(),
-            collective: problem.collective().to_string(),
-            topology: problem.topology().text(),
-            needs: "there is no algorithm for it".to_owned(),
-        })?
+        let keeping = match ports {
+            Ports::Unlimited => String::new(),
+            _ => format!(" that promises ports {ports}"),
+        };
+        cheapest.ok_or_else(|| unfit(name.to_owned(), format!("there is no algorithm for it{keeping}")))?
     };
     let problem = format!("{} on {}", problem.collective(), problem.topology().text());
     Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine: *machine })
 }
 
-fn candidates(problem: &Problem, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
+fn candidates(problem: &Problem, ports: Ports, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
     let priced = |algorithm: Arc<dyn Algorithm>| {
-        let (price, at_least) = match Demand::claimed(&*algorithm, problem) {
-            Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
-            Err(BuildError::Unfit { needs, .. }) => (Err(needs), vec![]),
-            Err(other) => (Err(other.to_string()), vec![]),
+        let demand = Demand::claimed(&*algorithm, problem);
+        let (price, at_least) = match (demand, breaks(&*algorithm, problem, ports)) {
+            (Err(BuildError::Unfit { needs, .. }), _) | (Ok(_), Some(needs)) => (Err(needs), vec![]),
+            (Ok(demand), None) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
+            (Err(other), _) => (Err(other.to_string()), vec![]),
         };
         Candidate { algorithm, price, at_least }
     };
     crate::algorithm::candidates(problem).into_iter().map(priced).collect()
+}
+
+/// What an algorithm promises instead of keeping to these ports.
+fn breaks(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
+    let fits = algorithm.fits(problem).is_ok();
+    let own = algorithm.about().ports;
+    (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}"))
 }
 
 impl fmt::Display for Choice {

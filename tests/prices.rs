@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use necklace::algorithm::find;
 use necklace::bounds::Bounds;
@@ -10,7 +11,7 @@ use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{Placement, Ports, Problem, Shares, Volume, verify_shares};
-use necklace::topology::{Graph, Topology, parse};
+use necklace::topology::{Graph, Neighbours, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::{Gen, QuickCheck};
 
@@ -130,6 +131,37 @@ fn formulas_and_searches_agree_with_brute_force() {
     }
 }
 
+/// Where all are neighbours, that those who were not looked at are a channel apart at least is all there is to know.
+#[test]
+fn of_a_large_network_a_part_is_looked_at_and_the_rest_counts_as_near() {
+    let nodes = 1000;
+    let edges = (0..nodes).flat_map(|u| (0..u).map(move |v| (u, v)));
+    let searched = Problem::new(Arc::new(Graph::new(nodes, edges).unwrap()), Collective::Alltoall).unwrap();
+    let mut exact = problem("complete:1000", Collective::Alltoall).bounds().clone();
+    exact.dimension = None;
+    assert_eq!(searched.bounds(), &exact);
+    // Else it is less than there is, by less than what was left out.
+    let (searched, exact) = (Problem::new(graph("ring:6000"), Collective::Alltoall).unwrap(), 6000 * 6000 / 8);
+    let average = searched.bounds().average;
+    assert!(average < exact.into() && Volume::from(exact) < average * 2, "{average}");
+}
+
+#[test]
+fn start_ups_multiply_those_who_know_by_what_ports_allow() {
+    let startups = |topology: &str, name: &str| {
+        let problem = problem(topology, Collective::named(name, Rank::new(0)).unwrap());
+        Ports::EVERY.map(|ports| problem.bounds().startups(ports))
+    };
+    // One, one-send, same-value, all, unlimited: 144 <= 2^8, 5^4.
+    assert_eq!(startups("torus:12x12", "alltoall"), [8, 8, 4, 4, 1]);
+    assert_eq!(startups("torus:12x12", "broadcast"), [8, 8, 4, 4, 1]);
+    // Receives are free with one send, and with sends of one value.
+    assert_eq!(startups("torus:12x12", "gather"), [8, 1, 1, 4, 1]);
+    assert_eq!(startups("complete:9", "reduce"), [4, 1, 1, 1, 1]);
+    assert_eq!(startups("hypercube:5", "scan"), [5, 5, 2, 2, 1]);
+    assert_eq!(startups("ring:1", "alltoall"), [0; 5]);
+}
+
 #[test]
 fn no_schedule_on_any_network_beats_its_bounds() {
     #[allow(clippy::needless_pass_by_value)]
@@ -162,6 +194,12 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             // What is not claimed is no more than what was counted.
             let (claimed, counted) =
                 (Demand::claimed(&**algorithm, &problem).unwrap(), Demand::counted(&proof, &problem));
+            let least = Demand::least(&problem, algorithm.about().ports);
+            for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
+                let price = |demand: &Demand| demand.price(&machine, 100).terms().map(|(_, term)| term);
+                let terms = price(&least).into_iter().zip(price(&counted));
+                assert!(terms.into_iter().all(|(least, found)| least <= found), "{name}: {least:?}, {counted:?}");
+            }
             assert!(claimed.channel <= counted.channel && claimed.port <= counted.port, "{name}: {claimed:?}");
             assert!(claimed.hops <= counted.hops && claimed.forwarded <= counted.forwarded, "{name}: {claimed:?}");
             assert!(claimed.startups <= counted.startups && claimed.handled <= counted.handled, "{name}: {claimed:?}");
@@ -198,18 +236,10 @@ fn table_2_of_suh_and_shin_comes_out_by_formula() {
             // Figures 13 and 14, and 15 and 16, where t_s is 20,000 t_c.
             for machine in [Machine::PARAGON, "paragon:message=110us".parse().unwrap()] {
                 for m in [1, 64, 1024, 65536] {
-                    let Price {
-                        startup,
-                        messages,
-                        transmission,
-                        propagation,
-                        rearrangement,
-                        synchronisation,
-                        total,
-                        ..
-                    } = demand.price(&machine, m);
+                    let Price { startup, transmission, propagation, rearrangement, synchronisation, total, .. } =
+                        demand.price(&machine, m);
                     let expected = table_2(mesh, d, m, 2 * machine.message).map(u128::from);
-                    let terms = [startup + messages, transmission, propagation, rearrangement, synchronisation];
+                    let terms = [startup, transmission, propagation, rearrangement, synchronisation];
                     assert_eq!(terms, expected, "{name}, d = {d}, m = {m}");
                     assert_eq!(total, expected.iter().sum::<u128>());
                 }
@@ -294,6 +324,100 @@ fn prices_saturate_and_a_barrier_moves_no_bytes() {
 }
 
 #[test]
+fn what_takes_long_to_count_is_not_claimed() {
+    let unknown = |text: &str, name: &str| claimed(text, name).unwrap().at_least;
+    let least = ["transmission by channel", "transmission forwarded", "transmission at the ends", "hops"];
+    assert_eq!(unknown("torus:1024x1024", "direct-rotated"), [""; 0]);
+    assert_eq!(unknown("torus:1024x1025", "direct-rotated"), least);
+    assert_eq!(unknown("torus:2048x4", "direct-xor"), [""; 0]);
+    assert_eq!(unknown("torus:4096x4", "direct-xor"), least);
+    // As many messages as ranks.
+    assert_eq!(unknown("torus:1024x1024", "bruck:radix=1048576"), [""; 0]);
+    assert_eq!(unknown("torus:1024x1025", "bruck:radix=1049600"), least);
+}
+
+/// So that `auto` need not take a dearer one for its certain price.
+#[test]
+fn on_products_every_exchange_claims_all_that_is_charged_for() {
+    let texts = ["line:9", "ring:8", "ring:15", "mesh:4x6", "mesh:3x5x2", "torus:8x8", "torus:12x12", "torus:5x7"];
+    let others = ["torus:4x1x6", "hypercube:6", "complete:12", "ghc:7,2", "ghc:4x3x2", "torus:128x128", "ghc:16,4"];
+    for text in texts.into_iter().chain(others) {
+        let problem = problem(text, Collective::Alltoall);
+        for algorithm in necklace::algorithm::candidates(&problem) {
+            let Ok(demand) = Demand::claimed(&*algorithm, &problem) else { continue };
+            assert_eq!(demand.at_least, [""; 0], "{} on {text}", algorithm.name());
+        }
+    }
+}
+
+#[test]
+fn claims_of_messages_of_one_round_are_what_is_counted_on_any_product() {
+    fn holds(kind: u8, extents: (u8, u8, u8), radix: u8) {
+        let [a, b, c] = [extents.0, extents.1, extents.2].map(|extent| extent % 6 + 1);
+        let text = match kind % 4 {
+            0 => format!("torus:{a}x{b}x{c}"),
+            1 => format!("mesh:{a}x{b}x{c}"),
+            2 => format!("ghc:{a}x{b}x{c}"),
+            _ => format!("torus:{}x{}", a + b, c),
+        };
+        let problem = problem(&text, Collective::Alltoall);
+        let name = format!("bruck:radix={},ports=all", usize::from(radix) % problem.ranks().max(2) + 2);
+        let algorithm = find(problem.collective(), &name).unwrap();
+        let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
+        let claimed = Demand::claimed(&*algorithm, &problem).unwrap();
+        assert_eq!(claimed, Demand::counted(&proof, &problem), "{name} on {text}");
+    }
+    QuickCheck::new().rng(Gen::new(256)).tests(150).quickcheck(holds as fn(u8, (u8, u8, u8), u8));
+}
+
+/// A network that counts how often it is asked for neighbours.
+#[derive(Debug)]
+struct Asked(Graph, AtomicUsize);
+
+impl Topology for Asked {
+    fn nodes(&self) -> usize {
+        self.0.nodes()
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.neighbours(node)
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        self.0.distance(from, to)
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        self.0.route(from, to)
+    }
+
+    fn text(&self) -> String {
+        "asked".to_owned()
+    }
+
+    fn channels(&self) -> usize {
+        self.0.channels()
+    }
+}
+
+#[test]
+fn a_network_is_searched_for_bounds_once_and_only_if_they_are_asked_for() {
+    let nodes = 50;
+    let asked = Arc::new(Asked(Graph::from_edges((1..nodes).map(|v| (v / 2, v))).unwrap(), AtomicUsize::new(0)));
+    let times = || asked.1.load(Ordering::Relaxed);
+    let place = |collective| Problem::new(Arc::clone(&asked) as Arc<dyn Topology>, collective).unwrap();
+    let barrier = place(Collective::Barrier);
+    assert_eq!((times(), barrier.bounds().port), (0, 49.into()));
+    assert_eq!(times(), nodes);
+    let problem = place(Collective::Alltoall);
+    let copy = problem.clone().ordered();
+    necklace::select::select(&problem, "auto", 100, &Machine::PARAGON).unwrap();
+    assert_eq!(times(), 2 * nodes, "once for many candidates");
+    assert_eq!((copy.bounds(), times()), (problem.bounds(), 2 * nodes), "nor for a copy");
+}
+
+#[test]
 fn auto_takes_the_cheapest_of_those_whose_price_is_certain() {
     for text in ["torus:8x8", "torus:12x12", "mesh:4x6", "hypercube:5", "complete:9", "ring:7"] {
         for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
@@ -315,10 +439,11 @@ fn auto_takes_the_cheapest_of_those_whose_price_is_certain() {
             }
         }
     }
-    // What a machine does not charge for need not be claimed.
-    let all_ports = claimed("torus:8x8", "bruck:ports=all").unwrap();
-    assert!(all_ports.uncertain(&Machine::THREADS).is_empty());
-    assert_eq!(all_ports.uncertain(&Machine::PARAGON), ["transmission by channel", "hops"]);
+    // What a machine does not charge for need not be claimed: of this one's channels nothing is known.
+    let unknown = Problem::new(graph("torus:8x8"), Collective::Alltoall).unwrap();
+    let on_a_graph = Demand::claimed(&*find(unknown.collective(), "bruck:ports=all").unwrap(), &unknown).unwrap();
+    assert!(on_a_graph.uncertain(&Machine::THREADS).is_empty());
+    assert_eq!(on_a_graph.uncertain(&Machine::PARAGON), ["transmission by channel", "hops"]);
     // Combining wins while blocks are small, straight sends once they are large: the papers' crossover.
     let chosen = |bytes| {
         let problem = problem("torus:12x12", Collective::Alltoall);

@@ -4,18 +4,18 @@
 
 use std::sync::Arc;
 
-use necklace::algorithm::{find, registry};
+use necklace::algorithm::{Algorithm, find, registry};
 use necklace::bounds::Bounds;
-use necklace::collective::Collective;
+use necklace::collective::{Collective, Custom};
 use necklace::cost::Demand;
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{
-    Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Shares, Transfer, verify_shares,
+    Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Shares, Transfer, verify, verify_shares,
 };
-use necklace::simulate::{Played, SimulateError, simulate, simulate_schedule, simulate_shares};
+use necklace::simulate::{Played, SimulateError, least, simulate, simulate_schedule, simulate_shares};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
-use quickcheck::{Gen, QuickCheck};
+use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 fn send(source: usize, destination: usize, blocks: usize) -> Transfer {
     let (source, destination) = (Rank::new(source), Rank::new(destination));
@@ -61,6 +61,10 @@ fn one_message_over_free_channels() {
     assert_eq!(times("line:4", machine, &[&[send(0, 3, 2)]]), [11_100, 0, 0, 11_400 + 10_000]);
     // One that is faster changes nothing.
     assert_eq!(times("line:4", wires().with_byte(2), &[&[send(0, 3, 2)]]), [60, 0, 0, 360]);
+    // Stored, the first and the last channel are as slow as the ports beside them, those between are not.
+    let slow_port = forwarding(wires().with_byte(5));
+    assert_eq!(times("line:4", slow_port, &[&[send(0, 1, 2)]])[..2], [100, 200]);
+    assert_eq!(times("line:4", slow_port, &[&[send(0, 3, 2)]]), [100, 0, 0, 100 + 60 + 100 + 300]);
     // Nothing but a head.
     assert_eq!(times("line:4", wires().with_byte(2), &[&[send(0, 3, 0)]]), [0, 0, 0, 300]);
 }
@@ -152,10 +156,11 @@ fn who_waits_for_nothing_is_named() {
     assert_eq!(stuck.to_string(), "rank 0, round 0: 1 of 1 messages never come");
 }
 
-fn machines() -> [Machine; 4] {
+fn machines() -> [Machine; 5] {
     let all: Machine =
         "free:startup=9us,message=700ns,byte=5ns,channel=5ns,hop=30ns,rearrangement=2ns".parse().unwrap();
-    [Machine::PARAGON.with_synchronisation(0, 0), all, forwarding(all), all.with_byte(9_000)]
+    let slow_ports = all.with_byte(9_000);
+    [Machine::PARAGON.with_synchronisation(0, 0), all, forwarding(all), slow_ports, forwarding(slow_ports)]
 }
 
 fn problem(topology: &str, collective: &str) -> Problem {
@@ -193,15 +198,101 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
     }
 }
 
+/// Any prices, each of them nothing now and then, and either switching.
+#[derive(Clone, Debug)]
+struct Prices(Machine);
+
+impl Arbitrary for Prices {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let mut price =
+            || if bool::arbitrary(g) { u64::from(u16::arbitrary(g)) } else { u64::from(u8::arbitrary(g) % 4) };
+        let machine = Machine::FREE.with_startup(price()).with_message(price()).with_byte(price());
+        let machine = machine.with_channel(price()).with_hop(price()).with_rearrangement(price());
+        let switching = if bool::arbitrary(g) { Switching::CutThrough } else { Switching::StoreAndForward };
+        Self(machine.with_switching(switching))
+    }
+}
+
+fn takes_the_price(algorithm: &dyn Algorithm, problem: &Problem, machine: Machine, bytes: u64) {
+    let name = || format!("{} on {}, {machine}, {bytes}", algorithm.name(), problem.topology().text());
+    let price = Demand::claimed(algorithm, problem).unwrap();
+    assert!(price.at_least.is_empty(), "{}: {:?}", name(), price.at_least);
+    let price = price.price(&machine, bytes);
+    let found = simulate(algorithm, problem, &machine, bytes, |_| ()).unwrap();
+    assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{}: {price}", name());
+}
+
+#[test]
+fn formulas_without_contention_are_what_is_simulated_whatever_the_prices() {
+    fn holds(a: u8, b: u8, Prices(machine): Prices, bytes: u8) {
+        let (a, b, bytes) = (usize::from(a % 6) + 1, usize::from(b % 6) + 1, 2 * u64::from(bytes));
+        let cases = [
+            (format!("torus:{}x{}", 2 * a, 2 * a), "torus-exchange"),
+            (format!("torus:{a}x{b}"), "by-dimension"),
+            (format!("ghc:{a}x{b}"), "by-dimension"),
+            (format!("ring:{}", a * b), "torus-exchange"),
+            (format!("ring:{}", a + b), "ring"),
+            (format!("ring:{}", a + b), "ring-both"),
+            (format!("complete:{}", a + b), "direct-rotated"),
+            (format!("complete:{}", a + b), "bruck"),
+            (format!("hypercube:{}", a.min(5)), "cube-log"),
+        ];
+        for (topology, name) in cases {
+            let problem = problem(&topology, "alltoall");
+            takes_the_price(&*find(problem.collective(), name).unwrap(), &problem, machine, bytes);
+        }
+    }
+    QuickCheck::new().rng(Gen::new(40)).tests(60).quickcheck(holds as fn(u8, u8, Prices, u8));
+}
+
+/// By which digits, how many blocks, and whether a phase begins.
+type Exchanges = Vec<(u8, u8, bool)>;
+
+/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive or: over E-cube routes, of
+/// as many channels as digits differ, none of them shared.
+#[test]
+fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices() {
+    fn holds(rounds: Exchanges, cube: bool, Prices(machine): Prices, bytes: u8) {
+        let topology = parse(if cube { "hypercube:4" } else { "ghc:4,2" }).unwrap();
+        let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
+        let (pre, post) = ((0..16).map(|rank| own(rank).collect()).collect(), vec![vec![]; 16]);
+        let custom = Collective::Custom(Arc::new(Custom { pre, post }));
+        // Nobody gets a block twice.
+        let (mut made, mut phase, mut first) = (vec![], 0, 0);
+        for (mask, blocks, new) in rounds {
+            let (mask, blocks) = (usize::from(mask % 15) + 1, usize::from(blocks % 6).min(16 - first));
+            phase += usize::from(new && !made.is_empty());
+            let sent = |rank| Transfer {
+                blocks: (first..first + blocks).map(|i| Block::new(Rank::new(rank), Rank::new(i))).collect(),
+                ..send(rank, rank ^ mask, 0)
+            };
+            made.push(Round { phase, transfers: (0..16).map(sent).collect(), local: vec![] });
+            first += blocks;
+        }
+        let outline = Outline {
+            problem: Problem::new(topology, custom).unwrap(),
+            algorithm: String::new(),
+            ports: Ports::One,
+            contention_free: true,
+            phases: vec![String::new(); phase + 1],
+        };
+        let schedule = Schedule { outline, rounds: made };
+        let proof = verify(&schedule).unwrap();
+        let price = Demand::counted(&proof, &schedule.outline.problem).price(&machine, bytes.into());
+        let found = simulate_schedule(&schedule, &machine, bytes.into(), |_| ()).unwrap();
+        assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{machine}: {price}");
+    }
+    QuickCheck::new().rng(Gen::new(12)).tests(300).quickcheck(holds as fn(Exchanges, bool, Prices, u8));
+}
+
 #[test]
 fn nothing_is_faster_than_its_ports_and_channels_allow() {
-    fn holds(edges: Vec<(u8, u8)>, nodes: u8, bytes: u16, forwards: bool) {
+    fn holds(edges: Vec<(u8, u8)>, nodes: u8, bytes: u16, Prices(machine): Prices) {
         let nodes = usize::from(nodes % 12) + 1;
         let path = (1..nodes).map(|v| (v - 1, v));
         let others = edges.into_iter().map(|(u, v)| (usize::from(u) % nodes, usize::from(v) % nodes));
         let graph = Graph::new(nodes, path.chain(others.filter(|(u, v)| u != v))).unwrap();
         let graph: Arc<dyn Topology> = Arc::new(graph);
-        let machine = if forwards { forwarding(machines()[1]) } else { machines()[1] };
         for algorithm in registry() {
             let collective = Collective::named(algorithm.about().collective, Rank::new(nodes / 2)).unwrap();
             let problem = Problem::new(Arc::clone(&graph), collective).unwrap().ordered();
@@ -218,13 +309,46 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
             assert!(found.busiest_channel >= carrying && found.time >= found.busiest_channel, "{}", algorithm.name());
             let all: u64 = proof.link_blocks.bytes(bytes) as u64 * machine.channel;
             assert!(found.carrying >= all.into(), "{}", algorithm.name());
-            let least = Bounds::of(&problem).port.max(proof.volume).bytes(bytes) as u64 * machine.byte;
-            assert!(found.time >= least, "{}: {found}", algorithm.name());
+            let ports = Bounds::of(&problem).port.max(proof.volume).bytes(bytes) as u64 * machine.byte;
+            assert!(found.time >= ports, "{}: {found}", algorithm.name());
             let volume = proof.messages * machine.message;
             assert!(found.time >= volume, "{}: {found}", algorithm.name());
+            let bound = least(&problem, algorithm.about().ports, &machine, bytes);
+            assert!(u128::from(found.time) >= bound, "{}: {bound}, {found}", algorithm.name());
         }
     }
-    QuickCheck::new().rng(Gen::new(12)).tests(25).quickcheck(holds as fn(Vec<(u8, u8)>, u8, u16, bool));
+    QuickCheck::new().rng(Gen::new(12)).tests(25).quickcheck(holds as fn(Vec<(u8, u8)>, u8, u16, Prices));
+}
+
+#[test]
+fn the_least_is_reached_where_one_thing_alone_takes_time() {
+    let cases = [
+        ("complete:8", "cube-xor", Ports::One, Machine::FREE.with_byte(3), 7 * 100 * 3),
+        ("torus:8x8", "direct", Ports::Unlimited, Machine::FREE.with_startup(7), 7),
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_startup(7), 4 * 7),
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_hop(7), 4 * 7),
+        // N/2 blocks over each channel; four messages in a row and one end more.
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_channel(3), 4 * 8 * 100 * 3),
+        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_message(5), 4 * 2 * 5),
+    ];
+    for (topology, name, ports, machine, time) in cases {
+        let problem = problem(topology, "alltoall");
+        let algorithm = find(problem.collective(), name).unwrap();
+        let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
+        assert_eq!(found.time, time, "{name} on {topology}, {machine}");
+        let least = least(&problem, ports, &machine, 100);
+        let expected = match (machine.channel, machine.message) {
+            (0, 0) => time,
+            (0, message) => 5 * message,
+            (channel, _) => 8 * 100 * channel,
+        };
+        assert_eq!(least, expected.into(), "{topology}, {machine}");
+    }
+    // A rank that only receives needs no start-up: those who send to it do so at once.
+    let gather = Problem::new(parse("complete:8").unwrap(), Collective::Gather { root: Rank::new(0) }).unwrap();
+    assert_eq!(least(&gather, Ports::One, &Machine::FREE.with_startup(7), 100), 7);
+    let alone = problem("ring:1", "alltoall");
+    assert_eq!(least(&alone, Ports::One, &Machine::PARAGON, 100), 0);
 }
 
 #[test]

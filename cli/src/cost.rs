@@ -20,15 +20,19 @@ use crate::output::{Document, Failure, is_standard, print, write_failure};
 use crate::plot::{Curve, Curves};
 use crate::problem::problem;
 use crate::progress::Progress;
-use crate::reading::{size, whole_names};
+use crate::reading::{once, size, whole_names};
 use crate::simulate::play;
 use crate::table::align;
 use crate::{figures, machine};
 
 pub(crate) const EXAMPLES: &str = "\
-By formula nothing is built, so that networks of any size cost no time. With --compare, schedules are built, proved and
-counted, so that large ones take their time. A price in brackets says which demands the algorithm does not claim: there
-the price is the least that it may be.
+By formula nothing is built: grids, cubes and complete networks of any size take no time. A graph is searched for its
+bounds, once: at most some 2^26 nodes and links are looked at, about a second. With --compare, schedules are built,
+proved and counted, so that large ones take their time. Words in brackets say which demands the algorithm does not
+claim: there the price is the least that it may be.
+
+A line \"bound\" is what no schedule with the ports of this algorithm can do without, term by term, so that its price is no
+more than that of any. Nothing says that a schedule reaches it, least of all in all terms at once. --plot leaves it out.
 
 Machines: threads, paragon, unit, free; with other prices NAME:key=price,.. such as paragon:message=110us; or a JSON file
   {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
@@ -94,8 +98,8 @@ pub(crate) struct Arguments {
 
     /// Put beside the formulas what was counted from the schedules, built and proved, and what they take played out
     ///
-    /// Played out there are no barriers: what the machine charges for synchronisation is not in the time of a line
-    /// "simulated". That line has no terms. See also `necklace simulate`.
+    /// Played out there are no barriers, and ranks do several things at the same time: a line "simulated" may be below the
+    /// price, and below the bound of prices. It has no terms. See also `necklace simulate`, which has a bound on such times.
     #[arg(long)]
     compare: bool,
 }
@@ -127,9 +131,14 @@ impl Cases {
             return Err(Failure::Usage(format!("root {root}: {collective} has no root, leave --root out")));
         }
         let names = whole_names(&self.algorithm);
+        once("--bytes", &self.bytes)?;
+        let mut topologies: Vec<Arc<dyn Topology>> = Vec::new();
+        for text in &self.topology {
+            topologies.push(topology::parse(text).map_err(BuildError::from)?);
+        }
+        once("--topology", &topologies.iter().map(|topology| topology.text()).collect::<Vec<_>>())?;
         let mut cases = Vec::new();
-        for topology in &self.topology {
-            let topology: Arc<dyn Topology> = topology::parse(topology).map_err(BuildError::from)?;
+        for topology in topologies {
             let problem = problem(topology, collective.clone())?;
             let mut algorithms = Vec::new();
             for name in &names {
@@ -137,6 +146,7 @@ impl Cases {
                 algorithm.fits(&problem)?;
                 algorithms.push(algorithm);
             }
+            once("--algorithm", &algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>())?;
             if names.is_empty() {
                 algorithms = candidates(&problem).into_iter().filter(|one| one.fits(&problem).is_ok()).collect();
             }
@@ -174,6 +184,7 @@ impl Cases {
 
     fn curves(&self, rows: &[Row]) -> Curves {
         let mut curves: Vec<Curve> = Vec::new();
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.source != BOUND).collect();
         let several = rows.iter().any(|row| row.source != rows[0].source);
         for row in rows {
             let source = if several { format!(", {}", row.source) } else { String::new() };
@@ -191,6 +202,9 @@ impl Cases {
         Curves { title, x: "bytes a block", y: "us", curves }
     }
 }
+
+/// Where the least comes from that no schedule can do without.
+pub(crate) const BOUND: &str = "bound";
 
 /// A price, and where it comes from. Times in picoseconds.
 pub(crate) struct Row {
@@ -259,6 +273,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for case in &every {
         let claimed = Demand::claimed(&*case.algorithm, &case.problem)?;
         let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
+        let bound = Demand::least(&case.problem, case.algorithm.about().ports);
         for &bytes in &cases.bytes {
             let mut row = Row::priced(case, bytes, "formula", &claimed.price(&cases.machine, bytes));
             let uncertain = claimed.uncertain(&cases.machine);
@@ -272,6 +287,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let nothing = Price::default().terms().map(|_| Cell::Text("-".to_owned()));
                 rows.push(Row::new(case, bytes, "simulated", played.time.into(), nothing.into()));
             }
+            rows.push(Row::priced(case, bytes, BOUND, &bound.price(&cases.machine, bytes)));
         }
     }
     drop(progress);

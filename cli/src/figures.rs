@@ -18,7 +18,7 @@ struct Row {
 }
 
 /// Those that are claimed; with the bounds of the problem, for a schedule with these figures.
-fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 10] {
+fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 11] {
     let row = |name, long, blocks, claimed, counted| Row { name, long, blocks, claimed, bound: None, counted };
     let number = |name, long, claimed: Option<u64>, counted| row(name, long, false, claimed.map(Volume::from), counted);
     let blocks = |name, long, claimed, counted| row(name, long, true, claimed, counted);
@@ -32,6 +32,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 10] {
         blocks("forwarded", "transmission forwarded, blocks", claims.forwarded_transmission, |f| {
             f.forwarded_transmission
         }),
+        blocks("at the ends", "transmission at the ends, blocks", claims.end_transmission, |f| f.end_transmission),
         number("hops", "hops", claims.hops, |f| f.hops.into()),
         number("rearrangements", "rearrangements", claims.rearrangements, |f| f.rearrangements.into()),
         number("handled", "messages handled", claims.handled, |f| f.handled.into()),
@@ -48,6 +49,8 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 10] {
         rows[2].bound = Some(bounds.port);
         rows[3].bound = Some(bounds.channel());
         rows[4].bound = Some(bounds.forwarded).filter(|_| ports == Ports::One);
+        rows[6].bound = Some(bounds.hops(ports).into());
+        rows[8].bound = Some(bounds.handled(ports).into());
     }
     rows
 }
@@ -101,8 +104,8 @@ pub(crate) fn side_by_side(
 
 /// The least that any schedule of a problem takes, as lines; none where nothing is known.
 pub(crate) fn bounded(problem: &Problem) -> String {
-    let bounds = Bounds::of(problem);
-    if bounds == Bounds::default() { String::new() } else { format!("{bounds}\n") }
+    let bounds = problem.bounds();
+    if *bounds == Bounds::default() { String::new() } else { format!("{bounds}\n") }
 }
 
 /// The first violations, and how many there are.

@@ -7,14 +7,13 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use necklace::Rank;
 use necklace::algorithm::Claims;
-use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::error::BuildError;
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
-use necklace::schedule::{JsonWriter, Outline, Problem, Proof, Shares, Verifier, Violations};
-use necklace::select::{Choice, select};
+use necklace::schedule::{JsonWriter, Outline, Ports, Problem, Proof, Shares, Verifier, Violations};
+use necklace::select::{Choice, select_keeping};
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, is_standard, print, write_failure};
@@ -34,6 +33,7 @@ Examples:
   necklace plan --topology torus:12x12 --collective alltoall --algorithm torus-exchange
   necklace plan --topology hypercube:6 --collective broadcast --root 5 --bytes 65536
   necklace plan --topology torus:8x8 --collective alltoall --machine paragon --bytes 64
+  necklace plan --topology ghc:4,2 --collective alltoall --ports all
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
   necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
@@ -53,13 +53,25 @@ pub(crate) struct Arguments {
           value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: Option<String>,
 
-    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits
+    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits,
+    /// of those whose price is certain
+    ///
+    /// Prices are by formula. Where an algorithm does not claim all that the machine charges for, its price is the least
+    /// that it may be: auto takes such a one only if there is none whose price is certain.
     #[arg(long, value_name = "A", default_value = "auto")]
     algorithm: String,
 
     /// The root, for a collective that has one [default: 0]
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     root: Option<u32>,
+
+    /// The port model that it must keep to: one, one-send, same-value, all or unlimited [default: the algorithm's]
+    ///
+    /// How many transfers a rank may have in a round: one (a send and a receive), one-send (a send, any receives), same-value
+    /// (sends of the same blocks over distinct channels, any receives), all (one transfer a channel), unlimited. auto takes
+    /// an algorithm that promises it, one that is named must; the schedule is verified and exported under it.
+    #[arg(long, value_name = "P", value_parser = ports)]
+    ports: Option<Ports>,
 
     /// The size of a block in bytes, which auto takes into account [default: 1024]
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
@@ -80,7 +92,7 @@ pub(crate) struct Arguments {
     picture: Wanted,
 
     /// The algorithms and what each claims; with --topology, how they fit there
-    #[arg(long, conflicts_with_all = ["algorithm", "bytes", "machine", "json", "svg"])]
+    #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "svg"])]
     list: bool,
 }
 
@@ -101,7 +113,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let problem = problem(Arc::clone(topology), collective)?;
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
-    let choice = select(&problem, &arguments.algorithm, block_bytes, &machine)?;
+    let ports = arguments.ports.unwrap_or(Ports::Unlimited);
+    let choice = select_keeping(&problem, &arguments.algorithm, ports, block_bytes, &machine)?;
     let json_alone = arguments.json.as_deref().is_some_and(is_standard);
     if json_alone && arguments.picture.is_standard() {
         return Err(Failure::Usage("--json - and --svg -: standard output holds one document".to_owned()));
@@ -117,11 +130,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let claims = choice.algorithm.claims(&problem);
     if !alone {
         let about = choice.algorithm.about();
-        let costs = figures::side_by_side(&proof, &claims, &Bounds::of(&problem), about.ports, arguments.bytes);
+        let costs = figures::side_by_side(&proof, &claims, problem.bounds(), about.ports, arguments.bytes);
         let price = Demand::counted(&proof, &problem).price(&machine, block_bytes);
         let how = if choice.named { String::new() } else { format!("{choice}\n\n") };
+        let kept = arguments.ports.map_or(String::new(), |ports| format!("verified to keep to ports {ports}\n"));
         print(&format!(
-            "{heading}\n{} ({})\n\n{how}{}\n{costs}{}\nprice of blocks of {block_bytes} bytes on {machine}: {price}\n",
+            "{heading}\n{} ({})\n\n{how}{}\n{costs}{kept}{}\nprice of blocks of {block_bytes} bytes on {machine}: {price}\n",
             about.summary,
             about.source,
             described(&outline, &phases),
@@ -141,6 +155,10 @@ pub(crate) fn heading(outline: &Outline) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
+fn ports(text: &str) -> Result<Ports, String> {
+    Ports::named(text).ok_or_else(|| format!("expected one of {}", Ports::EVERY.map(Ports::name).join(", ")))
+}
+
 struct Made {
     outline: Outline,
     phases: Vec<Phase>,
@@ -156,7 +174,8 @@ struct Phase {
 
 /// Makes the rounds, each once: verifies it, writes it, draws it, forgets it.
 fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Made, Failure> {
-    let outline = choice.algorithm.outline(problem)?;
+    let mut outline = choice.algorithm.outline(problem)?;
+    outline.ports = arguments.ports.unwrap_or(outline.ports);
     let mut phases = vec![Phase::default(); outline.phases.len()];
     let mut verifier = Verifier::new(&outline);
     if let [refusal, ..] = verifier.violations().all() {

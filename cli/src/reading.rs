@@ -1,5 +1,9 @@
 //! Values of options that several commands read.
 
+use std::fmt::Display;
+
+use crate::output::Failure;
+
 /// Names whose parameters hold commas, which were taken for the end of the name: `a:x=1` and `y=2` are one.
 pub(crate) fn whole_names(parts: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -12,6 +16,12 @@ pub(crate) fn whole_names(parts: &[String]) -> Vec<String> {
         }
     }
     names
+}
+
+/// That no value of a list is there twice: it would be done twice, and tell nothing new.
+pub(crate) fn once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Failure> {
+    let again = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value));
+    again.map_or(Ok(()), |(_, value)| Err(Failure::Usage(format!("{option}: {value} is there twice"))))
 }
 
 /// A size with its unit.

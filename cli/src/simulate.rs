@@ -2,9 +2,9 @@
 
 use clap::Args;
 use necklace::cost::Demand;
-use necklace::simulate::{Played, SimulateError, simulate};
+use necklace::simulate::{Played, SimulateError, least, simulate};
 
-use crate::cost::{Case, Cases, Cell, Row, table};
+use crate::cost::{BOUND, Case, Cases, Cell, Row, table};
 use crate::output::{Failure, print};
 use crate::progress::Progress;
 
@@ -12,7 +12,9 @@ pub(crate) const EXAMPLES: &str = "\
 Every rank goes at its own pace, without barriers, and messages wait for each other where they want the same port or
 channel. What a machine charges for synchronisation is therefore left out, in the price by formula too (line \"formula\",
 with --compare). Beside the time of the last rank stand that of the first, how busy channels are, and how long a message
-waits for channels, in the mean and at most at one of them.
+waits for channels, in the mean and at most at one of them. No schedule with the ports of this algorithm takes less than
+the line \"bound\" says: the longest of what its busiest port, its busiest channel, its start-ups, messages and ways take
+at least. Nothing says that a schedule reaches it. --plot leaves it out.
 
 Examples:
   necklace simulate --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
@@ -42,11 +44,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             if *compare {
                 let machine = cases.machine.with_synchronisation(0, 0);
                 let price = Demand::claimed(&*case.algorithm, &case.problem)?.price(&machine, bytes);
-                let nothing = || Cell::Text("-".to_owned());
-                rows.push(Row::new(case, bytes, "formula", price.total, COLUMNS.map(|_| nothing()).into()));
+                rows.push(Row::new(case, bytes, "formula", price.total, nothing()));
             }
             let played = play(case, cases, bytes, &mut progress)?;
             rows.push(Row::new(case, bytes, "simulated", played.time.into(), columns(&played)));
+            let bound = least(&case.problem, case.algorithm.about().ports, &cases.machine, bytes);
+            rows.push(Row::new(case, bytes, BOUND, bound, nothing()));
         }
     }
     drop(progress);
@@ -58,6 +61,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 const COLUMNS: [&str; 7] = ["first", "mean", "messages", "busiest channel", "channels", "waiting", "longest wait"];
+
+fn nothing() -> Vec<Cell> {
+    COLUMNS.map(|_| Cell::Text("-".to_owned())).into()
+}
 
 fn columns(played: &Played) -> Vec<Cell> {
     let part = |part: f64| Cell::Text(format!("{part:.3}"));

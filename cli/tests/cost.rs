@@ -61,14 +61,13 @@ fn the_commands_in_the_help_give_table_2_and_the_curves_of_figures_13_to_16() {
         arguments.extend(["--bytes", "1,64,256,1K,4K,16K", "--csv", "-"]);
         arguments.extend(topologies.iter().map(String::as_str));
         let found = lines(&printed(&arguments));
-        assert_eq!(found.len(), 6 * sides.len());
-        for line in found {
+        assert_eq!(found.len(), 2 * 6 * sides.len());
+        for line in found.iter().filter(|line| line["by"] == "formula") {
             let number = |name: &str| line[name].parse::<f64>().unwrap();
             let d = (number("ranks").log2() / 2.0) as i32;
             let expected = table_2(kind == "mesh", d, number("block_bytes"), startup);
-            let terms = ["transmission", "propagation", "rearrangement", "synchronisation", "total"].map(number);
-            let startup = number("startup") + number("messages");
-            for (found, expected) in [startup].into_iter().chain(terms).zip(expected) {
+            let terms = ["startup", "transmission", "propagation", "rearrangement", "synchronisation", "total"];
+            for (found, expected) in terms.map(number).into_iter().zip(expected) {
                 assert!((found - expected).abs() <= 1e-9 * expected, "{line:?}: {found}, expected {expected}");
             }
         }
@@ -80,10 +79,14 @@ fn compared_with_what_is_counted_the_formulas_hold() {
     let arguments = ["cost", "--topology=torus:4x8", "--topology=ring:5", "--collective=alltoall", "--bytes=0,100"];
     let found = lines(&printed(&[&arguments[..], &["--machine=unit", "--compare", "--csv=-"]].concat()));
     let mut compared = 0;
-    for pair in found.chunks(3) {
-        let [formula, counted, simulated] = pair else { panic!("{pair:?}") };
-        let by = [formula, counted, simulated].map(|line| line["by"].as_str());
-        assert_eq!((by, simulated["startup"].as_str()), (["formula", "counted", "simulated"], "-"));
+    for pair in found.chunks(4) {
+        let [formula, counted, simulated, bound] = pair else { panic!("{pair:?}") };
+        let by = [formula, counted, simulated, bound].map(|line| line["by"].as_str());
+        assert_eq!((by, simulated["startup"].as_str()), (["formula", "counted", "simulated", "bound"], "-"));
+        for term in ["total", "startup", "transmission", "propagation", "rearrangement", "synchronisation"] {
+            let of = |line: &std::collections::HashMap<String, String>| line[term].parse::<f64>().unwrap();
+            assert!(of(bound) <= of(formula) && of(bound) <= of(counted), "{term}: {pair:?}");
+        }
         let total = |line: &std::collections::HashMap<String, String>| line["total"].parse::<f64>().unwrap();
         assert!(total(formula) <= total(counted), "{pair:?}");
         let exact = ["direct", "direct-rotated", "torus-exchange"].contains(&formula["algorithm"].as_str());
@@ -92,6 +95,44 @@ fn compared_with_what_is_counted_the_formulas_hold() {
         compared += 1;
     }
     assert!(compared >= 12, "{compared}");
+}
+
+#[test]
+fn bounds_stand_beside_every_price_and_every_time() {
+    let on = ["--topology=torus:12x12", "--collective=alltoall", "--bytes=64", "--machine=unit", "--csv=-"];
+    let only = ["--algorithm=direct,torus-exchange"];
+    let cost = lines(&printed(&[&["cost"], &on[..], &only].concat()));
+    let of = |algorithm: &str| {
+        let line = cost.iter().find(|line| line["by"] == "bound" && line["algorithm"] == algorithm).unwrap();
+        ["startup", "transmission", "total"].map(|term| line[term].clone())
+    };
+    // With any ports one start-up, over channels 216 blocks; with one port 8 of them, and 864 blocks stored on their way.
+    assert_eq!(of("direct"), ["1", "13824", "13825"]);
+    assert_eq!(of("torus-exchange"), ["8", "55296", "55304"]);
+    // Played out, start-ups and transmission may go on at the same time, as what is stored by several nodes does.
+    let times = lines(&printed(&[&["simulate"], &on[..], &only].concat()));
+    for pair in times.chunks(2) {
+        assert_eq!((pair[0]["by"].as_str(), pair[1]["by"].as_str()), ("simulated", "bound"));
+        assert_eq!((pair[1]["total"].as_str(), pair[1]["waiting"].as_str()), ("13825", "-"));
+        assert_eq!(pair[0].len(), pair[1].len());
+    }
+    let text = printed(&["cost", on[0], on[1], on[2], on[3], only[0]]);
+    let line = text.lines().find(|line| line.contains("bound")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>()[..5], ["64", "bound", "13825.00", "1.00", "13824.00"]);
+    let picture = printed(&["cost", on[0], on[1], on[2], on[3], only[0], "--plot=-"]);
+    assert!(picture.contains("torus:12x12 direct") && !picture.contains("bound"), "{picture}");
+}
+
+#[test]
+fn the_start_ups_of_the_paragon_are_start_ups() {
+    let on = ["cost", "--topology=torus:16x16", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=1"];
+    let text = printed(&[&on[..], &["--machine=paragon"]].concat());
+    let names: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+    let terms = ["startup", "transmission", "propagation", "rearrangement", "synchronisation"];
+    assert_eq!(names, [&["bytes", "by", "total"][..], &terms].concat());
+    let line = text.lines().find(|line| line.contains("formula")).unwrap();
+    // Ten of 75 us.
+    assert!(line.contains(" 750.00 "), "{text}");
 }
 
 #[test]
@@ -148,6 +189,13 @@ fn misuse_ends_with_2() {
         (on(&["--bytes=1", "--root=0"]), "alltoall has no root"),
         (on(&["--bytes=1", "--csv=-", "--plot=-"]), "cannot both"),
         (on(&["--bytes=1", "--topology=ring:0"]), "expected an extent from 1"),
+        (on(&["--bytes=8,1K,8"]), "--bytes: 8 is there twice"),
+        (on(&["--bytes=1024,1K"]), "--bytes: 1024 is there twice"),
+        (on(&["--bytes=1", "--algorithm=bruck,ring,bruck:radix=2"]), "--algorithm: bruck is there twice"),
+        (on(&["--bytes=1", "--topology=torus:6"]), "--topology: ring:6 is there twice"),
+        (vec!["bench", "--ranks=2,4,2"], "--ranks: 2 is there twice"),
+        (vec!["bench", "--ranks=2", "--bytes=8,8"], "--bytes: 8 is there twice"),
+        (vec!["bench", "--ranks=2", "--algorithm=direct,direct"], "--algorithm: direct is there twice"),
     ];
     for (arguments, expected) in cases {
         let output = necklace(&arguments);

@@ -7,10 +7,10 @@ mod support;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, registry};
 use necklace::collective::Collective;
-use necklace::schedule::{Problem, from_json, verify};
+use necklace::schedule::{Ports, Problem, from_json, verify};
 use necklace::topology::parse;
 use serde_json::Value;
-use support::{checked, directory, necklace, printed, stdout};
+use support::{checked, directory, necklace, printed, stderr, stdout};
 
 fn document(topology: &str, collective: &str, algorithm: &str) -> String {
     let arguments = ["plan", "--topology", topology, "--collective", collective, "--algorithm", algorithm];
@@ -121,17 +121,56 @@ fn counted_figures_stand_beside_the_formulas() {
     assert_eq!(row(&text, "transmission by port, blocks"), ["576", "576", "143", "4.03", "36864"]);
     assert_eq!(row(&text, "transmission by channel, blocks"), ["576", "576", "216", "2.67", "36864"]);
     assert_eq!(row(&text, "transmission forwarded, blocks"), ["1584", "1584", "864", "1.83", "101376"]);
-    assert_eq!(row(&text, "hops"), ["22", "22", "-", "-"]);
+    assert_eq!(row(&text, "transmission at the ends, blocks"), ["1008", "1008", "-", "-", "64512"]);
+    assert_eq!(row(&text, "hops"), ["22", "22", "12", "1.83"]);
     assert_eq!(row(&text, "rearrangements"), ["3", "3", "-", "-"]);
     assert_eq!(row(&text, "messages of the busiest rank"), ["8", "8", "-", "-"]);
     assert_eq!(row(&text, "busiest channel, blocks"), ["432", "-", "-", "-", "27648"]);
     assert_eq!(row(&text, "contention-free"), ["yes", "yes", "-", "-"]);
     assert_eq!(row(&text, "ports"), ["one", "one", "-", "-"]);
     assert!(
-        text.contains("price of blocks of 64 bytes on threads: 49.22 us = startup 32.00 + messages 8.00"),
+        text.contains("price of blocks of 64 bytes on threads: 49.22 us = startup 40.00 + transmission 9.22"),
         "{text}"
     );
     assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
+}
+
+#[test]
+fn ports_that_are_asked_for_are_kept_verified_and_exported() {
+    let plan = |rest: &[&'static str]| [&["plan", "--collective=alltoall"], rest].concat();
+    for ports in Ports::EVERY {
+        for topology in ["--topology=torus:4x4", "--topology=complete:6", "--topology=ring:7"] {
+            let asked = format!("--ports={ports}");
+            // Bytes are cheap and start-ups dear, so that without ports many messages go at once.
+            let machine = "--machine=free:startup=9us,byte=1ns,channel=1ns";
+            let arguments = ["plan", "--collective=alltoall", topology, machine, &asked];
+            let json = printed(&[&arguments[..], &["--json=-"]].concat());
+            let schedule = from_json(&json).unwrap();
+            assert_eq!(schedule.outline.ports, ports);
+            assert!(verify(&schedule).unwrap().keeps(ports), "{ports} on {topology}");
+            let asked_too = ["--ports", ports.name()];
+            checked(&json, if ports == Ports::Unlimited { &[] } else { &asked_too });
+            let text = printed(&arguments);
+            assert!(text.contains(&format!("verified to keep to ports {ports}\n")), "{text}");
+            let others = text.contains("does not fit: it promises ports unlimited, not ");
+            // On a complete network all transfers have channels of their own.
+            let all_keep = ports == Ports::Unlimited || ports == Ports::All && topology.contains("complete");
+            assert_eq!(others, !all_keep, "{text}");
+        }
+    }
+    // Where all have channels of their own each has one transfer; a rank has many.
+    let direct = |topology, ports| necklace(&plan(&["--algorithm=direct", topology, ports]));
+    assert_eq!(direct("--topology=complete:6", "--ports=all").status.code(), Some(0));
+    for (topology, ports) in [("--topology=complete:6", "--ports=one"), ("--topology=ring:6", "--ports=all")] {
+        let output = direct(topology, ports);
+        let expected = format!("it promises ports unlimited, not {}", &ports["--ports=".len()..]);
+        assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    }
+    // What is said to keep to them and does not is found.
+    let json = printed(&plan(&["--algorithm=direct", "--topology=ring:6", "--json=-"]));
+    let lie = json.replace("\"ports\":\"unlimited\"", "\"ports\":\"one\"");
+    assert!(lie != json && verify(&from_json(&lie).unwrap()).is_err());
 }
 
 #[test]
@@ -158,7 +197,10 @@ fn the_list_names_every_algorithm_and_what_it_promises() {
             assert!(said.iter().all(|part| group.contains(part)), "{group}");
         }
     }
-    assert!(there.contains("start-ups 8, transmission 576, forwarded 1584, hops 22, rearrangements 3"), "{there}");
+    assert!(
+        there.contains("start-ups 8, transmission 576, forwarded 1584, at the ends 1008, hops 22, rearrangements 3"),
+        "{there}"
+    );
     assert!(there.contains("does not fit      it needs a power of two of ranks, there are 144"), "{there}");
     for said in ["radix=2..2147483647: of the digits; radix=2 unless given", "ports=one|all: "] {
         assert!(text.contains(said) && there.contains(said), "{text}");

@@ -40,6 +40,8 @@ fn misuse_ends_with_2_and_says_what_would_be_right() {
         (on("ring:4", &["alltoall", "--bytes", "many"]), "many"),
         (on("ring:4", &["alltoall", "--bytes", "-1"]), "-1"),
         (on("ring:4", &["alltoall", "--json"]), "--json"),
+        (on("ring:4", &["alltoall", "--ports", "two"]), "one, one-send, same-value, all, unlimited"),
+        (plan(&["--list", "--ports", "one"]), "--ports"),
         (vec!["verify"], "FILE"),
         (vec!["verify", "one", "two"], "two"),
     ];

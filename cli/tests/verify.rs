@@ -71,7 +71,7 @@ fn of_very_many_violations_some_are_shown_and_all_are_counted() {
 fn what_is_no_schedule_fails_and_says_where() {
     let good = planned("ring:3", "alltoall");
     let cases = [
-        ("", "line 1, column 0"),
+        ("", "line 1, column 1: EOF"),
         ("{\"format\":", "line 1, column 10"),
         ("[]", "line 1"),
         (&good.replace("schedule/1", "schedule/9"), "member \"format\""),

@@ -4,6 +4,8 @@
 //! Default routes correct the last dimension first. So where a block is moved along dimension d, its later coordinates are
 //! the destination's, its earlier ones the source's: of all N^2 blocks, every line along d is given the same.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Claims, is_complete};
 use crate::schedule::{Problem, Volume};
 use crate::topology::{Axis, Factor, Kind, routed_axes};
@@ -107,21 +109,67 @@ impl Pattern {
     }
 }
 
+/// What the messages of a round do, by default routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::algorithm) struct Crossing {
+    /// What the busiest channel carries.
+    channel: Volume,
+    /// The longest way.
+    hops: u64,
+    /// The largest product of a message's size and its way, and what the ends of that way pass.
+    forwarded: (Volume, Volume),
+    /// Whether no channel has two messages.
+    free: bool,
+}
+
+impl From<(Pattern, Volume)> for Crossing {
+    fn from((Pattern { load, hops }, size): (Pattern, Volume)) -> Self {
+        Self { channel: size * load, hops, forwarded: (size * hops, size * hops.min(2)), free: load <= 1 }
+    }
+}
+
+impl Crossing {
+    /// From every rank to the one `shift` further on, so many blocks, for each of these shifts and numbers of blocks: all
+    /// different shifts, from 1 to less than there are ranks.
+    pub(in crate::algorithm) fn rotations(problem: &Problem, messages: &[(u64, u64)]) -> Option<Self> {
+        let each = messages.iter().map(|&(shift, blocks)| Some((Pattern::rotation(problem, shift)?, blocks.into())));
+        let each: Vec<Self> = each.map(|one| one.map(Self::from)).collect::<Option<_>>()?;
+        let alone = Self {
+            channel: each.iter().map(|one| one.channel).max()?,
+            hops: each.iter().map(|one| one.hops).max()?,
+            forwarded: each.iter().map(|one| one.forwarded).max()?,
+            free: each.iter().all(|one| one.free),
+        };
+        // Different shifts are between different pairs.
+        if messages.len() == 1 || is_complete(problem) {
+            return Some(alone);
+        }
+        let axes = product(problem)?;
+        let single: Vec<_> = messages.iter().map(|&(shift, _)| (shift, 1)).collect();
+        let channel = Volume::ratio(together(&axes, messages), 1);
+        Some(Self { channel, free: together(&axes, &single) <= 1, ..alone })
+    }
+}
+
 impl Claims {
-    /// With what follows from the patterns of all rounds, and how much each of the messages is.
-    pub(in crate::algorithm) fn routed(self, rounds: Option<impl IntoIterator<Item = (Pattern, Volume)>>) -> Self {
+    /// With what follows from what the messages of all rounds do.
+    pub(in crate::algorithm) fn routed(self, rounds: Option<impl IntoIterator<Item = impl Into<Crossing>>>) -> Self {
         let Some(rounds) = rounds else { return self };
-        let (mut hops, mut channel, mut forwarded, mut free) = (0, Volume::ZERO, Volume::ZERO, true);
-        for (Pattern { load, hops: farthest }, size) in rounds {
-            hops += farthest;
-            channel += size * load;
-            forwarded += size * farthest;
-            free &= load <= 1;
+        let (mut hops, mut channel, mut forwarded, mut ends) = (0, Volume::ZERO, Volume::ZERO, Volume::ZERO);
+        let mut free = true;
+        for round in rounds {
+            let round: Crossing = round.into();
+            hops += round.hops;
+            channel += round.channel;
+            forwarded += round.forwarded.0;
+            ends += round.forwarded.1;
+            free &= round.free;
         }
         Self {
             hops: Some(hops),
             channel_transmission: Some(channel),
             forwarded_transmission: Some(forwarded),
+            end_transmission: Some(ends),
             contention_free: free,
             ..self
         }
@@ -204,4 +252,79 @@ fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
         hops = next;
     }
     Pattern { load, hops: hops.into_iter().flatten().max().unwrap_or(0) }
+}
+
+/// What the busiest channel carries of several rotations at once, each by a shift and of so many blocks.
+///
+/// Along a dimension, a rotation moves all nodes of a line alike: by its digit there, or by one more in those lines whose
+/// later coordinates are, as a number, below the rest of the shift (there the digits below carry). So the lines are gone
+/// through by that number, and from class to class few rotations change.
+fn together(axes: &[Axis], messages: &[(u64, u64)]) -> u128 {
+    let (mut busiest, mut below) = (0, 1);
+    for axis in axes.iter().rev() {
+        let mut carries: Vec<(u64, u64, u64)> =
+            messages.iter().map(|&(shift, blocks)| (shift % below, shift / below % axis.extent, blocks)).collect();
+        carries.sort_unstable();
+        let mut line = Line::new(*axis);
+        for &(rest, digit, blocks) in &carries {
+            line.add(digit + u64::from(rest > 0), blocks.into());
+        }
+        for same in carries.chunk_by(|a, b| a.0 == b.0).filter(|same| same[0].0 > 0) {
+            busiest = busiest.max(line.busiest());
+            for &(_, digit, blocks) in same {
+                line.remove(digit + 1, blocks.into());
+                line.add(digit, blocks.into());
+            }
+        }
+        busiest = busiest.max(line.busiest());
+        below *= axis.extent;
+    }
+    busiest
+}
+
+/// What rotations of all nodes of a line do to its channels.
+struct Line {
+    axis: Axis,
+    /// What its busiest channel up carries, and down. On a line without wrap-around that is the one in the middle for
+    /// each rotation, and down as much as up.
+    ways: [u128; 2],
+    /// Where all are neighbours: what the channels to the node so much further on carry, and the same in order.
+    offsets: BTreeMap<u64, u128>,
+    loads: BTreeSet<(u128, u64)>,
+}
+
+impl Line {
+    fn new(axis: Axis) -> Self {
+        Self { axis, ways: [0; 2], offsets: BTreeMap::new(), loads: BTreeSet::new() }
+    }
+
+    fn add(&mut self, by: u64, blocks: u128) {
+        self.change(by, |load, times| load + blocks * times);
+    }
+
+    fn remove(&mut self, by: u64, blocks: u128) {
+        self.change(by, |load, times| load - blocks * times);
+    }
+
+    /// Changes the loads of a rotation by so much, which crosses a channel so many times.
+    fn change(&mut self, by: u64, change: impl Fn(u128, u128) -> u128) {
+        let by = by % self.axis.extent;
+        let back = self.axis.extent - by;
+        let way = usize::from(self.axis.kind == Kind::Ring && by > back);
+        match self.axis.kind {
+            _ if by == 0 => {}
+            Kind::Line | Kind::Ring => self.ways[way] = change(self.ways[way], by.min(back).into()),
+            Kind::Complete => {
+                let load = self.offsets.entry(by).or_default();
+                self.loads.remove(&(*load, by));
+                *load = change(*load, 1);
+                self.loads.insert((*load, by));
+            }
+        }
+    }
+
+    fn busiest(&self) -> u128 {
+        let most = self.loads.last().map_or(0, |&(load, _)| load);
+        most.max(self.ways[0]).max(self.ways[1])
+    }
 }

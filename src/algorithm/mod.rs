@@ -54,6 +54,9 @@ pub struct Claims {
     /// Sum over rounds of the largest product of a transfer's size and the channels it takes.
     /// [Follows](Self::completed) where all messages go to neighbours.
     pub forwarded_transmission: Option<Volume>,
+    /// Sum over rounds of what the ends of that transfer pass one after the other: its size, twice where it takes more than
+    /// one channel. [Follows](Self::completed) where all messages go to neighbours.
+    pub end_transmission: Option<Volume>,
     /// Sum over rounds of the longest route.
     pub hops: Option<u64>,
     /// Times that a rank's blocks are put into another order between phases.
@@ -160,6 +163,12 @@ pub trait Algorithm: Send + Sync {
         })
     }
 
+    /// Whether it promises, for a problem that it [fits](Self::fits), to keep to a port model. Where nothing contends a
+    /// channel has one transfer, whatever ranks have.
+    fn keeps(&self, problem: &Problem, ports: Ports) -> bool {
+        self.about().ports.implies(ports) || ports == Ports::All && self.claims(problem).contention_free
+    }
+
     /// One rank's rounds.
     ///
     /// # Errors
@@ -203,6 +212,7 @@ impl Claims {
             port_transmission: self.port_transmission.or(transmission(one)),
             channel_transmission: self.channel_transmission.or(transmission(self.contention_free)),
             forwarded_transmission: self.forwarded_transmission.or(transmission(to_neighbours)),
+            end_transmission: self.end_transmission.or(transmission(to_neighbours)),
             handled: self.handled.or(self.startups.filter(|_| one).map(|startups| startups.saturating_mul(2))),
             ..self
         }

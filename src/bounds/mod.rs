@@ -56,7 +56,7 @@ pub struct Bounds {
     /// On [`Figures::transmission`] where a rank has one port and all messages go to neighbours: besides, what those in the
     /// middle of a line pass on.
     pub relayed: Volume,
-    /// On start-ups where all messages go to neighbours: how far the farthest block must go.
+    /// On [`Figures::hops`], and on start-ups where all messages go to neighbours: how far the farthest block must go.
     pub distance: u64,
     /// Ranks, and the most neighbours that a node has.
     spread: (u64, u64),
@@ -109,6 +109,27 @@ impl Bounds {
         rounds
     }
 
+    /// The start-ups that follow upon each other where every rank goes at its own pace: no fewer than rounds to tell all; but
+    /// where all comes together at one rank, those that send to it need not wait for each other.
+    pub(crate) fn startups_in_a_row(&self, ports: Ports) -> u64 {
+        let rounds = self.startups(ports);
+        if self.gathers { rounds.min(1) } else { rounds }
+    }
+
+    /// On [`Figures::handled`]. Whoever knows of a block tells one after the other, so the messages sent one after the other
+    /// multiply those who know by 2 at best, whatever the ports; the same holds for receiving where all comes together at
+    /// one. And in every round a message is sent and received.
+    #[must_use]
+    pub fn handled(&self, ports: Ports) -> u64 {
+        self.startups(Ports::One) + self.startups(ports)
+    }
+
+    /// On [`Figures::hops`]: a round takes a block no farther than its longest way.
+    #[must_use]
+    pub fn hops(&self, ports: Ports) -> u64 {
+        self.distance.max(self.startups(ports))
+    }
+
     /// On [`Figures::transmission`] for a schedule that keeps to these ports, contends for channels or not, and sends to
     /// neighbours only or not.
     #[must_use]
@@ -128,6 +149,8 @@ impl Bounds {
         let one = ports == Ports::One;
         let checks = [
             ("start-ups", figures.startups < self.startups(ports)),
+            ("messages handled", figures.handled < self.handled(ports)),
+            ("hops", figures.hops < self.hops(ports)),
             ("start-ups to neighbours", to_neighbours && figures.startups < self.distance),
             ("transmission", figures.transmission < self.transmission(ports, figures.contention_free, to_neighbours)),
             ("transmission by port", figures.port_transmission < self.port),

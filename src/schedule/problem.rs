@@ -1,8 +1,9 @@
 //! What a schedule is for: the network, who sits where, the collective; and what it promises.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::bounds::Bounds;
 use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::ids::{Node, Rank};
@@ -35,6 +36,18 @@ pub enum Ports {
 impl Ports {
     /// All of them.
     pub const EVERY: [Self; 5] = [Self::One, Self::OneSend, Self::SameValue, Self::All, Self::Unlimited];
+
+    /// Whether whatever keeps to this model keeps to the other, on any network.
+    #[must_use]
+    pub fn implies(self, other: Self) -> bool {
+        let stricter = |ports| match ports {
+            Self::One => 0,
+            Self::OneSend => 1,
+            Self::SameValue => 2,
+            Self::All | Self::Unlimited => 3,
+        };
+        self == other || other == Self::Unlimited || other != Self::All && stricter(self) < stricter(other)
+    }
 
     /// The name that users type and that JSON carries.
     #[must_use]
@@ -141,6 +154,8 @@ pub struct Problem {
     placement: Placement,
     collective: Collective,
     commutative: bool,
+    /// Searching a network takes long: once for the problem and all its copies.
+    bounds: Arc<OnceLock<Bounds>>,
 }
 
 impl Problem {
@@ -172,13 +187,19 @@ impl Problem {
         if let Some(rank) = collective.root().filter(|root| root.index() >= ranks) {
             return Err(BuildError::Rank { rank, ranks });
         }
-        Ok(Self { topology, placement, collective, commutative: true })
+        Ok(Self { topology, placement, collective, commutative: true, bounds: Arc::default() })
     }
 
     /// The same, where contributions must be combined in rank order.
     #[must_use]
     pub fn ordered(self) -> Self {
         Self { commutative: false, ..self }
+    }
+
+    /// What no schedule for it can do without: [`Bounds::of`], found when it is first asked for, and kept.
+    #[must_use]
+    pub fn bounds(&self) -> &Bounds {
+        self.bounds.get_or_init(|| Bounds::of(self))
     }
 
     /// The network.

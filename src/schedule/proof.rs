@@ -27,6 +27,9 @@ pub struct Figures {
     /// Sum over rounds of the largest product of a transfer's size and the channels it takes: the transmission where
     /// nodes store and forward.
     pub forwarded_transmission: Volume,
+    /// Sum over rounds of what the ends of that transfer pass one after the other, of equals of the one of which they pass
+    /// the most: its size, and twice that where it takes more than one channel, so that it is stored between them.
+    pub end_transmission: Volume,
     /// Sum over rounds of the longest route, in channels.
     pub hops: u64,
     /// Phases in which anything is sent, less one: between two phases a rank's blocks are put into the order in which
@@ -84,6 +87,7 @@ impl Figures {
             ("transmission by port", claims.port_transmission, self.port_transmission),
             ("transmission by channel", claims.channel_transmission, self.channel_transmission),
             ("transmission forwarded", claims.forwarded_transmission, self.forwarded_transmission),
+            ("transmission at the ends", claims.end_transmission, self.end_transmission),
             number("hops", claims.hops, self.hops),
             number("rearrangements", claims.rearrangements, self.rearrangements),
             number("messages handled", claims.handled, self.handled),
@@ -186,6 +190,22 @@ mod tests {
         let wrong = Claims { hops: Some(4), contention_free: true, ..right };
         let found: Vec<String> = figures.contradicts(&wrong).iter().map(ToString::to_string).collect();
         assert_eq!(found, ["hops: claimed 4, counted 5", "transfers on a channel in a round: claimed 1, counted 2"]);
+    }
+
+    #[test]
+    fn what_keeps_to_a_model_keeps_to_those_that_it_implies() {
+        let any = || (0..3_u64).flat_map(|sends| (0..3_u64).map(move |receives| (sends, receives)));
+        for (max_sends, max_receives) in any() {
+            for (same, contention_free) in [(false, false), (false, true), (true, false), (true, true)] {
+                let same_value = same || max_sends <= 1;
+                let figures = Figures { max_sends, max_receives, same_value, contention_free, ..Figures::default() };
+                for (one, other) in Ports::EVERY.into_iter().flat_map(|one| Ports::EVERY.map(|other| (one, other))) {
+                    assert!(!figures.keeps(one) || !one.implies(other) || figures.keeps(other), "{one}, {other}");
+                }
+            }
+        }
+        assert!(Ports::One.implies(Ports::SameValue) && Ports::All.implies(Ports::Unlimited));
+        assert!(!Ports::One.implies(Ports::All) && !Ports::OneSend.implies(Ports::One));
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Traffic {
         self.round += 1;
         self.sends.clear();
         let (mut largest, mut busiest, mut farthest) = (Volume::ZERO, Volume::ZERO, 0);
-        let (mut port, mut forwarded) = (Busiest::default(), Volume::ZERO);
+        let (mut port, mut forwarded) = (Busiest::default(), (Volume::ZERO, Volume::ZERO));
         for &index in sound {
             let transfer = &round.transfers[index];
             let place = Place::round(number).transfer(transfer.source, transfer.destination);
@@ -111,7 +111,7 @@ impl Traffic {
             let hops = route.len().saturating_sub(1) as u64;
             farthest = farthest.max(hops);
             self.figures.link_blocks += size * hops;
-            forwarded = forwarded.max(size * hops);
+            forwarded = forwarded.max((size * hops, size * hops.min(2)));
             for channel in channels(&route) {
                 busiest = busiest.max(self.channel(place, channel, index, size, round, violations));
             }
@@ -121,7 +121,8 @@ impl Traffic {
         self.figures.transmission += largest;
         self.figures.port_transmission += port.blocks;
         self.figures.channel_transmission += busiest;
-        self.figures.forwarded_transmission += forwarded;
+        self.figures.forwarded_transmission += forwarded.0;
+        self.figures.end_transmission += forwarded.1;
         self.figures.hops += farthest;
         self.figures.handled += port.sends + port.receives;
     }

@@ -20,10 +20,12 @@
 //! - A send is done when the message has left the sender's node; a receive when the processor has taken it in.
 //! - There are no barriers, so [`synchronisation`](Machine::synchronisation) is not charged.
 //!
-//! So a message of m bytes over h free channels takes `startup + message + m max(byte, channel) + h hop + message`, by
-//! store-and-forward `h m channel` instead of the third term if channels are no faster than ports: where nothing contends
-//! and all ranks do the same, the simulated time is the [price](crate::cost::Price) exactly. Wormhole routers with small buffers,
-//! which hold channels while a head waits, are slower than this under contention.
+//! So a message of m bytes over h free channels takes `startup + message + m max(byte, channel) + h hop + message`; by
+//! store-and-forward, instead of the third term, `m max(byte, channel)` over the first channel and again over the last, if
+//! that is another, and `m channel` over each between them. Where nothing contends, each rank sends and receives a message
+//! a round, and all messages of a round are of one size and go equally far, the simulated time is the
+//! [price](crate::cost::Price) without barriers exactly. Wormhole routers with small buffers, which hold channels while a
+//! head waits, are slower than this under contention.
 //!
 //! # Cost
 //!
@@ -61,7 +63,7 @@ use crate::algorithm::Algorithm;
 use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::schedule::{Problem, RankRound, Schedule, Share};
+use crate::schedule::{Ports, Problem, RankRound, Schedule, Share};
 
 /// What came of it. Times in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -245,4 +247,32 @@ pub fn simulate_shares(
     progress: impl FnMut(u64),
 ) -> Result<Played, SimulateError> {
     Engine::new(shares, problem, Network::new(problem)?, machine, block_bytes).play(progress)
+}
+
+/// How long every schedule of a problem that keeps to these ports takes at least, in picoseconds, by its
+/// [bounds](Problem::bounds).
+///
+/// Ranks that go at their own pace do several things at the same time, so this is less than the [price](crate::cost) of what
+/// none can do without: the longest of its parts. Before the first byte a rank sets out and prepares a message, which
+/// crosses a channel and is taken in when all is done. Between that lies the longest of these: what the busiest port
+/// passes, what the busiest channel carries, the further start-ups and messages that follow upon each other until all
+/// know, the further channels to the farthest.
+#[must_use]
+pub fn least(problem: &Problem, ports: Ports, machine: &Machine, block_bytes: u64) -> u128 {
+    let bounds = problem.bounds();
+    let (startups, messages) = (bounds.startups_in_a_row(ports), bounds.startups(Ports::One));
+    if startups == 0 {
+        return 0;
+    }
+    let block_bytes = if problem.has_bytes() { block_bytes } else { 0 };
+    let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
+    let between = [
+        bounds.port.bytes(block_bytes).saturating_mul(machine.byte.into()),
+        bounds.channel().bytes(block_bytes).saturating_mul(machine.channel.into()),
+        times(startups - 1, machine.startup),
+        times(messages.saturating_sub(1), machine.message),
+        times(bounds.distance.saturating_sub(1), machine.hop),
+    ];
+    let ends = times(1, machine.startup) + times(2, machine.message) + times(1, machine.hop);
+    between.into_iter().fold(0, u128::max).saturating_add(ends)
 }

@@ -165,4 +165,54 @@ mod tests {
             assert!(numbers.len() <= topology.channels());
         }
     }
+
+    /// Says that it has more channels than it has.
+    #[derive(Debug)]
+    struct Many(usize);
+
+    impl Topology for Many {
+        fn nodes(&self) -> usize {
+            2
+        }
+
+        fn neighbours(&self, node: Node) -> Neighbours {
+            [Node::new(1 - node.index())].as_slice().into()
+        }
+
+        fn distance(&self, from: Node, to: Node) -> usize {
+            from.index().abs_diff(to.index())
+        }
+
+        fn route(&self, from: Node, to: Node) -> Vec<Node> {
+            if from == to { vec![from] } else { vec![from, to] }
+        }
+
+        fn text(&self) -> String {
+            "many".to_owned()
+        }
+
+        fn channels(&self) -> usize {
+            self.0
+        }
+    }
+
+    #[test]
+    fn what_takes_more_memory_than_there_may_be_is_refused_before_it_is_taken() {
+        let large = |topology: Arc<dyn Topology>| {
+            let made = Network::new(&Problem::new(topology, Collective::Alltoall).unwrap());
+            made.err().map(|error| error.to_string())
+        };
+        let of = |text: &str| large(parse(text).unwrap());
+        let refused = |what: &str| Some(format!("{what} can be simulated"));
+        // 4 GiB of channels: 16384^2, or 2^28, of 16 bytes.
+        assert_eq!(of("complete:16384"), None);
+        let channels = "268468225 channels on complete:16385, at most 268435456";
+        assert_eq!(of("complete:16385"), refused(channels));
+        assert_eq!(large(Arc::new(Many(1 << 28))), None);
+        let channels = "268435457 channels on many, at most 268435456";
+        assert_eq!(large(Arc::new(Many((1 << 28) + 1))), refused(channels));
+        assert_eq!(of("ring:4194304"), None);
+        let ranks = "4194305 ranks on ring:4194305, at most 4194304";
+        assert_eq!(of("ring:4194305"), refused(ranks));
+    }
 }

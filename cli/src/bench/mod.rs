@@ -20,7 +20,7 @@ use necklace::topology::{self, Topology};
 use crate::output::{Document, Failure, is_standard, print, write_failure};
 use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
-use crate::reading::{size, whole_names};
+use crate::reading::{once, size, whole_names};
 use crate::table::align;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -133,10 +133,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };
     let networks: Vec<_> =
         texts.iter().map(|text| topology::parse(text)).collect::<Result<_, _>>().map_err(BuildError::from)?;
+    let algorithms = whole_names(&arguments.algorithm);
+    once("--ranks", &arguments.ranks)?;
+    once("--topology", &networks.iter().map(|network| network.text()).collect::<Vec<_>>())?;
+    once("--bytes", &arguments.bytes)?;
+    once("--algorithm", &algorithms)?;
     // That a name is none is known before anything takes long.
     let document = arguments.csv.as_deref().map(Document::create).transpose()?;
     let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
-    let algorithms = whole_names(&arguments.algorithm);
     let mut progress = Progress::new("measuring");
     let mut rows = Vec::new();
     for topology in &networks {

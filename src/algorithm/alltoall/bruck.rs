@@ -50,7 +50,7 @@ use std::iter::successors;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::Crossing;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, is_complete};
 use crate::ids::{MAX_NODES, Rank};
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -196,19 +196,24 @@ impl Algorithm for Bruck {
             volume: Some(Volume::from(volume)),
             ..Claims::of_single_blocks(rounds, is_complete(problem))
         };
-        if self.all_ports {
+        let claims = match self.all_ports {
             // Port by port, both in and out.
-            let each = Some(Volume::from(volume));
-            return Claims { port_transmission: each, handled: Some(2 * messages), ..claims };
-        }
-        let message = |weight, value| {
-            let size_of_it = Volume::from(self.numbers(size, weight, value) as u64);
-            Some((Pattern::rotation(problem, (weight * value) as u64)?, size_of_it))
+            true => Claims { port_transmission: Some(volume.into()), handled: Some(2 * messages), ..claims },
+            false => claims,
         };
-        let of_a_position = |weight| (1..=self.largest(size, weight)).map(move |value| message(weight, value));
         // A radix in the order of a large size has as many messages as that.
-        let few = messages <= 1 << 20;
-        claims.routed(if few { self.weights(size).flat_map(of_a_position).collect::<Option<Vec<_>>>() } else { None })
+        if messages > 1 << 20 {
+            return claims;
+        }
+        let message = |weight, value| ((weight * value) as u64, self.numbers(size, weight, value) as u64);
+        let of_a_position =
+            |weight| -> Vec<_> { (1..=self.largest(size, weight)).map(|value| message(weight, value)).collect() };
+        let round = |messages: &[(u64, u64)]| Crossing::rotations(problem, messages);
+        let rounds: Option<Vec<_>> = match self.all_ports {
+            true => self.weights(size).map(|weight| round(&of_a_position(weight))).collect(),
+            false => self.weights(size).flat_map(of_a_position).map(|message| round(&[message])).collect(),
+        };
+        claims.routed(rounds)
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {

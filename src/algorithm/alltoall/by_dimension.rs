@@ -122,6 +122,7 @@ impl Algorithm for ByDimension {
             handled: at_once.then_some(2 * messages),
             channel_transmission: known.then(channels),
             forwarded_transmission: all().map(|(row, walk, _)| forwarded(row, walk, nodes)).sum(),
+            end_transmission: all().map(|(row, walk, _)| at_ends(row, walk, nodes)).sum(),
             startups: Some(all().map(|(_, walk, k)| walk.rounds(k) as u64).sum()),
             transmission: Some(all().map(|(_, walk, k)| walk.transmission(k, nodes)).sum()),
             hops: all().map(|(row, walk, _)| hops(row, walk)).sum(),
@@ -188,6 +189,18 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     Some(match walk {
         Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes) * (hops / rounds.max(1)),
         Walk::Rotated | Walk::AtOnce => Volume::from(nodes / row.extent() as u64) * hops,
+    })
+}
+
+/// The sum over the rounds of the largest message, twice where its way is longer than a channel.
+fn at_ends(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
+    let (hops, rounds) = (hops(row, walk)?, walk.rounds(row.extent()) as u64);
+    let sent = walk.transmission(row.extent(), nodes);
+    Some(match (row, walk) {
+        // Among more than three in a ring the one before and the one behind are neighbours; all others are farther.
+        (Factor::Ring(4..), Walk::Rotated) => Volume::from(nodes / row.extent() as u64) * (2 * rounds - 2),
+        _ if hops > rounds => sent * 2,
+        _ => sent,
     })
 }
 

@@ -66,7 +66,8 @@ impl Cells {
     pub(super) fn claims(&self) -> Claims {
         let nodes: u64 = self.extents.iter().map(|&extent| extent as u64).product();
         let (mut startups, mut hops, mut messages, mut phases) = (0, 0, 0, 0);
-        let (mut transmission, mut volume, mut forwarded) = (Volume::ZERO, Volume::ZERO, Volume::ZERO);
+        let (mut transmission, mut volume) = (Volume::ZERO, Volume::ZERO);
+        let (mut forwarded, mut ends) = (Volume::ZERO, Volume::ZERO);
         for group in &self.groups {
             let (n, longest) = (group.dimensions.len() as u64, self.circle(group));
             startups += n * (longest as u64 - 1);
@@ -76,6 +77,7 @@ impl Cells {
             transmission += sent;
             // Every round has a longest hop, and all messages of the longest dimension are of one size.
             forwarded += sent * group.longest_hop(longest);
+            ends += sent * group.longest_hop(longest).min(2);
             for &dimension in &group.dimensions {
                 let circle = self.extents[dimension] / group.cell;
                 messages += circle as u64 - 1;
@@ -87,7 +89,7 @@ impl Cells {
             let rounds: u64 = self.larger(than).map(|group| group.dimensions.len() as u64).sum();
             let half = Volume::new(nodes, 2) * rounds;
             (transmission, volume) = (transmission + half, volume + half);
-            forwarded += half * than as u64;
+            (forwarded, ends) = (forwarded + half * than as u64, ends + half * than as u64);
             (startups, messages, hops) = (startups + rounds, messages + rounds, hops + rounds * than as u64);
             phases += u64::from(rounds > 0);
         }
@@ -99,6 +101,7 @@ impl Cells {
             messages: Some(messages),
             volume: Some(volume),
             forwarded_transmission: Some(forwarded),
+            end_transmission: Some(ends),
             contention_free: true,
             ..Claims::default()
         }

@@ -54,6 +54,7 @@ impl Algorithm for Direct {
             port_transmission: volume,
             channel_transmission: at_once(problem),
             forwarded_transmission: hops.map(Volume::from),
+            end_transmission: hops.map(|hops| hops.min(2).into()),
             ..claims
         }
     }

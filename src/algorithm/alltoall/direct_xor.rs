@@ -45,13 +45,17 @@ impl Algorithm for DirectXor {
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
         // A digit of k values is 0 in one of k rounds (round 0, which is none, among them); else it costs a hop.
-        let hops = |digits: Vec<usize>| digits.into_iter().map(|k| ranks - ranks / k as u64).sum();
-        let on_cube: Option<u64> = cube_digits(problem).map(hops);
+        let hops = |digits: &Vec<usize>| digits.iter().map(|&k| ranks - ranks / k as u64).sum();
+        // One digit alone is another in k - 1 rounds; in all others messages take several channels.
+        let near = |digits: &Vec<usize>| digits.iter().map(|&k| k as u64 - 1).sum::<u64>();
+        let digits = cube_digits(problem);
+        let on_cube: Option<u64> = digits.as_ref().map(hops);
         let claims = Claims::of_single_blocks(ranks - 1, is_complete(problem));
         let hops = claims.hops.or(on_cube);
         let claims = Claims {
             hops,
             forwarded_transmission: hops.map(Volume::from),
+            end_transmission: digits.as_ref().map(|digits| (2 * (ranks - 1) - near(digits)).into()),
             contention_free: claims.contention_free || on_cube.is_some(),
             ..claims
         };

@@ -76,6 +76,7 @@ pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem, sent: Volume) ->
         hops: hop.map(|hop| hop * rounds),
         // Every round takes the same way, so each block takes it as often as it is sent.
         forwarded_transmission: hop.map(|hop| sent * hop),
+        end_transmission: hop.map(|hop| sent * hop.min(2)),
         ..Claims::of_single_blocks(rounds, hop.is_some())
     }
 }

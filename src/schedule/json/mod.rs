@@ -35,7 +35,7 @@ mod write;
 pub use read::{MAX_CHUNKS, from_json, read_json};
 pub use write::{JsonWriter, share_json, to_json, write_json};
 
-use crate::error::BuildError;
+use crate::error::{BuildError, fault_in_json};
 
 const FORMAT: &str = "necklace-schedule/1";
 
@@ -76,9 +76,7 @@ impl From<serde_json::Error> for JsonError {
         if error.is_io() {
             return Self::Io(error.into());
         }
-        let (line, column) = (error.line(), error.column());
-        let text = error.to_string();
-        let place = format!(" at line {line} column {column}");
-        Self::Syntax { line, column, reason: text.strip_suffix(&place).unwrap_or(&text).to_owned() }
+        let (line, column, reason) = fault_in_json(&error);
+        Self::Syntax { line, column, reason }
     }
 }
