@@ -119,6 +119,9 @@ impl Letter {
     /// exchange was measured to be faster than the one that copies once, among any number of ranks on two cores; at 512
     /// bytes it is slower.
     pub(super) const LONGEST: usize = 200;
+
+    /// Of a text, what comes on the cell's first cache line.
+    pub(super) const ON_FIRST_LINE: usize = 32;
 }
 
 /// See the [module](self).

@@ -80,14 +80,14 @@ impl<'a> Turn<'a> {
         Clerk { group, me: *me, bases: self.offer.bases, stamp: self.stamp }
     }
 
-    /// Writes all letters for which there is room, first those to the ranks after this one; `all` if there is nothing else.
+    /// Writes all letters for which there is room, first those to the ranks after this one.
     #[inline]
-    pub(super) fn write_all(&mut self, after: usize, all: bool) {
+    pub(super) fn write_all(&mut self, after: usize) {
         let (sends, clerk) = (self.sends, self.clerk());
         self.unwritten.clear();
         self.unwritten.reserve(sends.len());
         if let Some(pieces) = self.pieces
-            && all
+            && self.letters
         {
             for at in (after..sends.len()).chain(0..after) {
                 if !clerk.write_piece(self.counts, &pieces.sends[at]) {
@@ -135,8 +135,14 @@ impl<'a> Turn<'a> {
         // A first look, by which nothing is decided yet, has their cache lines fetched side by side. Whoever looks at one that
         // is still to be written has it fetched twice, and delays its writer: hence no further.
         let counts = &*self.counts;
-        let is_here =
-            |part: &&Part| part.by == By::Mail && mail.has(part.peer.index(), counts[part.peer.index()].taken);
+        let is_here = |part: &&Part| {
+            let (from, taken) = (part.peer.index(), counts[part.peer.index()].taken);
+            let here = part.by == By::Mail && mail.has(from, taken);
+            if here && pieces.longest > Letter::ON_FIRST_LINE {
+                mail.fetch(from, taken);
+            }
+            here
+        };
         let here = self.pending.iter().take_while(is_here).count();
         for i in 0..here {
             let part = self.pending[i];

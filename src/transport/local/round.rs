@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Job;
 use super::bell::Bell;
+use super::board::Holding;
 use super::copy::Bases;
 use super::group::{Group, Letter, Member, Offer, Stamp};
 use super::mail::CELLS;
@@ -101,6 +102,8 @@ pub(super) struct Turn<'a> {
     pub(super) sends: &'a [Message],
     pub(super) receives: &'a [Message],
     pub(super) pieces: Option<&'a Pieces>,
+    /// Whether all are letters of one piece.
+    pub(super) letters: bool,
     pub(super) timeout: Duration,
     pub(super) counts: &'a mut [Counts],
     /// What is still to be taken.
@@ -196,12 +199,13 @@ impl Transport for Local {
             sends: &round.sends,
             receives: &round.receives,
             pieces,
+            letters,
             unannounced: !round.sends.is_empty(),
             untold: false,
             wait,
             sleeps,
         };
-        let outcome = turn.run(first_send, letters);
+        let outcome = turn.run(first_send);
         drop(outbox);
         seat.own().status.advance();
         outcome?;
@@ -282,9 +286,9 @@ impl Seat {
     }
 }
 
-impl Turn<'_> {
-    fn run(mut self, first_send: usize, letters: bool) -> Result<(), Failure> {
-        let outcome = self.complete(first_send, letters);
+impl<'a> Turn<'a> {
+    fn run(mut self, first_send: usize) -> Result<(), Failure> {
+        let outcome = self.complete(first_send);
         self.stop_waiting();
         self.tell();
         outcome
@@ -321,9 +325,9 @@ impl Turn<'_> {
         }
     }
 
-    fn complete(&mut self, first_send: usize, letters: bool) -> Result<(), Failure> {
+    fn complete(&mut self, first_send: usize) -> Result<(), Failure> {
         let group = &*self.seat.group;
-        self.write_all(first_send, letters);
+        self.write_all(first_send);
         loop {
             let before = self.pending.len() + self.unwritten.len();
             self.write_rest();
@@ -355,53 +359,50 @@ impl Turn<'_> {
         !self.seat.job.has_core_each() || self.wait.is_long()
     }
 
-    /// Takes what is here; of letters, as long as it does not wait `long`, only those before the first that is not.
+    /// Takes what is here; where there are but letters, as long as it does not wait `long`, only those before the first
+    /// that is not.
     #[inline]
     fn take_ready(&mut self, long: bool) -> Result<(), Failure> {
-        let seat = self.seat;
         let mut next = self.open_pieces()?;
         let (mut holding, mut left) = (None, 0);
-        while let Some(part) = self.pending.get(next).copied() {
-            let taken = match part.by {
-                By::Mail if !long && self.pieces.is_some() => break,
-                By::Mail => self.open(part)?,
-                By::Board if self.has_parcel(part.peer.index()) => {
-                    if holding.is_none() {
-                        // Copying may take long: others hear first what there is for them. Holding has fenced it.
-                        holding = Some(seat.own().desk.hold.take());
-                        self.tell_announced();
-                    }
-                    holding.as_ref().map_or(Ok(false), |holding| self.claim(part, holding))?
+        if long || !self.letters {
+            while let Some(part) = self.pending.get(next).copied() {
+                if !self.take(part, &mut holding)? {
+                    self.pending[left] = part;
+                    left += 1;
                 }
-                By::Board => false,
-            };
-            if !taken {
-                if part.by == By::Mail && !long {
-                    break;
-                }
-                self.pending[left] = part;
-                left += 1;
+                next += 1;
             }
-            next += 1;
         }
         if left < next {
             self.pending.drain(left..next);
-            seat.own().status.advance();
+            self.seat.own().status.advance();
         }
         Ok(())
     }
 
+    /// Takes what one peer has for this rank, if it is there.
+    #[inline]
+    fn take(&mut self, part: Part, holding: &mut Option<Holding<'a>>) -> Result<bool, Failure> {
+        if part.by == By::Mail {
+            return self.open(part);
+        }
+        if !self.has_parcel(part.peer.index()) {
+            return Ok(false);
+        }
+        if holding.is_none() {
+            // Copying may take long: others hear first what there is for them. Holding has fenced it.
+            *holding = Some(self.seat.own().desk.hold.take());
+            self.tell_announced();
+        }
+        holding.as_ref().map_or(Ok(false), |holding| self.claim(part, holding))
+    }
+
     /// Takes what comes otherwise than awaited: that is how a message of another length comes.
     pub(super) fn take_astray(&mut self) -> Result<(), Failure> {
-        let seat = self.seat;
         for i in 0..self.pending.len() {
             let by = if self.pending[i].by == By::Board { By::Mail } else { By::Board };
-            let part = Part { by, ..self.pending[i] };
-            let taken = match by {
-                By::Board => self.claim(part, &seat.own().desk.hold.take())?,
-                By::Mail => self.open(part)?,
-            };
-            if taken {
+            if self.take(Part { by, ..self.pending[i] }, &mut None)? {
                 self.pending.remove(i);
                 return Ok(());
             }

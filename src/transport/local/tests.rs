@@ -76,4 +76,5 @@ fn nothing_is_kept_of_contexts_that_the_rest_never_open() {
 fn an_offer_comes_on_one_cache_line_with_a_note_and_a_letter_on_few() {
     assert!(8 + size_of::<Laid>() <= 64);
     assert!(size_of::<Letter>() + 8 <= 256);
+    assert_eq!(8 + std::mem::offset_of!(Letter, text) + Letter::ON_FIRST_LINE, 64);
 }
