@@ -29,7 +29,7 @@ use bell::Sleepers;
 use board::{Board, Desk, Hold};
 use mail::Letterbox;
 use post::Post;
-use sync::{AtomicBool, Ordering, UnsafeCell};
+use sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 
 /// The sender's memory: loom objects to any access that is not ordered against a write.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ struct Memory(UnsafeCell<u32>);
 // SAFETY: loom checks each access; that is what the models are for.
 unsafe impl Sync for Memory {}
 
-/// A parcel by which a receiver reaches the sender's memory.
+/// A parcel by which a receiver reaches the sender's memory, and how many there have been with those of its round.
 #[derive(Clone, Copy, Debug)]
-struct Parcel(*const Memory);
+struct Parcel(*const Memory, u32);
 
 // SAFETY: it points to memory that the model keeps alive, and that loom guards.
 unsafe impl Send for Parcel {}
@@ -57,6 +57,8 @@ impl Parcel {
 struct World<const R: usize> {
     memory: Memory,
     board: Board<Parcel>,
+    /// How often it was published.
+    laid: AtomicU32,
     sender: Desk,
     receivers: [Desk; R],
     failed: AtomicBool,
@@ -68,6 +70,7 @@ impl<const R: usize> World<R> {
         Arc::new(Self {
             memory: Memory(UnsafeCell::new(7)),
             board: Board::new(R, R),
+            laid: AtomicU32::new(0),
             sender: Desk::new(0),
             receivers: std::array::from_fn(|_| Desk::new(1)),
             failed: AtomicBool::new(false),
@@ -75,11 +78,24 @@ impl<const R: usize> World<R> {
         })
     }
 
-    fn publish(&self) {
-        self.sender.tally.expect(R as u32);
+    /// What is due, if it was published so often.
+    fn due(laid: u32) -> u32 {
+        laid * R as u32
+    }
+
+    fn note(&self) {
+        let laid = self.laid.fetch_add(1, Ordering::Relaxed) + 1;
         // SAFETY: each model lays out once a round, and waits for the tally in between; the memory outlives it.
-        unsafe { self.board.lay_out(Parcel(&self.memory)) };
-        (0..R).for_each(|to| self.board.note(to, to as u32));
+        unsafe { self.board.lay_out(Parcel(&self.memory, Self::due(laid))) };
+        (0..R).for_each(|to| self.board.note(to, laid, to as u32));
+    }
+
+    fn open(&self) -> u32 {
+        self.sender.tally.open(Self::due(self.laid.load(Ordering::Relaxed)))
+    }
+
+    fn publish(&self) {
+        self.note();
         bell::Bell::announce();
         if self.sleepers.any() {
             self.receivers.iter().for_each(|receiver| receiver.bell.ring_announced());
@@ -98,8 +114,8 @@ impl<const R: usize> World<R> {
     }
 
     fn await_settled(&self) {
-        while self.sender.tally.open() != 0 {
-            self.sender.bell.sleep(&self.sleepers, None, || self.sender.tally.open() == 0);
+        while self.open() != 0 {
+            self.sender.bell.sleep(&self.sleepers, None, || self.open() == 0);
         }
     }
 
@@ -112,7 +128,7 @@ impl<const R: usize> World<R> {
     /// What is noted for a receiver, which has claimed so many.
     fn claim(&self, who: usize, claimed: u32) -> Option<u32> {
         let holding = self.receivers[who].hold.take();
-        let claim = holding.claim(&self.board, who, claimed, &self.sender)?;
+        let claim = holding.claim(&self.board, who, claimed, &self.sender, |parcel| parcel.1)?;
         assert_eq!(claim.part as usize, who);
         let value = claim.offer.read();
         self.receivers[who].set_claimed(0, claimed + 1);
@@ -226,7 +242,7 @@ fn who_holds_for_two_senders_at_once_is_waited_for_by_the_one_that_gives_up() {
                 // One hold, that of the first world's receiver, for claims in both.
                 let holding = first.receivers[0].hold.take();
                 let read = |world: &World<1>| {
-                    let claim = holding.claim(&world.board, 0, 0, &world.sender)?;
+                    let claim = holding.claim(&world.board, 0, 0, &world.sender, |parcel| parcel.1)?;
                     Some(claim.offer.read())
                 };
                 (read(&second), read(&first))
@@ -251,10 +267,7 @@ fn holding_fences_what_was_noted_for_those_who_sleep() {
             let world = world.clone();
             move || world.receive(0, 0)
         });
-        world.sender.tally.expect(1);
-        // SAFETY: as in `publish`.
-        unsafe { world.board.lay_out(Parcel(&world.memory)) };
-        world.board.note(0, 0);
+        world.note();
         let holding = world.sender.hold.take();
         if world.sleepers.any() {
             world.receivers[0].bell.ring_announced();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   sender                                      receiver
-//!   lay out the offer, expect so many
+//!   lay out the offer
 //!   note n for this receiver    ------------->  see note n
 //!                                               hold, look again, copy
 //!   all settled: the offer is over  <---------  claimed n, settle
@@ -11,7 +11,8 @@
 //! A sender has one offer at a time, and a note for each receiver that says that it concerns it. Notes are counted for each
 //! pair: a receiver that has claimed n awaits note n + 1. So whatever a rank lays out lies on a few cache lines that
 //! only it writes, and what a receiver says of it on lines that only the receiver writes, but for the
-//! sender's [`Tally`], which each claim counts down in the end: its zero says that nobody touches the sender's memory.
+//! sender's [`Tally`], which counts the claims that are settled: when it has come to as many as were noted in all, nobody
+//! touches the sender's memory.
 //!
 //! A receiver that claims first says that it is about to touch others' memory (its [`Hold`]), then looks whether the note is
 //! still there; a sender that gives up first takes its notes back, then looks who holds. A sequentially consistent fence
@@ -65,7 +66,7 @@ impl<T: Copy> Board<T> {
     /// # Safety
     ///
     /// The caller is the board's only sender, the tally of all that it put on it before is settled, and nothing was taken
-    /// back. What the offer points to stays valid until the sender's tally, which expects what it notes next, is settled.
+    /// back. What the offer points to stays valid until the sender's tally of what it notes next is settled.
     #[inline]
     pub(super) unsafe fn lay_out(&self, offer: T) {
         self.offer.with_mut(|cell| {
@@ -75,10 +76,12 @@ impl<T: Copy> Board<T> {
         });
     }
 
-    /// Tells a receiver of the offer that is laid out, and which `part` of it is the receiver's.
+    /// Tells a receiver of the offer that is laid out, and which `part` of it is the receiver's; `number` is how many notes
+    /// for it there have been with this one. (The sender counts them: to read the last one, when it has just written on its
+    /// cache line, would be to wait for the line.)
     #[inline]
-    pub(super) fn note(&self, to: usize, part: u32) {
-        self.at(to).store(word(self.noted(to).wrapping_add(1), part), Ordering::Release);
+    pub(super) fn note(&self, to: usize, number: u32, part: u32) {
+        self.at(to).store(word(number, part), Ordering::Release);
     }
 
     /// How many notes there have been for a receiver; the sender asks.
@@ -140,8 +143,8 @@ pub(super) struct Holding<'a>(&'a Hold);
 
 impl Holding<'_> {
     /// Takes what `to` has been noted on a board, if it is there; `to` is the holder, has claimed so many of that board's
-    /// notes, and counts this one. `sender` is the desk of the board's rank. Until the claim is dropped, what the offer
-    /// points to stays valid.
+    /// notes, and counts this one. `sender` is the desk of the board's rank, and `due` how many of its notes there have been
+    /// with those of the offer. Until the claim is dropped, what the offer points to stays valid.
     #[inline]
     pub(super) fn claim<'a, T: Copy>(
         &'a self,
@@ -149,6 +152,7 @@ impl Holding<'_> {
         to: usize,
         claimed: u32,
         sender: &'a Desk,
+        due: impl FnOnce(&T) -> u32,
     ) -> Option<Claim<'a, T>> {
         let word = board.at(to).load(Ordering::Acquire);
         if word as u32 != claimed.wrapping_add(1) {
@@ -159,7 +163,7 @@ impl Holding<'_> {
             // is dropped: it lays out no more before its tally is settled.
             unsafe { cell.read().assume_init() }
         });
-        Some(Claim { sender, offer, part: (word >> 32) as u32 })
+        Some(Claim { sender, due: due(&offer), offer, part: (word >> 32) as u32 })
     }
 }
 
@@ -174,6 +178,7 @@ impl Drop for Holding<'_> {
 #[derive(Debug)]
 pub(super) struct Claim<'a, T> {
     sender: &'a Desk,
+    due: u32,
     /// What is laid out.
     pub(super) offer: T,
     /// Which part of it is the receiver's.
@@ -183,7 +188,7 @@ pub(super) struct Claim<'a, T> {
 impl<T> Drop for Claim<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.sender.tally.settle() {
+        if self.sender.tally.settle() == self.due {
             Bell::announce();
             self.sender.bell.ring_announced();
         }
@@ -197,7 +202,7 @@ impl<T> Drop for Claim<'_, T> {
 pub(super) struct Desk {
     /// Rung for whatever the rank may wait for.
     pub(super) bell: Bell,
-    /// Its parcels under way.
+    /// What others are through with.
     pub(super) tally: Tally,
     /// Whether it touches others' memory.
     pub(super) hold: Hold,
@@ -231,29 +236,23 @@ impl Desk {
     }
 }
 
-/// How many parcels of a sender are not settled. Receivers count it down, each once its copy is done.
+/// How many claims on what a sender has laid out are settled, of all there have been, round the clock. Receivers count, each
+/// once its copy is done; the sender knows how many are due, and does not write here.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Tally(AtomicU32);
 
 impl Tally {
-    /// Before so many `parcels` are noted; everything before is settled.
+    /// How many are missing of so many. Once none is, all that receivers did with the memory has happened before.
     #[inline]
-    pub(super) fn expect(&self, parcels: u32) {
-        // Ordered before the count down of a receiver by the note that it claims.
-        self.0.store(parcels, Ordering::Relaxed);
+    pub(super) fn open(&self, due: u32) -> u32 {
+        due.wrapping_sub(self.0.load(Ordering::Acquire))
     }
 
-    /// How many are under way. Once it is 0, all that receivers did with the memory has happened before.
+    /// One more; how many that makes.
     #[inline]
-    pub(super) fn open(&self) -> u32 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    /// One less; whether it was the last.
-    #[inline]
-    fn settle(&self) -> bool {
-        self.0.fetch_sub(1, Ordering::AcqRel) == 1
+    fn settle(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
     }
 }
 

@@ -19,9 +19,10 @@ pub(super) struct Offer<'a> {
     pub(super) call: u64,
     pub(super) signature: &'a Signature,
     pub(super) program: &'a Program,
-    /// The round's number in the schedule, and which of the program's rounds it is.
-    pub(super) number: u32,
+    /// Which of the program's rounds.
     pub(super) index: u32,
+    /// How many parcels the rank has laid out with those of the round, of all there have been, round the clock.
+    pub(super) due: u32,
     pub(super) bases: Bases,
 }
 
@@ -40,7 +41,7 @@ impl<'a> Offer<'a> {
     /// What must be the same at both ends of a message.
     #[inline]
     pub(super) fn stamp(&self) -> Stamp {
-        Stamp { call: self.call, fingerprint: self.signature.fingerprint, round: self.number }
+        Stamp { call: self.call, fingerprint: self.signature.fingerprint, round: self.round().number }
     }
 }
 

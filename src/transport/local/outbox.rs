@@ -2,7 +2,7 @@
 
 use super::board::Hold;
 use super::group::{Group, Laid, Offer};
-use super::round::{By, Part};
+use super::round::{By, Counts, Part};
 
 /// The parcels of a round. Dropping it takes back what nobody has claimed and waits out running copies, so that no way out
 /// of a round leaves others in the caller's memory.
@@ -13,30 +13,44 @@ pub(super) struct Outbox<'a> {
     offer: &'a Offer<'a>,
     /// How many parcels there are.
     pub(super) parcels: u32,
+    /// How many there have been with them.
+    due: u32,
 }
 
 impl<'a> Outbox<'a> {
     /// Of a round that has letters only.
     #[inline]
     pub(super) fn empty(group: &'a Group, me: usize, offer: &'a Offer<'a>) -> Self {
-        Self { group, me, offer, parcels: 0 }
+        Self { group, me, offer, parcels: 0, due: 0 }
     }
 
-    /// Lays out all that is sent and is no letter. Those who wait for it have still to be woken.
-    pub(super) fn lay_out(group: &'a Group, me: usize, offer: &'a Offer<'a>) -> Self {
-        let empty = Self::empty(group, me, offer);
-        let outbox = Self { parcels: empty.parts().count() as u32, ..empty };
+    /// Lays out all that is sent and is no letter, after so many parcels before. Those who wait for it have still to be
+    /// woken.
+    pub(super) fn lay_out(
+        group: &'a Group,
+        me: usize,
+        offer: &'a Offer<'a>,
+        (laid, counts): (&mut u32, &mut [Counts]),
+    ) -> Self {
+        let mut outbox = Self::empty(group, me, offer);
+        outbox.parcels = outbox.parts().count() as u32;
         if outbox.parcels == 0 {
             return outbox;
         }
-        group.member(me).desk.tally.expect(outbox.parcels);
-        let board = group.board(me);
+        *laid = laid.wrapping_add(outbox.parcels);
+        outbox.due = *laid;
+        let (offer, board) = (Offer { due: outbox.due, ..*offer }, group.board(me));
         // SAFETY: only this rank's transport uses its board, one round at a time, and the last round's outbox was
         // dropped, hence settled, or has taken back; then it is because the context has failed, and no round comes
         // here any more. What the offer points to lives longer than the outbox, which borrows it; and `round`,
         // which neither leaks the outbox nor touches the buffers before, drops it, hence settles it.
-        unsafe { board.lay_out(Laid::new(offer)) };
-        outbox.parts().for_each(|part| board.note(part.peer.index(), part.first));
+        unsafe { board.lay_out(Laid::new(&offer)) };
+        for part in outbox.parts() {
+            if let Some(counts) = counts.get_mut(part.peer.index()) {
+                counts.noted = counts.noted.wrapping_add(1);
+                board.note(part.peer.index(), counts.noted, part.first);
+            }
+        }
         outbox
     }
 
@@ -49,7 +63,7 @@ impl<'a> Outbox<'a> {
     /// Parcels that are not settled.
     #[inline]
     pub(super) fn open(&self) -> u32 {
-        if self.parcels == 0 { 0 } else { self.group.member(self.me).desk.tally.open() }
+        if self.parcels == 0 { 0 } else { self.group.member(self.me).desk.tally.open(self.due) }
     }
 
     /// Whether one to that rank has not been claimed.

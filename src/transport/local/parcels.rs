@@ -2,6 +2,7 @@
 
 use super::board::Holding;
 use super::copy::{copy, copy_piece};
+use super::group::Laid;
 use super::round::{Part, Turn};
 use crate::plan::Message;
 use crate::transport::Failure;
@@ -19,7 +20,9 @@ impl Turn<'_> {
         let (seat, offer, from) = (self.seat, self.offer, part.peer.index());
         let Some(counts) = self.counts.get_mut(from) else { return Ok(false) };
         let sender = &seat.group.member(from).desk;
-        let Some(claim) = holding.claim(seat.group.board(from), seat.me, counts.claimed, sender) else {
+        // SAFETY: as below.
+        let due = |laid: &Laid| unsafe { laid.offer() }.due;
+        let Some(claim) = holding.claim(seat.group.board(from), seat.me, counts.claimed, sender, due) else {
             return Ok(false);
         };
         counts.claimed = counts.claimed.wrapping_add(1);

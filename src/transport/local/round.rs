@@ -25,6 +25,8 @@ pub(super) struct Local {
     posted: Option<(u64, u64)>,
     /// By peer.
     counts: Box<[Counts]>,
+    /// How many parcels it has laid out.
+    laid: u32,
     /// What the running round still has to take, and to write; their memory serves every round.
     pending: Vec<Part>,
     unwritten: Vec<u32>,
@@ -49,6 +51,8 @@ pub(super) struct Counts {
     pub(super) gone: u32,
     /// How many of its letters are taken.
     pub(super) taken: u32,
+    /// Parcels noted for it.
+    pub(super) noted: u32,
     /// How many of its parcels are claimed.
     pub(super) claimed: u32,
 }
@@ -122,7 +126,7 @@ impl Local {
     pub(super) fn new(job: Arc<Job>, group: Arc<Group>, me: usize) -> Self {
         let counts = (0..group.size()).map(|_| Counts::default()).collect();
         let (pending, unwritten) = (Vec::new(), Vec::new());
-        Self { seat: Seat { job, group, me }, posted: None, counts, pending, unwritten, sleeps: 0 }
+        Self { seat: Seat { job, group, me }, posted: None, counts, laid: 0, pending, unwritten, sleeps: 0 }
     }
 
     #[cfg(test)]
@@ -172,8 +176,8 @@ impl Transport for Local {
             scratch: buffers.scratch.as_mut_ptr(),
         };
         // From here to the end the buffers are reached through these pointers alone.
-        let offer = Offer { call, signature, program, number: io.number(), index: io.index() as u32, bases };
-        let Self { seat, counts, pending, unwritten, sleeps, .. } = self;
+        let offer = Offer { call, signature, program, index: io.index() as u32, due: 0, bases };
+        let Self { seat, counts, laid, pending, unwritten, sleeps, .. } = self;
         let (round, pieces) = (offer.round(), offer.pieces());
         let (first_send, first_receive) = match (seat.after_me(&round.sends), seat.after_me(&round.receives)) {
             (Ok(send), Ok(receive)) => (send, receive),
@@ -184,7 +188,7 @@ impl Transport for Local {
         seat.await_all(pending, &round.receives, first_receive, letters);
         let outbox = match letters {
             true => Outbox::empty(&seat.group, seat.me, &offer),
-            false => Outbox::lay_out(&seat.group, seat.me, &offer),
+            false => Outbox::lay_out(&seat.group, seat.me, &offer, (laid, counts)),
         };
         let wait = Wait::new(outbox.parcels);
         let turn = Turn {
@@ -263,7 +267,7 @@ impl Seat {
         self.group.fail(Failure {
             call: offer.call,
             words: offer.signature.words.clone(),
-            round: offer.number,
+            round: offer.round().number,
             observer: self.rank(),
             culprit,
             cause,

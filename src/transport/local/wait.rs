@@ -86,7 +86,7 @@ impl Turn<'_> {
         let news = || {
             group.failure().is_some()
                 || group.departures() != wait.departures
-                || wait.open > 0 && desk.tally.open() == 0
+                || wait.open > 0 && self.outbox.open() == 0
                 || self.pending.iter().any(|awaited| self.has_sent(awaited.peer.index()))
                 || self.unwritten.iter().any(|at| self.has_room(sends[*at as usize].peer.index()))
         };
