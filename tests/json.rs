@@ -260,7 +260,7 @@ fn errors_name_the_place_the_value_and_what_is_allowed() {
     for (text, words) in [
         ("", ["line 1", "EOF"]),
         ("{\"format\":NaN}", ["line 1, column 11", "expected value"]),
-        ("[]", ["line 1", "invalid length 0"]),
+        ("[]", ["line 1", "expected an object that describes a schedule"]),
         ("{\n\"nodes\":-3}", ["line 2", "-3"]),
     ] {
         has(from_json(text).unwrap_err().to_string(), &words);

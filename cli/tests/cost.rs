@@ -75,6 +75,17 @@ fn the_commands_in_the_help_give_table_2_and_the_curves_of_figures_13_to_16() {
 }
 
 #[test]
+fn a_formula_that_claims_too_little_says_so() {
+    let graph = directory("too-little").join("graph.txt");
+    std::fs::write(&graph, "0 1\n1 2\n2 3\n3 0\n1 3\n").unwrap();
+    let topology = format!("graph:@{}", graph.display());
+    let cost = ["cost", "--topology", &topology, "--collective", "alltoall", "--algorithm", "direct", "--bytes", "64"];
+    let table = printed(&[&cost[..], &["--machine", "paragon"]].concat());
+    assert!(table.contains("(at least: nothing claimed of transmission by channel, hops)"), "{table}");
+    assert!(!printed(&cost).contains("at least"));
+}
+
+#[test]
 fn compared_with_what_is_counted_the_formulas_hold() {
     let arguments = ["cost", "--topology=torus:4x8", "--topology=ring:5", "--collective=alltoall", "--bytes=0,100"];
     let found = lines(&printed(&[&arguments[..], &["--machine=unit", "--compare", "--csv=-"]].concat()));

@@ -37,6 +37,7 @@ pub fn read_json(from: impl Read) -> Result<Schedule, JsonError> {
 }
 
 #[derive(serde::Deserialize)]
+#[serde(expecting = "an object that describes a schedule")]
 struct Document {
     format: String,
     topology: String,

@@ -59,8 +59,7 @@ use self::round::Local;
 use super::{ContextId, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
 
-/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 270 MB, and
-/// 2 GB more once each has exchanged with each.
+/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 530 MB.
 pub const MAX_RANKS: usize = 4096;
 
 /// A job that cannot be.
