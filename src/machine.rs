@@ -140,9 +140,9 @@ impl Machine {
     };
 
     /// Ranks that are threads of one process: memory reaches memory, whatever the topology, so only rounds, messages and
-    /// bytes cost. Round figures between those measured with `cargo bench --bench exchange` for 4 and for 16 ranks on two
-    /// cores: they rank algorithms, they do not predict times.
-    pub const THREADS: Self = Self { startup: 4_000_000, message: 500_000, byte: 250, ..Self::FREE };
+    /// bytes cost. Round figures by which algorithms rank as `necklace bench` measures them with 4 to 256 ranks on two cores
+    /// (`direct` before `bruck` of any radix up to some 128 ranks); they do not predict times.
+    pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 250, ..Self::FREE };
 
     /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`
     /// 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us a doubling. Their `t_s` is the time of

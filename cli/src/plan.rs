@@ -37,7 +37,7 @@ Examples:
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
   necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
-  necklace plan --topology torus:16x16 --collective alltoall --svg picture.svg --frames 0-2 --focus 17
+  necklace plan --topology torus:16x16 --collective alltoall --algorithm torus-exchange --svg picture.svg --frames 0-2 --focus 17
 
 Exit status: 0; 1 if the schedule is wrong or does not keep what its algorithm claims; 2 if the command line asks for
 something that cannot be, such as an algorithm where it does not fit.";

@@ -7,7 +7,7 @@ mod support;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use support::{necklace, printed, stderr};
+use support::{directory, necklace, printed, stderr};
 
 #[test]
 fn misuse_ends_with_2_and_says_what_would_be_right() {
@@ -78,6 +78,25 @@ fn help_has_examples_and_the_version_is_the_packages() {
         [&["--help"][..], &["plan", "--help"], &["cost", "--help"], &["simulate", "--help"], &["verify", "--help"]]
     {
         assert!(printed(arguments).contains("Examples:\n  necklace "), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_help_run() {
+    let directory = directory("examples");
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_necklace")).parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    // In this order: what one writes another reads.
+    for (command, least) in [("plan", 9), ("verify", 2), ("cost", 6)] {
+        let help = printed(&[command, "--help"]).replace("\\\n", " ");
+        let examples: Vec<&str> = help.lines().map(str::trim).filter(|line| line.starts_with("necklace ")).collect();
+        assert!(examples.len() >= least, "{help}");
+        for example in examples {
+            let line = example.split(" | python3").next().unwrap();
+            let output =
+                Command::new("sh").args(["-c", line]).current_dir(&directory).env("PATH", &path).output().unwrap();
+            assert!(output.status.success(), "{line}: {}", stderr(&output));
+        }
     }
 }
 
