@@ -87,7 +87,16 @@ impl<const R: usize> World<R> {
         let laid = self.laid.fetch_add(1, Ordering::Relaxed) + 1;
         // SAFETY: each model lays out once a round, and waits for the tally in between; the memory outlives it.
         unsafe { self.board.lay_out(Parcel(&self.memory, Self::due(laid))) };
-        (0..R).for_each(|to| self.board.note(to, laid, to as u32));
+        (0..R).for_each(|to| self.board.note(to, u64::from(laid) - 1));
+    }
+
+    /// Lays out and notes message `number`, rings and does not wait.
+    fn note_one(&self, number: u64) {
+        // SAFETY: nothing was laid out before; the memory outlives it.
+        unsafe { self.board.lay_out(Parcel(&self.memory, 1)) };
+        self.board.note(0, number);
+        bell::Bell::announce();
+        self.receivers[0].bell.ring_announced();
     }
 
     fn open(&self) -> u32 {
@@ -125,22 +134,21 @@ impl<const R: usize> World<R> {
         self.memory.0.with_mut(|memory| unsafe { *memory = value });
     }
 
-    /// What is noted for a receiver, which has claimed so many.
-    fn claim(&self, who: usize, claimed: u32) -> Option<u32> {
+    /// What is noted for a receiver, which has taken so many.
+    fn claim(&self, who: usize, taken: u64) -> Option<u32> {
         let holding = self.receivers[who].hold.take();
-        let claim = holding.claim(&self.board, who, claimed, &self.sender, |parcel| parcel.1)?;
-        assert_eq!(claim.part as usize, who);
+        let claim = holding.claim(&self.board, who, taken, &self.sender, |parcel| parcel.1)?;
         let value = claim.offer.read();
-        self.receivers[who].set_claimed(0, claimed + 1);
+        self.receivers[who].set_taken(0, taken + 1);
         Some(value)
     }
 
-    fn receive(&self, who: usize, claimed: u32) -> u32 {
+    fn receive(&self, who: usize, taken: u64) -> u32 {
         loop {
-            if let Some(value) = self.claim(who, claimed) {
+            if let Some(value) = self.claim(who, taken) {
                 return value;
             }
-            self.receivers[who].bell.sleep(&self.sleepers, None, || self.board.has_note(who, claimed));
+            self.receivers[who].bell.sleep(&self.sleepers, None, || self.board.has_note(who, taken));
         }
     }
 }
@@ -282,7 +290,7 @@ fn holding_fences_what_was_noted_for_those_who_sleep() {
 /// Two ranks, a letterbox for each, of one writer, and what they sleep on. Loom objects to any access to a letter that is not ordered.
 #[derive(Debug)]
 struct Letters {
-    mails: [Letterbox<u32>; 2],
+    mails: [Letterbox<u64>; 2],
     desks: [Desk; 2],
     sleepers: Sleepers,
 }
@@ -291,13 +299,13 @@ impl Letters {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             mails: [Letterbox::new(1), Letterbox::new(1)],
-            desks: [Desk::new(0), Desk::new(0)],
+            desks: [Desk::new(1), Desk::new(1)],
             sleepers: Sleepers::new(),
         })
     }
 
     /// Writes a letter to the other, and how many of its letters are taken. There must be room.
-    fn write(&self, me: usize, number: u32, answer: u32, letter: u32) {
+    fn write(&self, me: usize, number: u64, answer: u64, letter: u64) {
         // SAFETY: the models write only when they know that there is room.
         unsafe { self.mails[1 - me].write(0, number, answer, |at| at.write(letter)) };
         self.tell(1 - me, true);
@@ -312,8 +320,8 @@ impl Letters {
     }
 
     /// Waits until there is room for a letter.
-    fn make_room(&self, me: usize, number: u32) {
-        let room = || number.wrapping_sub(self.mails[1 - me].taken(0)) < mail::CELLS;
+    fn make_room(&self, me: usize, number: u64) {
+        let room = || number - self.desks[1 - me].taken(0) < mail::CELLS;
         while !room() {
             self.desks[me].cramped.store(true, Ordering::Relaxed);
             self.desks[me].bell.sleep(&self.sleepers, None, room);
@@ -322,11 +330,13 @@ impl Letters {
     }
 
     /// A letter, and how many of this rank's are taken.
-    fn take(&self, me: usize, number: u32) -> (u32, u32) {
+    fn take(&self, me: usize, number: u64) -> (u64, u64) {
         let letter = loop {
             // SAFETY: each model takes letters one after the other.
-            if let Some(letter) = unsafe { self.mails[me].take(0, number, |letter| *letter) } {
-                break letter;
+            if let Some((letter, answer)) = unsafe { self.mails[me].read(0, number, |letter| *letter) } {
+                self.desks[me].set_taken(0, number + 1);
+                // As many as there are letters in the models.
+                break (letter, answer.of(3));
             }
             self.desks[me].bell.sleep(&self.sleepers, None, || self.mails[me].has(0, number));
         };
@@ -375,6 +385,33 @@ fn ranks_that_exchange_letters_know_by_them_that_there_is_room() {
         });
         rank(0, post);
         other.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_awaited_by_mail_is_not_taken_from_the_board() {
+    loom::model(|| {
+        let both = Arc::new((Letters::new(), World::<1>::new()));
+        let receiver = thread::spawn({
+            let both = both.clone();
+            move || {
+                let (post, world) = &*both;
+                // Message 0 is a letter, message 1 a parcel; who waits for the letter looks for a parcel too.
+                let letter = loop {
+                    // SAFETY: nothing was taken before.
+                    if let Some((letter, _)) = unsafe { post.mails[1].read(0, 0, |letter| *letter) } {
+                        break letter;
+                    }
+                    assert_eq!(world.claim(0, 0), None);
+                    thread::yield_now();
+                };
+                (letter, world.receive(0, 1))
+            }
+        });
+        let (post, world) = &*both;
+        post.write(0, 0, 0, 5);
+        world.note_one(1);
+        assert_eq!(receiver.join().unwrap(), (5, 7));
     });
 }
 

@@ -3,13 +3,14 @@
 //! ```text
 //!   sender                                      receiver
 //!   lay out the offer
-//!   note n for this receiver    ------------->  see note n
+//!   note message n for it       ------------->  see note n
 //!                                               hold, look again, copy
-//!   all settled: the offer is over  <---------  claimed n, settle
+//!   all settled: the offer is over  <---------  taken := n + 1, settle
 //! ```
 //!
-//! A sender has one offer at a time, and a note for each receiver that says that it concerns it. Notes are counted for each
-//! pair: a receiver that has claimed n awaits note n + 1. So whatever a rank lays out lies on a few cache lines that
+//! A sender has one offer at a time, and a note for each receiver that says that it concerns it. A note is a number: messages
+//! are counted for each pair, those by [`mail`](super::mail) too, so that a receiver that has taken n awaits number n and
+//! takes nothing else for it. Whatever a rank lays out lies on a few cache lines that
 //! only it writes, and what a receiver says of it on lines that only the receiver writes, but for the
 //! sender's [`Tally`], which counts the claims that are settled: when it has come to as many as were noted in all, nobody
 //! touches the sender's memory.
@@ -36,7 +37,7 @@ pub(super) struct Board<T> {
     note: AtomicU64,
     offer: UnsafeCell<MaybeUninit<T>>,
     /// By receiver, for the others.
-    notes: Lines<AtomicU64, 16>,
+    notes: Lines,
     next: usize,
 }
 
@@ -50,7 +51,7 @@ impl<T: Copy> Board<T> {
         Self {
             note: AtomicU64::new(0),
             offer: UnsafeCell::new(MaybeUninit::uninit()),
-            notes: Lines::new(receivers, || AtomicU64::new(0)),
+            notes: Lines::new(receivers),
             next: (me + 1) % receivers.max(1),
         }
     }
@@ -76,37 +77,29 @@ impl<T: Copy> Board<T> {
         });
     }
 
-    /// Tells a receiver of the offer that is laid out, and which `part` of it is the receiver's; `number` is how many notes
-    /// for it there have been with this one. (The sender counts them: to read the last one, when it has just written on its
-    /// cache line, would be to wait for the line.)
+    /// Tells a receiver that what is laid out has for it the message of that number. (Its sender knows it: to read the last
+    /// note, when it has just written on its cache line, would be to wait for the line.)
     #[inline]
-    pub(super) fn note(&self, to: usize, number: u32, part: u32) {
-        self.at(to).store(word(number, part), Ordering::Release);
+    pub(super) fn note(&self, to: usize, number: u64) {
+        self.at(to).store(number + 1, Ordering::Release);
     }
 
-    /// How many notes there have been for a receiver; the sender asks.
-    #[inline]
-    pub(super) fn noted(&self, to: usize) -> u32 {
-        self.at(to).load(Ordering::Relaxed) as u32
+    /// Whether a receiver that has taken so many messages has not come for what it was noted last.
+    pub(super) fn is_open(&self, to: usize, taken: u64) -> bool {
+        taken < self.at(to).load(Ordering::Relaxed)
     }
 
-    /// Takes back the note for a receiver, if that has not claimed it. Only the sender does, and notes nothing more. After
-    /// a [`Hold::settle_taken_back`], nobody touches what was laid out once the receiver has let go.
+    /// Takes back the note for a receiver. Only the sender does, and notes nothing more. After a
+    /// [`Hold::settle_taken_back`], nobody touches what was laid out once the receiver has let go.
     pub(super) fn take_back(&self, to: usize) {
-        self.at(to).store(word(self.noted(to).wrapping_sub(1), 0), Ordering::Relaxed);
+        self.at(to).store(0, Ordering::Relaxed);
     }
 
-    /// Whether a note for that receiver lies here that it has not claimed; it has claimed so many.
+    /// Whether the message of that number is noted for a receiver.
     #[inline]
-    pub(super) fn has_note(&self, to: usize, claimed: u32) -> bool {
-        self.at(to).load(Ordering::Relaxed) as u32 == claimed.wrapping_add(1)
+    pub(super) fn has_note(&self, to: usize, number: u64) -> bool {
+        self.at(to).load(Ordering::Relaxed) == number + 1
     }
-}
-
-/// A note: its number, of all for its receiver, round the clock; and which part of the offer it is about.
-#[inline]
-fn word(number: u32, part: u32) -> u64 {
-    u64::from(part) << 32 | u64::from(number)
 }
 
 /// Whether a rank touches the memory of others: odd while it does.
@@ -142,20 +135,19 @@ impl Hold {
 pub(super) struct Holding<'a>(&'a Hold);
 
 impl Holding<'_> {
-    /// Takes what `to` has been noted on a board, if it is there; `to` is the holder, has claimed so many of that board's
-    /// notes, and counts this one. `sender` is the desk of the board's rank, and `due` how many of its notes there have been
-    /// with those of the offer. Until the claim is dropped, what the offer points to stays valid.
+    /// Takes the message of that number for `to`, the holder, if a board has it; `sender` is the desk of the board's rank,
+    /// and `due` how many notes it has made with those of the offer. Until the claim is dropped, what the offer points to
+    /// stays valid.
     #[inline]
     pub(super) fn claim<'a, T: Copy>(
         &'a self,
         board: &'a Board<T>,
         to: usize,
-        claimed: u32,
+        number: u64,
         sender: &'a Desk,
         due: impl FnOnce(&T) -> u32,
     ) -> Option<Claim<'a, T>> {
-        let word = board.at(to).load(Ordering::Acquire);
-        if word as u32 != claimed.wrapping_add(1) {
+        if board.at(to).load(Ordering::Acquire) != number + 1 {
             return None;
         }
         let offer = board.offer.with(|cell| {
@@ -163,7 +155,7 @@ impl Holding<'_> {
             // is dropped: it lays out no more before its tally is settled.
             unsafe { cell.read().assume_init() }
         });
-        Some(Claim { sender, due: due(&offer), offer, part: (word >> 32) as u32 })
+        Some(Claim { sender, due: due(&offer), offer })
     }
 }
 
@@ -181,8 +173,6 @@ pub(super) struct Claim<'a, T> {
     due: u32,
     /// What is laid out.
     pub(super) offer: T,
-    /// Which part of it is the receiver's.
-    pub(super) part: u32,
 }
 
 impl<T> Drop for Claim<'_, T> {
@@ -208,8 +198,8 @@ pub(super) struct Desk {
     pub(super) hold: Hold,
     /// Whether it sleeps until a letterbox that it fills has room.
     pub(super) cramped: AtomicBool,
-    /// How many notes of each sender it has claimed, for those who wonder for whom they wait.
-    claimed: Lines<AtomicU32, 32>,
+    /// How many messages of each sender it has taken: for those who need room for a letter, or wonder for whom they wait.
+    taken: Lines,
 }
 
 impl Desk {
@@ -220,19 +210,20 @@ impl Desk {
             tally: Tally(AtomicU32::new(0)),
             hold: Hold(AtomicU32::new(0)),
             cramped: AtomicBool::new(false),
-            claimed: Lines::new(senders, || AtomicU32::new(0)),
+            taken: Lines::new(senders),
         }
     }
 
-    /// How many of a sender's notes the rank has claimed.
-    pub(super) fn claimed(&self, from: usize) -> u32 {
-        self.claimed.at(from).load(Ordering::Relaxed)
+    /// How many of a sender's messages the rank has taken; it has copied them.
+    #[inline]
+    pub(super) fn taken(&self, from: usize) -> u64 {
+        self.taken.at(from).load(Ordering::Acquire)
     }
 
-    /// It has claimed so many. Only its owner says so.
+    /// It has taken so many. Only its owner says so.
     #[inline]
-    pub(super) fn set_claimed(&self, from: usize, claimed: u32) {
-        self.claimed.at(from).store(claimed, Ordering::Relaxed);
+    pub(super) fn set_taken(&self, from: usize, taken: u64) {
+        self.taken.at(from).store(taken, Ordering::Release);
     }
 }
 
@@ -256,22 +247,26 @@ impl Tally {
     }
 }
 
-/// Numbers of one writer, so many on two cache lines, which they share with nobody else's.
+/// Numbers of one writer, on cache lines that they share with nobody else's.
 #[derive(Debug)]
-struct Lines<A, const N: usize>(Box<[Line<A, N>]>);
+struct Lines(Box<[Line]>);
 
 /// Two cache lines, since processors fetch lines in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Line<A, const N: usize>([A; N]);
+struct Line([AtomicU64; Line::NUMBERS]);
 
-impl<A, const N: usize> Lines<A, N> {
-    fn new(len: usize, make: impl Fn() -> A) -> Self {
-        Self((0..len.div_ceil(N)).map(|_| Line(std::array::from_fn(|_| make()))).collect())
+impl Line {
+    const NUMBERS: usize = 16;
+}
+
+impl Lines {
+    fn new(len: usize) -> Self {
+        Self((0..len.div_ceil(Line::NUMBERS)).map(|_| Line(std::array::from_fn(|_| AtomicU64::new(0)))).collect())
     }
 
     #[inline]
-    fn at(&self, i: usize) -> &A {
-        &self.0[i / N].0[i % N]
+    fn at(&self, i: usize) -> &AtomicU64 {
+        &self.0[i / Line::NUMBERS].0[i % Line::NUMBERS]
     }
 }

@@ -83,7 +83,7 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
         }
         return;
     }
-    let (mut from, mut to) = (Pieces::new(from.0, from.1), Pieces::new(to.0, to.1));
+    let (mut from, mut to) = (Walk::new(from.0, from.1), Walk::new(to.0, to.1));
     let mut since = 0;
     // SAFETY: the runs lie inside their buffers, as the caller promises.
     while unsafe { from.refill() && to.refill() } {
@@ -197,7 +197,7 @@ pub(super) unsafe fn scatter(from: *const u8, bytes: u64, to: (&[Run], Bases)) {
 }
 
 /// A walk over the pieces of runs, those of a run that touch each other taken as one.
-struct Pieces<'a> {
+struct Walk<'a> {
     runs: std::slice::Iter<'a, Run>,
     bases: Bases,
     /// Where the current piece goes on, and how many bytes of it are left.
@@ -210,7 +210,7 @@ struct Pieces<'a> {
     more: u64,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> Walk<'a> {
     fn new(runs: &'a [Run], bases: Bases) -> Self {
         Self { runs: runs.iter(), bases, at: bases.output, left: 0, len: 0, gap: 0, more: 0 }
     }

@@ -23,7 +23,7 @@ impl Clerk<'_> {
     fn write(&self, counts: &mut [Counts], to: usize, bytes: u32, fill: impl FnOnce(*mut u8)) -> bool {
         let (Some(mail), Some(counts)) = (self.group.letterbox_to(to), counts.get_mut(to)) else { return false };
         if counts.is_full() {
-            counts.gone = mail.taken(self.me);
+            counts.answered = self.group.member(to).desk.taken(self.me);
             if counts.is_full() {
                 return false;
             }
@@ -36,10 +36,10 @@ impl Clerk<'_> {
                 fill((&raw mut (*letter).text).cast());
             }
         };
-        // SAFETY: only this rank's transport writes here, and counts what it writes; there is room, as the receiver has
-        // said by `taken` or in a letter.
-        unsafe { mail.write(self.me, counts.written, counts.taken, write) };
-        counts.written = counts.written.wrapping_add(1);
+        // SAFETY: only this rank's transport writes here, and counts what it sends; there is room, as the receiver has
+        // said at its desk or in a letter.
+        unsafe { mail.write(self.me, counts.sent, counts.taken, write) };
+        counts.sent += 1;
         true
     }
 
@@ -64,12 +64,16 @@ impl Clerk<'_> {
             if !expected {
                 return Err(letter.head);
             }
-            read(letter.text.as_ptr());
+            read(letter.text.as_ptr().cast());
             Ok(())
         };
-        // SAFETY: only this rank's transport takes letters here, and counts them.
-        let (outcome, answer) = unsafe { mail.take(from, counts.taken, read) }?;
-        (counts.taken, counts.gone) = (counts.taken.wrapping_add(1), answer);
+        // SAFETY: only this rank's transport takes letters here, and counts what it takes.
+        let (outcome, answer) = unsafe { mail.read(from, counts.taken, read) }?;
+        if outcome.is_ok() {
+            counts.taken += 1;
+            counts.answered = counts.answered.max(answer.of(counts.sent));
+            self.group.member(self.me).desk.set_taken(from, counts.taken);
+        }
         Some(outcome)
     }
 }
@@ -80,7 +84,8 @@ impl<'a> Turn<'a> {
         Clerk { group, me: *me, bases: self.offer.bases, stamp: self.stamp }
     }
 
-    /// Writes all letters for which there is room, first those to the ranks after this one.
+    /// Writes all letters for which there is room; in rounds of letters of one piece, first those to the ranks after this
+    /// one.
     #[inline]
     pub(super) fn write_all(&mut self, after: usize) {
         let (sends, clerk) = (self.sends, self.clerk());
@@ -185,10 +190,17 @@ impl<'a> Turn<'a> {
         self.counts.get(from).zip(letterbox).is_some_and(|(counts, mail)| mail.has(from, counts.taken))
     }
 
+    /// The stamp of a letter that lies here, of a rank that may not be awaited.
+    pub(super) fn peek(&self, from: usize) -> Option<Stamp> {
+        let (mail, counts) = (self.seat.group.letterbox(self.seat.me)?, self.counts.get(from)?);
+        // SAFETY: only this rank's transport takes letters here, and counts what it takes.
+        unsafe { mail.read(from, counts.taken, |letter| letter.head.stamp()) }.map(|(stamp, _)| stamp)
+    }
+
     /// Whether there is room for a letter by now.
     pub(super) fn has_room(&self, to: usize) -> bool {
-        let taken = self.seat.group.letterbox(to).map(|mail| mail.taken(self.seat.me));
-        self.counts.get(to).zip(taken).is_some_and(|(counts, gone)| !Counts { gone, ..*counts }.is_full())
+        let answered = self.seat.group.member(to).desk.taken(self.seat.me);
+        self.counts.get(to).is_some_and(|counts| !Counts { answered, ..*counts }.is_full())
     }
 
     /// Fails because of a letter that is not what is awaited, which is other than one message of its length and stamp.

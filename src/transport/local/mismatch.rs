@@ -31,7 +31,7 @@ impl Turn<'_> {
     }
 
     #[cold]
-    fn disagreement(&self, from: usize, theirs: (Stamp, &Arc<str>, usize), messages: usize) -> Cause {
+    pub(super) fn disagreement(&self, from: usize, theirs: (Stamp, &Arc<str>, usize), messages: usize) -> Cause {
         let mine = (self.stamp, &self.offer.signature.words, messages);
         let cause = |ones, others| Cause::Disagree { one: self.seat.rank(), ones, other: Rank::new(from), others };
         if mine.0.call != theirs.0.call {

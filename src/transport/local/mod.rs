@@ -59,7 +59,7 @@ use self::round::Local;
 use super::{ContextId, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
 
-/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 530 MB.
+/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 700 MB.
 pub const MAX_RANKS: usize = 4096;
 
 /// A job that cannot be.

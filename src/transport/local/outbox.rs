@@ -47,8 +47,8 @@ impl<'a> Outbox<'a> {
         unsafe { board.lay_out(Laid::new(&offer)) };
         for part in outbox.parts() {
             if let Some(counts) = counts.get_mut(part.peer.index()) {
-                counts.noted = counts.noted.wrapping_add(1);
-                board.note(part.peer.index(), counts.noted, part.first);
+                board.note(part.peer.index(), counts.sent);
+                counts.sent += 1;
             }
         }
         outbox
@@ -66,9 +66,14 @@ impl<'a> Outbox<'a> {
         if self.parcels == 0 { 0 } else { self.group.member(self.me).desk.tally.open(self.due) }
     }
 
-    /// Whether one to that rank has not been claimed.
-    pub(super) fn is_unclaimed(&self, to: usize) -> bool {
-        self.group.member(to).desk.claimed(self.me) != self.group.board(self.me).noted(to)
+    /// To whom there is one.
+    pub(super) fn receivers(&self) -> impl Iterator<Item = usize> {
+        self.parts().map(|part| part.peer.index())
+    }
+
+    /// Whether such a one has not come for it.
+    pub(super) fn is_awaiting(&self, to: usize) -> bool {
+        self.group.board(self.me).is_open(to, self.group.member(to).desk.taken(self.me))
     }
 }
 
@@ -78,10 +83,10 @@ impl Drop for Outbox<'_> {
             return;
         }
         let board = self.group.board(self.me);
-        self.parts().for_each(|part| board.take_back(part.peer.index()));
+        self.receivers().for_each(|to| board.take_back(to));
         Hold::settle_taken_back();
-        for part in self.parts() {
-            let hold = &self.group.member(part.peer.index()).desk.hold;
+        for to in self.receivers() {
+            let hold = &self.group.member(to).desk.hold;
             let Some(turn) = hold.now() else { continue };
             // As long as a copy or a few take: nobody is told of its end, since nobody else waits for it.
             while hold.now() == Some(turn) {

@@ -11,7 +11,7 @@ impl Turn<'_> {
     #[inline]
     pub(super) fn has_parcel(&self, from: usize) -> bool {
         let board = self.seat.group.board(from);
-        self.counts.get(from).is_some_and(|counts| board.has_note(self.seat.me, counts.claimed))
+        self.counts.get(from).is_some_and(|counts| board.has_note(self.seat.me, counts.taken))
     }
 
     /// Copies from the peer's memory, if something is laid out there.
@@ -22,16 +22,18 @@ impl Turn<'_> {
         let sender = &seat.group.member(from).desk;
         // SAFETY: as below.
         let due = |laid: &Laid| unsafe { laid.offer() }.due;
-        let Some(claim) = holding.claim(seat.group.board(from), seat.me, counts.claimed, sender, due) else {
+        let Some(claim) = holding.claim(seat.group.board(from), seat.me, counts.taken, sender, due) else {
             return Ok(false);
         };
-        counts.claimed = counts.claimed.wrapping_add(1);
-        let claimed = counts.claimed;
+        counts.taken += 1;
+        let taken = counts.taken;
         // SAFETY: the sender keeps the offer, and all that it refers to, until the claim is dropped (`Outbox`).
         let theirs = unsafe { claim.offer.offer() };
+        // Where each rank sends to each, this is the message before or at its number.
+        let first = seat.search(&theirs.round().sends, seat.me - usize::from(from < seat.me));
         if let (Some(sent), Some(received)) = (theirs.pieces(), self.pieces)
-            && let (Some(sent), Some(received)) =
-                (sent.sends.get(claim.part as usize), received.receives.get(part.first as usize))
+            && let (Some(sent), Some(received)) = (sent.sends.get(first), received.receives.get(part.first as usize))
+            && sent.peer.index() == seat.me
             && theirs.stamp() == self.stamp
             && sent.bytes == received.bytes
         {
@@ -39,8 +41,8 @@ impl Turn<'_> {
             // SAFETY: as below.
             unsafe { copy_piece((sent, bases.0), (received, bases.1), || status.advance()) };
         } else {
-            let sent = theirs.round().sends.get(claim.part as usize..).unwrap_or_default();
-            let sent = sent.chunk_by(|a, b| a.peer == b.peer).next().unwrap_or_default();
+            let sent = &theirs.round().sends[first..];
+            let sent = &sent[..sent.partition_point(|message| message.peer.index() == seat.me)];
             let received: &[Message] = &self.receives[part.first as usize..part.end as usize];
             let words = || Some(theirs.signature.words.clone());
             if let Some(cause) =
@@ -58,7 +60,7 @@ impl Turn<'_> {
                 unsafe { copy((from, theirs.bases), (to, offer.bases), || seat.own().status.advance()) };
             }
         }
-        seat.own().desk.set_claimed(from, claimed);
+        seat.own().desk.set_taken(from, taken);
         drop(claim);
         seat.own().status.advance();
         Ok(true)

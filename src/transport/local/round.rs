@@ -1,5 +1,5 @@
-//! One round: everything sent is published or written first, then what is awaited is taken in whatever order it becomes
-//! ready, then the rank waits until all that it published is settled.
+//! One round: everything sent is laid out or written first, then what is awaited is taken, then the rank waits until all that
+//! it laid out is settled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,25 +42,22 @@ pub(super) struct Seat {
     pub(super) me: usize,
 }
 
-/// What was exchanged with a peer.
+/// What was exchanged with a peer: letters and parcels, where all that go to a peer in a round are one parcel. They are
+/// numbered together, so that what comes is matched by its number, whichever way it comes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    /// Letters written to it.
-    pub(super) written: u32,
+    pub(super) sent: u64,
     /// How many of those it has taken, as far as is known.
-    pub(super) gone: u32,
-    /// How many of its letters are taken.
-    pub(super) taken: u32,
-    /// Parcels noted for it.
-    pub(super) noted: u32,
-    /// How many of its parcels are claimed.
-    pub(super) claimed: u32,
+    pub(super) answered: u64,
+    /// How many of its own are taken.
+    pub(super) taken: u64,
 }
 
 impl Counts {
+    /// Whether there may be no room for a letter.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.written.wrapping_sub(self.gone) >= CELLS
+        self.sent - self.answered >= CELLS
     }
 }
 
@@ -114,7 +111,7 @@ pub(super) struct Turn<'a> {
     pub(super) pending: &'a mut Vec<Part>,
     /// Letters still to be written, as indices of messages sent.
     pub(super) unwritten: &'a mut Vec<u32>,
-    /// Whether anything was published or written since those who may wait for it were last told, and whether letters
+    /// Whether anything was laid out or written since those who may wait for it were last told, and whether letters
     /// were taken.
     pub(super) unannounced: bool,
     pub(super) untold: bool,
@@ -236,16 +233,21 @@ impl Seat {
         self.group.member(self.me)
     }
 
-    /// The first of these messages, which are in order of their peers, with a rank after this one; or a peer that cannot
-    /// be, which is the rank itself or none of the context.
+    /// The first of these messages, which are in order of their peers, with this rank or one after it.
     #[inline]
-    fn after_me(&self, messages: &[Message]) -> Result<usize, Rank> {
+    pub(super) fn search(&self, messages: &[Message], guess: usize) -> usize {
         let is_before = |message: &Message| message.peer.index() < self.me;
         // Where each rank sends to each, it need not be searched for.
-        let guess = self.me.min(messages.len());
-        let (before, after) = messages.split_at(guess);
+        let (before, after) = messages.split_at(guess.min(messages.len()));
         let is_right = before.last().is_none_or(is_before) && !after.first().is_some_and(is_before);
-        let after = if is_right { guess } else { messages.partition_point(is_before) };
+        if is_right { before.len() } else { messages.partition_point(is_before) }
+    }
+
+    /// The first of this rank's messages with one after it; or a peer that cannot be, which is the rank itself or none of the
+    /// context.
+    #[inline]
+    fn after_me(&self, messages: &[Message]) -> Result<usize, Rank> {
+        let after = self.search(messages, self.me);
         let itself = messages.get(after).filter(|message| message.peer.index() == self.me);
         let beyond = messages.last().filter(|message| message.peer.index() >= self.group.size());
         beyond.or(itself).map_or(Ok(after), |message| Err(message.peer))
@@ -402,14 +404,11 @@ impl<'a> Turn<'a> {
         holding.as_ref().map_or(Ok(false), |holding| self.claim(part, holding))
     }
 
-    /// Takes what comes otherwise than awaited: that is how a message of another length comes.
-    pub(super) fn take_astray(&mut self) -> Result<(), Failure> {
+    /// Looks whether what is awaited has come otherwise than awaited, as a message of another length does. Then it fails.
+    pub(super) fn look_astray(&mut self) -> Result<(), Failure> {
         for i in 0..self.pending.len() {
             let by = if self.pending[i].by == By::Board { By::Mail } else { By::Board };
-            if self.take(Part { by, ..self.pending[i] }, &mut None)? {
-                self.pending.remove(i);
-                return Ok(());
-            }
+            self.take(Part { by, ..self.pending[i] }, &mut None)?;
         }
         Ok(())
     }

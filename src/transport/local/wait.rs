@@ -78,7 +78,7 @@ impl Turn<'_> {
             std::thread::yield_now();
             return Ok(());
         }
-        self.take_astray()?;
+        self.look_astray()?;
         self.tell();
         let limit = self.patrol().map_err(|fault| self.seat.fail(self.offer, fault))?;
         let (Seat { group, .. }, wait, desk) = (self.seat, &self.wait, &self.seat.own().desk);
@@ -108,6 +108,7 @@ impl Turn<'_> {
             self.look_for_the_gone()?;
         }
         self.look_at_the_posts()?;
+        self.look_at_the_letters()?;
         let (waited, timeout) = (since.elapsed(), self.timeout);
         if waited < timeout / 2 {
             return Ok(PATROL.min(timeout / 2 - waited));
@@ -137,7 +138,7 @@ impl Turn<'_> {
     fn awaited(&self) -> Option<usize> {
         let sends = self.sends;
         let cramped = || self.unwritten.first().map(|at| sends[*at as usize].peer.index());
-        let receiver = || sends.iter().map(|message| message.peer.index()).find(|to| self.outbox.is_unclaimed(*to));
+        let receiver = || self.outbox.receivers().find(|to| self.outbox.is_awaiting(*to));
         self.pending.first().map(|awaited| awaited.peer.index()).or_else(cramped).or_else(receiver)
     }
 
@@ -150,8 +151,7 @@ impl Turn<'_> {
             left(from).filter(|_| !self.has_sent(from))
         });
         let sends = self.sends;
-        let unclaimed =
-            || sends.iter().find_map(|m| left(m.peer.index()).filter(|(to, _)| self.outbox.is_unclaimed(*to)));
+        let unclaimed = || self.outbox.receivers().filter_map(left).find(|(to, _)| self.outbox.is_awaiting(*to));
         let unwritten = || {
             let mut receivers = self.unwritten.iter().map(|at| sends[*at as usize].peer.index());
             receivers.find_map(|to| left(to).filter(|_| !self.has_room(to)))
@@ -166,6 +166,22 @@ impl Turn<'_> {
             },
         };
         Err((Some(Rank::new(rank)), Cause::Gone { rank: Rank::new(rank), how }))
+    }
+
+    /// Whether anybody, awaited or not, has written from the same call with another fingerprint, or from an earlier round,
+    /// in which nobody awaited it.
+    fn look_at_the_letters(&self) -> Result<(), Fault> {
+        let mine = self.stamp;
+        for from in 0..self.seat.group.size() {
+            let Some(theirs) = self.peek(from) else { continue };
+            let differs = theirs.call == mine.call && theirs.fingerprint != mine.fingerprint;
+            if differs || (theirs.call, theirs.round) < (mine.call, mine.round) {
+                let words = self.seat.group.member(from).words(theirs.fingerprint);
+                let words = words.unwrap_or_else(|| "something else".into());
+                return Err((None, self.disagreement(from, (theirs, &words, 1), 0)));
+            }
+        }
+        Ok(())
     }
 
     /// Whether anybody, awaited or not, is in the same call with another fingerprint.
