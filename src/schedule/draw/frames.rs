@@ -1,6 +1,6 @@
 //! Which rounds a picture shows, in which frame, and what is in each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, View};
 use crate::ids::{Node, Rank};
@@ -21,6 +21,8 @@ pub(super) struct Frame {
     pub(super) phase: usize,
     pub(super) arrows: Vec<Arrow>,
     pub(super) transfers: u64,
+    /// How many there are, if most of them are left out since they could not be told apart.
+    pub(super) of: Option<u64>,
     /// Channels that several transfers of one round use, and how many do at most.
     pub(super) shared: BTreeMap<(usize, usize), u32>,
 }
@@ -146,8 +148,9 @@ impl Collector {
         Ok(())
     }
 
-    /// The frames to draw, and in words what they leave out.
-    pub(super) fn finish(self) -> Result<(Vec<Frame>, Option<String>), DrawError> {
+    /// The frames to draw, and in words what they leave out. Where arrows are too many to be `legible` and nobody said what
+    /// to show, it is one rank's.
+    pub(super) fn finish(self, legible: impl Fn(&[Arrow]) -> bool) -> Result<(Vec<Frame>, Option<String>), DrawError> {
         let Self { view, nodes, number, busy, rounds: Rounds { mut frames, .. }, phases, .. } = self;
         if let Frames::Range(range) = &view.frames
             && (range.is_empty() || range.end > number)
@@ -155,7 +158,10 @@ impl Collector {
             return Err(DrawError::Range { range: range.clone(), rounds: number });
         }
         let phases = phases.map(Phases::frames);
-        let mut note = None;
+        let mut note = match &view.frames {
+            Frames::Range(range) if range.len() < number => Some(part(range.start, range.end - 1, number)),
+            _ => None,
+        };
         match (&view.frames, phases) {
             (Frames::Phases, Some(phases)) => frames = phases,
             (Frames::Auto, phases) if frames.len() < busy => {
@@ -165,11 +171,18 @@ impl Collector {
                     Some(phases) => frames = phases,
                     None => {
                         frames.truncate(AUTO_FIRST);
-                        note = frames.last().map(|frame| format!("rounds 0 to {} of {number}", frame.last));
+                        note = frames.last().map(|frame| part(0, frame.last, number));
                     }
                 }
             }
             _ => {}
+        }
+        if view.frames == Frames::Auto && view.focus.is_none() && !frames.iter().all(|frame| legible(&frame.arrows)) {
+            let alone = busiest(&mut frames);
+            note = match (note, alone) {
+                (Some(part), Some(alone)) => Some(format!("{part}; {alone}")),
+                (part, alone) => part.or(alone),
+            };
         }
         if frames.is_empty() {
             frames.push(Frame::default());
@@ -313,6 +326,37 @@ impl Phases {
     fn frames(self) -> Vec<Frame> {
         self.phases.into_values().map(|(frame, _)| frame).collect()
     }
+}
+
+/// Which rounds of how many.
+fn part(first: usize, last: usize, all: usize) -> String {
+    if first == last { format!("round {first} of {all}") } else { format!("rounds {first} to {last} of {all}") }
+}
+
+/// Leaves the arrows of the rank that has most of them, and says so; or all, if that is not much less.
+fn busiest(frames: &mut Vec<Frame>) -> Option<String> {
+    let mut count: BTreeMap<Rank, u64> = BTreeMap::new();
+    for arrow in frames.iter().flat_map(|frame| &frame.arrows) {
+        *count.entry(arrow.source).or_default() += arrow.transfers;
+        *count.entry(arrow.destination).or_default() += arrow.transfers * u64::from(arrow.source != arrow.destination);
+    }
+    let all: u64 = frames.iter().map(|frame| frame.transfers).sum();
+    // The first of several.
+    let (&rank, &own) = count.iter().rev().max_by_key(|(_, own)| **own)?;
+    if own > all / 2 {
+        return None;
+    }
+    for frame in frames.iter_mut() {
+        frame.of = Some(frame.transfers);
+        frame.arrows.retain(|arrow| arrow.source == rank || arrow.destination == rank);
+        frame.transfers = frame.arrows.iter().map(|arrow| arrow.transfers).sum();
+        // How many share a channel is as it was.
+        let used: HashSet<(usize, usize)> =
+            frame.arrows.iter().flat_map(|arrow| arrow.route.windows(2)).map(|hop| (hop[0], hop[1])).collect();
+        frame.shared.retain(|channel, _| used.contains(channel));
+    }
+    frames.retain(|frame| !frame.arrows.is_empty());
+    Some(format!("of {all} transfers, too many to be told apart, the {own} of rank {rank}; --focus chooses another"))
 }
 
 /// Channels that several arrows use.

@@ -43,6 +43,7 @@ mod arrows;
 mod body;
 mod frames;
 mod layout;
+mod looks;
 mod page;
 mod point;
 mod stress;
@@ -69,7 +70,8 @@ pub const MAX_HOPS: usize = 500_000;
 pub struct View {
     /// What is a frame.
     pub frames: Frames,
-    /// Only what this rank sends and receives.
+    /// Only what this rank sends and receives. Unless given, all that is sent; but with [`Frames::Auto`], where that is too
+    /// much to be told apart, only what one rank sends and receives, and the picture says so.
     pub focus: Option<Rank>,
     /// What stands above; what is scheduled, where and how, unless given.
     pub title: Option<String>,
@@ -219,7 +221,7 @@ impl Drawing {
     ///
     /// [`DrawError::Range`].
     pub fn finish(self) -> Result<String, DrawError> {
-        let (frames, note) = self.frames.finish()?;
+        let (frames, note) = self.frames.finish(|arrows| arrows::legible(&self.layout, arrows))?;
         Ok(page::page(&self.outline, &self.view, &self.layout, &frames, note.as_deref()))
     }
 }
