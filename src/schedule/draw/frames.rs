@@ -73,6 +73,15 @@ impl Arrow {
     }
 }
 
+/// What a picture shows.
+pub(super) struct Shown {
+    pub(super) frames: Vec<Frame>,
+    /// Whose transfers, if not all.
+    pub(super) focus: Option<Rank>,
+    /// In words, which part of the schedule that is, if it is not all or all of one rank that was asked for.
+    pub(super) note: Option<String>,
+}
+
 /// Takes rounds one by one and keeps what is to be drawn.
 pub(super) struct Collector {
     problem: Problem,
@@ -148,9 +157,9 @@ impl Collector {
         Ok(())
     }
 
-    /// The frames to draw, and in words what they leave out. Where arrows are too many to be `legible` and nobody said what
+    /// What to draw. Where arrows are too many to be `legible` and nobody said what
     /// to show, it is one rank's.
-    pub(super) fn finish(self, legible: impl Fn(&[Arrow]) -> bool) -> Result<(Vec<Frame>, Option<String>), DrawError> {
+    pub(super) fn finish(self, legible: impl Fn(&[Arrow]) -> bool) -> Result<Shown, DrawError> {
         let Self { view, nodes, number, busy, rounds: Rounds { mut frames, .. }, phases, .. } = self;
         if let Frames::Range(range) = &view.frames
             && (range.is_empty() || range.end > number)
@@ -158,6 +167,7 @@ impl Collector {
             return Err(DrawError::Range { range: range.clone(), rounds: number });
         }
         let phases = phases.map(Phases::frames);
+        let mut focus = view.focus;
         let mut note = match &view.frames {
             Frames::Range(range) if range.len() < number => Some(part(range.start, range.end - 1, number)),
             _ => None,
@@ -178,16 +188,15 @@ impl Collector {
             _ => {}
         }
         if view.frames == Frames::Auto && view.focus.is_none() && !frames.iter().all(|frame| legible(&frame.arrows)) {
-            let alone = busiest(&mut frames);
-            note = match (note, alone) {
-                (Some(part), Some(alone)) => Some(format!("{part}; {alone}")),
-                (part, alone) => part.or(alone),
-            };
+            if let Some((rank, alone)) = busiest(&mut frames) {
+                focus = Some(rank);
+                note = Some(note.map_or(alone.clone(), |part| format!("{part}; {alone}")));
+            }
         }
         if frames.is_empty() {
             frames.push(Frame::default());
         }
-        Ok((frames, note))
+        Ok(Shown { frames, focus, note })
     }
 
     fn is_drawn(&self, transfer: &Transfer) -> bool {
@@ -334,7 +343,7 @@ fn part(first: usize, last: usize, all: usize) -> String {
 }
 
 /// Leaves the arrows of the rank that has most of them, and says so; or all, if that is not much less.
-fn busiest(frames: &mut Vec<Frame>) -> Option<String> {
+fn busiest(frames: &mut Vec<Frame>) -> Option<(Rank, String)> {
     let mut count: BTreeMap<Rank, u64> = BTreeMap::new();
     for arrow in frames.iter().flat_map(|frame| &frame.arrows) {
         *count.entry(arrow.source).or_default() += arrow.transfers;
@@ -356,7 +365,8 @@ fn busiest(frames: &mut Vec<Frame>) -> Option<String> {
         frame.shared.retain(|channel, _| used.contains(channel));
     }
     frames.retain(|frame| !frame.arrows.is_empty());
-    Some(format!("of {all} transfers, too many to be told apart, the {own} of rank {rank}; --focus chooses another"))
+    let which = "too many to be told apart, only those of";
+    Some((rank, format!("{own} of {all} transfers, {which} rank {rank} (--focus chooses another)")))
 }
 
 /// Channels that several arrows use.

@@ -221,7 +221,7 @@ impl Drawing {
     ///
     /// [`DrawError::Range`].
     pub fn finish(self) -> Result<String, DrawError> {
-        let (frames, note) = self.frames.finish(|arrows| arrows::legible(&self.layout, arrows))?;
-        Ok(page::page(&self.outline, &self.view, &self.layout, &frames, note.as_deref()))
+        let shown = self.frames.finish(|arrows| arrows::legible(&self.layout, arrows))?;
+        Ok(page::page(&self.outline, &self.view, &self.layout, &shown))
     }
 }

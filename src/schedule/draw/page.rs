@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::View;
 use super::body::{Body, Bounds, Network, TEXT, text};
-use super::frames::{Frame, Sizes};
+use super::frames::{Frame, Shown, Sizes};
 use super::layout::Layout;
 use super::looks::Looks;
 use super::point::{Point, point};
@@ -24,9 +24,11 @@ const LEAST_PAGE: f64 = 360.0;
 const LEAST_FRAME: f64 = 204.0;
 
 /// The document.
-pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Frame], note: Option<&str>) -> String {
+pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Shown) -> String {
+    let Shown { frames, focus, note } = shown;
+    let note = note.as_deref();
     let sizes = Sizes::of(frames);
-    let network = Network::new(outline, layout, view.focus);
+    let network = Network::new(outline, layout, *focus);
     let looks = Looks::new(outline);
     let body = |frame: &Frame| Body::new(layout, frame, looks.of(outline, frame.phase), sizes);
     let bodies: Vec<Body> = frames.iter().map(body).collect();
