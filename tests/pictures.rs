@@ -32,6 +32,7 @@ struct Frame {
     caption: String,
     arrows: Vec<Arrow>,
     nodes: Vec<Point>,
+    radius: f64,
     marks: usize,
 }
 
@@ -171,7 +172,8 @@ fn frame_of(frame: Element<'_, '_>, named: &BTreeMap<&str, Element<'_, '_>>) -> 
     Frame {
         caption: texts.collect::<Vec<_>>().join(" "),
         arrows,
-        nodes: nodes.map(|node| (number(attribute(node, "cx")), number(attribute(node, "cy")))).collect(),
+        nodes: nodes.clone().map(|node| (number(attribute(node, "cx")), number(attribute(node, "cy")))).collect(),
+        radius: nodes.clone().map(|node| number(attribute(node, "r"))).fold(f64::INFINITY, f64::min),
         marks: class("shared").flat_map(|group| group.children()).filter(|child| child.has_tag_name("path")).count(),
     }
 }
@@ -230,6 +232,11 @@ fn drawn_by_rounds(schedule: &Schedule) {
             let last = arrow.pieces.last().and_then(|piece| piece.last()).copied().unwrap();
             assert!(distance(first, node(route.first())) < 20.0, "{first:?}");
             assert!(distance(last, node(route.last())) < 20.0, "{last:?}");
+            // Neither comes from under its node nor goes there.
+            let [from, to] = [arrow.pieces.first(), arrow.pieces.last()].map(|piece| piece.unwrap().as_slice());
+            let seen = |p: &Point, at: Point| distance(*p, at) > frame.radius;
+            assert!(from.iter().take(2).all(|p| seen(p, node(route.first()))), "{from:?}");
+            assert!(to.iter().rev().take(2).all(|p| seen(p, node(route.last()))), "{to:?}");
             for &via in &route {
                 let beside = from_path(frame.nodes[via], &arrow.pieces);
                 assert!(beside < 38.0, "{route:?} leaves {via}: {beside}");
