@@ -187,11 +187,13 @@ impl Collector {
             }
             _ => {}
         }
-        if view.frames == Frames::Auto && view.focus.is_none() && !frames.iter().all(|frame| legible(&frame.arrows)) {
-            if let Some((rank, alone)) = busiest(&mut frames) {
-                focus = Some(rank);
-                note = Some(note.map_or(alone.clone(), |part| format!("{part}; {alone}")));
-            }
+        let chosen = view.frames != Frames::Auto || view.focus.is_some();
+        if !chosen
+            && !frames.iter().all(|frame| legible(&frame.arrows))
+            && let Some((rank, alone)) = busiest(&mut frames)
+        {
+            focus = Some(rank);
+            note = Some(note.map_or(alone.clone(), |part| format!("{part}; {alone}")));
         }
         if frames.is_empty() {
             frames.push(Frame::default());

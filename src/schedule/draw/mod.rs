@@ -1,7 +1,7 @@
 //! Pictures: any schedule on its network, as SVG.
 //!
-//! A frame a round, or a phase; an arrow a transfer, along its route; a colour and a line style a phase, so that it can be
-//! told in grey too. Channels that several transfers share in one round are marked.
+//! A frame a round, or a phase; an arrow a transfer, along its route; a colour and a line style a phase, by its name and so
+//! the same in all pictures, and told apart in grey too. Channels that several transfers share in one round are marked.
 //!
 //! ```
 //! use necklace::algorithm::find;
