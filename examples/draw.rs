@@ -45,7 +45,7 @@ fn pictures() -> [Picture; 10] {
     [
         ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
         ("mesh-exchange", "mesh:4x6", Collective::Alltoall, "mesh-exchange", Frames::Rounds),
-        ("direct", "mesh:3x4", Collective::Alltoall, "direct-rotated", Frames::Range(0..3)),
+        ("direct-rotated", "mesh:3x4", Collective::Alltoall, "direct-rotated", Frames::Range(0..3)),
         ("cube-log", "hypercube:3", Collective::Alltoall, "cube-log", Frames::Rounds),
         ("ring", "ring:6", Collective::Alltoall, "ring", Frames::Rounds),
         ("recursive-doubling", "hypercube:4", Collective::Allgather, "recursive-doubling", Frames::Rounds),

@@ -32,6 +32,7 @@ struct Frame {
     caption: String,
     arrows: Vec<Arrow>,
     nodes: Vec<Point>,
+    radius: f64,
     marks: usize,
 }
 
@@ -157,12 +158,22 @@ fn frame_of(frame: Element<'_, '_>, named: &BTreeMap<&str, Element<'_, '_>>) -> 
             assert!((0.0..=wide).contains(&x) && (0.0..=high).contains(&y), "({x}, {y}) in {wide} x {high}");
         }
     }
-    let heads: usize = class("heads").map(|path| pieces(attribute(path, "d")).len()).sum();
-    assert_eq!(heads, arrows.len(), "an arrow has a head");
+    let heads: Vec<Vec<Point>> = class("heads").flat_map(|path| pieces(attribute(path, "d"))).collect();
+    assert_eq!(heads.len(), arrows.len(), "an arrow has a head");
+    let tips = heads.iter().map(|head| head[0]);
+    let ends: Vec<Point> = arrows.iter().filter_map(|arrow| arrow.pieces.last()?.last().copied()).chain(tips).collect();
+    for node in nodes.clone() {
+        let (centre, radius) =
+            ((number(attribute(node, "cx")), number(attribute(node, "cy"))), number(attribute(node, "r")));
+        // Numbers are rounded.
+        let hidden = ends.iter().find(|&&end| distance(end, centre) < radius - 0.1);
+        assert_eq!(hidden, None, "an arrow ends under the node at {centre:?}");
+    }
     Frame {
         caption: texts.collect::<Vec<_>>().join(" "),
         arrows,
-        nodes: nodes.map(|node| (number(attribute(node, "cx")), number(attribute(node, "cy")))).collect(),
+        nodes: nodes.clone().map(|node| (number(attribute(node, "cx")), number(attribute(node, "cy")))).collect(),
+        radius: nodes.clone().map(|node| number(attribute(node, "r"))).fold(f64::INFINITY, f64::min),
         marks: class("shared").flat_map(|group| group.children()).filter(|child| child.has_tag_name("path")).count(),
     }
 }
@@ -221,6 +232,11 @@ fn drawn_by_rounds(schedule: &Schedule) {
             let last = arrow.pieces.last().and_then(|piece| piece.last()).copied().unwrap();
             assert!(distance(first, node(route.first())) < 20.0, "{first:?}");
             assert!(distance(last, node(route.last())) < 20.0, "{last:?}");
+            // Neither comes from under its node nor goes there.
+            let [from, to] = [arrow.pieces.first(), arrow.pieces.last()].map(|piece| piece.unwrap().as_slice());
+            let seen = |p: &Point, at: Point| distance(*p, at) > frame.radius;
+            assert!(from.iter().take(2).all(|p| seen(p, node(route.first()))), "{from:?}");
+            assert!(to.iter().rev().take(2).all(|p| seen(p, node(route.last()))), "{to:?}");
             for &via in &route {
                 let beside = from_path(frame.nodes[via], &arrow.pieces);
                 assert!(beside < 38.0, "{route:?} leaves {via}: {beside}");
@@ -271,6 +287,8 @@ fn every_network_shows_its_transfers() {
         "complete:20",
         "ghc:3,2",
         "ghc:4x3",
+        "ghc:4x3x2",
+        "ghc:5x5",
     ];
     for text in networks {
         let topology = parse(text).unwrap();
@@ -564,4 +582,108 @@ fn shares_are_drawn_as_the_schedule_that_they_make() {
     let faulty = fixtures::OneWay { faulty: Some(rank(2)) };
     let shares = Shares::new(&faulty, &problem).unwrap();
     assert!(matches!(draw_shares(shares, &View::default()), Err(DrawError::Build(_))));
+}
+
+/// The plain picture of a registered algorithm, if it can do that.
+fn picture(network: &str, collective: Collective, algorithm: &str, view: &View) -> String {
+    let algorithm = necklace::algorithm::find(&collective, algorithm).unwrap();
+    let problem = Problem::new(parse(network).unwrap(), collective).unwrap();
+    draw_shares(Shares::new(&*algorithm, &problem).unwrap(), view).unwrap()
+}
+
+#[test]
+fn numbers_do_not_cover_each_other() {
+    for network in ["torus:2x2", "mesh:2x2", "mesh:2x3", "hypercube:2", "ring:5"] {
+        let picture = picture(network, Collective::Alltoall, "direct", &by_rounds());
+        let document = Document::parse(&picture).unwrap();
+        let grounds = document.descendants().filter(|element| element.attribute("fill-opacity").is_some());
+        let grounds: Vec<Vec<Point>> = grounds.map(points).collect();
+        assert!(grounds.len() >= 4, "{network}");
+        for (i, a) in grounds.iter().enumerate() {
+            let covers = |b: &Vec<Point>| {
+                a[0].0 < b[1].0 - 0.1 && b[0].0 < a[1].0 - 0.1 && a[0].1 < b[1].1 - 0.1 && b[0].1 < a[1].1 - 0.1
+            };
+            assert!(!grounds[..i].iter().any(covers), "{network}: {a:?}");
+        }
+    }
+}
+
+#[test]
+fn what_part_of_the_rounds_is_shown_is_said() {
+    let range = |range| View { frames: Frames::Range(range), ..View::default() };
+    let shown = |asked| draw(&ring_allgather(12), &range(asked)).unwrap();
+    assert!(shown(0..3).contains("Shown are rounds 0 to 2 of 11."));
+    assert_eq!(shown(0..3).matches("rounds 0 to 2 of 11").count(), 2, "description and legend");
+    assert!(shown(4..5).contains("Shown are round 4 of 11."));
+    assert!(!shown(0..11).contains("of 11"));
+}
+
+#[test]
+fn where_arrows_are_too_many_to_be_told_apart_one_ranks_are_shown() {
+    let note = "Shown are 126 of 4032 transfers, too many to be told apart, only those of rank 0";
+    let automatic = picture("torus:8x8", Collective::Alltoall, "direct", &View::default());
+    assert!(automatic.contains(note), "{}", &automatic[..900]);
+    let frames = read(&automatic);
+    assert_eq!((frames.len(), frames[0].arrows.len()), (1, 126));
+    assert!(frames[0].arrows.iter().all(|arrow| arrow.source == 0 || arrow.destination == 0));
+    // How many share a channel is of all that are sent.
+    let most = |caption: &str| {
+        caption
+            .split_once("up to ")
+            .and_then(|(_, rest)| rest.split_once("hops; up to "))
+            .map(|(_, most)| most.to_owned())
+    };
+    let all = picture("torus:8x8", Collective::Alltoall, "direct", &by_rounds());
+    let every = read(&all);
+    assert_eq!((every[0].arrows.len(), most(&every[0].caption)), (4032, most(&frames[0].caption)));
+    // Who says what to show gets that.
+    let focus = View { focus: Some(rank(9)), ..View::default() };
+    let chosen = picture("torus:8x8", Collective::Alltoall, "direct", &focus);
+    assert!(![all, chosen].iter().any(|picture| picture.contains("told apart")));
+    // What can be told apart is shown.
+    for network in ["torus:2x2", "hypercube:2", "complete:8"] {
+        assert!(
+            !picture(network, Collective::Alltoall, "direct", &View::default()).contains("told apart"),
+            "{network}"
+        );
+    }
+    // One rank's arrows are no fewer where it sends them all.
+    let star = (1..64).map(|to| send(0, to, vec![])).collect::<Vec<_>>();
+    assert_eq!(single("line:64", star).arrows.len(), 63);
+}
+
+#[test]
+fn a_phase_looks_the_same_in_all_pictures_and_unlike_others() {
+    let mut looks: BTreeMap<String, String> = BTreeMap::new();
+    let mut most = 0;
+    for network in ["torus:4x4", "torus:12x12", "torus:4x4x4", "mesh:4x6", "hypercube:5", "ghc:4x3x2", "ring:300"] {
+        let topology = parse(network).unwrap();
+        for algorithm in registry().iter().filter(|algorithm| algorithm.about().collective == "alltoall") {
+            let problem = Problem::new(Arc::clone(&topology), Collective::Alltoall).unwrap();
+            let Ok(shares) = Shares::new(&**algorithm, &problem) else { continue };
+            let outline = shares.outline().clone();
+            let phases = outline.phases.len();
+            if phases < 2 {
+                continue;
+            }
+            // A transfer a phase.
+            let rounds = (0..phases).map(|phase| Round { phase, ..round(vec![send(0, 1, vec![])]) }).collect();
+            let picture = draw(&Schedule { outline, rounds }, &View::default()).unwrap();
+            let document = Document::parse(&picture).unwrap();
+            let legend = document.descendants().find(|element| element.attribute("class") == Some("legend")).unwrap();
+            let mut dashes = BTreeSet::new();
+            for sign in legend.children().filter(|child| child.has_tag_name("g")) {
+                let line = sign.first_element_child().unwrap();
+                let name = sign.next_sibling_element().and_then(|text| text.text()).unwrap();
+                let dash = line.attribute("stroke-dasharray").unwrap_or("");
+                assert!(dashes.insert(dash), "{network}: {name} is not told from another in grey");
+                let look = format!("{} {dash}", attribute(line, "stroke"));
+                assert_eq!(looks.entry(name.to_owned()).or_insert(look.clone()), &look, "{network}: {name}");
+            }
+            assert_eq!(dashes.len(), phases, "{network}");
+            most = most.max(phases);
+        }
+    }
+    assert_eq!(most, 9);
+    assert!(looks.contains_key("units") && looks.contains_key("halves of cells"));
 }

@@ -24,7 +24,7 @@ use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 ///
 /// On a mesh that it does not know, messages meet in channels; the first three rounds of eleven:
 ///
-#[cfg_attr(doc, doc = include_str!("../../../doc/direct.svg"))]
+#[cfg_attr(doc, doc = include_str!("../../../doc/direct-rotated.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct DirectRotated;
 

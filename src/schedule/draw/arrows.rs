@@ -77,18 +77,20 @@ pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) ->
             pieces = vec![round_trip(layout.at[from], radius, offset)];
         } else {
             if let Some(first) = pieces.first_mut() {
-                attach(first, layout.at[from], radius, radius + 3.0);
+                attach(first, steps(layout, route), layout.at[from], radius, radius + 3.0);
             }
             if let Some(last) = pieces.last_mut() {
                 last.reverse();
-                attach(last, layout.at[to], radius, radius + head + 3.0);
+                attach(last, steps(layout, &route[route.len() - 2..]), layout.at[to], radius, radius + head + 3.0);
                 last.reverse();
             }
         }
     }
     let mut shape = Shape { pieces, head: [Point::default(); 3] };
-    if let Some([.., before, tip]) = shape.pieces.last_mut().map(Vec::as_mut_slice) {
-        let way = (*tip - *before).unit();
+    let to = route.last().map(|&to| layout.at[to]);
+    if let (Some(to), Some([.., tip])) = (to, shape.pieces.last_mut().map(Vec::as_mut_slice)) {
+        // Into the node, wherever the line comes from.
+        let way = (to - *tip).unit();
         let back = *tip - way * head;
         let half = way.right() * (0.4 * head);
         shape.head = [*tip, back - half, back + half];
@@ -98,9 +100,44 @@ pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) ->
     shape
 }
 
+/// Whether the arrows can be told apart: their lines are on the average two apart or more. There is room for them beside the
+/// channels that they use, and no more of it than the network has.
+pub(super) fn legible(layout: &Layout, arrows: &[Arrow]) -> bool {
+    let mut used: HashMap<(usize, usize), f64> = HashMap::new();
+    let mut lines = 0.0;
+    for (from, to) in arrows.iter().flat_map(|arrow| channels(&arrow.route)) {
+        let pieces = || centre(layout, &[from, to]);
+        let step = |step: &[Point]| (step[1] - step[0]).length();
+        let length = || pieces().iter().flat_map(|piece| piece.windows(2)).map(step).sum();
+        lines += *used.entry((from, to)).or_insert_with(length);
+    }
+    let spacing = layout.scale.spacing;
+    let extent = |of: fn(&Point) -> f64| {
+        let ends = layout
+            .at
+            .iter()
+            .map(of)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        ends.1 - ends.0 + spacing
+    };
+    let beside = 0.47 * spacing * used.values().sum::<f64>();
+    2.0 * lines <= beside.min(extent(|p| p.x) * extent(|p| p.y))
+}
+
 /// A channel's own line, so far to its right.
 pub(super) fn channel(layout: &Layout, from: usize, to: usize, offset: f64) -> Vec<Vec<Point>> {
     centre(layout, &[from, to]).iter().map(|piece| beside(piece, offset)).collect()
+}
+
+/// In how many straight steps a route's first hop runs until the next node or the picture's border.
+fn steps(layout: &Layout, route: &[usize]) -> usize {
+    match *route {
+        [from, to, ..] => match layout.course(from, to) {
+            Course::Through(points) => points.len() + 1,
+            Course::Around(..) => 1,
+        },
+        _ => 1,
+    }
 }
 
 /// The middle line of a route.
@@ -146,13 +183,21 @@ fn beside(line: &[Point], offset: f64) -> Vec<Point> {
     moved
 }
 
-/// Lets a line that begins beside a node begin at it.
-fn attach(line: &mut Vec<Point>, node: Point, radius: f64, along: f64) {
-    let [first, second, ..] = line[..] else { return };
-    let way = second - first;
-    let joint = first + way.unit() * along.min(0.42 * way.length());
-    line[0] = joint;
-    line.insert(0, node + (joint - node).unit() * (radius + 0.8));
+/// Lets a line that begins beside a node begin at it, joining it after so long a way but within its first hop, which has so
+/// many steps.
+fn attach(line: &mut Vec<Point>, steps: usize, node: Point, radius: f64, along: f64) {
+    let hop: f64 = line.windows(2).take(steps).map(|step| (step[1] - step[0]).length()).sum();
+    let mut left = along.min(0.42 * hop);
+    let Some((passed, joint)) = line.windows(2).take(steps).enumerate().find_map(|(i, step)| {
+        let way = step[1] - step[0];
+        let there = way.length() >= left;
+        let joint = step[0] + way.unit() * left;
+        left -= way.length();
+        there.then_some((i, joint))
+    }) else {
+        return;
+    };
+    line.splice(..=passed, [node + (joint - node).unit() * (radius + 0.8), joint]);
 }
 
 /// From a node to itself, the farther out the larger the offset.

@@ -6,37 +6,12 @@ use std::fmt::Write;
 use super::arrows::{Lanes, channel, lanes, path, shape};
 use super::frames::{Arrow, Frame, Sizes};
 use super::layout::{Course, Layout};
+use super::looks::Look;
 use super::point::{Point, point};
 use super::svg::{Escaped, Number, width};
 use super::words;
 use crate::ids::Rank;
 use crate::schedule::Outline;
-
-/// A phase's colour and dashes. The colours are told apart by all kinds of sight, and are dark enough for white paper.
-pub(super) struct Look {
-    pub(super) colour: &'static str,
-    dashes: &'static str,
-}
-
-const LOOKS: [Look; 6] = [
-    Look { colour: "#0072b2", dashes: "" },
-    Look { colour: "#c24e00", dashes: "8 2" },
-    Look { colour: "#00785a", dashes: "3.5 1.5" },
-    Look { colour: "#a83279", dashes: "9 2 2 2" },
-    Look { colour: "#333333", dashes: "" },
-    Look { colour: "#7a6200", dashes: "5 3" },
-];
-
-impl Look {
-    pub(super) fn of(phase: usize) -> &'static Self {
-        &LOOKS[phase % LOOKS.len()]
-    }
-
-    /// As an attribute, with a space before it.
-    pub(super) fn dashes(&self) -> String {
-        if self.dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", self.dashes) }
-    }
-}
 
 /// Channels that are shared.
 pub(super) const SHARED: &str = "#f6c7ad";
@@ -119,7 +94,8 @@ impl Network {
 
     fn node(&mut self, layout: &Layout, node: usize, rank: Option<Rank>, focus: bool) {
         let (at, labelled) = (layout.at[node], layout.scale.labelled);
-        let radius = layout.scale.radius * if focus { 1.15 } else { 1.0 };
+        // Tips of arrows keep clear of it.
+        let radius = layout.scale.radius + if focus { 0.5 } else { 0.0 };
         self.bounds.add(at, radius + 1.0);
         let (fill, stroke) = match rank {
             None => (WHITE, LINK),
@@ -141,25 +117,27 @@ pub(super) struct Body {
     pub(super) bands: String,
     pub(super) arrows: String,
     pub(super) numbers: String,
+    /// The middles and widths of the numbers.
+    written: Vec<(Point, f64)>,
     pub(super) bounds: Bounds,
 }
 
 impl Body {
     /// `sizes` are those of the whole picture.
-    pub(super) fn new(layout: &Layout, frame: &Frame, sizes: Sizes) -> Self {
+    pub(super) fn new(layout: &Layout, frame: &Frame, look: &Look, sizes: Sizes) -> Self {
         let bounds = Bounds::around(layout.at[0], 0.0);
-        let mut body = Self { bands: String::new(), arrows: String::new(), numbers: String::new(), bounds };
+        let [bands, arrows, numbers] = [const { String::new() }; 3];
+        let mut body = Self { bands, arrows, numbers, written: Vec::new(), bounds };
         let lanes = lanes(layout, &frame.arrows);
-        body.arrows(layout, frame, sizes, &lanes);
+        body.arrows(layout, frame, look, sizes, &lanes);
         body.bands(layout, frame, &lanes);
         body
     }
 
-    fn arrows(&mut self, layout: &Layout, frame: &Frame, sizes: Sizes, lanes: &Lanes) {
+    fn arrows(&mut self, layout: &Layout, frame: &Frame, look: &Look, sizes: Sizes, lanes: &Lanes) {
         if frame.arrows.is_empty() {
             return;
         }
-        let look = Look::of(frame.phase);
         let colour = look.colour;
         let alike = if lanes.crowded { Some(CROWDED) } else { (!sizes.differ()).then_some(layout.scale.stroke) };
         let thick = |stroke: Option<f64>| {
@@ -192,8 +170,10 @@ impl Body {
             // In the middle of a hop: nodes are between them.
             let hops = arrow.hops().max(1);
             let share = ((hops / 2) as f64 + 0.5) / hops as f64;
-            if numbered && let Some(at) = along(&shape.pieces, share) {
-                self.number(at, colour, &arrow.volume.to_string());
+            if numbered {
+                let shares = [share, share - 0.15 / hops as f64, share + 0.15 / hops as f64];
+                let places = shares.into_iter().filter_map(|share| along(&shape.pieces, share));
+                self.number(places, colour, &arrow.volume.to_string());
             }
         }
         self.arrows += "</g>\n";
@@ -228,18 +208,28 @@ impl Body {
             let _ = writeln!(self.bands, "<path d=\"{}\" stroke-width=\"{}\"/>", path(&pieces, 0.0), Number(wide));
             if numbered {
                 // Among many arrows there is no room beside.
-                let offset = if lanes.crowded { (least + most) / 2.0 } else { most + 2.2 * lane };
-                if let Some(at) = along(&channel(layout, from, to, offset), 0.5) {
-                    self.number(at, SHARED_NUMBER, &format!("×{transfers}"));
-                }
+                let (on, beside) = ((least + most) / 2.0, most + 2.2 * lane);
+                let offsets = if lanes.crowded { [on, beside] } else { [beside, on] };
+                let shares = [0.5, 0.35, 0.65, 0.25, 0.75];
+                let places = shares.into_iter().flat_map(|share| offsets.map(|offset| (offset, share)));
+                let places = places.filter_map(|(offset, share)| along(&channel(layout, from, to, offset), share));
+                self.number(places, SHARED_NUMBER, &format!("×{transfers}"));
             }
         }
         self.bands += "</g>\n";
     }
 
-    /// A number on a ground of its own.
-    fn number(&mut self, at: Point, colour: &str, number: &str) {
+    /// A number on a ground of its own, at the first of these places where it covers no other; if there is none, at the
+    /// very first.
+    fn number(&mut self, places: impl Iterator<Item = Point>, colour: &str, number: &str) {
         let wide = width(number, 8.0) + 2.0;
+        let mut places = places.peekable();
+        let Some(&first) = places.peek() else { return };
+        let apart = |at: Point, &(other, width): &(Point, f64)| {
+            (at.x - other.x).abs() >= (wide + width) / 2.0 + 0.1 || (at.y - other.y).abs() >= 9.1
+        };
+        let at = places.find(|&at| self.written.iter().all(|other| apart(at, other))).unwrap_or(first);
+        self.written.push((at, wide));
         self.bounds.add(at, wide.max(9.0) / 2.0);
         let (x, y) = (Number(at.x - wide / 2.0), Number(at.y - 4.5));
         let _ = writeln!(
@@ -268,8 +258,7 @@ pub(super) fn text(out: &mut String, at: Point, size: f64, more: &str, colour: &
 }
 
 /// An arrow for the legend.
-pub(super) fn sample(phase: usize, hollow: bool) -> String {
-    let look = Look::of(phase);
+pub(super) fn sample(look: &Look, hollow: bool) -> String {
     let (colour, dashes) = (look.colour, look.dashes());
     let fill = if hollow { WHITE } else { colour };
     format!(

@@ -1,6 +1,6 @@
 //! Which rounds a picture shows, in which frame, and what is in each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, View};
 use crate::ids::{Node, Rank};
@@ -21,6 +21,8 @@ pub(super) struct Frame {
     pub(super) phase: usize,
     pub(super) arrows: Vec<Arrow>,
     pub(super) transfers: u64,
+    /// How many there are, if most of them are left out since they could not be told apart.
+    pub(super) of: Option<u64>,
     /// Channels that several transfers of one round use, and how many do at most.
     pub(super) shared: BTreeMap<(usize, usize), u32>,
 }
@@ -69,6 +71,15 @@ impl Arrow {
     pub(super) fn hops(&self) -> usize {
         self.route.len().saturating_sub(1)
     }
+}
+
+/// What a picture shows.
+pub(super) struct Shown {
+    pub(super) frames: Vec<Frame>,
+    /// Whose transfers, if not all.
+    pub(super) focus: Option<Rank>,
+    /// In words, which part of the schedule that is, if it is not all or all of one rank that was asked for.
+    pub(super) note: Option<String>,
 }
 
 /// Takes rounds one by one and keeps what is to be drawn.
@@ -146,8 +157,9 @@ impl Collector {
         Ok(())
     }
 
-    /// The frames to draw, and in words what they leave out.
-    pub(super) fn finish(self) -> Result<(Vec<Frame>, Option<String>), DrawError> {
+    /// What to draw. Where arrows are too many to be `legible` and nobody said what
+    /// to show, it is one rank's.
+    pub(super) fn finish(self, legible: impl Fn(&[Arrow]) -> bool) -> Result<Shown, DrawError> {
         let Self { view, nodes, number, busy, rounds: Rounds { mut frames, .. }, phases, .. } = self;
         if let Frames::Range(range) = &view.frames
             && (range.is_empty() || range.end > number)
@@ -155,7 +167,11 @@ impl Collector {
             return Err(DrawError::Range { range: range.clone(), rounds: number });
         }
         let phases = phases.map(Phases::frames);
-        let mut note = None;
+        let mut focus = view.focus;
+        let mut note = match &view.frames {
+            Frames::Range(range) if range.len() < number => Some(part(range.start, range.end - 1, number)),
+            _ => None,
+        };
         match (&view.frames, phases) {
             (Frames::Phases, Some(phases)) => frames = phases,
             (Frames::Auto, phases) if frames.len() < busy => {
@@ -165,16 +181,24 @@ impl Collector {
                     Some(phases) => frames = phases,
                     None => {
                         frames.truncate(AUTO_FIRST);
-                        note = frames.last().map(|frame| format!("rounds 0 to {} of {number}", frame.last));
+                        note = frames.last().map(|frame| part(0, frame.last, number));
                     }
                 }
             }
             _ => {}
         }
+        let chosen = view.frames != Frames::Auto || view.focus.is_some();
+        if !chosen
+            && !frames.iter().all(|frame| legible(&frame.arrows))
+            && let Some((rank, alone)) = busiest(&mut frames)
+        {
+            focus = Some(rank);
+            note = Some(note.map_or(alone.clone(), |part| format!("{part}; {alone}")));
+        }
         if frames.is_empty() {
             frames.push(Frame::default());
         }
-        Ok((frames, note))
+        Ok(Shown { frames, focus, note })
     }
 
     fn is_drawn(&self, transfer: &Transfer) -> bool {
@@ -313,6 +337,38 @@ impl Phases {
     fn frames(self) -> Vec<Frame> {
         self.phases.into_values().map(|(frame, _)| frame).collect()
     }
+}
+
+/// Which rounds of how many.
+fn part(first: usize, last: usize, all: usize) -> String {
+    if first == last { format!("round {first} of {all}") } else { format!("rounds {first} to {last} of {all}") }
+}
+
+/// Leaves the arrows of the rank that has most of them, and says so; or all, if that is not much less.
+fn busiest(frames: &mut Vec<Frame>) -> Option<(Rank, String)> {
+    let mut count: BTreeMap<Rank, u64> = BTreeMap::new();
+    for arrow in frames.iter().flat_map(|frame| &frame.arrows) {
+        *count.entry(arrow.source).or_default() += arrow.transfers;
+        *count.entry(arrow.destination).or_default() += arrow.transfers * u64::from(arrow.source != arrow.destination);
+    }
+    let all: u64 = frames.iter().map(|frame| frame.transfers).sum();
+    // The first of several.
+    let (&rank, &own) = count.iter().rev().max_by_key(|(_, own)| **own)?;
+    if own > all / 2 {
+        return None;
+    }
+    for frame in frames.iter_mut() {
+        frame.of = Some(frame.transfers);
+        frame.arrows.retain(|arrow| arrow.source == rank || arrow.destination == rank);
+        frame.transfers = frame.arrows.iter().map(|arrow| arrow.transfers).sum();
+        // How many share a channel is as it was.
+        let used: HashSet<(usize, usize)> =
+            frame.arrows.iter().flat_map(|arrow| arrow.route.windows(2)).map(|hop| (hop[0], hop[1])).collect();
+        frame.shared.retain(|channel, _| used.contains(channel));
+    }
+    frames.retain(|frame| !frame.arrows.is_empty());
+    let which = "too many to be told apart, only those of";
+    Some((rank, format!("{own} of {all} transfers, {which} rank {rank} (--focus chooses another)")))
 }
 
 /// Channels that several arrows use.

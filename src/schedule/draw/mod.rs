@@ -1,7 +1,7 @@
 //! Pictures: any schedule on its network, as SVG.
 //!
-//! A frame a round, or a phase; an arrow a transfer, along its route; a colour and a line style a phase, so that it can be
-//! told in grey too. Channels that several transfers share in one round are marked.
+//! A frame a round, or a phase; an arrow a transfer, along its route; a colour and a line style a phase, by its name and so
+//! the same in all pictures, and told apart in grey too. Channels that several transfers share in one round are marked.
 //!
 //! ```
 //! use necklace::algorithm::find;
@@ -43,6 +43,7 @@ mod arrows;
 mod body;
 mod frames;
 mod layout;
+mod looks;
 mod page;
 mod point;
 mod stress;
@@ -69,7 +70,8 @@ pub const MAX_HOPS: usize = 500_000;
 pub struct View {
     /// What is a frame.
     pub frames: Frames,
-    /// Only what this rank sends and receives.
+    /// Only what this rank sends and receives. Unless given, all that is sent; but with [`Frames::Auto`], where that is too
+    /// much to be told apart, only what one rank sends and receives, and the picture says so.
     pub focus: Option<Rank>,
     /// What stands above; what is scheduled, where and how, unless given.
     pub title: Option<String>,
@@ -219,7 +221,7 @@ impl Drawing {
     ///
     /// [`DrawError::Range`].
     pub fn finish(self) -> Result<String, DrawError> {
-        let (frames, note) = self.frames.finish()?;
-        Ok(page::page(&self.outline, &self.view, &self.layout, &frames, note.as_deref()))
+        let shown = self.frames.finish(|arrows| arrows::legible(&self.layout, arrows))?;
+        Ok(page::page(&self.outline, &self.view, &self.layout, &shown))
     }
 }

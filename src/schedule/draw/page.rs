@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::View;
 use super::body::{Body, Bounds, Network, TEXT, text};
-use super::frames::{Frame, Sizes};
+use super::frames::{Frame, Shown, Sizes};
 use super::layout::Layout;
+use super::looks::Looks;
 use super::point::{Point, point};
 use super::svg::{Escaped, Number, lines, width};
 use super::words;
@@ -23,10 +24,14 @@ const LEAST_PAGE: f64 = 360.0;
 const LEAST_FRAME: f64 = 204.0;
 
 /// The document.
-pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Frame], note: Option<&str>) -> String {
+pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Shown) -> String {
+    let Shown { frames, focus, note } = shown;
+    let note = note.as_deref();
     let sizes = Sizes::of(frames);
-    let network = Network::new(outline, layout, view.focus);
-    let bodies: Vec<Body> = frames.iter().map(|frame| Body::new(layout, frame, sizes)).collect();
+    let network = Network::new(outline, layout, *focus);
+    let looks = Looks::new(outline);
+    let body = |frame: &Frame| Body::new(layout, frame, looks.of(outline, frame.phase), sizes);
+    let bodies: Vec<Body> = frames.iter().map(body).collect();
     let bounds = bodies.iter().fold(network.bounds, |bounds, body| bounds.with(body.bounds));
     let grid = Grid::new(outline, frames, bounds);
 
@@ -35,7 +40,7 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, frames: &[Fr
     let title_lines = lines(&title, TITLE, room, 4);
     let top = MARGIN + title_lines.len() as f64 * TITLE * LEADING;
     let legend_top = top + grid.height + SMALL;
-    let legend = words::legend(outline, view, layout, frames, note);
+    let legend = words::legend(outline, view, layout, &looks, frames, note);
     let (legend, legend_height) = written(&legend, legend_top, room);
     let (wide, high) = (Number(grid.width), Number((legend_top + legend_height + MARGIN * 0.5).ceil()));
 

@@ -7,6 +7,7 @@ use super::View;
 use super::body::{SHARED, sample};
 use super::frames::{Arrow, Frame, Sizes};
 use super::layout::Layout;
+use super::looks::Looks;
 use crate::schedule::{Outline, Volume};
 
 /// `alltoall on torus:12x12, 144 ranks: torus-exchange`.
@@ -34,7 +35,10 @@ pub(super) fn caption(outline: &Outline, frame: &Frame) -> (String, String) {
     let hops = frame.arrows.iter().map(Arrow::hops);
     let (nearest, farthest) = (hops.clone().min().unwrap_or(0), hops.max().unwrap_or(0));
     let up_to = |alike| if alike { "" } else { "up to " };
-    let mut what = many(frame.transfers, "transfer");
+    let mut what = match frame.of {
+        Some(all) => format!("{} of {}", frame.transfers, many(all, "transfer")),
+        None => many(frame.transfers, "transfer"),
+    };
     let _ = write!(what, " of {}{}", up_to(least == most), blocks(most));
     let _ = write!(what, ", {}{}", up_to(nearest == farthest), many(farthest as u64, "hop"));
     if let Some(most) = frame.shared.values().max() {
@@ -68,6 +72,7 @@ pub(super) fn legend(
     outline: &Outline,
     view: &View,
     layout: &Layout,
+    looks: &Looks,
     frames: &[Frame],
     note: Option<&str>,
 ) -> Vec<(String, String)> {
@@ -77,10 +82,11 @@ pub(super) fn legend(
     let sizes = Sizes::of(frames);
     let mut items: Vec<(String, String)> = Vec::new();
     if outline.phases.len() > 1 {
-        items.extend(phases.iter().map(|&number| (sample(number, false), phase(outline, number))));
+        items.extend(phases.iter().map(|&number| (sample(looks.of(outline, number), false), phase(outline, number))));
     }
     if arrows().any(|arrow| arrow.combined) {
-        items.push((sample(phases.first().copied().unwrap_or(0), true), "combined with what is held".to_owned()));
+        let look = looks.of(outline, phases.first().copied().unwrap_or(0));
+        items.push((sample(look, true), "combined with what is held".to_owned()));
     }
     if frames.iter().any(|frame| !frame.shared.is_empty()) {
         let band = format!("<path d=\"M0 -3.5L24 -3.5\" stroke=\"{SHARED}\" stroke-width=\"9\"/>");
@@ -110,7 +116,7 @@ pub(super) fn legend(
     items
 }
 
-fn phase(outline: &Outline, number: usize) -> String {
+pub(super) fn phase(outline: &Outline, number: usize) -> String {
     outline.phases.get(number).cloned().unwrap_or_else(|| format!("phase {number}"))
 }
 

@@ -1,0 +1,102 @@
+//! How the arrows of a phase look: by its name, so that it looks alike in all pictures.
+
+use super::words;
+use crate::schedule::Outline;
+
+/// A phase's colour and dashes. The dashes of no two are alike, so that they are told apart in grey too; the colours are
+/// dark enough for white paper.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) colour: &'static str,
+    dashes: &'static str,
+}
+
+const fn look(colour: &'static str, dashes: &'static str) -> Look {
+    Look { colour, dashes }
+}
+
+/// For phases whose names have a number, by its remainder: the remainders of 0 to 10 are different, and so are those of
+/// the first ten powers of two, since two is a primitive root of eleven.
+const NUMBERED: [Look; 11] = [
+    look("#333333", "5 2.5"),
+    look("#0072b2", ""),
+    look("#c24e00", "8 2"),
+    look("#7a6200", "1.8 2"),
+    look("#5b3fa0", "8 2 2 2 2 2"),
+    look("#007a7a", "10 4.5"),
+    look("#b3123e", "9 2 4 2"),
+    look("#4a6a00", "2 4.5"),
+    look("#1b2f6e", "4 1.5 1.5 1.5"),
+    look("#8c4a1f", "5 1.2 5 4"),
+    look("#6b6b6b", "1.5 1.5 1.5 4"),
+];
+/// For phases that have no number and come with such that have.
+const NAMED: [(&str, Look); 2] =
+    [("halves of cells", look("#00785a", "3.5 1.5")), ("units", look("#a83279", "9 2 2 2"))];
+/// For a phase that is alone.
+const PLAIN: &Look = &NUMBERED[1];
+
+impl Look {
+    /// As an attribute, with a space before it.
+    pub(super) fn dashes(&self) -> String {
+        if self.dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", self.dashes) }
+    }
+}
+
+/// The looks of a schedule's phases.
+pub(super) struct Looks(Vec<&'static Look>);
+
+impl Looks {
+    pub(super) fn new(outline: &Outline) -> Self {
+        let names = &outline.phases;
+        let mut looks: Vec<Option<&Look>> = names.iter().map(|name| known(name)).collect();
+        for (i, name) in names.iter().enumerate().filter(|_| names.len() > 1) {
+            let taken = |look: &&Look| looks.contains(&Some(*look));
+            // The same name looks the same, others differ while there are looks.
+            let before = names[..i].iter().position(|earlier| earlier == name);
+            let from = name.bytes().fold(0, |hash: usize, byte| (hash * 31 + usize::from(byte)) % NUMBERED.len());
+            let mut wanted = NUMBERED[from..].iter().chain(&NUMBERED[..from]);
+            let mut free = || wanted.find(|look| !taken(look)).unwrap_or(&NUMBERED[from]);
+            looks[i] = looks[i].or_else(|| before.and_then(|before| looks[before])).or_else(|| Some(free()));
+        }
+        Self(looks.into_iter().map(|look| look.unwrap_or(PLAIN)).collect())
+    }
+
+    /// That of a phase, also of one that has no name.
+    pub(super) fn of(&self, outline: &Outline, phase: usize) -> &'static Look {
+        self.0.get(phase).copied().or_else(|| known(&words::phase(outline, phase))).unwrap_or(PLAIN)
+    }
+}
+
+/// What the name alone decides.
+fn known(name: &str) -> Option<&'static Look> {
+    let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let mut digits = digits.bytes().take_while(u8::is_ascii_digit).peekable();
+    if digits.peek().is_some() {
+        let rest = digits.fold(0, |rest, digit| (rest * 10 + usize::from(digit - b'0')) % NUMBERED.len());
+        return NUMBERED.get(rest);
+    }
+    NAMED.iter().find(|(known, _)| *known == name).map(|(_, look)| look)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_looks_have_the_same_colour_or_dashes() {
+        let looks: Vec<&Look> = NUMBERED.iter().chain(NAMED.iter().map(|(_, look)| look)).collect();
+        for (i, look) in looks.iter().enumerate() {
+            let differs = |other: &&Look| look.colour != other.colour && look.dashes != other.dashes;
+            assert!(looks[..i].iter().all(differs), "{look:?}");
+        }
+    }
+
+    #[test]
+    fn names_with_numbers_decide_by_the_first() {
+        assert_eq!(known("cells, dimension 2 of 3"), Some(&NUMBERED[2]));
+        assert_eq!(known("digits of weight 16"), Some(&NUMBERED[5]));
+        assert_eq!(known(&format!("bit {}", "9".repeat(400))), Some(&NUMBERED[0]));
+        assert_eq!(known("scatter"), None);
+    }
+}
