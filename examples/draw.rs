@@ -10,8 +10,9 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -26,14 +27,29 @@ use necklace::topology::{Neighbours, Topology, parse};
 const LARGEST: usize = 100_000;
 
 fn main() -> ExitCode {
-    let directory =
-        std::env::args().nth(1).map_or(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/doc")), PathBuf::from);
+    let directory = match directory(std::env::args_os().skip(1)) {
+        Ok(directory) => directory,
+        Err(error) => {
+            eprintln!("draw: {error}\ndraw [PLACE]: draws into that directory, doc/ where none is given");
+            return ExitCode::from(2);
+        }
+    };
     match draw_all(&directory) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("draw: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Where to draw.
+fn directory(mut words: impl Iterator<Item = OsString>) -> Result<PathBuf, String> {
+    let place = words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/doc").into());
+    match words.next() {
+        None if place.to_string_lossy().starts_with('-') => Err(format!("unknown argument {place:?}")),
+        None => Ok(place.into()),
+        Some(more) => Err(format!("one directory is enough: {place:?}, and then {more:?}")),
     }
 }
 
@@ -56,8 +72,9 @@ fn pictures() -> [Picture; 10] {
     ]
 }
 
-fn draw_all(directory: &std::path::Path) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(directory)?;
+fn draw_all(directory: &Path) -> Result<(), Box<dyn Error>> {
+    let failed = |path: &Path, error| format!("{}: {error}", path.display());
+    fs::create_dir_all(directory).map_err(|error: std::io::Error| failed(directory, error))?;
     for (name, network, collective, algorithm, frames) in pictures() {
         let topology = if network == "petersen" { Arc::new(Petersen) } else { parse(network)? };
         let algorithm = find(&collective, algorithm)?;
@@ -66,7 +83,7 @@ fn draw_all(directory: &std::path::Path) -> Result<(), Box<dyn Error>> {
         let picture = draw(&schedule, &View { frames: frames.clone(), ..View::default() })?;
         let arrows = check(&picture, &schedule, &frames).map_err(|error| format!("{name}: {error}"))?;
         let path = directory.join(name).with_extension("svg");
-        fs::write(&path, &picture)?;
+        fs::write(&path, &picture).map_err(|error| failed(&path, error))?;
         println!("{}: {arrows} arrows, one a transfer; {} bytes", path.display(), picture.len());
     }
     Ok(())
@@ -137,5 +154,27 @@ impl Topology for Petersen {
 
     fn text(&self) -> String {
         "petersen".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_place() {
+        let directory = |words: &[&str]| directory(words.iter().map(OsString::from));
+        assert_eq!(directory(&["there"]), Ok("there".into()));
+        assert!(directory(&[]).is_ok_and(|doc| doc.ends_with("doc")));
+        assert!(directory(&["x", "y"]).is_err_and(|error| error.contains("\"y\"")));
+        assert!(directory(&["--help"]).is_err_and(|error| error.contains("--help")));
+    }
+
+    #[test]
+    fn a_failure_names_the_place() {
+        // Nothing can be made within a file.
+        let place = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml/nope"));
+        let error = draw_all(place).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("Cargo.toml/nope: ")));
     }
 }

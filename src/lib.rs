@@ -84,7 +84,7 @@ pub use ids::{Channel, Node, Rank};
 pub use launch::launch;
 pub use plan::Strided;
 
-/// The README's first program, compiled and run.
+/// The README's programs, compiled and run.
 #[cfg(all(doctest, feature = "local"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

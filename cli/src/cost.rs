@@ -16,7 +16,7 @@ use necklace::machine::Machine;
 use necklace::schedule::{Problem, Shares, Verifier};
 use necklace::topology::{self, Topology};
 
-use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::plot::{Curve, Curves};
 use crate::problem::problem;
 use crate::progress::Progress;
@@ -120,10 +120,7 @@ impl Case {
 impl Cases {
     /// Every algorithm on every network: those that are named, or all that fit.
     pub(crate) fn all(&self) -> Result<Vec<Case>, Failure> {
-        let standard = [&self.csv, &self.plot].into_iter().flatten().filter(|path| is_standard(path)).count();
-        if standard > 1 {
-            return Err(Failure::Usage("--csv - and --plot - cannot both have standard output".to_owned()));
-        }
+        apart(&[("--csv", self.csv.as_deref()), ("--plot", self.plot.as_deref())])?;
         let root = self.root.map(|root| Rank::new(root as usize));
         let collective = Collective::named(&self.collective, root.unwrap_or_default())
             .ok_or_else(|| Failure::Usage(format!("no collective {:?}", self.collective)))?;
@@ -269,7 +266,10 @@ impl Row {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { cases, compare } = arguments;
     let mut rows = Vec::new();
-    let (mut progress, every) = (Progress::new("proving schedules"), cases.all()?);
+    let every = cases.all()?;
+    // Each is proved once, and played out with blocks of every size.
+    let steps = every.len() * (1 + cases.bytes.len());
+    let mut progress = Progress::new("proving schedules and playing them out", "schedules").of(Some(steps as u64));
     for case in &every {
         let claimed = Demand::claimed(&*case.algorithm, &case.problem)?;
         let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
@@ -283,7 +283,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             rows.push(row);
             if let Some(counted) = &counted {
                 rows.push(Row::priced(case, bytes, "counted", &counted.price(&cases.machine, bytes)));
-                let played = play(case, cases, bytes, &mut Progress::of("playing schedules out", "messages"))?;
+                let played = play(case, cases, bytes, &mut progress)?;
                 let nothing = Price::default().terms().map(|_| Cell::Text("-".to_owned()));
                 rows.push(Row::new(case, bytes, "simulated", played.time.into(), nothing.into()));
             }
@@ -306,13 +306,16 @@ fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     if let [refusal, ..] = verifier.violations().all() {
         return Err(Failure::Failed(format!("{}: {refusal}", case.heading())));
     }
+    let mut rounds = 0;
     for joined in Shares::new(&*case.algorithm, &case.problem)? {
         for mismatch in joined.mismatches {
             verifier.mismatch(mismatch);
         }
         verifier.round(&joined.round);
-        progress.round();
+        rounds += 1;
+        progress.within(rounds, "rounds");
     }
+    progress.step();
     let failed = |what: String| Failure::Failed(format!("{}: {what}", case.heading()));
     let proof = verifier.finish().map_err(|violations| failed(figures::in_short(&violations)))?;
     let claims = case.algorithm.claims(&case.problem).completed(case.algorithm.about().ports);

@@ -61,6 +61,29 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// That no two of the outputs that are asked for are one: of two documents the first would be lost.
+pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+    let asked: Vec<(&str, &Path)> = outputs.iter().filter_map(|&(option, path)| Some((option, path?))).collect();
+    for (at, (option, path)) in asked.iter().enumerate() {
+        if let Some((other, first)) = asked[..at].iter().find(|(_, first)| place(first) == place(path)) {
+            let what = if is_standard(path) { "standard output" } else { "a file" };
+            let (first, path) = (first.display(), path.display());
+            return Err(Failure::Usage(format!("{other} {first} and {option} {path}: {what} holds one document")));
+        }
+    }
+    Ok(())
+}
+
+/// What a file's name leads to, whether there is a file yet or not.
+fn place(path: &Path) -> PathBuf {
+    let beside = |name| {
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::canonicalize(directory).map(|directory| directory.join(name)).ok()
+    };
+    let found = if is_standard(path) { None } else { fs::canonicalize(path).ok() };
+    found.or_else(|| path.file_name().filter(|_| !is_standard(path)).and_then(beside)).unwrap_or(path.to_owned())
+}
+
 /// Prints a result. If nobody reads it, that is no failure: the verdict stands.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();

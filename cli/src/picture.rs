@@ -1,7 +1,7 @@
 //! `--svg`: a picture of the schedule beside whatever else is asked.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use necklace::Rank;
@@ -30,6 +30,11 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// Where it is to be written.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.svg.as_deref()
+    }
+
     /// Whether standard output is to be the picture alone.
     pub(crate) fn is_standard(&self) -> bool {
         self.svg.as_deref().is_some_and(is_standard)

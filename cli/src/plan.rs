@@ -16,7 +16,7 @@ use necklace::schedule::{JsonWriter, Outline, Ports, Problem, Proof, Shares, Ver
 use necklace::select::{Choice, select_keeping};
 use necklace::topology::{self, Topology};
 
-use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::picture::{Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "P", value_parser = ports)]
     ports: Option<Ports>,
 
-    /// The size of a block in bytes, which auto takes into account [default: 1024]
+    /// The size of a block in bytes, which auto takes into account; K, M and G stand for 1024 and its powers [default: 1024]
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
     bytes: Option<u64>,
 
@@ -116,9 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let ports = arguments.ports.unwrap_or(Ports::Unlimited);
     let choice = select_keeping(&problem, &arguments.algorithm, ports, block_bytes, &machine)?;
     let json_alone = arguments.json.as_deref().is_some_and(is_standard);
-    if json_alone && arguments.picture.is_standard() {
-        return Err(Failure::Usage("--json - and --svg -: standard output holds one document".to_owned()));
-    }
+    apart(&[("--json", arguments.json.as_deref()), ("--svg", arguments.picture.path())])?;
     let alone = json_alone || arguments.picture.is_standard();
     let Made { outline, phases, verdict } = make(&choice, &problem, arguments)?;
 
@@ -188,7 +186,7 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
     let name = document.as_ref().map_or(String::new(), |document| document.name().to_owned());
     let failed = |error| write_failure(&name, &error);
     let mut writer = document.map(|document| JsonWriter::new(&outline, document)).transpose().map_err(failed)?;
-    let mut progress = Progress::new("proving the schedule");
+    let mut progress = Progress::new("proving the schedule", "rounds").of(rounds(&shares));
     for joined in shares {
         for mismatch in joined.mismatches {
             verifier.mismatch(mismatch);
@@ -205,7 +203,7 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
             phase.rounds += 1;
             phase.transfers += round.transfers.len() as u64;
         }
-        progress.round();
+        progress.step();
     }
     let verdict = verifier.finish();
     drop(progress);
@@ -216,6 +214,12 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
         document.map_or(Ok(()), Document::keep)?;
     }
     Ok(Made { outline, phases, verdict })
+}
+
+/// How many rounds there will be, where every rank knows.
+fn rounds(shares: &Shares) -> Option<u64> {
+    let (least, most) = shares.size_hint();
+    most.filter(|most| *most == least).map(|rounds| rounds as u64)
 }
 
 fn described(outline: &Outline, phases: &[Phase]) -> String {

@@ -4,12 +4,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Counts rounds, or what else there is, on standard error, if that is a terminal and the work takes long.
+/// Counts rounds, or what else there is, on standard error, if that is a terminal and the work takes long: as a bar where
+/// it is known how many there are, else with a sign that turns.
 pub(crate) struct Progress {
     doing: &'static str,
     what: &'static str,
+    total: Option<u64>,
     since: Instant,
-    count: u64,
+    steps: u64,
     bar: Option<ProgressBar>,
 }
 
@@ -17,41 +19,51 @@ impl Progress {
     /// What ends sooner shows nothing.
     const PATIENCE: Duration = Duration::from_millis(500);
 
-    pub(crate) fn new(doing: &'static str) -> Self {
-        Self::of(doing, "rounds")
+    pub(crate) fn new(doing: &'static str, what: &'static str) -> Self {
+        Self { doing, what, total: None, since: Instant::now(), steps: 0, bar: None }
     }
 
-    /// Of something else than rounds.
-    pub(crate) fn of(doing: &'static str, what: &'static str) -> Self {
-        Self { doing, what, since: Instant::now(), count: 0, bar: None }
+    /// Of so many, if that is known.
+    pub(crate) fn of(mut self, total: Option<u64>) -> Self {
+        self.total = total;
+        self
     }
 
-    /// A round is through.
-    pub(crate) fn round(&mut self) {
-        self.reach(self.count + 1);
-    }
-
-    /// How many are through.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// So many are through.
-    pub(crate) fn reach(&mut self, count: u64) {
-        self.count = count;
-        if self.bar.is_none() && self.since.elapsed() < Self::PATIENCE {
-            return;
+    /// One more is through.
+    pub(crate) fn step(&mut self) {
+        self.steps += 1;
+        let steps = self.steps;
+        if let Some(bar) = self.bar() {
+            bar.set_message("");
+            bar.set_position(steps);
         }
-        let (doing, what) = (self.doing, self.what);
-        let bar = self.bar.get_or_insert_with(|| {
-            // Hidden unless standard error is a terminal.
-            let bar = ProgressBar::new_spinner().with_message(doing);
+    }
+
+    /// So much of the step under way is through, of something whose total nobody knows.
+    pub(crate) fn within(&mut self, count: u64, what: &str) {
+        let steps = self.steps;
+        if let Some(bar) = self.bar() {
+            bar.set_message(format!(", then {count} {what}"));
+            bar.set_position(steps);
+        }
+    }
+
+    /// What is shown, once it is.
+    fn bar(&mut self) -> Option<&ProgressBar> {
+        let Self { doing, what, total, .. } = *self;
+        if self.bar.is_none() && self.since.elapsed() < Self::PATIENCE {
+            return None;
+        }
+        // Hidden unless standard error is a terminal.
+        Some(self.bar.get_or_insert_with(|| {
+            let (bar, shown) = match total {
+                Some(total) => (ProgressBar::new(total), "{bar:30} {human_pos} of {human_len}"),
+                None => (ProgressBar::new_spinner(), "{human_pos}"),
+            };
             let style =
-                ProgressStyle::with_template(&format!("{{spinner}} {{msg}}: {{human_pos}} {what}, {{elapsed}}"));
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar
-        });
-        bar.set_position(self.count);
+                ProgressStyle::with_template(&format!("{{spinner}} {doing}: {shown} {what}{{msg}}, {{elapsed}}"));
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        }))
     }
 }
 
@@ -60,5 +72,37 @@ impl Drop for Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Work that has taken long already.
+    fn long(total: Option<u64>) -> Progress {
+        let since = Instant::now().checked_sub(2 * Progress::PATIENCE).unwrap_or_else(Instant::now);
+        let mut progress = Progress::new("testing", "rounds").of(total);
+        progress.since = since;
+        progress
+    }
+
+    #[test]
+    fn the_bar_has_a_total_where_there_is_one() {
+        for total in [Some(7), None] {
+            let mut progress = long(total);
+            progress.step();
+            progress.within(5, "messages");
+            progress.step();
+            let shown = progress.bar.as_ref().map(|bar| (bar.length(), bar.position()));
+            assert_eq!(shown, Some((total, 2)));
+        }
+    }
+
+    #[test]
+    fn what_is_short_shows_nothing() {
+        let mut progress = Progress::new("testing", "rounds").of(Some(1));
+        progress.step();
+        assert!(progress.bar.is_none());
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
         _ => (text, 1_u64),
     };
-    let number: u64 = number.parse().map_err(|_| "not a number of bytes, such as 8, 4K or 1M".to_owned())?;
+    let number: u64 = number.parse().map_err(|_| "not a number of bytes, such as 8, 4K, 1M or 1G".to_owned())?;
     number.checked_mul(unit).ok_or_else(|| "too many bytes".to_owned())
 }
 

@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Standard output is for documents; whatever is refused is refused before anything takes time.
     let every = cases.all()?;
     let mut rows = Vec::new();
-    let mut progress = Progress::of("playing schedules out", "messages");
+    let plays = every.len() * cases.bytes.len();
+    let mut progress = Progress::new("playing schedules out", "schedules").of(Some(plays as u64));
     for case in &every {
         for &bytes in &cases.bytes {
             if *compare {
@@ -82,10 +83,12 @@ fn columns(played: &Played) -> Vec<Cell> {
 
 /// Plays a case out.
 pub(crate) fn play(case: &Case, cases: &Cases, bytes: u64, progress: &mut Progress) -> Result<Played, Failure> {
-    let before = progress.count();
-    let told = |arrived| progress.reach(before + arrived);
-    simulate(&*case.algorithm, &case.problem, &cases.machine, bytes, told).map_err(|error| match error {
-        SimulateError::Build(error) => error.into(),
-        other => Failure::Failed(format!("{}: {other}", case.heading())),
-    })
+    let told = |arrived| progress.within(arrived, "messages");
+    let played =
+        simulate(&*case.algorithm, &case.problem, &cases.machine, bytes, told).map_err(|error| match error {
+            SimulateError::Build(error) => error.into(),
+            other => Failure::Failed(format!("{}: {other}", case.heading())),
+        })?;
+    progress.step();
+    Ok(played)
 }

@@ -36,10 +36,10 @@ pub(crate) fn run(Arguments { file }: &Arguments) -> Result<(), Failure> {
     };
     let Schedule { outline, rounds } = read.map_err(|error| Failure::of(&name, &error))?;
     let mut verifier = Verifier::new(&outline);
-    let mut progress = Progress::new("verifying");
+    let mut progress = Progress::new("verifying", "rounds").of(Some(rounds.len() as u64));
     for round in &rounds {
         verifier.round(round);
-        progress.round();
+        progress.step();
     }
     let verdict = verifier.finish();
     drop(progress);

@@ -73,6 +73,12 @@ fn curves_are_drawn_for_each_system_and_number_of_ranks() {
 }
 
 #[test]
+fn with_a_dash_standard_output_is_the_curves_alone() {
+    let svg = printed(&["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1", "--plot", "-"]);
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+}
+
+#[test]
 fn what_cannot_be_measured_is_a_usage_error() {
     for (arguments, said) in [
         (&["--bytes", "1.5K"][..], "not a number of bytes"),

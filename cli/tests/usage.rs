@@ -55,6 +55,52 @@ fn misuse_ends_with_2_and_says_what_would_be_right() {
 }
 
 #[test]
+fn two_documents_do_not_go_to_one_place() {
+    let directory = directory("two_documents");
+    let (file, again) = (directory.join("same"), directory.join(".").join("same"));
+    let (file, again) = (file.to_str().unwrap(), again.to_str().unwrap());
+    let on = ["--topology", "ring:3", "--collective", "alltoall"];
+    let sized = [&on[..], &["--bytes", "8"]].concat();
+    let commands = [
+        ([&["plan"], &on[..]].concat(), ["--json", "--svg"]),
+        ([&["cost"], &sized[..]].concat(), ["--csv", "--plot"]),
+        ([&["simulate"], &sized[..]].concat(), ["--csv", "--plot"]),
+        (vec!["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1"], ["--csv", "--plot"]),
+    ];
+    for (command, [one, other]) in &commands {
+        // Before there is a file of that name, when there is, by a link, and where standard output is meant.
+        for turn in 0..4 {
+            let (first, second) = [(file, file), (file, again), (file, again), ("-", "-")][turn];
+            if turn == 2 {
+                let target = directory.join("target");
+                std::fs::write(&target, "what was there before").unwrap();
+                std::os::unix::fs::symlink(&target, file).unwrap();
+            }
+            let output = necklace(&[&command[..], &[one, first, other, second]].concat());
+            let error = stderr(&output);
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}, {turn}: {error}");
+            assert!([one, other, "holds one document"].iter().all(|word| error.contains(word)), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "what was there before");
+        std::fs::remove_file(file).unwrap();
+    }
+    let (command, [one, other]) = &commands[0];
+    printed(&[&command[..], &[one, file, other, directory.join("another").to_str().unwrap()]].concat());
+}
+
+#[test]
+fn sizes_of_blocks_have_the_same_units_everywhere() {
+    for command in ["plan", "cost", "simulate", "bench"] {
+        let help = printed(&[command, "--help"]);
+        assert!(help.contains("K, M and G stand for 1024 and its powers"), "{help}");
+    }
+    let on = ["--topology", "ring:3", "--collective", "alltoall", "--bytes", "1G"];
+    for command in ["plan", "cost", "simulate"] {
+        assert!(printed(&[&[command], &on[..]].concat()).contains("1073741824"), "{command}");
+    }
+}
+
+#[test]
 fn failures_end_with_1() {
     let plan = ["plan", "--topology", "ring:4", "--collective", "scan", "--json"];
     let cases = [

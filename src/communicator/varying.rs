@@ -93,7 +93,8 @@ impl Communicator {
     ///
     /// [`Error::Length`] unless there is a block for each rank on both sides; [`Error::Argument`] where a block lies outside
     /// its buffer, two elements are received into one, a [`Strided`] names an element twice (or its dimensions interlock,
-    /// so that this is not plain), or this rank's block for itself has two lengths; [`Error::Failed`], with
+    /// so that this is not plain), or this rank's block for itself has two lengths; [`Error::Plan`], with
+    /// [`PlanError::Runs`], where the blocks are in more places than can be listed; [`Error::Failed`], with
     /// [`Cause::Length`], where what a rank awaits is not as long as what the other sends; else as [`Communicator`] says.
     pub fn alltoallw<T: Pod>(
         &mut self,
@@ -181,15 +182,13 @@ impl Communicator {
         }
         let what = format!("of {element}-byte elements among {size} ranks by {}", algorithm.name());
         let words = format!("{collective} {what} on {}", self.topology.text());
-        let Lengths::Each(table) = &mut layout.lengths else {
-            return Err(Error::Argument("blocks of different lengths are laid out as equal ones".to_owned()));
-        };
         if algorithm.name() == "direct" {
             return Prepared::new(compile(rounds, &layout)?, self.signature(words));
         }
         let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {words}"))?;
         self.check_counts(&passing, &awaited, element as u64, &words)?;
-        table.extend(passing);
+        let own = |(i, &count): (usize, &usize)| (Block::new(rank, Rank::new(i)), count as u64);
+        layout.lengths = Lengths::Each(passing.into_iter().chain(sent.iter().enumerate().map(own)).collect());
         // The others rely on this rank by now: what keeps it from planning is everybody's failure.
         let planned = check_sums(&layout, element)
             .and_then(|()| Ok(compile(rounds, &layout)?))
@@ -298,9 +297,17 @@ impl<'a> Side<'a> {
         if isize::try_from(self.length).is_err() {
             return Ok(());
         }
-        let Some(index) = overlap_of(self.blocks.iter().flat_map(|parts| parts.iter())) else { return Ok(()) };
+        let found = overlap_of(self.blocks.iter().flat_map(|parts| parts.iter()), Layout::MOST_RUNS);
+        let tangled = |pieces| {
+            let (what, most) = (self.what, Layout::MOST_RUNS);
+            Error::Argument(format!(
+                "{what} blocks lie between each other in {pieces} pieces at different distances: with more than {most} it \
+                 is not looked whether they overlap"
+            ))
+        };
+        let Some(index) = found.map_err(tangled)? else { return Ok(()) };
         let holders = self.blocks.iter().enumerate().flat_map(|(i, parts)| parts.iter().map(move |part| (i, part)));
-        let mut holders = holders.filter(|(_, part)| part.indices().any(|at| at == index)).map(|(i, _)| i);
+        let mut holders = holders.filter(|(_, part)| part.has(index)).map(|(i, _)| i);
         let (i, j) = (holders.next().unwrap_or(0), holders.next().unwrap_or(0));
         Err(Error::Argument(if i == j {
             format!("{} block {i} has element {index} twice", self.what)

@@ -12,7 +12,7 @@ use super::program::Access;
 use super::runs::{Place, joined, side_by_side};
 use super::scratch::Scratch;
 use super::values::{Event, Parcel, Spot, ValueId, Values};
-use super::{Buffer, Layout, Message, Plan, Program, ProgramError, ProgramRound, Run, Sizes};
+use super::{Buffer, Layout, Message, Plan, Program, ProgramError, ProgramRound, Run, Sizes, Strided};
 use crate::schedule::{Block, RankRound};
 
 /// A share cannot be compiled.
@@ -74,6 +74,20 @@ pub enum PlanError {
         input: u64,
         /// Bytes of the output.
         output: u64,
+    },
+    /// The blocks are in too many places to list.
+    #[error(
+        "block {block}: {part} are {runs} runs of pieces of one length at one distance, and all blocks may be {} together; \
+         with the dimension of neighbours last, and the longest of the others before it, they are fewest",
+        Layout::MOST_RUNS
+    )]
+    Runs {
+        /// With which block there are too many.
+        block: Block,
+        /// With which part of it.
+        part: Strided,
+        /// How many runs that is.
+        runs: u64,
     },
     /// The layout wants two blocks in one place.
     #[error("two of the blocks that are wanted share byte {offset} of the output")]

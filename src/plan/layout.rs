@@ -44,6 +44,10 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// How many runs the blocks of a [`strided`](Self::strided) layout may be together. A plan takes some 200 bytes for
+    /// each, so that more would take more memory than most machines have.
+    pub const MOST_RUNS: u64 = 1 << 24;
+
     /// Blocks of `elements` elements, one after the other: those of `before` in the input (or, in place, in the output,
     /// each where that block or, for alltoall, the block that comes back in its stead will lie), those of `after` in the
     /// output.
@@ -95,7 +99,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// [`PlanError::Overflow`] where a buffer, or a block's end, is past 2^63 bytes.
+    /// [`PlanError::Overflow`] where a buffer, or a block's end, is past 2^63 bytes; [`PlanError::Runs`] where the blocks
+    /// are more than [`MOST_RUNS`](Self::MOST_RUNS) runs together.
     pub fn strided(
         rank: Rank,
         element: usize,
@@ -108,7 +113,7 @@ impl Layout {
             let bytes = (elements as u64).checked_mul(element as u64);
             bytes.filter(|&bytes| i64::try_from(bytes).is_ok()).ok_or(overflow(elements))
         };
-        let mut table = HashMap::new();
+        let (mut table, mut runs) = (HashMap::new(), 0_u64);
         let mut place = |block: Block, buffer, parts: &[Strided]| {
             let mut elements = 0_u64;
             let mut place = Place::new();
@@ -116,6 +121,11 @@ impl Layout {
                 bytes(part.end().ok_or(overflow(usize::MAX))?)?;
                 // Each is below 2^63, and so is the sum of those that a buffer holds.
                 elements = elements.saturating_add(part.elements().ok_or(overflow(usize::MAX))? as u64);
+                // Before any of them is listed: a few words can describe more than any memory holds.
+                runs = runs.saturating_add(part.runs());
+                if runs > Self::MOST_RUNS {
+                    return Err(PlanError::Runs { block, part: part.clone(), runs: part.runs() });
+                }
                 place.extend(part.place(buffer, element as u64));
             }
             table.insert(block, elements);

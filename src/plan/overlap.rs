@@ -15,37 +15,46 @@ pub(super) struct Overlap {
 }
 
 /// A byte that one of the accesses writes and another touches. Runs lie inside a buffer and have bytes.
-pub(super) fn find(mut all: Vec<Access>) -> Option<Overlap> {
+pub(super) fn find(all: Vec<Access>) -> Option<Overlap> {
+    within(all, u64::MAX).unwrap_or_default()
+}
+
+/// The same, unless more pieces than so many had to be looked at one by one: the error is their number.
+pub(super) fn within(mut all: Vec<Access>, most: u64) -> Result<Option<Overlap>, u64> {
     all.sort_unstable_by_key(|access| (access.run.buffer, access.run.offset));
     let mut start = 0;
     let mut reach = 0;
     for i in 0..=all.len() {
         let apart = all.get(i).is_none_or(|next| next.run.buffer != all[start].run.buffer || next.run.offset >= reach);
         if apart && i > start {
-            if let Some(found) = in_cluster(&all[start..i]) {
-                return Some(found);
+            if let Some(found) = in_cluster(&all[start..i], most)? {
+                return Ok(Some(found));
             }
             (start, reach) = (i, 0);
         }
         reach = all.get(i).map_or(0, |next| reach.max(end(&next.run)));
     }
-    None
+    Ok(None)
 }
 
 fn end(run: &Run) -> u64 {
     run.offset + run.stride * (run.count - 1) + run.len
 }
 
-fn in_cluster(cluster: &[Access]) -> Option<Overlap> {
+fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
     if cluster.iter().filter(|access| access.write).count() == 0 || cluster.len() == 1 {
-        return None;
+        return Ok(None);
     }
     let stride = cluster.iter().find(|access| access.run.count > 1).map(|access| access.run.stride);
     if stride.is_some_and(|stride| are_apart_modulo(cluster, stride)) {
-        return None;
+        return Ok(None);
+    }
+    let count = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(access.run.count));
+    if count > most {
+        return Err(count);
     }
     let pieces = cluster.iter().flat_map(|access| access.run.pieces().map(|(at, len)| (at, at + len, access.write)));
-    sweep(pieces.collect()).map(|(offset, sent)| Overlap { buffer: cluster[0].run.buffer, offset, sent })
+    Ok(sweep(pieces.collect()).map(|(offset, sent)| Overlap { buffer: cluster[0].run.buffer, offset, sent }))
 }
 
 /// Whether runs of one stride (single pieces have any) overlap nowhere if all are laid over one stride.

@@ -49,6 +49,15 @@ impl Run {
         (0..self.count).map(move |i| (self.offset + i * self.stride, self.len))
     }
 
+    /// Whether that byte is one of it. Pieces must not overlap.
+    pub(super) fn has(&self, at: u64) -> bool {
+        let Some(from) = at.checked_sub(self.offset) else { return false };
+        if self.count < 2 {
+            return self.count == 1 && from < self.len;
+        }
+        from.checked_div(self.stride).is_some_and(|piece| piece < self.count) && from % self.stride < self.len
+    }
+
     /// One past the last byte, if that is a number. There must be bytes, and pieces must not overlap.
     pub(super) fn end(&self) -> Option<u64> {
         if self.len == 0 || self.count > 1 && self.stride < self.len {

@@ -117,12 +117,9 @@ impl Strided {
         })
     }
 
-    /// Its runs in a buffer of elements of so many bytes. It must lie in a buffer that there can be.
-    pub(crate) fn place(&self, buffer: Buffer, element: u64) -> Place {
-        if self.is_empty() || element == 0 {
-            return Place::new();
-        }
-        // Without those of one, and with those that go on where the inner one ends as one with it; innermost first.
+    /// The dimensions that there really are: without those of one, and with those that go on where the inner one ends as
+    /// one with it; innermost first.
+    fn inner(&self) -> SmallVec<[(usize, usize); 3]> {
         let mut inner: SmallVec<[(usize, usize); 3]> = SmallVec::new();
         for &(count, distance) in self.dimensions.iter().rev().filter(|(count, _)| *count > 1) {
             match inner.last_mut() {
@@ -130,7 +127,31 @@ impl Strided {
                 _ => inner.push((count, distance)),
             }
         }
-        let mut inner = inner.into_iter().peekable();
+        inner
+    }
+
+    /// Whether one of its elements is there. It must lie in a buffer that there can be.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.place(Buffer::Output, 1).iter().any(|run| run.has(index as u64))
+    }
+
+    /// How many [runs](Run) it is made of.
+    pub(crate) fn runs(&self) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        let inner = self.inner();
+        // One dimension of neighbours and one more are within a run.
+        let within = 1 + usize::from(inner.first().is_some_and(|(_, distance)| *distance == 1));
+        inner.iter().skip(within).fold(1, |product, (count, _)| product.saturating_mul(*count as u64))
+    }
+
+    /// Its [`runs`](Self::runs) in a buffer of elements of so many bytes. It must lie in a buffer that there can be.
+    pub(crate) fn place(&self, buffer: Buffer, element: u64) -> Place {
+        if self.is_empty() || element == 0 {
+            return Place::new();
+        }
+        let mut inner = self.inner().into_iter().peekable();
         let len = inner.next_if(|(_, distance)| *distance == 1).map_or(1, |(count, _)| count) as u64 * element;
         let (count, stride) =
             inner.next().map_or((1, len), |(count, distance)| (count as u64, distance as u64 * element));
@@ -141,10 +162,12 @@ impl Strided {
     }
 }
 
-/// A place that two of them have, or one has twice, if there is any. Each must have an [`end`](Strided::end).
-pub(crate) fn overlap<'a>(all: impl Iterator<Item = &'a Strided>) -> Option<usize> {
+/// A place that two of them have, or one has twice, if there is any. Each must have an [`end`](Strided::end). Where they lie
+/// between each other in more than so many pieces, nobody looks: the error is their number.
+pub(crate) fn overlap<'a>(all: impl Iterator<Item = &'a Strided>, most: u64) -> Result<Option<usize>, u64> {
     let runs = all.flat_map(|strided| strided.place(Buffer::Output, 1));
-    overlap::find(runs.map(|run| Access { run, write: true }).collect()).map(|found| found.offset as usize)
+    let found = overlap::within(runs.map(|run| Access { run, write: true }).collect(), most)?;
+    Ok(found.map(|found| found.offset as usize))
 }
 
 /// All sums of an offset and a multiple of each distance, the last dimension fastest; none without dimensions.
@@ -179,7 +202,8 @@ impl fmt::Display for Strided {
         let several = || self.dimensions.iter().filter(|(count, _)| *count != 1);
         let counts = list(several().map(|(count, _)| count.to_string()).collect(), " x ");
         write!(f, "{counts} elements from {} on", self.offset)?;
-        if several().all(|(_, distance)| *distance == 1) {
+        // One run of neighbours needs no word about it.
+        if several().count() < 2 && several().all(|(_, distance)| *distance == 1) {
             return Ok(());
         }
         write!(f, ", {} apart", list(several().map(|(_, distance)| distance.to_string()).collect(), " and "))
@@ -223,16 +247,17 @@ mod tests {
             let element = u64::from(element % 4);
             let place = strided.place(Buffer::Output, element);
             let bytes = place.iter().flat_map(|run| run.pieces().flat_map(|(at, len)| at..at + len));
-            bytes.eq(strided.indices().flat_map(|i| i as u64 * element..(i as u64 + 1) * element))
+            (element == 0 || place.len() as u64 == strided.runs()) && bytes.eq(strided.indices().flat_map(|i| i as u64 * element..(i as u64 + 1) * element))
         }
 
         fn what_is_taken_for_different_elements_is(offset: u8, dimensions: Vec<(u8, u8)>) -> bool {
             let strided = some(offset, &dimensions);
             let mut indices: Vec<usize> = strided.indices().collect();
+            let has = strided.meets_itself() || (0..1000).all(|at| strided.has(at) == indices.contains(&at));
             let all = indices.len();
             indices.sort_unstable();
             indices.dedup();
-            indices.len() == all || strided.meets_itself()
+            has && indices.len() == all || strided.meets_itself()
         }
     }
 
@@ -276,5 +301,6 @@ mod tests {
         assert_eq!(Strided::run(3, 4).to_string(), "4 elements from 3 on");
         assert_eq!(Strided::matrix(12, 2, 3, 10).to_string(), "2 x 3 elements from 12 on, 10 and 1 apart");
         assert_eq!(Strided::run(12, 1).repeated(2, 7).to_string(), "2 elements from 12 on, 7 apart");
+        assert_eq!(Strided::run(0, 3).repeated(2, 1).to_string(), "2 x 3 elements from 0 on, 1 and 1 apart");
     }
 }

@@ -79,6 +79,15 @@ impl Iterator for Shares {
         let rounds: Vec<Option<RankRound>> = self.shares.iter_mut().map(Iterator::next).collect();
         rounds.iter().any(Option::is_some).then(|| join(rounds))
     }
+
+    /// As many as the longest share has.
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let longest = |(least, most): (usize, Option<usize>), share: &Share| {
+            let (low, high) = share.size_hint();
+            (least.max(low), most.zip(high).map(|(most, high)| most.max(high)))
+        };
+        self.shares.iter().fold((0, Some(0)), longest)
+    }
 }
 
 /// Matches the i-th send from one rank to another with the i-th receive there.

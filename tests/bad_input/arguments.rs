@@ -241,6 +241,38 @@ fn strided_blocks_are_checked_before_anything_moves() {
 }
 
 #[test]
+fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
+    let is_runs = |error: &Error| matches!(error, Error::Plan(PlanError::Runs { .. }));
+    on_each("complete:1", move |comm| {
+        // 2^50 runs, in four pairs of numbers.
+        let absurd = [Strided::run(0, 1).repeated(2, 2).repeated(1 << 20, 8).repeated(1 << 30, 1 << 30)];
+        let words = ["1073741824 x 1048576 x 2 elements from 0 on", "1125899906842624 runs", "16777216"];
+        let nothings = vec![(); 1 << 62];
+        for algorithm in ["direct", "ring"] {
+            comm.choose("alltoallv", algorithm).unwrap();
+            says(comm.alltoallw_init::<u8>(&absurd, &absurd), is_runs, &words);
+            says(comm.alltoallw(&nothings, &absurd, &mut nothings.clone(), &absurd), is_runs, &words);
+            // As many in several parts.
+            let parts = [vec![Strided::run(0, 1).repeated(2, 2).repeated(1 << 12, 8).repeated(1 << 11, 1 << 30); 3]];
+            says(comm.alltoallw_init::<u8>(&parts, &parts), is_runs, &["8388608 runs"]);
+            // Few runs, but of pieces that lie between each other, in 2^40 places.
+            let tangled = [vec![Strided::run(0, 1).repeated(1 << 39, 4), Strided::run(1, 1).repeated(1 << 38, 8)]];
+            says(
+                comm.alltoallw_init::<u8>(&tangled, &tangled),
+                is_argument,
+                &["receive blocks", "824633720832 pieces"],
+            );
+            // However long they are, whose an element is is found at once.
+            let half = [vec![Strided::run(0, 1 << 50), Strided::run(1 << 49, 1 << 50)]];
+            says(comm.alltoallw_init::<u8>(&half, &half), is_argument, &["block 0", &(1_u64 << 49).to_string()]);
+            // What is large and plain is planned.
+            let plain = [Strided::matrix(0, 1 << 20, 1 << 20, 1 << 21).repeated(8, 1 << 42)];
+            assert!(comm.alltoallw_init::<u8>(&plain, &plain).is_ok());
+        }
+    });
+}
+
+#[test]
 fn algorithms_that_cannot_be_are_refused_by_name() {
     on_each("torus:4x6", |comm| {
         let is_unfit = |error: &Error| matches!(error, Error::Build(BuildError::Unfit { .. }));

@@ -17,7 +17,7 @@ use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::topology::{self, Topology};
 
-use crate::output::{Document, Failure, is_standard, print, write_failure};
+use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
 use crate::reading::{once, size, whole_names};
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "T,..", value_delimiter = ',', conflicts_with = "ranks")]
     topology: Vec<String>,
 
-    /// Sizes of a block; K and M stand for 1024 and 1048576 bytes
+    /// Sizes of a block in bytes; K, M and G stand for 1024 and its powers
     #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "8,4K,32K,256K,1M", value_parser = block)]
     bytes: Vec<usize>,
 
@@ -68,8 +68,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 
-    /// Draw the medians over the bytes of a block as curves, an SVG
-    #[arg(long, value_name = "FILE")]
+    /// Draw the medians over the bytes of a block as curves, an SVG; with -, to standard output, and nothing else there
+    #[arg(long, value_name = "FILE|-")]
     plot: Option<PathBuf>,
 }
 
@@ -138,11 +138,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     once("--topology", &networks.iter().map(|network| network.text()).collect::<Vec<_>>())?;
     once("--bytes", &arguments.bytes)?;
     once("--algorithm", &algorithms)?;
+    apart(&[("--csv", arguments.csv.as_deref()), ("--plot", arguments.plot.as_deref())])?;
     // That a name is none is known before anything takes long.
     let document = arguments.csv.as_deref().map(Document::create).transpose()?;
     let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
-    let mut progress = Progress::new("measuring");
-    let mut rows = Vec::new();
+    let mut cells = Vec::new();
     for topology in &networks {
         for &bytes in &arguments.bytes {
             let cell = Cell { topology: Arc::clone(topology), bytes };
@@ -151,12 +151,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 What::Build => making::builders(&cell, &arguments.collective, &algorithms)?,
                 What::Verify => making::verifiers(&cell, &arguments.collective, &algorithms)?,
             };
-            rows.extend(compare(&cell, contestants, arguments.rounds, &mut progress)?);
+            cells.push((cell, contestants));
             if arguments.what == What::Verify {
                 // A proof is of blocks, whatever their size.
                 break;
             }
         }
+    }
+    let contestants: usize = cells.iter().map(|(_, contestants)| contestants.len()).sum();
+    let steps = contestants as u64 * u64::from(arguments.rounds);
+    let mut progress = Progress::new("measuring", "measurements").of(Some(steps));
+    let mut rows = Vec::new();
+    for (cell, contestants) in cells {
+        rows.extend(compare(&cell, contestants, arguments.rounds, &mut progress)?);
     }
     drop(progress);
     if let Some(mut document) = document {
@@ -168,7 +175,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         picture.write_all(svg.as_bytes()).map_err(|error| write_failure(picture.name(), &error))?;
         picture.keep()?;
     }
-    if arguments.csv.as_deref().is_some_and(is_standard) { Ok(()) } else { print(&table(&rows)) }
+    let alone = [&arguments.csv, &arguments.plot].into_iter().flatten().any(|path| is_standard(path));
+    if alone { Ok(()) } else { print(&table(&rows)) }
 }
 
 /// Measures all in turn, again and again.
@@ -182,7 +190,7 @@ fn compare(
     for _ in 0..rounds {
         for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
             samples.extend(contestant.measure()?);
-            progress.round();
+            progress.step();
         }
     }
     let row = |(name, samples): (Name, &mut Vec<f64>)| {
@@ -294,7 +302,7 @@ mod tests {
         };
         let all =
             vec![fixed("ours", &[4.0, 3.0, 9.0], false), fixed("slow", &[5.0], true), fixed("fast", &[2.0], true)];
-        let rows = compare(&cell, all, 2, &mut Progress::new("testing")).unwrap_or_default();
+        let rows = compare(&cell, all, 2, &mut Progress::new("testing", "rounds")).unwrap_or_default();
         assert_eq!(rows.iter().map(|row| row.ratio).collect::<Vec<_>>(), [Some(2.0), Some(2.5), Some(1.0)]);
         assert_eq!(
             csv(&rows).lines().nth(1),
