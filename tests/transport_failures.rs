@@ -311,3 +311,82 @@ fn endpoints_are_what_they_are_through_any_pointer() {
     let places = [place(&endpoint), place(Box::new(endpoint.clone())), place(Arc::new(&endpoint)), place(endpoint)];
     assert_eq!(places, [(Rank::new(1), 2); 4]);
 }
+
+/// Rank 0 gets a short message of each in a round, a long one in the next: which of a sender's two comes first is never in
+/// doubt, though they come different ways, and the sender of a short one goes on at once.
+#[test]
+fn a_long_message_is_not_taken_for_the_short_one_before_it() {
+    let size = 64;
+    let outcomes = on_each(local::job(size).unwrap(), |endpoint| {
+        let others: Vec<u32> = (1..size as u32).collect();
+        let of_all = |bytes| others.iter().map(|peer| (*peer, bytes)).collect::<Vec<_>>();
+        let rounds = match endpoint.rank().index() {
+            0 => program(&[(&[], &of_all(8)), (&[], &of_all(201))]),
+            _ => program(&[(&[(0, 8)], &[]), (&[(0, 201)], &[])]),
+        };
+        let mut work = Work::new(world(&endpoint), rounds).within(60_000);
+        (0..3000).try_for_each(|_| work.call())
+    });
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+}
+
+/// One sends a message of another length than the other awaits, and goes on: what it does next is not blamed.
+#[test]
+fn a_message_of_another_length_is_named_whatever_its_sender_does_next() {
+    for (sent, awaited) in [(100, 300), (0, 300), (300, 100), (100, 99)] {
+        for (next, late) in [(300, 0), (300, 50), (8, 0), (8, 50)] {
+            let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
+                let rounds = match endpoint.rank().index() {
+                    0 => program(&[(&[(1, sent)], &[]), (&[(1, next)], &[])]),
+                    _ => program(&[(&[], &[(0, awaited)]), (&[], &[(0, next)])]),
+                };
+                let mut work = Work::new(world(&endpoint), rounds).within(10_000);
+                if endpoint.rank().index() == 1 {
+                    thread::sleep(Duration::from_millis(late));
+                }
+                work.call()
+            });
+            let failure = outcomes[1].clone().unwrap_err();
+            let cause = Cause::Length { from: Rank::new(0), to: Rank::new(1), expected: awaited, found: sent };
+            assert_eq!((failure.round, failure.cause), (0, cause), "{sent} for {awaited}, then {next}, late by {late}");
+        }
+    }
+}
+
+/// What nobody awaits is found in a later round, also if it is small and its sender has gone on.
+#[test]
+fn a_message_that_nobody_awaits_is_found_by_what_comes_after_it() {
+    for (stray, next) in [(8, 8), (8, 300), (300, 300)] {
+        let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
+            let rounds = match endpoint.rank().index() {
+                0 => program(&[(&[(1, stray)], &[]), (&[(1, next)], &[])]),
+                _ => program(&[(&[], &[]), (&[], &[(0, next)])]),
+            };
+            Work::new(world(&endpoint), rounds).within(10_000).call()
+        });
+        let failure = outcomes[1].clone().unwrap_err();
+        assert!(matches!(failure.cause, Cause::Disagree { .. }), "{stray}, then {next}: {failure}");
+    }
+}
+
+/// A rank waits for one that does not come, while another, which it does not wait for, has written to it from another call
+/// and gone on to the next.
+#[test]
+fn letters_of_ranks_that_are_not_awaited_are_looked_at() {
+    let met = Barrier::new(3);
+    let outcomes = on_each(local::job(3).unwrap(), |endpoint| {
+        let me = endpoint.rank().index();
+        let rounds: Round<'_> = [(&[(1, 8)][..], &[][..]), (&[], &[(2, 8)]), (&[], &[])][me];
+        let mut work = Work::new(world(&endpoint), program(&[rounds])).within(60_000);
+        work.signature.fingerprint = me as u64;
+        let outcome = match me {
+            0 => (0..2).try_for_each(|_| work.call()),
+            1 => work.call(),
+            _ => Ok(()),
+        };
+        met.wait();
+        outcome
+    });
+    let failure = outcomes[1].clone().unwrap_err();
+    assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
+}

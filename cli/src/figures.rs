@@ -41,7 +41,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 11] {
     ];
     if let Some((bounds, figures)) = bounds {
         let ports = figures.ports();
-        let to_neighbours = figures.hops == figures.startups;
+        let to_neighbours = is_to_neighbours(figures);
         let transmission = bounds.transmission(ports, figures.contention_free, to_neighbours);
         let far = if to_neighbours { bounds.distance } else { 0 };
         rows[0].bound = Some(bounds.startups(ports).max(far).into());
@@ -99,7 +99,18 @@ pub(crate) fn side_by_side(
     add("transfers on a channel in a round", shared.to_string(), dash(), None, shared.into(), false);
     add("contention-free", free(figures.contention_free), promised, None, Volume::ZERO, false);
     add("ports", figures.ports().to_string(), ports.to_string(), None, Volume::ZERO, false);
-    align(&lines)
+    let mut text = align(&lines);
+    if *bounds != Bounds::default() {
+        let near = if is_to_neighbours(figures) { ", from neighbour to neighbour" } else { "" };
+        let free = if figures.contention_free { ", without contention" } else { "" };
+        text += &format!("bound: the least of any schedule like this one: ports {}{near}{free}\n", figures.ports());
+    }
+    text
+}
+
+/// Whether a schedule sends from neighbour to neighbour alone, as far as its figures tell.
+fn is_to_neighbours(figures: &Figures) -> bool {
+    figures.hops == figures.startups
 }
 
 /// The least that any schedule of a problem takes, as lines; none where nothing is known.

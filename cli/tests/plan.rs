@@ -129,10 +129,11 @@ fn counted_figures_stand_beside_the_formulas() {
     assert_eq!(row(&text, "contention-free"), ["yes", "yes", "-", "-"]);
     assert_eq!(row(&text, "ports"), ["one", "one", "-", "-"]);
     assert!(
-        text.contains("price of blocks of 64 bytes on threads: 49.22 us = startup 40.00 + transmission 9.22"),
+        text.contains("price of blocks of 64 bytes on threads: 41.54 us = startup 32.32 + transmission 9.22"),
         "{text}"
     );
     assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
+    assert!(text.contains("bound: the least of any schedule like this one: ports one, without contention\n"), "{text}");
 }
 
 #[test]
