@@ -390,3 +390,26 @@ fn letters_of_ranks_that_are_not_awaited_are_looked_at() {
     let failure = outcomes[1].clone().unwrap_err();
     assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
 }
+
+/// Calls rise: a transport relies on it, and refuses what does not.
+#[test]
+fn a_call_that_does_not_come_after_the_last_is_refused() {
+    for (first, second) in [(5, 5), (5, 4), (5, 6)] {
+        let met = Barrier::new(2);
+        let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
+            let mut work = Work::new(world(&endpoint), alltoall(endpoint.rank().index(), 2, 8)).within(10_000);
+            work.call = first;
+            let before = work.call();
+            met.wait();
+            before.unwrap();
+            work.call = second;
+            work.call()
+        });
+        if second > first {
+            assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        } else {
+            let failure = all_fail_alike(&outcomes);
+            assert!(matches!(failure.cause, Cause::Aborted { .. }), "{failure}");
+        }
+    }
+}

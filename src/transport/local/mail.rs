@@ -130,7 +130,7 @@ pub(super) struct Answer(u16);
 impl Answer {
     /// The number, to a rank that has sent so many.
     ///
-    /// Whoever wrote a letter of a round had taken what it was sent in earlier rounds, but for what it does not
+    /// Calls and rounds rise (`round` refuses others). Whoever wrote a letter of a round had taken what it was sent in earlier rounds, but for what it does not
     /// await; and of that there is no more than cells. So few are missing that the last bits tell.
     #[inline(always)]
     pub(super) fn of(self, sent: u64) -> u64 {

@@ -23,6 +23,8 @@ pub(super) struct Local {
     seat: Seat,
     /// The call and the fingerprint that are posted.
     posted: Option<(u64, u64)>,
+    /// The call and the number of the last round.
+    last: Option<(u64, u32)>,
     /// By peer.
     counts: Box<[Counts]>,
     /// How many parcels it has laid out.
@@ -123,7 +125,7 @@ impl Local {
     pub(super) fn new(job: Arc<Job>, group: Arc<Group>, me: usize) -> Self {
         let counts = (0..group.size()).map(|_| Counts::default()).collect();
         let (pending, unwritten) = (Vec::new(), Vec::new());
-        Self { seat: Seat { job, group, me }, posted: None, counts, laid: 0, pending, unwritten, sleeps: 0 }
+        Self { seat: Seat { job, group, me }, posted: None, last: None, counts, laid: 0, pending, unwritten, sleeps: 0 }
     }
 
     #[cfg(test)]
@@ -174,8 +176,14 @@ impl Transport for Local {
         };
         // From here to the end the buffers are reached through these pointers alone.
         let offer = Offer { call, signature, program, index: io.index() as u32, due: 0, bases };
-        let Self { seat, counts, laid, pending, unwritten, sleeps, .. } = self;
+        let Self { seat, last, counts, laid, pending, unwritten, sleeps, .. } = self;
         let (round, pieces) = (offer.round(), offer.pieces());
+        // On this rests that an answer tells how much room there is (`mail`), and that what comes is in order.
+        if last.replace((call, round.number)).is_some_and(|last| last >= (call, round.number)) {
+            let reason = format!("call {call}, round {} does not come after the last one", round.number);
+            let cause = Cause::Aborted { rank: seat.rank(), reason: reason.into() };
+            return Err(seat.fail(&offer, (Some(seat.rank()), cause)));
+        }
         let (first_send, first_receive) = match (seat.after_me(&round.sends), seat.after_me(&round.receives)) {
             (Ok(send), Ok(receive)) => (send, receive),
             (Err(peer), _) | (_, Err(peer)) => return Err(seat.refuse(&offer, peer)),
