@@ -56,6 +56,7 @@
 //! | feature | what it adds | default |
 //! |---|---|---|
 //! | `local` | ranks as threads: [`local`], [`launch()`](fn@launch), [`transport::local`] | yes |
+//! | `tcp` | ranks as processes: [`transport::tcp`] | no |
 //! | `json` | schedules as JSON: `schedule::json` | no |
 
 pub mod algorithm;
@@ -65,7 +66,7 @@ pub mod communicator;
 pub mod cost;
 pub mod error;
 pub mod ids;
-#[cfg(feature = "local")]
+#[cfg(any(feature = "local", feature = "tcp"))]
 pub mod launch;
 #[cfg(feature = "local")]
 pub mod local;

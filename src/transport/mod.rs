@@ -41,6 +41,8 @@ pub mod fault;
 mod forward;
 #[cfg(feature = "local")]
 pub mod local;
+#[cfg(feature = "tcp")]
+pub mod tcp;
 pub mod trace;
 
 use std::fmt;
