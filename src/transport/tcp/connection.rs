@@ -29,6 +29,8 @@ pub(super) struct Connection {
     pub(super) receiving: Receiving,
     /// The contexts that the other had open when it said that it opens no more.
     pub(super) goodbye: Option<Vec<ContextId>>,
+    /// Whether the other has said that nothing follows but answers.
+    pub(super) farewell: bool,
     /// Whether it has read everything that this process had to say.
     pub(super) heard: bool,
 }
@@ -37,7 +39,7 @@ pub(super) struct Connection {
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Open,
-    /// It sends nothing further, as it said it would.
+    /// It is gone, as it said it would be.
     Ended,
     /// It is gone without a word.
     Lost(Arc<str>),
@@ -103,6 +105,7 @@ impl Connection {
             part: Part { bytes: [0; Header::BYTES], len: 0 },
             receiving: Receiving::Header,
             goodbye: None,
+            farewell: false,
             heard: false,
         })
     }

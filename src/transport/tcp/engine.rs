@@ -328,8 +328,9 @@ impl Engine {
         let Some(connection) = self.connections[process].as_mut().filter(|connection| connection.is_open()) else {
             return;
         };
-        log::debug!("process {}: process {process} is gone: {why}", self.me);
-        connection.close(State::Lost(why), &self.registry);
+        let state = if connection.farewell { State::Ended } else { State::Lost(why) };
+        log::debug!("process {}: process {process} is gone: {state:?}", self.me);
+        connection.close(state, &self.registry);
         self.departures += 1;
         self.undecided = true;
         self.forget();
@@ -344,6 +345,7 @@ impl Engine {
         match &connection.state {
             State::Lost(why) => Some(format!("is gone: {why}").into()),
             State::Ended => Some("has ended".into()),
+            State::Open if connection.farewell => Some("has ended".into()),
             State::Open => {
                 let open = connection.goodbye.as_ref()?;
                 (!open.contains(&context.id)).then(|| "returned before the call".into())
@@ -353,7 +355,8 @@ impl Engine {
 
     /// Whether a process can hear what it is told.
     pub(super) fn hears(&self, process: usize) -> bool {
-        process == self.me || self.connections[process].as_ref().is_some_and(Connection::is_open)
+        let speaks = |connection: &Connection| connection.is_open() && !connection.farewell;
+        process == self.me || self.connections[process].as_ref().is_some_and(speaks)
     }
 
     /// Drops the contexts that this process has left and in which nobody can be any more.
@@ -364,7 +367,7 @@ impl Engine {
                 process != *me
                     && context.lanes[process].left.is_none()
                     && connections[process].as_ref().is_some_and(|connection| {
-                        connection.is_open() && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
+                        connection.is_open() && !connection.farewell && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
                     })
             };
             context.presence != Presence::Left || context.members.iter().any(|member| is_there(member.index()))

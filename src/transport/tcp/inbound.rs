@@ -5,7 +5,7 @@ use std::io::IoSliceMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::connection::{Connection, Receiving, State, Went};
+use super::connection::{Connection, Receiving, Went};
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
 use super::engine::Engine;
@@ -368,8 +368,8 @@ impl Engine {
             Kind::Farewell => {
                 self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
                 self.pump_out(from);
-                if let Some(connection) = self.connections[from].as_mut().filter(|connection| connection.is_open()) {
-                    connection.state = State::Ended;
+                if let Some(connection) = &mut self.connections[from] {
+                    connection.farewell = true;
                 }
                 self.departures += 1;
                 self.forget();

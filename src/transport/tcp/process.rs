@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll};
 
-use super::connection::{Connection, State};
+use super::connection::Connection;
 use super::context::Presence;
 use super::engine::{Engine, Poller};
 use super::frame::{Header, Kind, Stamp};
@@ -158,10 +158,7 @@ impl Drop for Process {
             engine.pump_out(process);
         }
         let until = Instant::now() + LINGER;
-        let waits = |connection: &Connection| match connection.state {
-            State::Open | State::Ended => !connection.heard,
-            State::Lost(_) => false,
-        };
+        let waits = |connection: &Connection| connection.is_open() && !connection.heard;
         while engine.connections.iter().flatten().any(waits) && Instant::now() < until {
             engine = self.shared.sleep(engine, TICK);
             engine.sweep();

@@ -45,3 +45,12 @@ fn mesh(size: usize) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {
 fn processes_keep_every_promise() {
     conformance::run_all(&Pairs).unwrap_or_else(|broken| panic!("{broken}"));
 }
+
+#[test]
+fn timing() {
+    for (name, check) in conformance::CHECKS {
+        let since = std::time::Instant::now();
+        let done = check(&Pairs);
+        eprintln!("{name}: {:?} {done:?}", since.elapsed());
+    }
+}
