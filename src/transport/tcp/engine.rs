@@ -11,7 +11,7 @@ use mio::{Events, Poll, Registry};
 
 use super::connection::{Connection, Receiving, State};
 use super::context::{Context, Doubt, Presence, Turn};
-use super::frame::{Header, Kind, Stamp};
+use super::frame::{Header, Kind, MOST_WORDS, Stamp};
 use super::lane::{Credit, Lane};
 use crate::ids::Rank;
 use crate::plan::Message;
@@ -45,6 +45,9 @@ pub(super) struct Engine {
     pub(super) questions: u64,
     /// Threads that sleep until another has moved something for them.
     pub(super) sleepers: usize,
+    /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
+    pub(super) supervised: bool,
+    pub(super) falling: Vec<ContextId>,
     /// Whether the process is at its end.
     pub(super) ended: bool,
 }
@@ -81,6 +84,8 @@ impl Engine {
             departures: 0,
             questions: 0,
             sleepers: 0,
+            supervised: false,
+            falling: Vec::new(),
             ended: false,
         }
     }
@@ -230,6 +235,23 @@ impl Engine {
                 self.say(to, header, text);
                 self.pump_out(to);
             }
+        }
+    }
+
+    /// Tells the members of a context that this process has left it, and how, unless it just returned.
+    pub(super) fn tell_leave(&mut self, id: ContextId, how: &str) {
+        let Some(context) = self.contexts.get(&id) else { return };
+        let call = context.posted.map_or(0, |(call, _)| call.saturating_add(1));
+        let how = &how.as_bytes()[..how.len().min(MOST_WORDS as usize)];
+        self.tell(id, Header { stamp: Stamp { call, ..Stamp::default() }, ..Header::new(Kind::Leave, id) }, how);
+        self.forget();
+    }
+
+    /// Says how those contexts were left that a panic dropped.
+    pub(super) fn fell(&mut self, how: &str) {
+        self.supervised = false;
+        for id in std::mem::take(&mut self.falling) {
+            self.tell_leave(id, how);
         }
     }
 

@@ -58,9 +58,8 @@ impl Engine {
             };
             let staged = count.min(stage.len());
             if staged < stage.len() {
-                // The others keep their order: what is left of these goes before anything else.
-                let rest = stage.split_off(staged);
-                connection.queue.splice(0..0, rest);
+                // What is left of these goes before anything else.
+                connection.queue.splice(0..0, stage.drain(staged..));
             }
             self.went(to, count - staged);
             if !on {

@@ -10,7 +10,7 @@ use mio::{Events, Poll};
 use super::connection::Connection;
 use super::context::Presence;
 use super::engine::{Engine, Poller};
-use super::frame::{Header, Kind, Stamp};
+use super::frame::{Header, Kind};
 use super::mesh::Mesh;
 use super::round::Tcp;
 use super::words::write_contexts;
@@ -20,8 +20,9 @@ use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
-/// How long a process that ends waits at most until the others have read what it sent them.
-const LINGER: Duration = Duration::from_secs(2);
+/// How long a process that ends waits at most until the others have read what it sent them; and if something has failed, so
+/// that nobody needs any of it but word of the failure.
+const LINGER: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(1)];
 
 /// A process of a job that has met.
 #[derive(Debug)]
@@ -135,16 +136,17 @@ impl Process {
         self.shared.spins
     }
 
-    /// Leaves a context.
+    /// Leaves a context. Where somebody will say why a thread panicked, the others hear of it then.
     pub(super) fn leave(&self, id: ContextId) {
         let mut engine = self.lock();
         let Some(context) = engine.contexts.get_mut(&id) else { return };
         context.presence = Presence::Left;
         context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
-        let call = context.posted.map_or(0, |(call, _)| call.saturating_add(1));
-        let how: &[u8] = if thread::panicking() { b"panicked" } else { b"" };
-        engine.tell(id, Header { stamp: Stamp { call, ..Stamp::default() }, ..Header::new(Kind::Leave, id) }, how);
-        engine.forget();
+        match (thread::panicking(), engine.supervised) {
+            (false, _) => engine.tell_leave(id, ""),
+            (true, false) => engine.tell_leave(id, "panicked"),
+            (true, true) => engine.falling.push(id),
+        }
     }
 }
 
@@ -157,7 +159,8 @@ impl Drop for Process {
             engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
-        let until = Instant::now() + LINGER;
+        let failed = engine.contexts.values().any(|context| context.failure.is_some());
+        let until = Instant::now() + LINGER[usize::from(failed)];
         let waits = |connection: &Connection| connection.is_open() && !connection.heard;
         while engine.connections.iter().flatten().any(waits) && Instant::now() < until {
             engine = self.shared.sleep(engine, TICK);
@@ -170,6 +173,31 @@ impl Drop for Process {
             // It may be this thread only if it panicked, and then it is over.
             let _ = listener.join();
         }
+    }
+}
+
+/// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is dropped, the others do not hear
+/// of the panic.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    member: Arc<Member>,
+}
+
+impl Supervisor {
+    pub(super) fn new(member: Arc<Member>) -> Self {
+        member.process.lock().supervised = true;
+        Self { member }
+    }
+
+    /// What the panic says.
+    pub(crate) fn panicked(&self, message: &str) {
+        self.member.process.lock().fell(&format!("panicked: {message}"));
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.member.process.lock().fell("panicked");
     }
 }
 

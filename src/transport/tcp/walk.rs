@@ -16,6 +16,9 @@ use super::words::{Standing, write_standing};
 use crate::ids::Rank;
 use crate::transport::ContextId;
 
+/// Bytes that wait for somebody to read them, from where on it gets no more answers.
+const MOST_ANSWERS: usize = 1 << 20;
+
 /// A question that was asked.
 #[derive(Debug)]
 pub(super) struct Inquiry {
@@ -64,8 +67,11 @@ impl Engine {
         reply
     }
 
-    /// Answers a question.
+    /// Answers a question, unless so many answers wait to be read that nobody can need them all.
     pub(super) fn answer(&mut self, from: usize, question: Header) {
+        if self.connections[from].as_ref().is_none_or(|connection| connection.queue.len() > MOST_ANSWERS) {
+            return;
+        }
         let standing = write_standing(&self.standing(question.context, question.stamp.call));
         self.say(from, Header { bytes: question.bytes, ..Header::new(Kind::Answer, question.context) }, &standing);
         self.due.push(from);
