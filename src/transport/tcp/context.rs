@@ -71,7 +71,6 @@ pub(super) struct Turn {
     pub(super) call: u64,
     pub(super) number: u32,
     pub(super) fingerprint: u64,
-    pub(super) words: Arc<str>,
     pub(super) timeout: Duration,
     /// Lanes on which something is still to come, and to go.
     pub(super) incoming: usize,
@@ -172,7 +171,6 @@ impl Turn {
             bases,
             call,
             fingerprint: signature.fingerprint,
-            words: signature.words.clone(),
             timeout,
             incoming: 0,
             outgoing: 0,

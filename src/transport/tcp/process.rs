@@ -11,6 +11,7 @@ use super::connection::Connection;
 use super::context::Presence;
 use super::engine::{Engine, Poller};
 use super::frame::{Header, Kind};
+use super::join::JoinError;
 use super::mesh::Mesh;
 use super::round::Tcp;
 use super::words::write_contexts;
@@ -96,8 +97,7 @@ impl Shared {
 }
 
 impl Process {
-    /// Takes the connections of a job that has met.
-    pub(super) fn start(mesh: Mesh) -> io::Result<Arc<Self>> {
+    fn start(mesh: Mesh) -> io::Result<Arc<Self>> {
         let Mesh { rank, streams, neighbours } = mesh;
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
@@ -210,8 +210,11 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(process: Arc<Process>, rank: usize, size: usize) -> Self {
-        Self { process, rank: Rank::new(rank), size }
+    /// Takes the connections of a job that has met.
+    pub(super) fn start(mesh: Mesh) -> Result<Arc<Self>, JoinError> {
+        let (rank, size) = (Rank::new(mesh.rank), mesh.streams.len());
+        let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
+        Ok(Arc::new(Self { process: Process::start(mesh).map_err(failed)?, rank, size }))
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::mesh::Mesh;
-use super::process::{Member, Process};
+use super::process::Member;
 use crate::transport::Endpoint;
 use crate::transport::conformance::{self, Fixture};
 
@@ -35,8 +35,8 @@ fn mesh(size: usize) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {
         }
     }
     let endpoint = |(rank, streams)| {
-        let process = Process::start(Mesh { rank, streams, neighbours: size })?;
-        Ok(Arc::new(Member::new(process, rank, size)) as Arc<dyn Endpoint>)
+        let member = Member::start(Mesh { rank, streams, neighbours: size }).map_err(std::io::Error::other)?;
+        Ok(member as Arc<dyn Endpoint>)
     };
     streams.into_iter().enumerate().map(endpoint).collect()
 }
