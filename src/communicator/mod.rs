@@ -81,6 +81,12 @@ impl Options {
     pub fn placement(self, placement: Placement) -> Self {
         Self { placement: Some(placement), ..self }
     }
+
+    /// How long a rank waits.
+    #[cfg(feature = "tcp")]
+    pub(crate) fn patience(&self) -> Duration {
+        self.timeout
+    }
 }
 
 /// A group of ranks that do collectives together, on a network that they know.
