@@ -1,8 +1,9 @@
-//! The `necklace` command: plans, verifies and exports schedules of collective communication.
+//! The `necklace` command: plans, verifies and exports schedules of collective communication, and starts programs.
 //!
 //! Thin: it reads arguments, calls the library, and writes what that says for people. Results go to standard output,
-//! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage.
+//! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage; `run`: the job's.
 
+mod agent;
 mod bench;
 mod cost;
 mod figures;
@@ -15,6 +16,7 @@ mod plot;
 mod problem;
 mod progress;
 mod reading;
+mod run;
 mod simulate;
 mod table;
 mod verify;
@@ -48,6 +50,15 @@ enum Command {
     /// Measure how long building, verifying and moving take here
     #[command(after_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
+    /// Start the ranks of a program as processes, here or on other machines
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::Arguments),
+    /// What `run` starts on a host
+    #[command(hide = true)]
+    Agent,
+    /// What clears up after that
+    #[command(hide = true)]
+    Guard(agent::GuardArguments),
 }
 
 const EXAMPLES: &str = "\
@@ -65,6 +76,9 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Run(arguments) => return run::run(&arguments).unwrap_or_else(|failure| failure.report()),
+        Command::Agent => return agent::run(),
+        Command::Guard(arguments) => return agent::run_guard(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,58 @@
+//! Where the lines of all ranks go.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::lines::Lines;
+use crate::agent::protocol::Stream;
+
+/// Standard output and standard error, for several threads. What is written at once stays together, also where both are
+/// one terminal.
+pub(super) struct Output {
+    out: File,
+    err: File,
+    /// The same, if they are the same.
+    turns: [Arc<Mutex<()>>; 2],
+    style: Style,
+}
+
+/// How ranks' lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    /// With the rank in front, in so many digits.
+    Prefixed(usize),
+}
+
+impl Output {
+    pub(super) fn standard(style: Style) -> io::Result<Self> {
+        let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+        let place = |file: &File| file.metadata().map(|about| (about.dev(), about.ino())).ok();
+        let turn = Arc::new(Mutex::new(()));
+        let same = place(&out).is_some_and(|there| place(&err) == Some(there));
+        let other = if same { Arc::clone(&turn) } else { Arc::default() };
+        Ok(Self { out, err, turns: [turn, other], style })
+    }
+
+    /// What makes lines of a rank's stream.
+    pub(super) fn lines(&self, rank: usize) -> Lines {
+        Lines::new(match self.style {
+            Style::Plain => Vec::new(),
+            Style::Prefixed(digits) => format!("[{rank:digits$}] ").into_bytes(),
+        })
+    }
+
+    /// Writes whole lines.
+    pub(super) fn write(&self, stream: Stream, lines: &[u8]) -> io::Result<()> {
+        let (mut file, turn) = match stream {
+            Stream::Out => (&self.out, &self.turns[0]),
+            Stream::Err => (&self.err, &self.turns[1]),
+        };
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.is_empty() { Ok(()) } else { file.write_all(lines) }
+    }
+}
