@@ -24,6 +24,7 @@ use super::secret::KEY;
 pub(super) struct Guard {
     child: Child,
     told: PipeWriter,
+    directory: PathBuf,
 }
 
 impl Guard {
@@ -35,7 +36,7 @@ impl Guard {
         command.arg("guard").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
         // A group of its own: what is sent to the agent's does not reach it.
         command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        Ok(Self { child: command.spawn()?, told })
+        Ok(Self { child: command.spawn()?, told, directory: directory.to_owned() })
     }
 
     /// The number of the process.
@@ -49,11 +50,13 @@ impl Guard {
     }
 
     /// Has it clear up. Nothing is left when this returns.
-    pub(super) fn clear(self) {
-        let Self { mut child, told } = self;
+    pub(super) fn clear(self, groups: &[Pid]) {
+        let Self { mut child, told, directory } = self;
         drop(told);
-        // Should it be gone, there is nobody else to ask.
-        let _ = child.wait();
+        // It may have been killed. Then there is nobody else to do it.
+        if !child.wait().is_ok_and(|status| status.success()) {
+            clear_up(getpid(), groups, &directory);
+        }
     }
 }
 
@@ -73,19 +76,29 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
-    // Never a session that somebody else has made.
-    let session = getsid(None).ok().filter(|session| session.as_raw_nonzero().get() == arguments.session);
     let groups = io::stdin().lines().map_while(Result::ok).filter_map(|line| Pid::from_raw(line.parse().ok()?));
     let groups: Vec<Pid> = groups.collect();
-    let _ = fs::remove_file(arguments.directory.join(KEY));
-    let _ = fs::remove_dir(&arguments.directory);
-    for group in groups {
+    match getsid(None) {
+        // Never a session that somebody else has made.
+        Ok(session) if session.as_raw_nonzero().get() == arguments.session => {
+            clear_up(session, &groups, &arguments.directory);
+            ExitCode::SUCCESS
+        }
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Removes the key, and ends these groups and the rest of the session but this process and its parent.
+fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
+    let _ = fs::remove_file(directory.join(KEY));
+    let _ = fs::remove_dir(directory);
+    for &group in groups {
         let _ = kill_process_group(group, Signal::KILL);
     }
     // A process that is being made while the others are killed is found the next time. One that the system does not let
     // go, because of its disk for example, is not waited for for ever.
     for pass in 0..50 {
-        let left = session.map_or_else(Vec::new, living);
+        let left = living(session);
         if left.is_empty() {
             break;
         }
@@ -94,7 +107,6 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         }
         thread::sleep(Duration::from_millis(pass));
     }
-    ExitCode::SUCCESS
 }
 
 /// The processes of a session that run, this one and its parent left out. None are found where there is no `/proc`.

@@ -40,12 +40,10 @@ impl Keeper {
 
     /// Asks all to end.
     pub(super) fn terminate(&self) {
-        self.signal(Signal::TERM);
-    }
-
-    /// Ends all without the guard's help.
-    pub(super) fn kill(&self) {
-        self.signal(Signal::KILL);
+        for &group in &self.started().groups {
+            // One that has ended is no matter.
+            let _ = kill_process_group(group, Signal::TERM);
+        }
     }
 
     /// Has the guard clear up. Nothing of the job is left on this host when this returns, whoever has called it first.
@@ -53,19 +51,12 @@ impl Keeper {
         // Who comes second waits here until the first is through.
         let mut started = self.started();
         if let Some(guard) = started.guard.take() {
-            guard.clear();
+            guard.clear(&started.groups);
         }
     }
 
     pub(super) fn has_cleared(&self) -> bool {
         self.started().guard.is_none()
-    }
-
-    fn signal(&self, signal: Signal) {
-        for &group in &self.started().groups {
-            // One that has ended is no matter.
-            let _ = kill_process_group(group, signal);
-        }
     }
 
     fn started(&self) -> MutexGuard<'_, Started> {

@@ -85,42 +85,57 @@ pub(crate) fn run() -> ExitCode {
     let Ok(Some(description)) = greeted.and_then(|()| protocol::receive(&mut stdin)) else {
         return ExitCode::FAILURE;
     };
-    match serve(&description, &launcher, stdin) {
-        Ok(()) => {
-            launcher.report(&Report::Done);
-            ExitCode::SUCCESS
-        }
-        Err(Refusal(why, status)) => {
-            launcher.report(&Report::Failed { why, status });
-            ExitCode::FAILURE
-        }
+    let served = prepare(&description)
+        .map_err(|refusal| refusal.report(&description, &launcher))
+        .and_then(|(secret, guard)| serve(&description, &secret, guard, &launcher, stdin));
+    if served.is_err() {
+        return ExitCode::FAILURE;
+    }
+    launcher.report(&Report::Done);
+    ExitCode::SUCCESS
+}
+
+impl Refusal {
+    fn of(what: &str, error: &io::Error) -> Self {
+        Self(format!("{what}: {error}"), 1)
+    }
+
+    fn report(self, description: &Description, launcher: &Launcher) {
+        let Self(why, status) = self;
+        launcher.report(&Report::Failed { why: format!("{}: {why}", description.host), status });
     }
 }
 
-fn serve(description: &Description, launcher: &Launcher, stdin: Stdin) -> Result<(), Refusal> {
-    let failed = |what: &str, error: &io::Error| Refusal(format!("{}: {what}: {error}", description.host), 1);
+/// What must be there before anything that would have to be cleared up.
+fn prepare(description: &Description) -> Result<(Secret, Guard), Refusal> {
     let directory = &description.directory;
-    env::set_current_dir(directory).map_err(|error| failed(&directory.display().to_string(), &error))?;
-    let secret = Secret::place().map_err(|error| failed("a name for the key's file", &error))?;
-    let guard = Guard::start(secret.directory()).map_err(|error| failed("the guard", &error))?;
+    env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
+    let secret = Secret::place().map_err(|error| Refusal::of("a name for the key's file", &error))?;
+    let guard = Guard::start(secret.directory()).map_err(|error| Refusal::of("the guard", &error))?;
+    Ok((secret, guard))
+}
+
+/// The job on this host. What fails has been reported.
+fn serve(
+    description: &Description,
+    secret: &Secret,
+    guard: Guard,
+    launcher: &Launcher,
+    stdin: Stdin,
+) -> Result<(), ()> {
     let (events, queue) = mpsc::channel();
     let guarding = guard.process();
     let keeper = Keeper::of(guard);
     // From here on everything is cleared up, whatever happens.
     obey(stdin, keeper.clone());
     wait_for_guard(guarding, events.clone());
-    let outcome = start(description, &secret, launcher, &keeper, &events)
+    let outcome = start(description, secret, launcher, &keeper, &events)
         .and_then(|held| attend(&queue, description.ranks.len(), &keeper).map(|()| held))
-        .map_err(|refusal| refusal.at(&description.host));
+        // First of all: that ranks are killed because of it is no news.
+        .map_err(|refusal| refusal.report(description, launcher));
     keeper.clear();
     // The port is held until here.
     outcome.map(drop)
-}
-
-impl Refusal {
-    fn at(self, host: &str) -> Self {
-        Self(format!("{host}: {}", self.0), self.1)
-    }
 }
 
 /// Starts the ranks. What is returned is to be kept as long as they live.
@@ -131,10 +146,9 @@ fn start(
     keeper: &Keeper,
     events: &Sender<Event>,
 ) -> Result<Option<Held>, Refusal> {
-    let failed = |what: &str, error: &io::Error| Refusal(format!("{what}: {error}"), 1);
-    let key = secret.keep(&description.key).map_err(|error| failed("the key's file", &error))?;
+    let key = secret.keep(&description.key).map_err(|error| Refusal::of("the key's file", &error))?;
     let held = match &description.root {
-        Root::Held(name) => Some(Held::find(name).map_err(|error| failed("a port for rank 0", &error))?),
+        Root::Held(name) => Some(Held::find(name).map_err(|error| Refusal::of("a port for rank 0", &error))?),
         Root::At(_) => None,
     };
     let root = match (&held, &description.root) {
@@ -148,7 +162,7 @@ fn start(
         let mut command = rank::command(rank, description, root, held.is_some(), &key);
         let child = keeper.start(&mut command).map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
-        rank::attend(rank, child, launcher, events).map_err(|error| failed("a thread", &error))?;
+        rank::attend(rank, child, launcher, events).map_err(|error| Refusal::of("a thread", &error))?;
     }
     Ok(held)
 }
@@ -194,7 +208,6 @@ fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper) -> Result<(), 
             Ok(Event::Silent) => open -= 1,
             Ok(Event::GuardEnded) if keeper.has_cleared() => {}
             Ok(Event::GuardEnded) | Err(_) => {
-                keeper.kill();
                 return Err(Refusal("the process that guards the ranks has ended".to_owned(), 1));
             }
         }

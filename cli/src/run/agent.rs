@@ -97,32 +97,32 @@ impl Agent {
         let _ = self.child.kill();
     }
 
-    /// Waits that long for its process, then ends that.
+    /// Waits that long for its process to end by itself, then ends it.
     pub(super) fn reap(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + patience;
         let mut pause = Duration::from_micros(100);
-        loop {
+        while Instant::now() < until {
             match self.child.try_wait() {
-                Ok(None) if Instant::now() < until => thread::sleep(pause),
-                Ok(None) => break,
+                Ok(None) => thread::sleep(pause),
                 Ok(status) => return status,
                 Err(_) => return None,
             }
             pause = (2 * pause).min(Duration::from_millis(20));
         }
-        let _ = self.child.kill();
-        self.child.wait().ok()
+        self.kill();
+        let _ = self.child.wait();
+        None
     }
 
     /// What has become of it, after it has said its last word.
     pub(super) fn fate(&mut self, was_here: bool, why: Option<String>) -> String {
-        let how = self
-            .reap(Duration::from_millis(500))
-            .map_or_else(|| "is gone".to_owned(), |status| format!("ended ({status})"));
+        let status = self.reap(Duration::from_millis(500));
+        let how = status.map_or_else(|| "does not make sense".to_owned(), |status| format!("ended ({status})"));
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        match was_here {
-            true => format!("the agent on {} {how}{why}", self.host),
-            false => format!("{} cannot be reached: {} {how}{why}", self.host, self.by),
+        if was_here {
+            format!("the agent on {} {how}{why}", self.host)
+        } else {
+            format!("{} cannot be reached: {} {how}{why}", self.host, self.by)
         }
     }
 }
