@@ -71,6 +71,7 @@ pub(crate) struct Arguments {
 
 /// The process itself.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"necklace-guard");
     // What asks others to end, a system that shuts down for example, does not end it before its time.
     for signal in [SIGHUP, SIGINT, SIGTERM] {

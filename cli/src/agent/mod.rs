@@ -68,6 +68,7 @@ struct Refusal(String, u8);
 
 pub(crate) fn run() -> ExitCode {
     // What is done to processes by the command's name is not meant for what clears up after it.
+    #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"necklace-agent");
     // A session of its own: out of reach of the terminal, and of what is sent to the launcher's group.
     if setsid().is_err() && getsid(None) != Ok(getpid()) {

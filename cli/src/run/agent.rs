@@ -26,8 +26,8 @@ pub(super) enum Event {
     Report(usize, Report),
     /// It says nothing more, for that reason if there is one to be seen from here.
     Gone(usize, Option<String>),
-    /// Nobody reads what the ranks print.
-    Unread,
+    /// What the ranks print cannot be written.
+    Unwritten(io::Error),
     /// The launcher itself is told to end.
     Signal(i32),
 }
@@ -205,7 +205,7 @@ impl Hearing {
 
     fn hear(&self, from: &mut impl Read) -> io::Result<()> {
         let mut lines: HashMap<(usize, bool), Lines> = HashMap::new();
-        let mut read = true;
+        let mut written = true;
         while let Some(said) = protocol::hear(from)? {
             let (rank, stream, bytes) = match said {
                 Said::Report(report) => {
@@ -220,9 +220,9 @@ impl Hearing {
             }
             let line = lines.entry((rank, stream == Stream::Out)).or_insert_with(|| self.output.lines(rank));
             let whole = if bytes.is_empty() { line.end() } else { line.push(&bytes) };
-            if read && self.output.write(stream, &whole).is_err() {
-                read = false;
-                let _ = self.events.send(Event::Unread);
+            if let Err(error) = if written { self.output.write(stream, &whole) } else { Ok(()) } {
+                written = false;
+                let _ = self.events.send(Event::Unwritten(error));
             }
         }
         // Those whose end was not reported.

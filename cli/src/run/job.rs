@@ -1,6 +1,7 @@
 //! The life of a job, as its launcher sees it.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -211,7 +212,11 @@ impl Launch<'_> {
                     self.enter(Stage::Terminating);
                 }
             }
-            Event::Unread => self.end(UNREAD),
+            Event::Unwritten(error) if error.kind() == ErrorKind::BrokenPipe => self.end(UNREAD),
+            Event::Unwritten(error) => {
+                self.fail(1, format!("what the ranks print cannot be written: {error}"), true);
+                self.enter(Stage::Terminating);
+            }
             Event::Signal(signal) => self.end(128_u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))),
         }
     }

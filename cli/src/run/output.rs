@@ -1,10 +1,12 @@
 //! Where the lines of all ranks go.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use super::lines::Lines;
 use crate::agent::protocol::Stream;
@@ -53,6 +55,17 @@ impl Output {
             Stream::Err => (&self.err, &self.turns[1]),
         };
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.is_empty() { Ok(()) } else { file.write_all(lines) }
+        let mut rest = lines;
+        while !rest.is_empty() {
+            match file.write(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Somebody who shares the terminal, or the pipe, has set it so.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
