@@ -187,8 +187,8 @@ const ENDLESS: &str = "echo rank $NECKLACE_RANK at $NECKLACE_ROOT; sleep 1000; s
 /// The same, and it does not want to end.
 const STUBBORN: &str = "trap '' TERM INT HUP; echo rank $NECKLACE_RANK at $NECKLACE_ROOT; while :; do sleep 1000; done";
 
-/// It has children in its own group and in others.
-const PARENT: &str = "sleep 1000 & set -m 2>/dev/null; sleep 1000 & (sleep 1000; sleep 1000) & \
+/// It has children in its own group and, as `timeout` does, in others.
+const PARENT: &str = "sleep 1000 & timeout 1000 sleep 1000 & (sleep 1000; sleep 1000) & \
     echo rank $NECKLACE_RANK at $NECKLACE_ROOT; wait";
 
 #[test]
