@@ -57,6 +57,10 @@ enum Command {
     #[command(after_help = run::EXAMPLES)]
     Run(run::Arguments),
     #[cfg(unix)]
+    /// What `bench` starts as a rank
+    #[command(hide = true)]
+    BenchRank(bench::Rank),
+    #[cfg(unix)]
     /// What `run` starts on a host
     #[command(hide = true)]
     Agent,
@@ -83,6 +87,8 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         #[cfg(unix)]
         Command::Run(arguments) => return run::run(&arguments).unwrap_or_else(|failure| failure.report()),
+        #[cfg(unix)]
+        Command::BenchRank(rank) => return rank.run().unwrap_or_else(|failure| failure.report()),
         #[cfg(unix)]
         Command::Agent => return agent::run(),
         #[cfg(unix)]

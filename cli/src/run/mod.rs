@@ -111,6 +111,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
 }
 
+/// Runs this command itself as the ranks of a job on this machine, a rank a node, and returns what they print. A signal
+/// ends this process, and with it the job.
+pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]) -> Result<String, Failure> {
+    let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
+    let words = [own.into_os_string()].into_iter().chain(arguments.iter().map(OsString::from));
+    let arguments = Arguments {
+        ranks: None,
+        topology: Some(topology.to_owned()),
+        algorithm: Some(algorithm.to_owned()),
+        timeout: None,
+        hosts: Vec::new(),
+        agent: None,
+        root_address: None,
+        no_prefix: true,
+        verbose: false,
+        command: words.collect(),
+    };
+    let output = Arc::new(Output::kept().map_err(|error| Failure::of("standard error", &error))?);
+    match job::run(&job(&arguments)?, &output, job::events())? {
+        0 => Ok(String::from_utf8_lossy(&output.take()).into_owned()),
+        status => Err(Failure::Failed(format!("the ranks ended with status {status}"))),
+    }
+}
+
 fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let Some((program, rest)) = arguments.command.split_first() else {
         return Err(Failure::Usage("there is no program".to_owned()));

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
+use std::{mem, thread};
 
 use super::lines::Lines;
 use crate::agent::protocol::Stream;
@@ -14,11 +14,16 @@ use crate::agent::protocol::Stream;
 /// Standard output and standard error, for several threads. What is written at once stays together, also where both are
 /// one terminal.
 pub(super) struct Output {
-    out: File,
+    out: Out,
     err: File,
     /// The same, if they are the same.
     turns: [Arc<Mutex<()>>; 2],
     style: Style,
+}
+
+enum Out {
+    Standard(File),
+    Kept(Mutex<Vec<u8>>),
 }
 
 /// How ranks' lines look.
@@ -37,7 +42,21 @@ impl Output {
         let turn = Arc::new(Mutex::new(()));
         let same = place(&out).is_some_and(|there| place(&err) == Some(there));
         let other = if same { Arc::clone(&turn) } else { Arc::default() };
-        Ok(Self { out, err, turns: [turn, other], style })
+        Ok(Self { out: Out::Standard(out), err, turns: [turn, other], style })
+    }
+
+    /// What ranks write to standard output is kept instead, without prefixes. There should be an end to it.
+    pub(super) fn kept() -> io::Result<Self> {
+        let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+        Ok(Self { out: Out::Kept(Mutex::default()), err, turns: [Arc::default(), Arc::default()], style: Style::Plain })
+    }
+
+    /// What has been kept.
+    pub(super) fn take(&self) -> Vec<u8> {
+        match &self.out {
+            Out::Standard(_) => Vec::new(),
+            Out::Kept(kept) => mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
     }
 
     /// What makes lines of a rank's stream.
@@ -50,9 +69,13 @@ impl Output {
 
     /// Writes whole lines.
     pub(super) fn write(&self, stream: Stream, lines: &[u8]) -> io::Result<()> {
-        let (mut file, turn) = match stream {
-            Stream::Out => (&self.out, &self.turns[0]),
-            Stream::Err => (&self.err, &self.turns[1]),
+        let (mut file, turn) = match (stream, &self.out) {
+            (Stream::Out, Out::Standard(out)) => (out, &self.turns[0]),
+            (Stream::Out, Out::Kept(kept)) => {
+                kept.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines);
+                return Ok(());
+            }
+            (Stream::Err, _) => (&self.err, &self.turns[1]),
         };
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rest = lines;
