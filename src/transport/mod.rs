@@ -36,6 +36,8 @@
 //! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts. `local` is the one among threads;
 //! [`trace`] and [`fault`] wrap any.
 
+#[cfg(any(feature = "local", feature = "tcp"))]
+mod bases;
 pub mod conformance;
 pub mod fault;
 mod forward;
@@ -113,6 +115,12 @@ impl ContextId {
         Self(mixed)
     }
 
+    /// That of this number, which came by a wire.
+    #[cfg(feature = "tcp")]
+    pub(crate) const fn of(number: u64) -> Self {
+        Self(number)
+    }
+
     /// Its number, for a wire.
     #[must_use]
     pub fn number(self) -> u64 {
@@ -179,7 +187,7 @@ impl<'a> RoundIo<'a> {
     }
 
     /// Which of the program's rounds it is.
-    #[cfg(feature = "local")]
+    #[cfg(any(feature = "local", feature = "tcp"))]
     pub(crate) fn index(&self) -> usize {
         self.round
     }

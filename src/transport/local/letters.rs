@@ -1,9 +1,10 @@
 //! Small messages: written to the receiver's letterbox, whether it is there or not, and copied out of it.
 
-use super::copy::{Bases, gather, scatter};
+use super::copy::{gather, scatter};
 use super::group::{Group, Head, Letter, Stamp};
 use super::mail::Letterbox;
 use super::round::{By, Counts, Part, Seat, Turn};
+use crate::transport::bases::Bases;
 use crate::plan::{Message, Piece};
 use crate::transport::{Cause, Failure};
 
