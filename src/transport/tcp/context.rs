@@ -32,10 +32,10 @@ pub(super) struct Context {
     /// Counts whatever it gets done.
     pub(super) progress: u64,
     pub(super) failure: Option<Failure>,
-    /// What this process has to propose, and to whom it has.
+    /// What this process proposes, found by itself or by others, and to whom.
     pub(super) proposal: Option<Proposal>,
-    /// What was proposed to this process.
-    pub(super) proposed: Option<Failure>,
+    /// Who has proposed something to this process.
+    pub(super) turned: Vec<usize>,
     /// Processes that were asked to decide, and did not.
     pub(super) mute: Vec<usize>,
     pub(super) inquiry: Option<Inquiry>,
@@ -56,6 +56,8 @@ pub(super) struct Proposal {
     pub(super) failure: Failure,
     pub(super) to: usize,
     pub(super) since: Instant,
+    /// Whether all others were asked, where this process is to decide.
+    pub(super) asked: bool,
 }
 
 /// A round under way.
@@ -110,7 +112,7 @@ impl Context {
             progress: 0,
             failure: None,
             proposal: None,
-            proposed: None,
+            turned: Vec::new(),
             mute: Vec::new(),
             inquiry: None,
         }

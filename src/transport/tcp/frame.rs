@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Ready,
     /// The sender has taken more of what it was sent.
     Credit,
-    /// A failure that the receiver may declare that of the context.
+    /// A failure that the receiver may declare that of the context; or that the sender would, unless the receiver objects.
     Proposal,
     /// The context's failure.
     Verdict,

@@ -345,7 +345,7 @@ impl Engine {
             Kind::Verdict => {
                 let failure = read_failure(words).map_err(garbled)?;
                 self.expect(id).ok_or_else(too_many_contexts)?;
-                self.fail(id, failure);
+                self.decided(from, id, failure);
             }
             Kind::Question => self.answer(from, header),
             Kind::Answer => self.answered(from, header.bytes, read_standing(words).map_err(garbled)?),
@@ -355,6 +355,7 @@ impl Engine {
                 let context = self.expect(id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].left.get_or_insert(left);
                 self.departures += 1;
+                self.undecided = true;
                 self.forget();
             }
             Kind::Goodbye => {
@@ -363,6 +364,7 @@ impl Engine {
                     connection.goodbye = Some(open);
                 }
                 self.departures += 1;
+                self.undecided = true;
                 self.forget();
             }
             Kind::Farewell => {
@@ -372,6 +374,7 @@ impl Engine {
                     connection.farewell = true;
                 }
                 self.departures += 1;
+                self.undecided = true;
                 self.forget();
             }
             Kind::Heard => {

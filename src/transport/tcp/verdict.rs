@@ -1,13 +1,23 @@
 //! One failure a context, the same for everybody: who finds a fault proposes it to one of the members, and that one decides.
 //!
-//! It is the first member that can be heard, and is not itself at fault. It decides on the first proposal that comes to it,
-//! and tells everybody. Before it decides, it has read everything that has come: so a process that was stopped for a while
-//! first learns what was decided meanwhile. If it is lost, or says nothing for a while, the next one is asked; should some
-//! have heard of its decision and others not, their failures may differ.
+//! Everybody turns to the first member that it can talk to, that has not left, and that has not slept past the deadline. That
+//! one takes the first proposal that comes to it, and tells everybody. Before it decides, it has read everything that has come:
+//! so a process that was stopped for a while first learns what was decided meanwhile.
+//!
+//! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone, and both might decide; who is
+//! killed may have told some of what it decided, and not others. So who would decide in the place of somebody that it has
+//! lost, or given up, asks all the others first, by proposing to them what it would decide. Who knows of a failure
+//! tells it. Who sees the same turns to it as well; who still hears the other turns to that one, and passes on what that decides. When
+//! all have turned to it, nobody else can decide, and it does. Whose deadline has passed does not know whether it slept
+//! itself, and asks likewise.
+//!
+//! Who has left decides nothing more, and its last word comes after what it decided: in its place one need not ask.
+//! If somebody says nothing for a while, one goes on without it; then, and where several are lost at once, failures
+//! may differ.
 
 use std::time::{Duration, Instant};
 
-use super::context::{Context, Proposal};
+use super::context::{Context, Presence, Proposal};
 use super::engine::Engine;
 use super::frame::{Header, Kind};
 use super::words::write_failure;
@@ -24,53 +34,79 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         if context.failure.is_none() && context.proposal.is_none() {
             log::debug!("process {}: in context {id}: {failure}", self.me);
-            context.proposal = Some(Proposal { failure, to: usize::MAX, since: Instant::now() });
+            context.proposal = Some(Proposal { failure, to: usize::MAX, since: Instant::now(), asked: false });
             self.submit(id);
         }
     }
 
-    /// Turns to somebody else where the one who should decide does not.
+    /// Turns to somebody else where the one who should decide does not, or is not there any more.
     pub(super) fn press(&mut self) {
-        let is_late = |context: &Context| {
+        let is_due = |context: &Context| {
             let proposal = context.proposal.as_ref().filter(|_| context.failure.is_none())?;
             let late = proposal.since.elapsed() > grace(context.timeout);
-            (late || !self.hears(proposal.to)).then_some((context.id, proposal.to))
+            let other = self.arbiter(context, &proposal.failure) != proposal.to;
+            (late || other).then_some((context.id, proposal.to, other))
         };
-        let late: Vec<_> = self.contexts.values().filter_map(is_late).collect();
-        for (id, mute) in late {
-            if let Some(context) = self.contexts.get_mut(&id) {
-                context.mute.push(mute);
+        let due: Vec<_> = self.contexts.values().filter_map(is_due).collect();
+        for (id, to, other) in due {
+            // It has waited long enough for the others.
+            self.undecided |= to == self.me;
+            if let Some(context) = self.contexts.get_mut(&id).filter(|_| to != self.me && !other) {
+                context.mute.push(to);
             }
-            self.submit(id);
+            if to != self.me || other {
+                self.submit(id);
+            }
         }
     }
 
     fn submit(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get(&id) else { return };
         let Some(proposal) = &context.proposal else { return };
-        let to = self.arbiter(context, &proposal.failure);
-        let failure = proposal.failure.clone();
+        let (to, failure) = (self.arbiter(context, &proposal.failure), proposal.failure.clone());
         if to == self.me {
-            self.consider(to, id, failure.clone());
+            self.undecided = true;
         } else {
             self.say(to, Header::new(Kind::Proposal, id), &write_failure(&failure));
             self.pump_out(to);
         }
         if let Some(context) = self.contexts.get_mut(&id) {
-            context.proposal = Some(Proposal { failure, to, since: Instant::now() });
+            context.proposal = Some(Proposal { failure, to, since: Instant::now(), asked: false });
         }
     }
 
-    /// Who decides on a failure.
+    /// Who decides on a failure, as far as this process can see.
     fn arbiter(&self, context: &Context, failure: &Failure) -> usize {
-        // Who is at fault because it is not there cannot decide.
-        let absent = matches!(failure.cause, Cause::Gone { .. } | Cause::Deadline { .. });
-        let absent = failure.culprit.filter(|_| absent).map(|culprit| context.process(culprit));
         let mut members = context.members.iter().map(|member| member.index());
-        let decides = |process: &usize| {
-            *process == self.me || Some(*process) != absent && !context.mute.contains(process) && self.hears(*process)
+        members.find(|process| self.may_decide(context, failure, *process)).unwrap_or(self.me)
+    }
+
+    fn may_decide(&self, context: &Context, failure: &Failure, process: usize) -> bool {
+        // Who was silent for so long is not asked.
+        let silent = matches!(failure.cause, Cause::Deadline { .. });
+        if silent && failure.culprit.is_some_and(|culprit| context.process(culprit) == process) {
+            return false;
+        }
+        if process == self.me {
+            return context.presence == Presence::Open;
+        }
+        self.hears(process) && context.lanes[process].left.is_none() && !context.mute.contains(&process)
+    }
+
+    /// Whether nobody else can decide on the failure that this process has to decide on.
+    fn may_go_ahead(&self, context: &Context, proposal: &Proposal) -> bool {
+        if proposal.asked && proposal.since.elapsed() > grace(context.timeout) {
+            return true;
+        }
+        let members = || context.members.iter().map(|member| member.index());
+        let has_left = |process: usize| {
+            let farewell = self.connections[process].as_ref().is_some_and(|connection| connection.farewell);
+            farewell || context.lanes[process].left.is_some()
         };
-        members.find(decides).unwrap_or(self.me)
+        let first = members().take_while(|process| *process != self.me).all(has_left);
+        let awake = !matches!(proposal.failure.cause, Cause::Deadline { .. });
+        let turned = |process: usize| process == self.me || context.turned.contains(&process);
+        first && awake || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
     }
 
     /// Takes note of a proposal; its sender hears at once if there is a failure already. `None` if there are too many
@@ -81,34 +117,69 @@ impl Engine {
             let words = write_failure(known);
             self.say(from, Header::new(Kind::Verdict, id), &words);
             self.pump_out(from);
+            return Some(());
+        }
+        if !context.turned.contains(&from) {
+            context.turned.push(from);
+        }
+        if context.presence == Presence::Expected {
+            // It does not know the members: whoever asks may decide.
+            self.say(from, Header::new(Kind::Proposal, id), &write_failure(&failure));
+            self.pump_out(from);
         } else {
-            context.proposed.get_or_insert(failure);
+            self.propose(id, failure);
             self.undecided = true;
         }
         Some(())
     }
 
-    /// Makes failures of what was proposed. Everything that has come must have been read.
+    /// Makes failures of what was proposed, or asks the others whether it may. Everything that has come must have been read.
     pub(super) fn decide(&mut self) {
         if !std::mem::take(&mut self.undecided) {
             return;
         }
-        let proposed: Vec<_> =
-            self.contexts.values_mut().filter_map(|context| Some((context.id, context.proposed.take()?))).collect();
-        for (id, failure) in proposed {
-            if self.failure(id).is_none() {
-                let words = write_failure(&failure);
+        let mine = |context: &Context| {
+            let proposal = context.proposal.as_ref().filter(|proposal| context.failure.is_none() && proposal.to == self.me)?;
+            let go_ahead = self.may_go_ahead(context, proposal);
+            (go_ahead || !proposal.asked).then(|| (context.id, proposal.failure.clone(), go_ahead))
+        };
+        let mine: Vec<_> = self.contexts.values().filter_map(mine).collect();
+        for (id, failure, go_ahead) in mine {
+            let words = write_failure(&failure);
+            if go_ahead {
                 self.fail(id, failure);
                 self.tell(id, Header::new(Kind::Verdict, id), &words);
+            } else {
+                if let Some(proposal) = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut()) {
+                    proposal.asked = true;
+                }
+                self.tell(id, Header::new(Kind::Proposal, id), &words);
             }
         }
     }
 
+    /// Somebody has decided. Who has turned to this process hears of it from here: it may not hear the one who decided. Nor
+    /// may who is taken for gone, and is not.
+    pub(super) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
+        let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
+        let gone = failure.culprit.filter(|_| matches!(failure.cause, Cause::Gone { .. }));
+        let mut others = context.turned.clone();
+        others.extend(gone.map(|gone| context.process(gone)));
+        let words = write_failure(&failure);
+        self.fail(id, failure);
+        others.retain(|process| ![from, self.me].contains(process) && *process < self.connections.len());
+        others.dedup();
+        for process in others {
+            self.say(process, Header::new(Kind::Verdict, id), &words);
+            self.pump_out(process);
+        }
+    }
+
     /// A context has failed.
-    pub(super) fn fail(&mut self, id: ContextId, failure: Failure) {
+    fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         context.failure = Some(failure);
-        (context.proposal, context.proposed) = (None, None);
+        (context.proposal, context.turned) = (None, Vec::new());
         context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
     }
 }
