@@ -13,13 +13,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::rank::VARIABLE;
 use super::scenario::{Kind, Scenario, Stage};
 
+/// A connection's port on this side, and on the other.
+pub(crate) type Ports = (u16, u16);
+
 /// What a rank has reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Story {
-    /// When, in microseconds, at which call, and by which of its ports something befell it.
-    pub(crate) fault: Option<(u64, i64, Option<u16>)>,
-    /// The ports of its connections, its own and the other.
-    pub(crate) ports: Vec<(u16, u16)>,
+    /// When, in microseconds, at which call, and on which of its connections something befell it.
+    pub(crate) fault: Option<(u64, i64, Option<Ports>)>,
+    pub(crate) ports: Vec<Ports>,
     pub(crate) outcome: Option<(u64, Outcome)>,
     /// What must not be.
     pub(crate) wrong: Option<String>,
@@ -174,14 +176,11 @@ impl Story {
         let (word, rest) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         match word {
             "fault" => {
-                let (position, port) = rest.split_once(' ').map_or((rest, None), |(at, port)| (at, port.parse().ok()));
-                self.fault = Some((time, position.parse().unwrap(), port));
+                let (position, ports) = rest.split_once(' ').unwrap_or((rest, ""));
+                self.fault = Some((time, position.parse().unwrap(), pair(ports)));
                 return true;
             }
-            "met" => {
-                let both = |pair: &str| pair.split_once('-').map(|(here, there)| (here.parse().unwrap(), there.parse().unwrap()));
-                self.ports = rest.split(' ').filter_map(both).collect();
-            }
+            "met" => self.ports = rest.split(' ').filter_map(pair).collect(),
             "ok" => self.outcome = Some((time, Outcome::Well)),
             "join" => self.outcome = Some((time, Outcome::Join(rest.to_owned()))),
             "failed" => {
@@ -195,4 +194,9 @@ impl Story {
         }
         false
     }
+}
+
+fn pair(text: &str) -> Option<Ports> {
+    let (here, there) = text.split_once('-')?;
+    Some((here.parse().ok()?, there.parse().ok()?))
 }

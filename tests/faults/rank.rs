@@ -116,7 +116,7 @@ impl Rank {
             Ok(endpoint) => endpoint,
             Err(error) => return report(&format!("join {error:?}")),
         };
-        report(&format!("met {}", ports()));
+        report(&format!("met {}", ports(&sockets())));
         self.reach(FIRST);
         if let Some(fault) = self.due(FIRST)
             && self.strike(fault)
@@ -247,9 +247,9 @@ fn sockets() -> Vec<TcpStream> {
 }
 
 /// The two ports of each connection, as `HERE-THERE`.
-fn ports() -> String {
+fn ports(sockets: &[TcpStream]) -> String {
     let ports = |stream: &TcpStream| Some(format!("{}-{}", stream.local_addr().ok()?.port(), stream.peer_addr().ok()?.port()));
-    sockets().iter().filter_map(ports).collect::<Vec<_>>().join(" ")
+    sockets.iter().filter_map(ports).collect::<Vec<_>>().join(" ")
 }
 
 /// Does something to one of this rank's connections.
@@ -258,9 +258,9 @@ fn spoil(fault: Fault, position: i64) {
     if sockets.is_empty() {
         return;
     }
-    let mut stream = &sockets[fault.salt as usize % sockets.len()];
-    let port = stream.local_addr().map_or(0, |address| address.port());
-    report(&format!("fault {position} {port}"));
+    let at = fault.salt as usize % sockets.len();
+    let mut stream = &sockets[at];
+    report(&format!("fault {position} {}", ports(&sockets[at..=at])));
     let cut = || drop(stream.shutdown(std::net::Shutdown::Both));
     // A frame's first word: kind 1, a message; in its upper half, how many bytes follow.
     let header = |text: u64, bytes: u64| {

@@ -52,7 +52,7 @@ fn times(scenario: &Scenario, stories: &[Story]) -> Vec<f64> {
 fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> {
     let mut violations = Vec::new();
     let mine = &stories[fault.rank];
-    let Some((_, at, port)) = mine.fault else {
+    let Some((_, at, ports)) = mine.fault else {
         // Nothing happened: it came too late.
         let all = stories.iter().enumerate().filter(|(_, story)| !is_well(story));
         return all.map(|(rank, story)| format!("rank {rank} without a fault: {:?}", story.outcome)).collect();
@@ -75,22 +75,33 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
         }
     }
     // A connection has two ends, and it may be either's fault.
-    let other = port.and_then(|port| {
-        let (_, there) = mine.ports.iter().find(|(here, _)| *here == port)?;
-        stories.iter().position(|story| story.ports.contains(&(*there, port)))
-    });
+    let other = ports.and_then(|(here, there)| stories.iter().position(|story| story.ports.contains(&(there, here))));
     let guilty = |rank: usize| rank == fault.rank || Some(rank) == other || fault.kind.is_of_connection() && other.is_none();
     for (rank, _, culprit, kind) in &failed {
+        // What disagrees, or has another length, is between two.
+        let pair = kind.split_once([':', ',']).filter(|_| culprit.is_none()).map(|(_, pair)| pair);
+        let between = pair.is_some_and(|pair| pair.split(',').any(|one| one == fault.rank.to_string()));
         let right = match fault.kind {
-            Kind::Disagree => {
-                let pair = kind.split_once(':').map(|(_, pair)| pair.split(',').any(|one| one == fault.rank.to_string()));
-                pair.unwrap_or(*culprit == Some(fault.rank)) || *kind == "deadline"
-            }
+            // Who calls something that the others, who are through with theirs, do not, finds them gone.
+            Kind::Disagree => between || *kind == "deadline" || *rank == fault.rank && failed.len() == 1,
+            // What is written into a connection may look like a message of another call.
+            Kind::Absurd | Kind::Half | Kind::Truncate if between => true,
             _ => culprit.is_some_and(guilty),
         };
         if !right {
             violations.push(format!("rank {rank} blames {culprit:?} ({kind}) for what befell rank {}", fault.rank));
             break;
+        }
+    }
+    // What rank 0 finds while they meet is everybody's.
+    let unmet = stories.iter().enumerate().filter_map(|(rank, story)| match &story.outcome {
+        Some((_, Outcome::Join(words))) if rank != fault.rank => Some((rank, words)),
+        _ => None,
+    });
+    let unmet: Vec<_> = unmet.collect();
+    for pair in unmet.windows(2).filter(|_| fault.rank != 0 && !fault.kind.is_of_connection()) {
+        if pair[0].1 != pair[1].1 {
+            violations.push(format!("ranks {} and {} do not meet for different reasons", pair[0].0, pair[1].0));
         }
     }
     for (rank, story) in stories.iter().enumerate() {
@@ -114,10 +125,23 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
 
 /// Whether the words of what kept the ranks from meeting name a rank.
 fn names(words: &str, fault: &Fault, other: Option<usize>) -> bool {
-    let numbers = || words.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<usize>().ok());
-    let named = |rank: usize| numbers().any(|number| number == rank);
-    // Where rank 0 is away the others may not know more than that it does not answer.
-    let away = fault.rank == 0 && (words.starts_with("File") || words.contains("rank 0"));
+    let list = |name: &str| {
+        let (_, rest) = words.split_once(name)?;
+        let (list, _) = rest.split_once(']')?;
+        Some(list.split(", ").filter_map(|number| number.parse().ok()).collect::<Vec<usize>>())
+    };
+    let listed: Vec<usize> = ["missing: [", "late: ["].into_iter().filter_map(list).flatten().collect();
+    let named = |rank: usize| {
+        let fields = ["rank", "other", "one"].map(|name| format!("{name}: {rank}"));
+        let alone = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
+        let plain = format!("rank {rank}");
+        let said = fields.iter().chain([&plain]).any(|field| words.split(field.as_str()).skip(1).any(alone));
+        said || listed.contains(&rank)
+    };
+    // Where rank 0 is away the others may not know more than that it does not answer; and its size is nobody else's.
+    let away = fault.rank == 0 && ["File", "Silent", "Garbage", "Sizes"].iter().any(|error| words.starts_with(error));
+    // A rank 0 that slept does not know it, and takes for missing who has given up.
+    let slept = fault.rank == 0 && matches!(fault.kind, Kind::Stop | Kind::Doze);
     // What happens to a connection may be seen by either end, and there is no telling who a stranger is.
-    named(fault.rank) || other.is_some_and(named) || away || fault.kind.is_of_connection()
+    named(fault.rank) || other.is_some_and(named) || away || slept || fault.kind.is_of_connection()
 }

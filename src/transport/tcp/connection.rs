@@ -21,6 +21,8 @@ pub(super) struct Connection {
     pub(super) blocked: bool,
     /// Whether it is told when it does.
     watched: bool,
+    /// Why nothing can be written any more. What has come is to be read first: it may say why.
+    pub(super) broken: Option<Arc<str>>,
     /// What is to go before anything else, but for the rest of a frame that is under way.
     pub(super) queue: Vec<u8>,
     pub(super) sending: Option<Sending>,
@@ -100,6 +102,7 @@ impl Connection {
             readable: true,
             blocked: false,
             watched: false,
+            broken: None,
             queue: Vec::new(),
             sending: None,
             part: Part { bytes: [0; Header::BYTES], len: 0 },

@@ -13,6 +13,7 @@ use super::connection::{Connection, Receiving, State};
 use super::context::{Context, Doubt, Presence, Turn};
 use super::frame::{Header, Kind, MOST_WORDS, Stamp};
 use super::lane::{Credit, Lane};
+use super::words::write_failure;
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::{ContextId, Failure, Signature};
@@ -238,8 +239,13 @@ impl Engine {
         }
     }
 
-    /// Tells the members of a context that this process has left it, and how, unless it just returned.
+    /// Tells the members of a context that this process has left it, and how, unless it just returned. If the context has
+    /// failed, they hear of that first: they may not have heard who decided it.
     pub(super) fn tell_leave(&mut self, id: ContextId, how: &str) {
+        if let Some(failure) = self.failure(id) {
+            let words = write_failure(failure);
+            self.tell(id, Header::new(Kind::Verdict, id), &words);
+        }
         let Some(context) = self.contexts.get(&id) else { return };
         let call = context.posted.map_or(0, |(call, _)| call.saturating_add(1));
         let how = &how.as_bytes()[..how.len().min(MOST_WORDS as usize)];
@@ -282,8 +288,12 @@ impl Engine {
     /// Reads everything that has come, wanted or not, and decides on failures.
     pub(super) fn sweep(&mut self) {
         for from in 0..self.connections.len() {
-            if self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
+            let broken = self.connections[from].as_ref().and_then(|connection| connection.broken.clone());
+            if broken.is_some() || self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
                 self.pump_in(from);
+            }
+            if let Some(why) = broken {
+                self.lose(from, why);
             }
             if self.connections[from].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
                 self.pump_out(from);
@@ -377,7 +387,7 @@ impl Engine {
 
     /// Whether a process can hear what it is told.
     pub(super) fn hears(&self, process: usize) -> bool {
-        let speaks = |connection: &Connection| connection.is_open() && !connection.farewell;
+        let speaks = |connection: &Connection| connection.is_open() && connection.broken.is_none() && !connection.farewell;
         process == self.me || self.connections[process].as_ref().is_some_and(speaks)
     }
 

@@ -25,9 +25,8 @@ impl Engine {
     pub(super) fn pump_out(&mut self, to: usize) {
         loop {
             let Self { connections, contexts, active, stage, credit, registry, rotation, .. } = self;
-            let Some(connection) = connections[to].as_mut().filter(|open| open.is_open() && !open.blocked) else {
-                return;
-            };
+            let ready = |open: &&mut Connection| open.is_open() && !open.blocked && open.broken.is_none();
+            let Some(connection) = connections[to].as_mut().filter(ready) else { return };
             stage.clear();
             if connection.sending.is_none() {
                 if connection.queue.len() < STAGE {
@@ -44,17 +43,17 @@ impl Engine {
                 }
             }
             if stage.is_empty() && connection.sending.is_none() {
-                let fault = connection.is_through(registry);
-                if let Some(why) = fault {
-                    self.lose(to, why);
-                }
+                connection.broken = connection.is_through(registry);
                 return;
             }
             let went = write(connection, contexts.get_mut(&sending_context(connection)), to, stage, registry);
             let (count, on) = match went {
                 Went::On(count) => (count, true),
                 Went::Stuck(count) => (count, false),
-                Went::Ended(why) => return self.lose(to, why),
+                Went::Ended(why) => {
+                    connection.broken = Some(why);
+                    return;
+                }
             };
             let staged = count.min(stage.len());
             if staged < stage.len() {

@@ -159,12 +159,11 @@ impl Engine {
     }
 
     /// Somebody has decided. Who has turned to this process hears of it from here: it may not hear the one who decided. Nor
-    /// may who is taken for gone, and is not.
+    /// may who is at fault, if that is still there.
     pub(super) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
-        let gone = failure.culprit.filter(|_| matches!(failure.cause, Cause::Gone { .. }));
         let mut others = context.turned.clone();
-        others.extend(gone.map(|gone| context.process(gone)));
+        others.extend(failure.culprit.map(|culprit| context.process(culprit)));
         let words = write_failure(&failure);
         self.fail(id, failure);
         others.retain(|process| ![from, self.me].contains(process) && *process < self.connections.len());
