@@ -37,7 +37,11 @@ pub(crate) enum Outcome {
     Well,
     /// The job did not come together.
     Join(String),
-    Failed { culprit: Option<usize>, kind: String, words: String },
+    Failed {
+        culprit: Option<usize>,
+        kind: String,
+        words: String,
+    },
 }
 
 /// A job that has run.
@@ -186,7 +190,8 @@ impl Story {
             "failed" => {
                 let mut rest = rest.splitn(4, ' ').skip(1);
                 let culprit = rest.next().and_then(|culprit| culprit.parse().ok());
-                let (kind, words) = (rest.next().unwrap_or_default().to_owned(), rest.next().unwrap_or_default().to_owned());
+                let (kind, words) =
+                    (rest.next().unwrap_or_default().to_owned(), rest.next().unwrap_or_default().to_owned());
                 self.outcome = Some((time, Outcome::Failed { culprit, kind, words }));
             }
             "end" => self.ended = true,

@@ -39,7 +39,8 @@ fn a_fault_is_the_same_error_on_every_rank_in_time_and_no_result_is_wrong() {
     }
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let clock = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() % 1_000_000 * 1000;
-    let (count, first) = (number("NECKLACE_FAULTS").unwrap_or(40), number("NECKLACE_FAULTS_SEED").unwrap_or_else(clock));
+    let (count, first) =
+        (number("NECKLACE_FAULTS").unwrap_or(40), number("NECKLACE_FAULTS_SEED").unwrap_or_else(clock));
     println!("{count} faults, NECKLACE_FAULTS_SEED={first}");
     let (next, table) = (AtomicU64::new(0), Mutex::new(Table::default()));
     let work = || {

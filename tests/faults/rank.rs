@@ -183,7 +183,8 @@ impl Rank {
             }
             Kind::Compute => {
                 report(&format!("fault {position}"));
-                let deadline = if fault.stage == Stage::Meeting { self.scenario.patience } else { self.scenario.timeout };
+                let deadline =
+                    if fault.stage == Stage::Meeting { self.scenario.patience } else { self.scenario.timeout };
                 thread::sleep(deadline.mul_f64(1.3 + (fault.salt % 16) as f64 / 10.0));
             }
             Kind::Disagree => report(&format!("fault {position}")),
@@ -248,7 +249,8 @@ fn sockets() -> Vec<TcpStream> {
 
 /// The two ports of each connection, as `HERE-THERE`.
 fn ports(sockets: &[TcpStream]) -> String {
-    let ports = |stream: &TcpStream| Some(format!("{}-{}", stream.local_addr().ok()?.port(), stream.peer_addr().ok()?.port()));
+    let ports =
+        |stream: &TcpStream| Some(format!("{}-{}", stream.local_addr().ok()?.port(), stream.peer_addr().ok()?.port()));
     sockets.iter().filter_map(ports).collect::<Vec<_>>().join(" ")
 }
 

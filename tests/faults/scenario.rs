@@ -177,10 +177,17 @@ impl Scenario {
             let one = Fault::new(numbers.choose(&Kind::ALL[..13]), stage, (size, count), &mut numbers);
             let kind = numbers.choose(&Kind::ALL[..13]);
             let mut other = Fault::new(kind, numbers.choose(&Stage::ALL), (size, count), &mut numbers);
-            if numbers.below(2) == 0 {
-                (other.stage, other.at) = (one.stage, one.at);
-            }
             other.rank = (one.rank + 1 + numbers.below(size - 1)) % size;
+            match numbers.below(3) {
+                0 => {}
+                1 => (other.stage, other.at) = (one.stage, one.at),
+                // Who decides on the first is killed about when it does.
+                _ => {
+                    let delay = one.delay + numbers.instant(Duration::from_millis(60));
+                    let rank = usize::from(one.rank == 0);
+                    other = Fault { rank, kind: Kind::Kill, delay, salt: other.salt, ..one };
+                }
+            }
             vec![one, other]
         } else {
             vec![Fault::new(kind, stage, (size, count), &mut numbers)]

@@ -14,6 +14,8 @@ struct Row {
     count: usize,
     well: usize,
     violated: usize,
+    /// Where ranks failed of different things: which they may after two faults, and two ranks that cannot talk to each other.
+    unlike: usize,
     times: Vec<f64>,
 }
 
@@ -22,6 +24,7 @@ impl Table {
         let row = self.0.entry((scenario.kind(), scenario.faults[0].stage)).or_default();
         row.count += 1;
         row.violated += usize::from(!result.violations.is_empty());
+        row.unlike += usize::from(!result.alike);
         row.well += usize::from(result.well && result.violations.is_empty());
         row.times.extend(&result.times);
     }
@@ -33,9 +36,13 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "fault     stage     jobs  well  failed  broken   median  longest (in deadlines, from fault to failure)")?;
+        writeln!(
+            f,
+            "fault     stage     jobs  well  failed  unlike  broken   median  longest (in deadlines, from fault to failure)"
+        )?;
         let all = self.0.values().fold(Row::default(), |mut all, row| {
-            (all.count, all.well, all.violated) = (all.count + row.count, all.well + row.well, all.violated + row.violated);
+            (all.count, all.well) = (all.count + row.count, all.well + row.well);
+            (all.unlike, all.violated) = (all.unlike + row.unlike, all.violated + row.violated);
             all.times.extend(&row.times);
             all
         });
@@ -50,8 +57,8 @@ impl fmt::Display for Table {
 
 impl Row {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { count, well, violated, .. } = self;
-        write!(f, "{count:>5} {well:>5} {:>7} {violated:>7}", count - well - violated)?;
+        let Self { count, well, violated, unlike, .. } = self;
+        write!(f, "{count:>5} {well:>5} {:>7} {unlike:>7} {violated:>7}", count - well - violated)?;
         let mut times = self.times.clone();
         times.sort_by(f64::total_cmp);
         match times.last() {

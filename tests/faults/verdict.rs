@@ -9,6 +9,8 @@ pub(crate) struct Result {
     pub(crate) violations: Vec<String>,
     /// Whether all ranks but the faulty one ended well.
     pub(crate) well: bool,
+    /// Whether all that failed in a call failed of the same.
+    pub(crate) alike: bool,
     /// How long after the fault each other rank failed, in deadlines.
     pub(crate) times: Vec<f64>,
 }
@@ -28,7 +30,13 @@ pub(crate) fn judge(scenario: &Scenario, job: &Job) -> Result {
     if let [fault] = scenario.faults[..] {
         violations.extend(single(scenario, &fault, &job.stories));
     }
-    Result { violations, well, times: times(scenario, &job.stories) }
+    let words = stories().filter_map(|(_, story)| match &story.outcome {
+        Some((_, Outcome::Failed { words, .. })) => Some(words),
+        _ => None,
+    });
+    let words: Vec<_> = words.collect();
+    let alike = words.windows(2).all(|pair| pair[0] == pair[1]);
+    Result { violations, well, alike, times: times(scenario, &job.stories) }
 }
 
 fn is_well(story: &Story) -> bool {
@@ -76,7 +84,8 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
     }
     // A connection has two ends, and it may be either's fault.
     let other = ports.and_then(|(here, there)| stories.iter().position(|story| story.ports.contains(&(there, here))));
-    let guilty = |rank: usize| rank == fault.rank || Some(rank) == other || fault.kind.is_of_connection() && other.is_none();
+    let guilty =
+        |rank: usize| rank == fault.rank || Some(rank) == other || fault.kind.is_of_connection() && other.is_none();
     for (rank, _, culprit, kind) in &failed {
         // What disagrees, or has another length, is between two.
         let pair = kind.split_once([':', ',']).filter(|_| culprit.is_none()).map(|(_, pair)| pair);

@@ -387,7 +387,8 @@ impl Engine {
 
     /// Whether a process can hear what it is told.
     pub(super) fn hears(&self, process: usize) -> bool {
-        let speaks = |connection: &Connection| connection.is_open() && connection.broken.is_none() && !connection.farewell;
+        let speaks =
+            |connection: &Connection| connection.is_open() && connection.broken.is_none() && !connection.farewell;
         process == self.me || self.connections[process].as_ref().is_some_and(speaks)
     }
 

@@ -106,7 +106,8 @@ impl Engine {
         let first = members().take_while(|process| *process != self.me).all(has_left);
         let awake = !matches!(proposal.failure.cause, Cause::Deadline { .. });
         let turned = |process: usize| process == self.me || context.turned.contains(&process);
-        first && awake || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
+        first && awake
+            || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
     }
 
     /// Takes note of a proposal; its sender hears at once if there is a failure already. `None` if there are too many
@@ -139,7 +140,8 @@ impl Engine {
             return;
         }
         let mine = |context: &Context| {
-            let proposal = context.proposal.as_ref().filter(|proposal| context.failure.is_none() && proposal.to == self.me)?;
+            let proposal =
+                context.proposal.as_ref().filter(|proposal| context.failure.is_none() && proposal.to == self.me)?;
             let go_ahead = self.may_go_ahead(context, proposal);
             (go_ahead || !proposal.asked).then(|| (context.id, proposal.failure.clone(), go_ahead))
         };
