@@ -94,3 +94,10 @@ fn what_cannot_be_measured_is_a_usage_error() {
         assert!(stderr(&output).contains(said) && stdout(&output).is_empty(), "{arguments:?}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn only_what_moves_has_a_transport() {
+    let output = necklace(&["bench", "build", "--transport", "tcp"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("bench move"), "{}", stderr(&output));
+}

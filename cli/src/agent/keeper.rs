@@ -1,10 +1,11 @@
 //! The ranks' process groups, for whoever is to end them.
 
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 
 use super::guard::Guard;
 
@@ -52,6 +53,10 @@ impl Keeper {
         let mut started = self.started();
         if let Some(guard) = started.guard.take() {
             guard.clear(&started.groups);
+            // They are not left to whoever inherits them. From here on their numbers are anybody's.
+            for group in mem::take(&mut started.groups) {
+                let _ = waitpid(Some(group), WaitOptions::NOHANG);
+            }
         }
     }
 

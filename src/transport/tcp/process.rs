@@ -109,11 +109,7 @@ impl Process {
         let events = Events::with_capacity(connections.len().clamp(16, 1024));
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let engine = Engine::new(rank, connections, Poller { poll, events }, registry);
-        let shared = Arc::new(Shared {
-            engine: Mutex::new(engine),
-            moved: Condvar::new(),
-            spins: neighbours <= cores,
-        });
+        let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins: neighbours <= cores });
         let listening = Arc::clone(&shared);
         let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
         Ok(Arc::new(Self { shared, listener: Some(listener) }))
