@@ -16,6 +16,7 @@ use super::mesh::Mesh;
 use super::round::Tcp;
 use super::words::write_contexts;
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
 
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
@@ -227,6 +228,10 @@ impl Endpoint for Member {
         let me = position(self.rank, self.size, members)?;
         self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
         Ok(Box::new(Tcp::new(Arc::clone(&self.process), id, Rank::new(me), members.len())))
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::TCP
     }
 }
 
