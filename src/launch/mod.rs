@@ -113,7 +113,7 @@ impl Launch {
             Said::Threads => self.run_threads(body),
             Said::Process(seat) => {
                 let rank = Rank::new(seat.rank);
-                let comm = self.join(&seat, &system)?;
+                let comm = self.join(&seat, system)?;
                 // The communicator is dropped while it unwinds, which the others hear of.
                 let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
                 result.map(|result| vec![result]).map_err(|payload| {
@@ -131,7 +131,7 @@ impl Launch {
     /// As [`connect`].
     pub fn connect(self) -> Result<Communicator, Error> {
         match environment::read(&system)? {
-            Said::Process(seat) => self.join(&seat, &system),
+            Said::Process(seat) => self.join(&seat, system),
             Said::Threads => Err(Error::Environment(
                 "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or \
                  set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT"
@@ -274,7 +274,7 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }
 
-#[cfg(all(test, feature = "local", feature = "tcp"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::transport::tcp::JoinError;
@@ -297,11 +297,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_by_name() {
-        let refused = [
-            ("NECKLACE_RANKS", "0"),
-            ("NECKLACE_RANKS", "many"),
-            ("NECKLACE_TIMEOUT", "-1"),
-        ];
+        let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many"), ("NECKLACE_TIMEOUT", "-1")];
         for (name, value) in refused {
             let message = job(Launch::default(), &[(name, value)]).unwrap_err().to_string();
             assert!(message.contains(name) && message.contains(value), "{message}");
@@ -311,8 +307,7 @@ mod tests {
     }
 
     fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, Error> {
-        let variable =
-            |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
         match environment::read(&variable)? {
             Said::Process(seat) => launch.join(&seat, variable),
             Said::Threads => panic!("threads"),
