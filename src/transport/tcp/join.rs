@@ -9,6 +9,7 @@ use super::error::MAX_RANKS;
 pub use super::key::Key;
 use super::meeting;
 use super::mesh::Mesh;
+use super::process::{Member, Supervisor};
 pub use super::root::Root;
 use crate::transport::Endpoint;
 
@@ -120,7 +121,13 @@ impl Join {
     ///
     /// See [`JoinError`].
     pub fn endpoint(self) -> Result<Arc<dyn Endpoint>, JoinError> {
-        super::Tcp::start(self.mesh()?)
+        Ok(Member::start(self.mesh()?)?)
+    }
+
+    /// The same, for a launcher that catches the panics of its closure: it owes the others a word of each.
+    pub(crate) fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
+        let member = Member::start(self.mesh()?)?;
+        Ok((Supervisor::new(Arc::clone(&member)), member))
     }
 
     /// The connections that the meeting ends with.

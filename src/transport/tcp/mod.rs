@@ -1,24 +1,32 @@
 //! Ranks that are processes: a connection between every two of them, over TCP.
 
+mod connection;
+mod context;
+mod cursor;
+mod engine;
 mod error;
+mod frame;
 mod hall;
 mod handshake;
 mod hello;
 mod host;
+mod inbound;
 mod join;
 mod key;
+mod lane;
 mod meeting;
 mod mesh;
 mod notice;
+mod outbound;
+mod process;
 mod proof;
 mod root;
+mod round;
+mod verdict;
+mod walk;
+mod words;
 
 pub use self::join::{Join, JoinError, Key, Root};
 
-/// The engine.
-struct Tcp;
-impl Tcp {
-    fn start(_: mesh::Mesh) -> Result<std::sync::Arc<dyn crate::transport::Endpoint>, JoinError> {
-        Err(JoinError::Os { what: "the engine".to_owned(), why: "is not there yet".to_owned() })
-    }
-}
+#[cfg(test)]
+mod tests;
