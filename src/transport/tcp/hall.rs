@@ -44,7 +44,7 @@ pub(super) enum Event {
     Said(Id, Notice),
     /// A call came to nothing.
     Failed(Id, Trouble),
-    /// A connection that was proved is gone.
+    /// A connection that was proved is gone, or one that was dismissed has heard it.
     Gone(Id),
     /// What comes over a connection that was proved makes no sense.
     Garbage(Id, &'static str),
@@ -375,9 +375,7 @@ impl Hall {
         let Some(line) = self.lines.get_mut(&id) else { return };
         match line.turn(id, self.identity.size, &mut self.happened) {
             Ok(Turn::Waits) => {}
-            Ok(Turn::Ends) => {
-                self.lines.remove(&id);
-            }
+            Ok(Turn::Ends) => self.end(id, Trouble::Io("the connection was closed".to_owned())),
             Err(trouble) => self.end(id, trouble),
         }
     }
@@ -402,6 +400,7 @@ impl Hall {
                 line.sent = line.outbox.len();
                 self.lines.insert(id, line);
             }
+            Stage::Closing { .. } if line.until.is_none() => self.happened.push_back(Event::Gone(id)),
             Stage::Closing { .. } => {}
         }
     }
