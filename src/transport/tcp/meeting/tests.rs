@@ -478,13 +478,16 @@ fn a_rank_with_a_reason_of_its_own_says_it_to_all() {
 #[test]
 fn a_rank_that_comes_late_hears_why_the_others_have_gone() {
     let port = Port::new();
-    let others: Vec<_> = [0, 1, 1].map(|rank| port.join(rank, 3)).map(|join| thread::spawn(move || join.mesh())).into();
-    // It may come while they are told, or when all is over: then nobody is there.
-    let late = Join { timeout: Duration::from_millis(200), ..port.join(2, 3) }.mesh().unwrap_err();
-    for other in others {
-        assert!(matches!(other.join().unwrap().unwrap_err(), JoinError::Twice { rank: 1, .. }));
-    }
-    assert!(matches!(late, JoinError::Twice { rank: 1, .. } | JoinError::Unreachable { .. }), "{late}");
+    let root = thread::spawn({
+        let join = port.join(0, 4);
+        move || join.mesh()
+    });
+    let twice = |error: &JoinError| matches!(error, JoinError::Twice { rank: 1, .. });
+    assert!(errors(vec![port.join(1, 4), port.join(1, 4)]).iter().all(twice));
+    // Rank 0 waits a moment for it; on a busy machine the moment may be over.
+    let late = Join { timeout: Duration::from_millis(500), ..port.join(2, 4) }.mesh().unwrap_err();
+    assert!(twice(&late) || matches!(late, JoinError::Unreachable { .. }), "{late}");
+    assert!(twice(&root.join().unwrap().unwrap_err()));
 }
 
 #[test]
