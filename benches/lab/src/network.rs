@@ -20,16 +20,16 @@ use crate::{Counts, LabError, Link, Loads, Router, counters, while_doing};
 pub struct Settings {
     /// Bits a second, of each direction of each link.
     pub rate: u64,
-    /// Bytes that a link which was idle passes at once; what crosses links in one piece is a bit smaller. Small ones cost
-    /// the machine time, large ones hide how long small messages take. At least 2048.
-    pub burst: u64,
+    /// The largest piece of a message, in bytes, that crosses a link as one: a link that is free passes it at once, and is busy
+    /// for as long as it should have taken. Small ones are closer to wires and cost the machine time. From 2048 to 65536.
+    pub piece: u64,
 }
 
 impl Settings {
-    /// So many megabits a second, in pieces of up to 3.5 kB: two segments of TCP.
+    /// So many megabits a second, in pieces of two segments of TCP.
     #[must_use]
     pub fn mbit(rate: u64) -> Self {
-        Self { rate: rate.saturating_mul(1_000_000), burst: 4 << 10 }
+        Self { rate: rate.saturating_mul(1_000_000), piece: 3 << 10 }
     }
 }
 
@@ -101,7 +101,9 @@ impl Lab {
         let missing = || LabError::Node { node, why: format!("there are {}", self.nodes()) };
         let process = self.nodes.get(node).ok_or_else(missing)?.process();
         let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/proc/{process}/ns/net")).args(["setpriv", "--pdeathsig", "KILL", "--", program]);
+        command.arg(format!("--net=/proc/{process}/ns/net")).args(["setpriv", "--pdeathsig", "KILL", "--"]);
+        // Should this process have ended before the kernel was asked for that, nobody would end the program.
+        command.args(["sh", "-c", &format!("[ $PPID = {} ] && exec \"$@\"", std::process::id()), "sh", program]);
         Ok(command)
     }
 
@@ -232,8 +234,7 @@ fn kernel_settings() -> String {
 fn addresses_and_routes(router: &Router, node: usize, settings: Settings) -> String {
     let at = necklace::Node::new(node);
     let own = router.address(at);
-    // A piece must fit into the burst, or the limiter would cut it up.
-    let piece = (settings.burst / 8 * 7).clamp(1536, 65536);
+    let piece = settings.piece.clamp(2048, 65536);
     // The time that all of a full queue takes, lest what merely waits is sent again.
     let patience = (QUEUE * 8000 / settings.rate.max(1)).clamp(200, 4000);
     let mut batch = format!("link set lo up\naddr add {own}/32 dev lo\n");
@@ -271,9 +272,16 @@ fn addresses_and_routes(router: &Router, node: usize, settings: Settings) -> Str
 
 /// Input of `tc -batch`: the rate of each link from this node. In order of arrival; where several inputs want one link, that
 /// is unfair to the node's own traffic.
-fn rates(router: &Router, node: usize, Settings { rate, burst }: Settings) -> String {
+///
+/// A token bucket proper lets a link that was idle pass a bucketful for nothing, at least a packet of the largest size: of
+/// exchanges of short messages that is all. The bucket here is all but empty, yet goes into debt for the piece that it passes.
+fn rates(router: &Router, node: usize, Settings { rate, .. }: Settings) -> String {
     let limit = |next: necklace::Node| {
-        format!("qdisc add dev to{next} root tbf rate {rate}bit burst {} limit {QUEUE}\n", burst.max(2048))
+        format!(
+            "qdisc add dev to{next} root handle 1: htb default 1\n\
+             class add dev to{next} parent 1: classid 1:1 htb rate {rate}bit burst 64 cburst 64 quantum 4000\n\
+             qdisc add dev to{next} parent 1:1 bfifo limit {QUEUE}\n"
+        )
     };
     router.topology().neighbours(necklace::Node::new(node)).into_iter().map(limit).collect()
 }

@@ -1,8 +1,13 @@
-//! The bytes on each link of a network, counted by the kernel, are those of the schedule.
+//! The bytes on each link of a network, counted by the kernel, are those of the schedule; and nothing is left of a lab.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use necklace::algorithm::find;
 use necklace::collective::Collective;
@@ -71,4 +76,36 @@ fn sixteen_ranks_put_on_the_links_what_the_schedule_says() {
 #[ignore = "the ranks wait for the engine of the TCP backend"]
 fn sixty_four_ranks_put_on_the_links_what_the_schedule_says() {
     exchange("torus:8x8", 10, &[("torus-exchange", 64, 3), ("torus-exchange", 4096, 1)]);
+}
+
+/// The processes in a network namespace.
+fn processes(namespace: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|process| fs::read_link(process.join("ns/net")).is_ok_and(|found| found == namespace)).collect()
+}
+
+#[test]
+fn nothing_is_left_of_a_lab_whose_process_is_killed() {
+    let Some(lab) = lab("line:2", Settings::mbit(10)) else { return };
+    drop(lab);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_necklace-lab"));
+    let mut holder = command.arg("hold").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut inside = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut inside).unwrap();
+    let link = PathBuf::from(format!("/proc/{}/ns/net", inside.trim()));
+    let own = fs::read_link("/proc/self/ns/net").unwrap();
+    // The process may still be on its way into the namespace.
+    let namespace = std::iter::repeat_with(|| fs::read_link(&link).unwrap()).find(|found| *found != own).unwrap();
+    // The shell that is the node, and the process that was started there.
+    assert_eq!(processes(&namespace).len(), 2);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // A minute is for the busiest of machines.
+    for _ in 0..6000 {
+        if processes(&namespace).is_empty() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("still there: {:?}", processes(&namespace));
 }
