@@ -36,6 +36,8 @@
 //! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts. `local` is the one among threads;
 //! [`trace`] and [`fault`] wrap any.
 
+#[cfg(any(feature = "local", feature = "tcp"))]
+mod bases;
 pub mod conformance;
 pub mod fault;
 mod forward;
@@ -50,6 +52,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
 
 /// A process's hold on the wire.
@@ -67,6 +70,12 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     ///
     /// Where this process is no member, a member is out of range or named twice, or the identity is in use here.
     fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError>;
+
+    /// What its messages cost, as far as that is known beforehand: the prices by which a communicator chooses unless it is
+    /// [told](crate::Options::machine) others.
+    fn machine(&self) -> Machine {
+        Machine::THREADS
+    }
 }
 
 /// One context of an endpoint. See the [module](self) for what it promises.
@@ -111,6 +120,12 @@ impl ContextId {
             z ^ (z >> 31)
         });
         Self(mixed)
+    }
+
+    /// That of this number, which came by a wire.
+    #[cfg(feature = "tcp")]
+    pub(crate) const fn of(number: u64) -> Self {
+        Self(number)
     }
 
     /// Its number, for a wire.
@@ -179,7 +194,7 @@ impl<'a> RoundIo<'a> {
     }
 
     /// Which of the program's rounds it is.
-    #[cfg(feature = "local")]
+    #[cfg(any(feature = "local", feature = "tcp"))]
     pub(crate) fn index(&self) -> usize {
         self.round
     }

@@ -1,41 +1,9 @@
 //! Copying from one rank's runs to another's: the two strings of bytes are the same, cut differently.
 
 use crate::plan::{Buffer, Piece, Run};
-
-/// Where a rank's three buffers begin.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bases {
-    pub(super) input: *const u8,
-    pub(super) output: *mut u8,
-    pub(super) scratch: *mut u8,
-}
+use crate::transport::bases::Bases;
 
 impl Bases {
-    /// Where a run begins.
-    ///
-    /// # Safety
-    ///
-    /// The run lies inside its buffer.
-    #[inline]
-    unsafe fn run(&self, run: &Run) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        unsafe { self.at(run.buffer, run.offset as usize) }
-    }
-
-    /// # Safety
-    ///
-    /// That offset lies inside the buffer, or at its end.
-    #[inline]
-    unsafe fn at(&self, buffer: Buffer, offset: usize) -> *mut u8 {
-        let base = match buffer {
-            Buffer::Input => self.input.cast_mut(),
-            Buffer::Output => self.output,
-            Buffer::Scratch => self.scratch,
-        };
-        // SAFETY: as the caller promises.
-        unsafe { base.add(offset) }
-    }
-
     /// Copies a piece of a few bytes to `to`.
     ///
     /// # Safety

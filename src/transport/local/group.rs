@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::bell::{Bell, Sleepers};
 use super::board::{Board, Desk};
-use super::copy::Bases;
 use super::mail::Letterbox;
 use super::post::Post;
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces, Program, ProgramRound};
+use crate::transport::bases::Bases;
 use crate::transport::{ContextId, Failure, Signature};
 
 /// What a rank offers in a round. All that it points to is the rank's until the round returns.

@@ -1,10 +1,11 @@
 //! Small messages: written to the receiver's letterbox, whether it is there or not, and copied out of it.
 
-use super::copy::{Bases, gather, scatter};
+use super::copy::{gather, scatter};
 use super::group::{Group, Head, Letter, Stamp};
 use super::mail::Letterbox;
 use super::round::{By, Counts, Part, Seat, Turn};
 use crate::plan::{Message, Piece};
+use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure};
 
 /// What writing and opening need of a turn. By value, so that it need not be read again after each letter.

@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::Job;
 use super::bell::Bell;
 use super::board::Holding;
-use super::copy::Bases;
 use super::group::{Group, Letter, Member, Offer, Stamp};
 use super::mail::CELLS;
 use super::outbox::Outbox;
 use super::wait::{Fault, Wait};
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces};
+use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure, RoundIo, Transport};
 
 /// A member's hold on a context.
@@ -168,12 +168,7 @@ impl Transport for Local {
         }
         self.post(&io);
         let (call, signature, program, timeout) = (io.call, io.signature, io.program(), io.timeout);
-        let buffers = io.buffers();
-        let bases = Bases {
-            input: buffers.input.as_ptr(),
-            output: buffers.output.as_mut_ptr(),
-            scratch: buffers.scratch.as_mut_ptr(),
-        };
+        let bases = Bases::of(&mut io.buffers());
         // From here to the end the buffers are reached through these pointers alone.
         let offer = Offer { call, signature, program, index: io.index() as u32, due: 0, bases };
         let Self { seat, last, counts, laid, pending, unwritten, sleeps, .. } = self;

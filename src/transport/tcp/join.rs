@@ -1,59 +1,149 @@
 //! Joining a job.
 
-use std::fmt;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use super::error::JoinError;
+use super::error::MAX_RANKS;
+pub use super::key::Key;
+use super::meeting;
 use super::mesh::Mesh;
+use super::process::{Member, Supervisor};
+pub use super::root::Root;
 use crate::transport::Endpoint;
 
-/// Where the ranks of a job meet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Root {
-    /// Rank 0 listens here: `host:port`.
-    Address(String),
-    /// Rank 0 listens anywhere, and writes where into this file, which all ranks can read.
-    File(PathBuf),
-}
-
-/// What the ranks of a job know and nobody else.
-#[derive(Clone)]
-pub struct Key(Arc<[u8]>);
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(..)")
-    }
-}
-
-/// A process that joins a job.
+/// A process that joins a job: who it is, and how it finds the others.
+///
+/// ```no_run
+/// use necklace::transport::tcp::{Join, Key, Root};
+///
+/// let key = Key::read("/run/user/1000/job.key".as_ref())?;
+/// let endpoint = Join::new(3, 16, Root::Address("node0:5000".to_owned())).key(key).endpoint()?;
+/// assert_eq!((endpoint.rank().index(), endpoint.size()), (3, 16));
+/// # Ok::<(), necklace::transport::tcp::JoinError>(())
+/// ```
+///
+/// # How they meet
+///
+/// Rank 0 is the meeting point; it may come last. Every other rank connects to it, listens on the interface by which it has
+/// reached it, and says where. When all are there, rank 0 tells everybody where the others are, each rank connects to those
+/// with lower numbers, and when all are connected to all, rank 0 lets them go. A rank has a descriptor for each other rank
+/// from then on, and nobody listens any more. A job of one opens no socket.
+///
+/// Where something is wrong, every rank that came says what, as soon as it is known; see [`JoinError`].
+///
+/// # Who can join, and what is not protected
+///
+/// Every connection opens with a mutual proof that both sides hold the job's [`Key`]: HMAC-SHA256 over numbers that both
+/// have just drawn, and over ranks, size, job, version and purpose. Who does not hold it cannot join, cannot pass for the
+/// meeting point, and cannot keep the ranks from meeting: it costs each of them bounded memory and a few seconds at most, and
+/// has to make room for others. An old proof is worth nothing, and none says what the key is.
+///
+/// **What is said after that is neither secret nor sealed.** Who can read the network's packets reads the data; who can
+/// change them, or take over a connection, changes the data. Where that matters, use a network that others are kept out of, or
+/// a tunnel. Without a key everybody who reaches a rank can join while the job meets; ranks then listen on the loopback
+/// interface only, where every user of the machine is, unless told that this is [meant](Self::insecure).
 #[derive(Clone, Debug)]
 pub struct Join {
-    rank: usize,
-    size: usize,
-    root: Root,
-    key: Option<Key>,
-    address: Option<IpAddr>,
-    timeout: Duration,
-    insecure: bool,
+    pub(super) rank: usize,
+    pub(super) size: usize,
+    pub(super) root: Root,
+    pub(super) key: Option<Key>,
+    pub(super) address: Option<IpAddr>,
+    pub(super) timeout: Duration,
+    pub(super) insecure: bool,
+    pub(super) held: bool,
+    pub(super) advice: Option<String>,
 }
 
-/// A job does not come together.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum JoinError {}
-
 impl Join {
+    /// As that rank of so many, which meet there.
+    #[must_use]
+    pub fn new(rank: usize, size: usize, root: Root) -> Self {
+        Self {
+            rank,
+            size,
+            root,
+            key: None,
+            address: None,
+            timeout: Duration::from_secs(300),
+            insecure: false,
+            held: false,
+            advice: None,
+        }
+    }
+
+    /// With the job's key. Without one, ranks listen on the loopback interface only.
+    #[must_use]
+    pub fn key(self, key: Key) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    /// Listens on this address of this host, and has the others connect to it, in place of the one by which the meeting
+    /// point is reached. An unspecified one (`0.0.0.0`, `::`): listens on all, announces what it would otherwise. Rank 0 listens
+    /// here in place of the address by which the others find it.
+    #[must_use]
+    pub fn address(self, address: IpAddr) -> Self {
+        Self { address: Some(address), ..self }
+    }
+
+    /// How long to wait for the others to come. 5 minutes unless set. Rank 0's time counts once it waits; another rank waits as
+    /// long for rank 0 to come, and then for what that has to say.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Whether a job without a key may listen where other machines can reach it, and so take whoever comes for a rank. Not
+    /// unless set.
+    #[must_use]
+    pub fn insecure(self, insecure: bool) -> Self {
+        Self { insecure, ..self }
+    }
+
+    /// Whether a launcher of this user holds rank 0's port for it, bound with `SO_REUSEPORT` and not listening. Not unless set:
+    /// then two processes that both are rank 0 find each other out.
+    #[must_use]
+    pub fn held(self, held: bool) -> Self {
+        Self { held, ..self }
+    }
+
+    /// What to say of an address of the meeting point that is in use.
+    #[must_use]
+    pub(crate) fn advice(self, advice: Option<String>) -> Self {
+        Self { advice, ..self }
+    }
+
     /// Meets the others: returns when every rank has a connection to every other.
     ///
     /// # Errors
     ///
     /// See [`JoinError`].
     pub fn endpoint(self) -> Result<Arc<dyn Endpoint>, JoinError> {
-        let _: Option<Mesh> = None;
-        todo!()
+        Ok(Member::start(self.mesh()?)?)
+    }
+
+    /// The same, for a launcher that catches the panics of its closure: it owes the others a word of each.
+    pub(crate) fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
+        let member = Member::start(self.mesh()?)?;
+        Ok((Supervisor::new(Arc::clone(&member)), member))
+    }
+
+    /// The connections that the meeting ends with.
+    pub(super) fn mesh(&self) -> Result<Mesh, JoinError> {
+        let (rank, size) = (self.rank, self.size);
+        if size > MAX_RANKS || rank >= size {
+            return Err(JoinError::Rank { rank, size });
+        }
+        if size == 1 {
+            return Ok(Mesh { rank, streams: vec![None], neighbours: 1 });
+        }
+        if rank == 0 { meeting::host(self) } else { meeting::attend(self) }
+    }
+
+    /// Whether it may listen where other machines can reach it.
+    pub(super) fn open(&self) -> bool {
+        self.key.is_some() || self.insecure
     }
 }

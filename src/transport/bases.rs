@@ -1,0 +1,44 @@
+//! A rank's buffers as a backend that works on them beside others reaches them: by pointers.
+#![allow(unsafe_code)]
+
+use crate::plan::{Buffer, Buffers, Run};
+
+/// Where a rank's three buffers begin.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::transport) struct Bases {
+    pub(in crate::transport) input: *const u8,
+    pub(in crate::transport) output: *mut u8,
+    pub(in crate::transport) scratch: *mut u8,
+}
+
+impl Bases {
+    pub(in crate::transport) fn of(buffers: &mut Buffers<'_>) -> Self {
+        let Buffers { input, output, scratch } = buffers;
+        Self { input: input.as_ptr(), output: output.as_mut_ptr(), scratch: scratch.as_mut_ptr() }
+    }
+
+    /// Where a run begins.
+    ///
+    /// # Safety
+    ///
+    /// The run lies inside its buffer.
+    #[inline]
+    pub(in crate::transport) unsafe fn run(&self, run: &Run) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        unsafe { self.at(run.buffer, run.offset as usize) }
+    }
+
+    /// # Safety
+    ///
+    /// That offset lies inside the buffer, or at its end.
+    #[inline]
+    pub(in crate::transport) unsafe fn at(&self, buffer: Buffer, offset: usize) -> *mut u8 {
+        let base = match buffer {
+            Buffer::Input => self.input.cast_mut(),
+            Buffer::Output => self.output,
+            Buffer::Scratch => self.scratch,
+        };
+        // SAFETY: as the caller promises.
+        unsafe { base.add(offset) }
+    }
+}

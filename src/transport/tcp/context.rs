@@ -1,0 +1,222 @@
+//! A context, as one process sees it.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::frame::{Header, Stamp};
+use super::lane::{Incoming, Lane, Outgoing};
+use super::walk::Inquiry;
+use crate::ids::Rank;
+use crate::plan::{Message, Program, Run};
+use crate::transport::bases::Bases;
+use crate::transport::{Cause, ContextId, Failure, Signature};
+
+/// See the [module](self). It begins when this process opens it, or when the first word of it comes.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) id: ContextId,
+    /// The process of each member; empty until this process opens it.
+    pub(super) members: Box<[Rank]>,
+    pub(super) presence: Presence,
+    /// By process.
+    pub(super) lanes: Box<[Lane]>,
+    /// The round that this process drives.
+    pub(super) turn: Option<Turn>,
+    /// The call and the round it drives, or drove last.
+    pub(super) posted: Option<(u64, u32)>,
+    /// Which thread did.
+    pub(super) driver: u64,
+    /// What it has been calling: the last changes, the latest first, each from which call on.
+    said: VecDeque<(u64, Signature)>,
+    pub(super) timeout: Duration,
+    /// Counts whatever it gets done.
+    pub(super) progress: u64,
+    pub(super) failure: Option<Failure>,
+    /// What this process has to propose, and to whom it has.
+    pub(super) proposal: Option<Proposal>,
+    /// What was proposed to this process.
+    pub(super) proposed: Option<Failure>,
+    /// Processes that were asked to decide, and did not.
+    pub(super) mute: Vec<usize>,
+    pub(super) inquiry: Option<Inquiry>,
+}
+
+/// Where this process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// It has not opened it yet.
+    Expected,
+    Open,
+    Left,
+}
+
+/// A failure on its way to whoever decides.
+#[derive(Clone, Debug)]
+pub(super) struct Proposal {
+    pub(super) failure: Failure,
+    pub(super) to: usize,
+    pub(super) since: Instant,
+}
+
+/// A round under way.
+///
+/// Its pointers are to what the thread lends that drives the round. It stays in `Transport::round` until it has taken the turn
+/// out of the context again, under the lock of the engine, so what they point to lives as long as the turn is there.
+#[derive(Debug)]
+pub(super) struct Turn {
+    program: *const Program,
+    round: usize,
+    pub(super) bases: Bases,
+    pub(super) call: u64,
+    pub(super) number: u32,
+    pub(super) fingerprint: u64,
+    pub(super) timeout: Duration,
+    /// Lanes on which something is still to come, and to go.
+    pub(super) incoming: usize,
+    pub(super) outgoing: usize,
+    /// Something that came is not what is awaited.
+    pub(super) doubt: Option<Doubt>,
+}
+
+// SAFETY: what it points to is lent by a thread that waits until the turn is over; whoever holds the lock of the engine may
+// touch it meanwhile, in whichever thread.
+#[allow(unsafe_code)]
+unsafe impl Send for Turn {}
+
+/// What is wrong with something that came.
+#[derive(Clone, Debug)]
+pub(super) enum Doubt {
+    /// It is a message of another call, or round.
+    Of(Rank, Header),
+    /// It is the message, but not as long.
+    Known(Cause),
+}
+
+/// How many changes of what is called are remembered. Who asks may be a few calls behind.
+const REMEMBERED: usize = 8;
+
+impl Context {
+    pub(super) fn new(id: ContextId, processes: usize) -> Self {
+        Self {
+            id,
+            members: Box::default(),
+            presence: Presence::Expected,
+            lanes: (0..processes).map(|_| Lane::default()).collect(),
+            turn: None,
+            posted: None,
+            driver: 0,
+            said: VecDeque::with_capacity(REMEMBERED + 1),
+            timeout: Duration::from_secs(10),
+            progress: 0,
+            failure: None,
+            proposal: None,
+            proposed: None,
+            mute: Vec::new(),
+            inquiry: None,
+        }
+    }
+
+    /// The rank of a process in the context.
+    pub(super) fn rank_of(&self, process: usize) -> Option<Rank> {
+        let member = Rank::new(process);
+        if self.members.get(process) == Some(&member) {
+            return Some(member);
+        }
+        self.members.iter().position(|other| *other == member).map(Rank::new)
+    }
+
+    /// The process of a rank.
+    pub(super) fn process(&self, rank: Rank) -> usize {
+        self.members.get(rank.index()).map_or(usize::MAX, |process| process.index())
+    }
+
+    /// Remembers what a call is.
+    pub(super) fn say(&mut self, call: u64, signature: &Signature) {
+        if self.said.front().is_none_or(|(_, last)| last.fingerprint != signature.fingerprint) {
+            self.said.push_front((call, signature.clone()));
+            self.said.truncate(REMEMBERED);
+        }
+    }
+
+    /// What this process called in that call, if it remembers.
+    pub(super) fn called(&self, call: u64) -> Option<&Signature> {
+        self.said.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature)
+    }
+
+    /// One of those it waits for.
+    pub(super) fn awaits(&self) -> Option<usize> {
+        self.turn.as_ref()?;
+        let awaited = self.lanes.iter().position(|lane| !lane.into.awaited.is_empty());
+        awaited.or_else(|| self.lanes.iter().position(|lane| !lane.out.waiting.is_empty() || lane.out.settling))
+    }
+}
+
+impl Turn {
+    /// # Safety
+    ///
+    /// The program stays where it is, and the buffers are for this turn alone, until it is dropped.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn new(
+        (program, round): (&Program, usize),
+        bases: Bases,
+        call: u64,
+        signature: &Signature,
+        timeout: Duration,
+    ) -> Self {
+        Self {
+            number: program.rounds()[round].number,
+            program,
+            round,
+            bases,
+            call,
+            fingerprint: signature.fingerprint,
+            timeout,
+            incoming: 0,
+            outgoing: 0,
+            doubt: None,
+        }
+    }
+
+    fn program(&self) -> &Program {
+        // SAFETY: it is where it was when the turn was made, as `new` was promised.
+        #[allow(unsafe_code)]
+        unsafe {
+            &*self.program
+        }
+    }
+
+    /// The message that is to go next on a lane.
+    pub(super) fn next_out(&self, out: &Outgoing) -> Option<&Message> {
+        let messages = &self.program().rounds()[self.round].sends;
+        if out.waiting.is_empty() { None } else { messages.get(out.waiting.start as usize) }
+    }
+
+    /// The message that is to come next on a lane.
+    pub(super) fn next_in(&self, into: &Incoming) -> Option<&Message> {
+        let messages = &self.program().rounds()[self.round].receives;
+        if into.awaited.is_empty() { None } else { messages.get(into.awaited.start as usize) }
+    }
+
+    pub(super) fn runs(&self, message: &Message) -> &[Run] {
+        self.program().runs(message)
+    }
+
+    pub(super) fn stamp(&self, message: &Message) -> Stamp {
+        Stamp { call: self.call, round: self.number, index: message.index }
+    }
+
+    /// What a message sent is announced by.
+    pub(super) fn header(&self, kind: super::frame::Kind, context: ContextId, message: &Message) -> Header {
+        let stamp = self.stamp(message);
+        Header { stamp, bytes: message.bytes, fingerprint: self.fingerprint, ..Header::new(kind, context) }
+    }
+
+    /// Why what came is not the message that is awaited, if it is not.
+    pub(super) fn doubt(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Doubt> {
+        if (header.stamp, header.fingerprint) != (self.stamp(awaited), self.fingerprint) {
+            return Some(Doubt::Of(from, *header));
+        }
+        let (expected, found) = (awaited.bytes, header.bytes);
+        (expected != found).then_some(Doubt::Known(Cause::Length { from, to: me, expected, found }))
+    }
+}

@@ -1,0 +1,413 @@
+//! The engine of a process: its connections, its contexts, and the rounds that its threads drive.
+//!
+//! It is behind one lock. A thread in a round moves what it can of all contexts, its own and those of other threads, and
+//! sleeps without the lock; so it does not matter which thread a byte comes to.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mio::event::Event;
+use mio::{Events, Poll, Registry};
+
+use super::connection::{Connection, Receiving, State};
+use super::context::{Context, Doubt, Presence, Turn};
+use super::frame::{Header, Kind, MOST_WORDS, Stamp};
+use super::lane::{Credit, Lane};
+use crate::ids::Rank;
+use crate::plan::Message;
+use crate::transport::{ContextId, Failure, Signature};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Engine {
+    pub(super) me: usize,
+    /// By process; none with this one.
+    pub(super) connections: Box<[Option<Connection>]>,
+    pub(super) contexts: HashMap<ContextId, Context>,
+    /// Those with a round under way.
+    pub(super) active: Vec<ContextId>,
+    pub(super) credit: Credit,
+    pub(super) registry: Registry,
+    /// Taken away by whoever sleeps with it.
+    pub(super) poller: Option<Poller>,
+    /// Where bytes are read to, and where short frames are put together.
+    pub(super) desk: Box<[u8]>,
+    pub(super) stage: Vec<u8>,
+    /// Which of the active contexts is the first to send.
+    pub(super) rotation: usize,
+    /// Connections on which something may go that could not before.
+    pub(super) due: Vec<usize>,
+    /// Whether a failure may be decided on.
+    pub(super) undecided: bool,
+    /// How often somebody has left or was lost.
+    pub(super) departures: u64,
+    /// The number of the last question.
+    pub(super) questions: u64,
+    /// Threads that sleep until another has moved something for them.
+    pub(super) sleepers: usize,
+    /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
+    pub(super) supervised: bool,
+    pub(super) falling: Vec<ContextId>,
+    /// Whether the process is at its end.
+    pub(super) ended: bool,
+}
+
+/// What to sleep with.
+#[derive(Debug)]
+pub(super) struct Poller {
+    pub(super) poll: Poll,
+    pub(super) events: Events,
+}
+
+/// Bytes read at once, where it is not known where they belong.
+const DESK: usize = 128 << 10;
+
+/// Contexts that others may have opened before this process does.
+const MOST_EXPECTED: usize = 1024;
+
+impl Engine {
+    pub(super) fn new(me: usize, connections: Box<[Option<Connection>]>, poller: Poller, registry: Registry) -> Self {
+        let credit = Credit::among(connections.len());
+        Self {
+            me,
+            connections,
+            contexts: HashMap::new(),
+            active: Vec::new(),
+            credit,
+            registry,
+            poller: Some(poller),
+            desk: vec![0; DESK].into(),
+            stage: Vec::new(),
+            rotation: 0,
+            due: Vec::new(),
+            undecided: false,
+            departures: 0,
+            questions: 0,
+            sleepers: 0,
+            supervised: false,
+            falling: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// What there is of a context; if nothing yet, its beginning. `None` if there are too many that only others have opened.
+    pub(super) fn expect(&mut self, id: ContextId) -> Option<&mut Context> {
+        if !self.contexts.contains_key(&id) {
+            let expected = self.contexts.values().filter(|context| context.presence == Presence::Expected);
+            if expected.count() >= MOST_EXPECTED {
+                return None;
+            }
+            self.contexts.insert(id, Context::new(id, self.connections.len()));
+        }
+        self.contexts.get_mut(&id)
+    }
+
+    /// A context that this process opens: none of which it has open, or which it has left while others have not.
+    pub(super) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<()> {
+        let processes = self.connections.len();
+        let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes));
+        if context.presence != Presence::Expected {
+            return None;
+        }
+        (context.members, context.presence) = (members.into(), Presence::Open);
+        Some(())
+    }
+
+    /// Begins a round: takes what has come for it already, says what it is ready for, sends what may go.
+    ///
+    /// `sends` and `receives` are the turn's.
+    pub(super) fn post(
+        &mut self,
+        id: ContextId,
+        mut turn: Turn,
+        signature: &Signature,
+        (sends, receives): (&[Message], &[Message]),
+    ) {
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        context.say(turn.call, signature);
+        context.posted = Some((turn.call, turn.number));
+        (context.timeout, context.driver) = (turn.timeout, this_thread());
+        let mut first = 0;
+        for part in receives.chunk_by(|a, b| a.peer == b.peer) {
+            let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;
+            (into.awaited, into.came, into.to) = (first..first + part.len() as u32, 0, Default::default());
+            (first, turn.incoming) = (into.awaited.end, turn.incoming + 1);
+        }
+        first = 0;
+        for part in sends.chunk_by(|a, b| a.peer == b.peer) {
+            let out = &mut context.lanes[context.members[part[0].peer.index()].index()].out;
+            (out.waiting, out.went, out.from) = (first..first + part.len() as u32, 0, Default::default());
+            (first, turn.outgoing) = (out.waiting.end, turn.outgoing + 1);
+        }
+        let stamp = Stamp { call: turn.call, round: turn.number, index: 0 };
+        context.turn = Some(turn);
+        self.active.push(id);
+        let long = self.credit.message;
+        for part in receives.chunk_by(|a, b| a.peer == b.peer) {
+            let from = self.process(id, part[0].peer.index());
+            self.unpack(id, from);
+            if part.iter().any(|message| message.bytes > long) {
+                self.say(from, Header { stamp, ..Header::new(Kind::Ready, id) }, &[]);
+            }
+        }
+        // Beginning with the rank after this one, so that not all begin with the same receiver.
+        let me = self.contexts.get(&id).and_then(|context| context.rank_of(self.me));
+        let (before, after) = sends.split_at(sends.partition_point(|message| Some(message.peer) < me));
+        for message in after.iter().chain(before) {
+            self.pump_out(self.process(id, message.peer.index()));
+        }
+        for message in receives {
+            let from = self.process(id, message.peer.index());
+            let connection = self.connections[from].as_ref();
+            if connection.is_some_and(|connection| !connection.queue.is_empty()) {
+                self.pump_out(from);
+            }
+            if self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
+                self.pump_in(from);
+            }
+        }
+    }
+
+    fn process(&self, id: ContextId, rank: usize) -> usize {
+        self.contexts.get(&id).map_or(self.me, |context| context.members[rank].index())
+    }
+
+    /// Whether the round under way has all it needs.
+    pub(super) fn is_done(&self, id: ContextId) -> bool {
+        let turn = self.contexts.get(&id).and_then(|context| context.turn.as_ref());
+        turn.is_none_or(|turn| turn.incoming == 0 && turn.outgoing == 0 && turn.doubt.is_none())
+    }
+
+    /// Ends a round: from here on nobody touches its buffers.
+    pub(super) fn withdraw(&mut self, id: ContextId) {
+        let done = self.is_done(id);
+        self.active.retain(|active| *active != id);
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        let Some(turn) = context.turn.take() else { return };
+        context.inquiry = None;
+        if done {
+            return;
+        }
+        for (to, connection) in self.connections.iter_mut().enumerate() {
+            let (Some(connection), lane) = (connection, &mut context.lanes[to]) else { continue };
+            let cut = lane.out.went > 0;
+            if let Some(sending) = connection.sending.take_if(|sending| sending.context == id) {
+                // What was begun is finished, from a copy; or it was not begun.
+                let begun = sending.headed > 0;
+                if begun && let Some(message) = turn.next_out(&lane.out) {
+                    let mut rest = sending.header[sending.headed..].to_vec();
+                    // SAFETY: the turn is still the round's, which waits for this to return.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        lane.out.from.take(turn.runs(message), &turn.bases, sending.left, &mut rest);
+                    }
+                    rest.append(&mut connection.queue);
+                    connection.queue = rest;
+                }
+                if cut || begun {
+                    connection.queue.extend(Header::new(Kind::Void, id).encode());
+                }
+            } else if cut {
+                connection.queue.extend(Header::new(Kind::Void, id).encode());
+            }
+            if let Receiving::Placed(context, left) = connection.receiving
+                && context == id
+            {
+                connection.receiving = Receiving::Dropped(left);
+            }
+            (lane.into.awaited, lane.out.waiting, lane.out.settling, lane.out.went) = (0..0, 0..0, false, 0);
+        }
+    }
+
+    /// Puts something in line that is no message. It goes with the next [`pump_out`](Self::pump_out).
+    pub(super) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
+        if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.is_open()) {
+            connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
+            connection.queue.extend_from_slice(text);
+        }
+    }
+
+    /// Says something to all members of a context but this one, and sends it.
+    pub(super) fn tell(&mut self, id: ContextId, header: Header, text: &[u8]) {
+        for member in 0..self.contexts.get(&id).map_or(0, |context| context.members.len()) {
+            let to = self.process(id, member);
+            if to != self.me {
+                self.say(to, header, text);
+                self.pump_out(to);
+            }
+        }
+    }
+
+    /// Tells the members of a context that this process has left it, and how, unless it just returned.
+    pub(super) fn tell_leave(&mut self, id: ContextId, how: &str) {
+        let Some(context) = self.contexts.get(&id) else { return };
+        let call = context.posted.map_or(0, |(call, _)| call.saturating_add(1));
+        let how = &how.as_bytes()[..how.len().min(MOST_WORDS as usize)];
+        self.tell(id, Header { stamp: Stamp { call, ..Stamp::default() }, ..Header::new(Kind::Leave, id) }, how);
+        self.forget();
+    }
+
+    /// Says how those contexts were left that a panic dropped.
+    pub(super) fn fell(&mut self, how: &str) {
+        self.supervised = false;
+        for id in std::mem::take(&mut self.falling) {
+            self.tell_leave(id, how);
+        }
+    }
+
+    /// Takes note of what the sockets tell, and moves what somebody waits for.
+    pub(super) fn heed(&mut self, event: &Event) {
+        let from = event.token().0;
+        let Some(connection) = self.connections.get_mut(from).and_then(Option::as_mut) else { return };
+        if event.is_writable() {
+            connection.blocked = false;
+        }
+        connection.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
+        if event.is_writable() {
+            self.pump_out(from);
+        }
+        // What nobody waits for stays with the kernel for a while: it may be wanted soon, and is then copied once.
+        if event.is_read_closed() || event.is_error() || self.is_wanted(from) {
+            self.pump_in(from);
+        }
+    }
+
+    fn is_wanted(&self, from: usize) -> bool {
+        self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
+            let lane = &context.lanes[from];
+            !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
+        })
+    }
+
+    /// Reads everything that has come, wanted or not, and decides on failures.
+    pub(super) fn sweep(&mut self) {
+        for from in 0..self.connections.len() {
+            if self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
+                self.pump_in(from);
+            }
+            if self.connections[from].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
+                self.pump_out(from);
+            }
+        }
+        self.decide();
+    }
+
+    /// Reads what has come from those that a round still waits for, told of or not.
+    pub(super) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
+        for message in receives.iter().chain(sends) {
+            let from = self.process(id, message.peer.index());
+            let lane = self.contexts.get(&id).map(|context| &context.lanes[from]);
+            if lane.is_some_and(|lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()) {
+                self.pump_in(from);
+            }
+        }
+    }
+
+    /// Looks whether what has come is what it should be, awaited or not; and tells those who have not said that they are ready
+    /// what waits for them, so that they can look at that.
+    pub(super) fn patrol(&mut self, id: ContextId) {
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        let Some(mut turn) = context.turn.take() else { return };
+        let me = context.rank_of(self.me).unwrap_or_default();
+        let mut offers = Vec::new();
+        for rank in (0..context.members.len()).map(Rank::new) {
+            let process = context.process(rank);
+            let Lane { into, out, .. } = &mut context.lanes[process];
+            let awaited = turn.next_in(into);
+            let early = into.stash.first().map(|(header, _)| header).or(into.offer);
+            let doubt = early.and_then(|early| match awaited {
+                Some(message) if into.came == 0 => turn.doubt((rank, me), &early, message),
+                _ => {
+                    let differs = early.stamp.call == turn.call && early.fingerprint != turn.fingerprint;
+                    let before = (early.stamp.call, early.stamp.round) < (turn.call, turn.number);
+                    (differs || before).then_some(Doubt::Of(rank, early))
+                }
+            });
+            if turn.doubt.is_none() {
+                turn.doubt = doubt;
+            }
+            if let Some(message) = turn.next_out(out)
+                && out.may_go(turn.stamp(message), message.bytes, self.credit).is_none()
+                && out.offered.replace(turn.stamp(message)) != Some(turn.stamp(message))
+            {
+                offers.push((process, turn.header(Kind::Offer, id, message)));
+            }
+        }
+        context.turn = Some(turn);
+        for (to, header) in offers {
+            self.say(to, header, &[]);
+            self.pump_out(to);
+        }
+    }
+
+    /// Whether a context has failed, or is about to.
+    pub(super) fn is_failing(&self, id: ContextId) -> bool {
+        self.contexts.get(&id).is_none_or(|context| context.failure.is_some() || context.proposal.is_some())
+    }
+
+    /// Somebody is not there any more.
+    pub(super) fn lose(&mut self, process: usize, why: Arc<str>) {
+        let Some(connection) = self.connections[process].as_mut().filter(|connection| connection.is_open()) else {
+            return;
+        };
+        let state = if connection.farewell { State::Ended } else { State::Lost(why) };
+        log::debug!("process {}: process {process} is gone: {state:?}", self.me);
+        connection.close(state, &self.registry);
+        self.departures += 1;
+        self.undecided = true;
+        self.forget();
+    }
+
+    /// How a process has left a context, if it has, for somebody in that call.
+    pub(super) fn gone(&self, context: &Context, process: usize, call: u64) -> Option<Arc<str>> {
+        if let Some(left) = &context.lanes[process].left {
+            return Some(left.words(call));
+        }
+        let connection = self.connections[process].as_ref()?;
+        match &connection.state {
+            State::Lost(why) => Some(format!("is gone: {why}").into()),
+            State::Ended => Some("has ended".into()),
+            State::Open if connection.farewell => Some("has ended".into()),
+            State::Open => {
+                let open = connection.goodbye.as_ref()?;
+                (!open.contains(&context.id)).then(|| "returned before the call".into())
+            }
+        }
+    }
+
+    /// Whether a process can hear what it is told.
+    pub(super) fn hears(&self, process: usize) -> bool {
+        let speaks = |connection: &Connection| connection.is_open() && !connection.farewell;
+        process == self.me || self.connections[process].as_ref().is_some_and(speaks)
+    }
+
+    /// Drops the contexts that this process has left and in which nobody can be any more.
+    pub(super) fn forget(&mut self) {
+        let Self { contexts, connections, me, .. } = self;
+        contexts.retain(|id, context| {
+            let is_there = |process: usize| {
+                process != *me
+                    && context.lanes[process].left.is_none()
+                    && connections[process].as_ref().is_some_and(|connection| {
+                        connection.is_open()
+                            && !connection.farewell
+                            && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
+                    })
+            };
+            context.presence != Presence::Left || context.members.iter().any(|member| is_there(member.index()))
+        });
+    }
+
+    /// The failure of a context.
+    pub(super) fn failure(&self, id: ContextId) -> Option<&Failure> {
+        self.contexts.get(&id)?.failure.as_ref()
+    }
+}
+
+/// A number for the running thread, from 1.
+pub(super) fn this_thread() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
+    MINE.try_with(|mine| *mine).unwrap_or(0)
+}

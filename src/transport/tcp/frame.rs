@@ -1,0 +1,207 @@
+//! Frames: what goes over a connection once its job has met. A header of fixed length, and as many bytes after it as it
+//! says.
+
+use crate::transport::ContextId;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    /// A message, or its beginning.
+    Message = 1,
+    /// The next bytes of the message before it in the same context.
+    More,
+    /// The message begun in the same context is not coming any further.
+    Void,
+    /// What message waits for its receiver to be ready.
+    Offer,
+    /// The sender awaits the messages of a round, and has put aside where they go.
+    Ready,
+    /// The sender has taken more of what it was sent.
+    Credit,
+    /// A failure that the receiver may declare that of the context.
+    Proposal,
+    /// The context's failure.
+    Verdict,
+    /// Where does the receiver stand in the context, and what did it call then?
+    Question,
+    /// An answer to that.
+    Answer,
+    /// The sender has left the context.
+    Leave,
+    /// The sender opens no further context; after it come those that it has open.
+    Goodbye,
+    /// The sender sends nothing further.
+    Farewell,
+    /// The sender has read everything up to the farewell.
+    Heard,
+}
+
+impl Kind {
+    const ALL: [Self; 14] = [
+        Self::Message,
+        Self::More,
+        Self::Void,
+        Self::Offer,
+        Self::Ready,
+        Self::Credit,
+        Self::Proposal,
+        Self::Verdict,
+        Self::Question,
+        Self::Answer,
+        Self::Leave,
+        Self::Goodbye,
+        Self::Farewell,
+        Self::Heard,
+    ];
+
+    /// How many bytes may follow its header.
+    fn most(self) -> u32 {
+        match self {
+            Self::Message | Self::More => MOST_TEXT,
+            Self::Proposal | Self::Verdict | Self::Answer | Self::Leave | Self::Goodbye => MOST_WORDS,
+            _ => 0,
+        }
+    }
+}
+
+/// Bytes of a message in one frame: so many that headers do not count, so few that others have their turn.
+pub(super) const MOST_TEXT: u32 = 512 << 10;
+
+/// Bytes of what is said in words.
+pub(super) const MOST_WORDS: u32 = 64 << 10;
+
+/// Which message of a pair it is: they come in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Stamp {
+    pub(super) call: u64,
+    pub(super) round: u32,
+    pub(super) index: u32,
+}
+
+/// What stands before a frame. What a kind does not need is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    /// Whether the receiver has not said that it is ready.
+    pub(super) eager: bool,
+    /// How many bytes follow.
+    pub(super) text: u32,
+    pub(super) context: ContextId,
+    pub(super) stamp: Stamp,
+    /// How long the whole message is; of a question, its number.
+    pub(super) bytes: u64,
+    pub(super) fingerprint: u64,
+    /// How much the sender has taken of what the receiver sent it in this context without being asked for it.
+    pub(super) taken: u64,
+}
+
+/// No frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a frame of kind {kind} with {text} bytes of {bytes}")]
+pub(super) struct NoFrame {
+    kind: u8,
+    text: u32,
+    bytes: u64,
+}
+
+impl Header {
+    pub(super) const BYTES: usize = 56;
+
+    pub(super) fn new(kind: Kind, context: ContextId) -> Self {
+        let (stamp, bytes, fingerprint) = (Stamp::default(), 0, 0);
+        Self { kind, eager: false, text: 0, context, stamp, bytes, fingerprint, taken: 0 }
+    }
+
+    pub(super) fn encode(&self) -> [u8; Self::BYTES] {
+        let Self { kind, eager, text, context, stamp: Stamp { call, round, index }, .. } = *self;
+        let mut bytes = [0; Self::BYTES];
+        let words = [
+            u64::from(text) << 32 | u64::from(eager) << 8 | kind as u64,
+            context.number(),
+            call,
+            u64::from(index) << 32 | u64::from(round),
+            self.bytes,
+            self.fingerprint,
+            self.taken,
+        ];
+        for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
+            into.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads one; refuses what no sender makes.
+    pub(super) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, NoFrame> {
+        let mut words = [0; Self::BYTES / 8];
+        for (word, from) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*from);
+        }
+        let [first, context, call, place, bytes, fingerprint, taken] = words;
+        let (code, text) = (first as u8, (first >> 32) as u32);
+        let fault = NoFrame { kind: code, text, bytes };
+        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code).ok_or(fault.clone())?;
+        let eager = first >> 8 & 0xffff == 1;
+        let of_message = matches!(kind, Kind::Message | Kind::More);
+        // A message that is sent without being asked for is sent whole.
+        let whole = kind != Kind::Message || !eager || u64::from(text) == bytes;
+        let some = kind != Kind::More || text > 0;
+        let fits = text <= kind.most() && (!of_message || u64::from(text) <= bytes) && whole && some;
+        if !fits || first >> 8 & 0xff_ffff > 1 || eager && kind != Kind::Message && kind != Kind::Offer {
+            return Err(fault);
+        }
+        let stamp = Stamp { call, round: place as u32, index: (place >> 32) as u32 };
+        Ok(Self { kind, eager, text, context: ContextId::of(context), stamp, bytes, fingerprint, taken })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quickcheck::QuickCheck;
+
+    use super::*;
+
+    fn header(word: u64) -> Header {
+        Header {
+            kind: Kind::Message,
+            eager: word % 2 == 1,
+            text: (word % 1000) as u32,
+            context: ContextId::of(word ^ 77),
+            stamp: Stamp { call: word ^ 5, round: word as u32, index: (word >> 32) as u32 },
+            bytes: word % 1000,
+            fingerprint: word.rotate_left(13),
+            taken: word ^ 99,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        fn same(word: u64) -> bool {
+            Header::decode(&header(word).encode()) == Ok(header(word))
+        }
+        QuickCheck::new().quickcheck(same as fn(u64) -> bool);
+        for kind in Kind::ALL {
+            let header = Header { bytes: 9, text: u32::from(kind.most() > 0), ..Header::new(kind, ContextId::WORLD) };
+            assert_eq!(Header::decode(&header.encode()), Ok(header), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_a_frame_that_nobody_would_send() {
+        // A valid header with some bytes changed: what is read of it is within its bounds, and writes the same bytes again.
+        fn bounded(word: u64, changes: Vec<(usize, u8)>) -> bool {
+            let mut bytes = header(word).encode();
+            changes.iter().for_each(|(at, change)| bytes[at % Header::BYTES] ^= change);
+            match Header::decode(&bytes) {
+                Ok(header) => {
+                    let of_message = matches!(header.kind, Kind::Message | Kind::More);
+                    header.text <= header.kind.most()
+                        && (!of_message || u64::from(header.text) <= header.bytes)
+                        && header.encode() == bytes
+                }
+                Err(_) => !changes.is_empty(),
+            }
+        }
+        QuickCheck::new().tests(100_000).max_tests(200_000).quickcheck(bounded as fn(u64, Vec<(usize, u8)>) -> bool);
+    }
+}

@@ -1,0 +1,406 @@
+//! What comes in: frames, taken apart, and put where they belong.
+#![allow(unsafe_code)]
+
+use std::io::IoSliceMut;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::connection::{Connection, Receiving, Went};
+use super::context::{Context, Presence};
+use super::cursor::is_scattered;
+use super::engine::Engine;
+use super::frame::{Header, Kind};
+use super::lane::{Credit, Left};
+use super::words::{read_contexts, read_failure, read_standing};
+use crate::transport::ContextId;
+
+/// From here on what is left of a message is read straight to where it belongs.
+const DIRECT: usize = 4 << 10;
+
+/// Pieces that one call to the system fills.
+const PIECES: usize = 16;
+
+/// Why a connection cannot go on.
+type Fault = Arc<str>;
+
+impl Engine {
+    /// Reads what has come from a process, until there is no more for now.
+    pub(super) fn pump_in(&mut self, from: usize) {
+        let mut desk = std::mem::take(&mut self.desk);
+        while self.connections[from].as_ref().is_some_and(Connection::is_open) {
+            match self.read(from, &mut desk) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => break,
+                Err(why) => self.lose(from, why),
+            }
+        }
+        self.desk = desk;
+        while let Some(to) = self.due.pop() {
+            self.pump_out(to);
+        }
+    }
+
+    /// Reads once.
+    fn read(&mut self, from: usize, desk: &mut [u8]) -> Result<ControlFlow<()>, Fault> {
+        let Self { connections, contexts, .. } = self;
+        let Some(connection) = connections[from].as_mut() else { return Ok(ControlFlow::Break(())) };
+        let mut slices: [IoSliceMut<'_>; PIECES] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
+        let (mut direct, mut pieces) = (0, 0);
+        if let Receiving::Placed(id, left) = connection.receiving
+            && left >= DIRECT
+            && let Some(context) = contexts.get_mut(&id)
+            && let Some(turn) = &context.turn
+            && let into = &context.lanes[from].into
+            && let Some(message) = turn.next_in(into)
+        {
+            let runs = turn.runs(message);
+            if !is_scattered(runs, message.bytes) {
+                // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is, and what is received
+                // is for this alone.
+                (pieces, direct) = unsafe {
+                    into.to.slices((runs, &turn.bases), left, &mut slices[..PIECES - 1], |at, len| {
+                        IoSliceMut::new(std::slice::from_raw_parts_mut(at, len))
+                    })
+                };
+            }
+        }
+        let held = connection.part.len;
+        desk[..held].copy_from_slice(&connection.part.bytes[..held]);
+        slices[pieces] = IoSliceMut::new(&mut desk[held..]);
+        let went = connection.read(&mut slices[..=pieces]);
+        let (count, flow) = match went {
+            Went::On(count) => (count, ControlFlow::Continue(())),
+            Went::Stuck(count) => {
+                connection.readable = false;
+                (count, ControlFlow::Break(()))
+            }
+            Went::Ended(why) => return Err(why),
+        };
+        let placed = count.min(direct);
+        if placed > 0 {
+            self.placed(from, placed, None);
+        }
+        if count > placed {
+            self.take(from, &desk[..held + count - placed])?;
+        }
+        Ok(flow)
+    }
+
+    /// Takes apart what was read.
+    fn take(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), Fault> {
+        loop {
+            let Some(connection) = self.connections[from].as_mut().filter(|open| open.is_open()) else { return Ok(()) };
+            match &mut connection.receiving {
+                Receiving::Header => {
+                    let Some((header, rest)) = bytes.split_first_chunk() else {
+                        connection.part.len = bytes.len();
+                        connection.part.bytes[..bytes.len()].copy_from_slice(bytes);
+                        return Ok(());
+                    };
+                    connection.part.len = 0;
+                    bytes = rest;
+                    let header = Header::decode(header).map_err(|fault| babble(&fault.to_string()))?;
+                    self.begin(from, header)?;
+                }
+                _ if bytes.is_empty() => {
+                    connection.part.len = 0;
+                    return Ok(());
+                }
+                Receiving::Placed(_, left) => {
+                    let (here, rest) = bytes.split_at(bytes.len().min(*left));
+                    bytes = rest;
+                    self.placed(from, here.len(), Some(here));
+                }
+                Receiving::Kept(id, left) => {
+                    let (here, rest) = bytes.split_at(bytes.len().min(*left));
+                    (bytes, *left) = (rest, *left - here.len());
+                    let id = *id;
+                    if *left == 0 {
+                        connection.receiving = Receiving::Header;
+                    }
+                    if let Some(context) = self.contexts.get_mut(&id) {
+                        context.lanes[from].into.stash.keep(here);
+                    }
+                }
+                Receiving::Dropped(left) => {
+                    let here = bytes.len().min(*left);
+                    (bytes, *left) = (&bytes[here..], *left - here);
+                    if *left == 0 {
+                        connection.receiving = Receiving::Header;
+                    }
+                }
+                Receiving::Said(header, words, left) => {
+                    let (here, rest) = bytes.split_at(bytes.len().min(*left));
+                    words.extend_from_slice(here);
+                    (bytes, *left) = (rest, *left - here.len());
+                    if *left == 0 {
+                        let (header, words) = (*header, std::mem::take(words));
+                        connection.receiving = Receiving::Header;
+                        self.hear(from, header, &words)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// So many bytes more of a message are where they belong, or, if they are given, are put there.
+    fn placed(&mut self, from: usize, count: usize, bytes: Option<&[u8]>) {
+        let Some(connection) = self.connections[from].as_mut() else { return };
+        let Receiving::Placed(id, left) = &mut connection.receiving else { return };
+        let id = *id;
+        *left -= count;
+        let whole = *left == 0;
+        if whole {
+            connection.receiving = Receiving::Header;
+        }
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        let Some(turn) = &context.turn else { return };
+        let into = &mut context.lanes[from].into;
+        let Some(message) = turn.next_in(into) else { return };
+        match bytes {
+            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is, and what is received is
+            // for this alone.
+            Some(bytes) => unsafe { into.to.put(turn.runs(message), &turn.bases, bytes) },
+            None => into.to.advance(turn.runs(message), count),
+        }
+        into.came += count as u64;
+        context.progress += 1;
+        if whole && into.came == message.bytes {
+            self.arrived(id, from);
+        }
+    }
+
+    /// The first of the awaited messages is there.
+    fn arrived(&mut self, id: ContextId, from: usize) {
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        let Some(turn) = &mut context.turn else { return };
+        let into = &mut context.lanes[from].into;
+        into.awaited.start += 1;
+        (into.came, into.to) = (0, Default::default());
+        context.progress += 1;
+        if into.awaited.is_empty() {
+            turn.incoming -= 1;
+        }
+    }
+
+    /// What came without being asked for is taken; its sender hears of it in time.
+    fn taken(&mut self, id: ContextId, from: usize, bytes: u64) {
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        let into = &mut context.lanes[from].into;
+        into.taken += Credit::cost(bytes);
+        if into.taken - into.told >= self.credit.lane / 2 {
+            into.told = into.taken;
+            let header = Header { taken: into.taken, ..Header::new(Kind::Credit, id) };
+            self.say(from, header, &[]);
+            self.due.push(from);
+        }
+    }
+
+    /// Takes what was kept for the round that has begun.
+    pub(super) fn unpack(&mut self, id: ContextId, from: usize) {
+        loop {
+            let Some(context) = self.contexts.get_mut(&id) else { return };
+            let me = context.rank_of(self.me).zip(context.rank_of(from));
+            let (Some(turn), Some((me, sender))) = (&mut context.turn, me) else { return };
+            let into = &mut context.lanes[from].into;
+            let (Some((header, text)), Some(message)) = (into.stash.first(), turn.next_in(into)) else { return };
+            if let Some(doubt) = turn.doubt((sender, me), &header, message) {
+                turn.doubt.get_or_insert(doubt);
+                return;
+            }
+            let count = text.len();
+            // SAFETY: as for what comes; the stash is no buffer of the round's.
+            unsafe { into.to.put(turn.runs(message), &turn.bases, text) };
+            into.came = count as u64;
+            into.stash.pop(count);
+            if count as u64 == header.bytes {
+                self.arrived(id, from);
+            } else if let Some(connection) = &mut self.connections[from] {
+                // The rest has not come yet; it goes where it belongs.
+                connection.receiving = Receiving::Placed(id, header.bytes as usize - count);
+            }
+            self.taken(id, from, header.bytes);
+        }
+    }
+
+    /// Begins a frame.
+    fn begin(&mut self, from: usize, header: Header) -> Result<(), Fault> {
+        let text = header.text as usize;
+        let receiving = match header.kind {
+            Kind::Message => self.message(from, header)?,
+            Kind::More => self.more(from, header)?,
+            Kind::Proposal | Kind::Verdict | Kind::Answer | Kind::Leave | Kind::Goodbye => {
+                Receiving::Said(header, Vec::new(), text)
+            }
+            _ => return self.hear(from, header, &[]),
+        };
+        match receiving {
+            Receiving::Placed(_, 0) => {
+                self.set(from, receiving);
+                self.placed(from, 0, None);
+            }
+            Receiving::Said(_, _, 0) => return self.hear(from, header, &[]),
+            Receiving::Kept(_, 0) | Receiving::Dropped(0) => {}
+            receiving => self.set(from, receiving),
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, from: usize, receiving: Receiving) {
+        if let Some(connection) = &mut self.connections[from] {
+            connection.receiving = receiving;
+        }
+    }
+
+    /// The beginning of a message.
+    fn message(&mut self, from: usize, header: Header) -> Result<Receiving, Fault> {
+        let (me, credit, id, text) = (self.me, self.credit, header.context, header.text as usize);
+        let context = self.expect(id).ok_or_else(too_many_contexts)?;
+        if context.failure.is_some() || context.presence == Presence::Left {
+            return Ok(Receiving::Dropped(text));
+        }
+        let more = credit_to(context, from, header.taken)?;
+        let ranks = context.rank_of(from).zip(context.rank_of(me));
+        if context.presence == Presence::Open && ranks.is_none() {
+            return Err(babble("a message in a context that it is no member of"));
+        }
+        if more {
+            self.due.push(from);
+        }
+        let Some(context) = self.contexts.get_mut(&id) else { return Ok(Receiving::Dropped(text)) };
+        let into = &mut context.lanes[from].into;
+        into.offer = None;
+        if header.eager {
+            into.arrived += Credit::cost(header.bytes);
+            if into.arrived - into.taken > credit.lane || header.bytes > credit.message {
+                return Err(babble("more than it was given credit for"));
+            }
+        }
+        if let (Some(turn), Some((sender, receiver))) = (&mut context.turn, ranks)
+            && let Some(message) = turn.next_in(into)
+            && into.stash.is_empty()
+        {
+            let Some(doubt) = turn.doubt((sender, receiver), &header, message) else {
+                if into.came > 0 {
+                    return Err(babble("a message in the middle of another"));
+                }
+                if header.eager {
+                    self.taken(id, from, header.bytes);
+                }
+                return Ok(Receiving::Placed(id, text));
+            };
+            turn.doubt.get_or_insert(doubt);
+            return Ok(Receiving::Dropped(text));
+        }
+        if !header.eager {
+            return Err(babble("a message that this rank has not said to be ready for"));
+        }
+        into.stash.keep(&header.encode());
+        Ok(Receiving::Kept(id, text))
+    }
+
+    /// The next part of a message.
+    fn more(&mut self, from: usize, header: Header) -> Result<Receiving, Fault> {
+        let (id, text) = (header.context, header.text as usize);
+        let Some(context) = self.contexts.get(&id) else {
+            return Err(babble("the rest of a message that has not begun"));
+        };
+        let into = &context.lanes[from].into;
+        let Some(turn) = context.turn.as_ref().filter(|turn| context.failure.is_none() && turn.doubt.is_none()) else {
+            return Ok(Receiving::Dropped(text));
+        };
+        let message = turn.next_in(into);
+        let goes_on = message.is_some_and(|message| {
+            into.came > 0 && turn.stamp(message) == header.stamp && into.came + u64::from(header.text) <= message.bytes
+        });
+        if goes_on { Ok(Receiving::Placed(id, text)) } else { Err(babble("the rest of another message")) }
+    }
+
+    /// Hears something that is no message.
+    fn hear(&mut self, from: usize, header: Header, words: &[u8]) -> Result<(), Fault> {
+        let id = header.context;
+        let garbled = |_| babble("words that mean nothing");
+        match header.kind {
+            Kind::Message | Kind::More => {}
+            Kind::Void => {}
+            Kind::Offer => {
+                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                context.lanes[from].into.offer = Some(header);
+            }
+            Kind::Ready => {
+                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                context.lanes[from].out.ready = Some((header.stamp.call, header.stamp.round));
+                self.due.push(from);
+            }
+            Kind::Credit => {
+                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                if credit_to(context, from, header.taken)? {
+                    self.due.push(from);
+                }
+            }
+            Kind::Proposal => {
+                let failure = read_failure(words).map_err(garbled)?;
+                self.consider(from, id, failure).ok_or_else(too_many_contexts)?;
+            }
+            Kind::Verdict => {
+                let failure = read_failure(words).map_err(garbled)?;
+                self.expect(id).ok_or_else(too_many_contexts)?;
+                self.fail(id, failure);
+            }
+            Kind::Question => self.answer(from, header),
+            Kind::Answer => self.answered(from, header.bytes, read_standing(words).map_err(garbled)?),
+            Kind::Leave => {
+                let how = (!words.is_empty()).then(|| String::from_utf8_lossy(words).into());
+                let left = Left { call: header.stamp.call.checked_sub(1), how };
+                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                context.lanes[from].left.get_or_insert(left);
+                self.departures += 1;
+                self.forget();
+            }
+            Kind::Goodbye => {
+                let open = read_contexts(words).map_err(garbled)?;
+                if let Some(connection) = &mut self.connections[from] {
+                    connection.goodbye = Some(open);
+                }
+                self.departures += 1;
+                self.forget();
+            }
+            Kind::Farewell => {
+                self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
+                self.pump_out(from);
+                if let Some(connection) = &mut self.connections[from] {
+                    connection.farewell = true;
+                }
+                self.departures += 1;
+                self.forget();
+            }
+            Kind::Heard => {
+                if let Some(connection) = &mut self.connections[from] {
+                    connection.heard = true;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes note of how much of what was sent without being asked for the receiver has taken. Returns whether something waited
+/// for that.
+fn credit_to(context: &mut Context, from: usize, taken: u64) -> Result<bool, Fault> {
+    let out = &mut context.lanes[from].out;
+    if taken > out.sent {
+        return Err(babble("that it has taken more than it was sent"));
+    }
+    let more = taken > out.taken && !out.waiting.is_empty();
+    out.taken = out.taken.max(taken);
+    Ok(more)
+}
+
+/// That the other does not speak as it should.
+fn babble(what: &str) -> Fault {
+    format!("it sent what it should not: {what}").into()
+}
+
+fn too_many_contexts() -> Fault {
+    babble("word of more contexts than this rank can expect")
+}

@@ -1,0 +1,149 @@
+//! A lane: one pair of processes in one context, as one of the two sees it.
+//!
+//! What goes from one to the other is in the order of its stamps, so nothing is searched for: the next message that comes is
+//! the next one awaited, or one that is early and is kept, or a mistake.
+//!
+//! **Credit.** A short message is sent without being asked for, as long as what its receiver has not taken yet stays within
+//! the [`Credit`]; so what is kept for a context that nobody drives is bounded. A longer one, and a short one for which there
+//! is no credit, waits until its receiver says that it is ready, and goes straight to where it belongs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::cursor::Cursor;
+use super::frame::{Header, Stamp};
+
+/// How much goes without being asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Credit {
+    /// Bytes of a message, at most.
+    pub(super) message: u64,
+    /// Bytes of all that is not taken yet, headers counted.
+    pub(super) lane: u64,
+}
+
+impl Credit {
+    /// In a job of so many ranks: of what a context keeps at most, 64 MiB, each of them gets its part.
+    pub(super) fn among(ranks: usize) -> Self {
+        let lane = ((64 << 20) / ranks.max(1) as u64).clamp(16 << 10, 256 << 10);
+        Self { message: lane / 4, lane }
+    }
+
+    /// What a message costs.
+    pub(super) fn cost(bytes: u64) -> u64 {
+        Header::BYTES as u64 + bytes
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    pub(super) into: Incoming,
+    pub(super) out: Outgoing,
+    /// How the other has left the context, if it has.
+    pub(super) left: Option<Left>,
+}
+
+/// How somebody left a context.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    /// The last call it was in.
+    pub(super) call: Option<u64>,
+    /// What it says of it: nothing, unless it panicked.
+    pub(super) how: Option<Arc<str>>,
+}
+
+impl Left {
+    /// How it left, for somebody in that call.
+    pub(super) fn words(&self, during: u64) -> Arc<str> {
+        match &self.how {
+            Some(how) => how.clone(),
+            None if self.call.is_some_and(|call| call >= during) => "returned in the middle of the call".into(),
+            None => "returned before the call".into(),
+        }
+    }
+}
+
+/// What comes.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    /// Those of the round's messages that are still to come.
+    pub(super) awaited: Range<u32>,
+    /// How much of the first of them is there, and where the rest goes.
+    pub(super) came: u64,
+    pub(super) to: Cursor,
+    pub(super) stash: Stash,
+    /// Bytes that came without being asked for; of those, how many have been taken; and of how many the sender knows.
+    pub(super) arrived: u64,
+    pub(super) taken: u64,
+    pub(super) told: u64,
+    /// A message that waits at its sender.
+    pub(super) offer: Option<Header>,
+}
+
+/// What goes.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    /// Those of the round's messages that are still to go.
+    pub(super) waiting: Range<u32>,
+    /// How much of the first of them has gone, and where the rest is.
+    pub(super) went: u64,
+    pub(super) from: Cursor,
+    /// Whether the last of them is with the connection, which has not got rid of it.
+    pub(super) settling: bool,
+    /// Bytes sent without being asked for, and how many of those the receiver has taken as far as is known.
+    pub(super) sent: u64,
+    pub(super) taken: u64,
+    /// The last call and round whose messages the receiver awaits.
+    pub(super) ready: Option<(u64, u32)>,
+    /// What was offered last.
+    pub(super) offered: Option<Stamp>,
+}
+
+impl Outgoing {
+    /// Whether a message may go, and if so, whether on credit.
+    pub(super) fn may_go(&self, stamp: Stamp, bytes: u64, credit: Credit) -> Option<bool> {
+        if self.went > 0 || self.ready.is_some_and(|ready| ready >= (stamp.call, stamp.round)) {
+            return Some(false);
+        }
+        let open = self.sent - self.taken;
+        (bytes <= credit.message && open + Credit::cost(bytes) <= credit.lane).then_some(true)
+    }
+}
+
+/// Messages that came before anybody awaited them: their frames, one after the other, the last perhaps not whole yet.
+#[derive(Debug, Default)]
+pub(super) struct Stash {
+    bytes: Vec<u8>,
+    begin: usize,
+}
+
+impl Stash {
+    pub(super) fn is_empty(&self) -> bool {
+        self.begin == self.bytes.len()
+    }
+
+    /// Keeps what comes.
+    pub(super) fn keep(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The header of the first message, and as much of its text as is there.
+    pub(super) fn first(&self) -> Option<(Header, &[u8])> {
+        let (header, rest) = self.bytes.get(self.begin..)?.split_first_chunk::<{ Header::BYTES }>()?;
+        let header = Header::decode(header).ok()?;
+        Some((header, &rest[..rest.len().min(header.text as usize)]))
+    }
+
+    /// Drops the first message, of which so many bytes of text are there.
+    pub(super) fn pop(&mut self, text: usize) {
+        self.begin += Header::BYTES + text;
+        if self.is_empty() {
+            self.clear();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.begin, _) = (0, self.bytes.clear());
+    }
+}

@@ -1,0 +1,187 @@
+//! What goes out: short messages put together and written at once, long ones straight from the memory of their rounds.
+#![allow(unsafe_code)]
+
+use std::io::IoSlice;
+
+use super::connection::{Connection, Sending, Went};
+use super::context::Context;
+use super::cursor::is_scattered;
+use super::engine::Engine;
+use super::frame::{Header, Kind, MOST_TEXT};
+use super::lane::{Credit, Outgoing};
+use crate::transport::ContextId;
+
+/// Up to here a message is cheaper copied to the others that go with it than named beside them.
+const SHORT: u64 = 4 << 10;
+
+/// So much is put together before it is written.
+const STAGE: usize = 64 << 10;
+
+/// Pieces that one call to the system takes.
+const PIECES: usize = 64;
+
+impl Engine {
+    /// Sends to a process what may go, until nothing may or the socket takes no more.
+    pub(super) fn pump_out(&mut self, to: usize) {
+        loop {
+            let Self { connections, contexts, active, stage, credit, registry, rotation, .. } = self;
+            let Some(connection) = connections[to].as_mut().filter(|open| open.is_open() && !open.blocked) else {
+                return;
+            };
+            stage.clear();
+            if connection.sending.is_none() {
+                if connection.queue.len() < STAGE {
+                    stage.append(&mut connection.queue);
+                    // Each context in turn, a frame at a time.
+                    *rotation = rotation.wrapping_add(1);
+                    let (last, first) = active.split_at(*rotation % active.len().max(1));
+                    connection.sending = first.iter().chain(last).find_map(|id| {
+                        let context = contexts.get_mut(id)?;
+                        compose(context, to, *credit, stage)
+                    });
+                } else {
+                    std::mem::swap(stage, &mut connection.queue);
+                }
+            }
+            if stage.is_empty() && connection.sending.is_none() {
+                let fault = connection.is_through(registry);
+                if let Some(why) = fault {
+                    self.lose(to, why);
+                }
+                return;
+            }
+            let went = write(connection, contexts.get_mut(&sending_context(connection)), to, stage, registry);
+            let (count, on) = match went {
+                Went::On(count) => (count, true),
+                Went::Stuck(count) => (count, false),
+                Went::Ended(why) => return self.lose(to, why),
+            };
+            let staged = count.min(stage.len());
+            if staged < stage.len() {
+                // What is left of these goes before anything else.
+                connection.queue.splice(0..0, stage.drain(staged..));
+            }
+            self.went(to, count - staged);
+            if !on {
+                return;
+            }
+        }
+    }
+
+    /// So many bytes of the frame under way have gone; and if nothing is left to go, what was to go has gone.
+    fn went(&mut self, to: usize, mut count: usize) {
+        let Self { connections, contexts, active, .. } = self;
+        let Some(connection) = connections[to].as_mut() else { return };
+        if let Some(sending) = &mut connection.sending
+            && let Some(context) = contexts.get_mut(&sending.context)
+            && let Some(turn) = &context.turn
+            && let out = &mut context.lanes[to].out
+            && let Some(message) = turn.next_out(out)
+        {
+            let headed = count.min(Header::BYTES - sending.headed);
+            sending.headed += headed;
+            count -= headed;
+            sending.left -= count;
+            out.from.advance(turn.runs(message), count);
+            out.went += count as u64;
+            context.progress += 1;
+            if sending.left == 0 && sending.headed == Header::BYTES {
+                connection.sending = None;
+                if out.went == message.bytes {
+                    out.next();
+                }
+            }
+        }
+        if connection.sending.is_some() || !connection.queue.is_empty() {
+            return;
+        }
+        for id in active {
+            let Some(context) = contexts.get_mut(id) else { continue };
+            if std::mem::take(&mut context.lanes[to].out.settling)
+                && let Some(turn) = &mut context.turn
+            {
+                turn.outgoing -= 1;
+                context.progress += 1;
+            }
+        }
+    }
+}
+
+fn sending_context(connection: &Connection) -> ContextId {
+    connection.sending.as_ref().map_or(ContextId::WORLD, |sending| sending.context)
+}
+
+impl Outgoing {
+    /// The first of the waiting messages has gone.
+    fn next(&mut self) {
+        self.waiting.start += 1;
+        (self.went, self.from) = (0, Default::default());
+        self.settling = self.waiting.is_empty();
+    }
+}
+
+/// Puts together what may go of a context; and if a message is to go straight from its memory, its next frame.
+fn compose(context: &mut Context, to: usize, credit: Credit, stage: &mut Vec<u8>) -> Option<Sending> {
+    let (turn, lane) = (context.turn.as_ref()?, &mut context.lanes[to]);
+    let (out, into) = (&mut lane.out, &mut lane.into);
+    while let Some(message) = turn.next_out(out)
+        && stage.len() < STAGE
+    {
+        let runs = turn.runs(message);
+        let on_credit = out.may_go(turn.stamp(message), message.bytes, credit)?;
+        let kind = if out.went == 0 { Kind::Message } else { Kind::More };
+        let left = message.bytes - out.went;
+        let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
+        let text = left.min(if short && !on_credit { STAGE as u64 } else { u64::from(MOST_TEXT) });
+        into.told = into.taken;
+        let header =
+            Header { eager: on_credit, text: text as u32, taken: into.taken, ..turn.header(kind, context.id, message) };
+        if on_credit {
+            out.sent += Credit::cost(message.bytes);
+        }
+        if !short {
+            return Some(Sending { context: context.id, header: header.encode(), headed: 0, left: text as usize });
+        }
+        stage.extend(header.encode());
+        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is; nobody writes what is sent.
+        unsafe { out.from.take(runs, &turn.bases, text as usize, stage) };
+        out.went += text;
+        if out.went == message.bytes {
+            out.next();
+        }
+    }
+    None
+}
+
+/// Writes once: what is put together, then what is left of the frame under way.
+fn write(
+    connection: &mut Connection,
+    context: Option<&mut Context>,
+    to: usize,
+    stage: &[u8],
+    registry: &mio::Registry,
+) -> Went {
+    let mut slices = [IoSlice::new(&[]); PIECES];
+    slices[0] = IoSlice::new(stage);
+    let mut count = 1;
+    // Copied, so that the connection may be written to.
+    let header;
+    if let Some(sending) = &connection.sending
+        && let Some(context) = context
+        && let Some(turn) = &context.turn
+        && let out = &context.lanes[to].out
+        && let Some(message) = turn.next_out(out)
+    {
+        header = sending.header;
+        slices[1] = IoSlice::new(&header[sending.headed..]);
+        let memory = (turn.runs(message), &turn.bases);
+        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is; nobody writes what is sent.
+        let (pieces, _) = unsafe {
+            out.from.slices(memory, sending.left, &mut slices[2..], |at, len| {
+                IoSlice::new(std::slice::from_raw_parts(at, len))
+            })
+        };
+        count = 2 + pieces;
+    }
+    connection.write(&slices[..count], registry)
+}

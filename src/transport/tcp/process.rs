@@ -1,0 +1,248 @@
+//! The endpoint: what a process shares among its contexts, and the thread that listens while nobody drives one.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll};
+
+use super::connection::Connection;
+use super::context::Presence;
+use super::engine::{Engine, Poller};
+use super::frame::{Header, Kind};
+use super::join::JoinError;
+use super::mesh::Mesh;
+use super::round::Tcp;
+use super::words::write_contexts;
+use crate::ids::Rank;
+use crate::machine::Machine;
+use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
+
+/// How often a process reads what nobody waits for, and looks at what it waits for itself.
+pub(super) const TICK: Duration = Duration::from_millis(20);
+
+/// How long a process that ends waits at most until the others have read what it sent them; and if something has failed, so
+/// that nobody needs any of it but word of the failure.
+const LINGER: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(1)];
+
+/// A process of a job that has met.
+#[derive(Debug)]
+pub(super) struct Process {
+    shared: Arc<Shared>,
+    listener: Option<JoinHandle<()>>,
+}
+
+/// What its threads share.
+#[derive(Debug)]
+struct Shared {
+    engine: Mutex<Engine>,
+    /// Something was moved for others.
+    moved: Condvar,
+    spins: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes those who sleep until another thread has moved something for them.
+    fn wake(&self, engine: &Engine) {
+        if engine.sleepers > 0 {
+            self.moved.notify_all();
+        }
+    }
+
+    /// Sleeps until something has come, or for a while.
+    fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, limit: Duration) -> MutexGuard<'s, Engine> {
+        let Some(mut poller) = engine.poller.take() else {
+            // Another thread sleeps on the sockets.
+            engine.sleepers += 1;
+            let mut engine = match self.moved.wait_timeout(engine, limit) {
+                Ok((engine, _)) => engine,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+            engine.sleepers -= 1;
+            return engine;
+        };
+        drop(engine);
+        // A signal may interrupt it; then there are no events.
+        let done = poller.poll.poll(&mut poller.events, Some(limit));
+        let mut engine = self.lock();
+        if done.is_ok() {
+            poller.events.iter().for_each(|event| engine.heed(event));
+        }
+        engine.poller = Some(poller);
+        self.wake(&engine);
+        engine
+    }
+
+    /// Listens now and then, until the process ends.
+    fn listen(&self) {
+        loop {
+            thread::park_timeout(TICK);
+            let mut engine = self.lock();
+            if engine.ended {
+                return;
+            }
+            // Who sleeps on the sockets does it itself.
+            if engine.poller.is_some() {
+                engine = self.sleep(engine, Duration::ZERO);
+                engine.sweep();
+            }
+            engine.press();
+            self.wake(&engine);
+        }
+    }
+}
+
+impl Process {
+    fn start(mesh: Mesh) -> io::Result<Arc<Self>> {
+        let Mesh { rank, streams, neighbours } = mesh;
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let connections: Box<[Option<Connection>]> = streams
+            .into_iter()
+            .enumerate()
+            .map(|(process, stream)| stream.map(|stream| Connection::new(stream, process, &registry)).transpose())
+            .collect::<io::Result<_>>()?;
+        let events = Events::with_capacity(connections.len().clamp(16, 1024));
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let engine = Engine::new(rank, connections, Poller { poll, events }, registry);
+        let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins: neighbours <= cores });
+        let listening = Arc::clone(&shared);
+        let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
+        Ok(Arc::new(Self { shared, listener: Some(listener) }))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.shared.lock()
+    }
+
+    pub(super) fn wake(&self, engine: &Engine) {
+        self.shared.wake(engine);
+    }
+
+    pub(super) fn sleep<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        self.shared.sleep(engine, TICK)
+    }
+
+    /// Whether a rank that spins takes nobody's core.
+    pub(super) fn spins(&self) -> bool {
+        self.shared.spins
+    }
+
+    /// Leaves a context. Where somebody will say why a thread panicked, the others hear of it then.
+    pub(super) fn leave(&self, id: ContextId) {
+        let mut engine = self.lock();
+        let Some(context) = engine.contexts.get_mut(&id) else { return };
+        context.presence = Presence::Left;
+        context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
+        match (thread::panicking(), engine.supervised) {
+            (false, _) => engine.tell_leave(id, ""),
+            (true, false) => engine.tell_leave(id, "panicked"),
+            (true, true) => engine.falling.push(id),
+        }
+    }
+}
+
+impl Drop for Process {
+    /// Says farewell, and waits until everybody has read it: what is in the kernel unread would be lost with the connection.
+    fn drop(&mut self) {
+        let mut engine = self.shared.lock();
+        let all: Vec<usize> = (0..engine.connections.len()).filter(|process| *process != engine.me).collect();
+        for &process in &all {
+            engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
+            engine.pump_out(process);
+        }
+        let failed = engine.contexts.values().any(|context| context.failure.is_some());
+        let until = Instant::now() + LINGER[usize::from(failed)];
+        let waits = |connection: &Connection| connection.is_open() && !connection.heard;
+        while engine.connections.iter().flatten().any(waits) && Instant::now() < until {
+            engine = self.shared.sleep(engine, TICK);
+            engine.sweep();
+        }
+        engine.ended = true;
+        drop(engine);
+        if let Some(listener) = self.listener.take() {
+            listener.thread().unpark();
+            // It may be this thread only if it panicked, and then it is over.
+            let _ = listener.join();
+        }
+    }
+}
+
+/// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is dropped, the others do not hear
+/// of the panic.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    member: Arc<Member>,
+}
+
+impl Supervisor {
+    pub(super) fn new(member: Arc<Member>) -> Self {
+        member.process.lock().supervised = true;
+        Self { member }
+    }
+
+    /// What the panic says.
+    pub(crate) fn panicked(&self, message: &str) {
+        self.member.process.lock().fell(&format!("panicked: {message}"));
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.member.process.lock().fell("panicked");
+    }
+}
+
+/// The endpoint of a process.
+#[derive(Debug)]
+pub(super) struct Member {
+    process: Arc<Process>,
+    rank: Rank,
+    size: usize,
+}
+
+impl Member {
+    /// Takes the connections of a job that has met.
+    pub(super) fn start(mesh: Mesh) -> Result<Arc<Self>, JoinError> {
+        let (rank, size) = (Rank::new(mesh.rank), mesh.streams.len());
+        let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
+        Ok(Arc::new(Self { process: Process::start(mesh).map_err(failed)?, rank, size }))
+    }
+}
+
+impl Endpoint for Member {
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
+        let me = position(self.rank, self.size, members)?;
+        self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
+        Ok(Box::new(Tcp::new(Arc::clone(&self.process), id, Rank::new(me), members.len())))
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::TCP
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let mut engine = self.process.lock();
+        let open = engine.contexts.values().filter(|context| context.presence == Presence::Open);
+        let open = write_contexts(open.map(|context| context.id));
+        for process in (0..self.size).filter(|process| *process != self.rank.index()) {
+            engine.say(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
+            engine.pump_out(process);
+        }
+    }
+}

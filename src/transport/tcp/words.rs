@@ -1,0 +1,308 @@
+//! What ranks tell each other in words: failures, and where they stand. Written into the text of frames, and read with
+//! bounds on everything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::frame::MOST_WORDS;
+use crate::ids::Rank;
+use crate::transport::{Cause, ContextId, Failure};
+
+/// Where a rank stands in a context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// The call and the round it is in, or was in last.
+    pub(super) posted: Option<(u64, u32)>,
+    /// In which context it waits for which process, if the thread that drives this one waits.
+    pub(super) awaits: Option<(ContextId, u32)>,
+    /// Counts whatever it gets done in the context.
+    pub(super) progress: u64,
+    pub(super) left: bool,
+    /// A context of its that has failed.
+    pub(super) failed: Option<ContextId>,
+    /// What it called in the call asked about: fingerprint, words.
+    pub(super) said: Option<(u64, Arc<str>)>,
+}
+
+/// Nothing that was written by [`Writer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Garbled;
+
+/// Longest of a text in bytes; a longer one is cut.
+const MOST_TEXT: usize = MOST_WORDS as usize / 8;
+
+/// Writes words one after the other.
+#[derive(Debug, Default)]
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    fn number(&mut self, number: u64) {
+        self.0.extend(number.to_le_bytes());
+    }
+
+    fn rank(&mut self, rank: Rank) {
+        self.number(rank.index() as u64);
+    }
+
+    fn text(&mut self, text: &str) {
+        let end = (0..=text.len().min(MOST_TEXT)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        self.number(end as u64);
+        self.0.extend_from_slice(&text.as_bytes()[..end]);
+    }
+
+    fn option<T>(&mut self, option: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        self.byte(u8::from(option.is_some()));
+        if let Some(value) = option {
+            write(self, value);
+        }
+    }
+}
+
+/// Reads them back.
+#[derive(Debug)]
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn bytes(&mut self, count: usize) -> Result<&[u8], Garbled> {
+        let (bytes, rest) = self.0.split_at_checked(count).ok_or(Garbled)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    fn byte(&mut self) -> Result<u8, Garbled> {
+        self.bytes(1).map(|bytes| bytes[0])
+    }
+
+    fn number(&mut self) -> Result<u64, Garbled> {
+        let bytes = self.bytes(8)?.try_into().map_err(|_| Garbled)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn small(&mut self) -> Result<u32, Garbled> {
+        self.number()?.try_into().map_err(|_| Garbled)
+    }
+
+    fn rank(&mut self) -> Result<Rank, Garbled> {
+        let index = self.small()? as usize;
+        Some(Rank::new(index)).filter(|rank| rank.index() == index).ok_or(Garbled)
+    }
+
+    fn text(&mut self) -> Result<Arc<str>, Garbled> {
+        let count = usize::try_from(self.number()?).ok().filter(|count| *count <= MOST_TEXT).ok_or(Garbled)?;
+        std::str::from_utf8(self.bytes(count)?).map(Arc::from).map_err(|_| Garbled)
+    }
+
+    fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Garbled>) -> Result<Option<T>, Garbled> {
+        match self.byte()? {
+            0 => Ok(None),
+            1 => read(self).map(Some),
+            _ => Err(Garbled),
+        }
+    }
+
+    fn end<T>(&self, value: T) -> Result<T, Garbled> {
+        if self.0.is_empty() { Ok(value) } else { Err(Garbled) }
+    }
+}
+
+/// A failure as bytes.
+pub(super) fn write_failure(failure: &Failure) -> Vec<u8> {
+    let mut to = Writer::default();
+    let Failure { call, words, round, observer, culprit, cause } = failure;
+    to.number(*call);
+    to.number(u64::from(*round));
+    to.rank(*observer);
+    to.option(*culprit, Writer::rank);
+    to.text(words);
+    match cause {
+        Cause::Deadline { waited, chain } => {
+            to.byte(0);
+            to.number(waited.as_secs());
+            to.number(u64::from(waited.subsec_nanos()));
+            to.text(chain);
+        }
+        Cause::Gone { rank, how } => {
+            to.byte(1);
+            to.rank(*rank);
+            to.text(how);
+        }
+        Cause::Disagree { one, ones, other, others } => {
+            to.byte(2);
+            to.rank(*one);
+            to.text(ones);
+            to.rank(*other);
+            to.text(others);
+        }
+        Cause::Length { from, to: receiver, expected, found } => {
+            to.byte(3);
+            to.rank(*from);
+            to.rank(*receiver);
+            to.number(*expected);
+            to.number(*found);
+        }
+        Cause::Aborted { rank, reason } => {
+            to.byte(4);
+            to.rank(*rank);
+            to.text(reason);
+        }
+    }
+    to.0
+}
+
+/// Reads a failure.
+pub(super) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
+    let mut from = Reader(bytes);
+    let (call, round, observer) = (from.number()?, from.small()?, from.rank()?);
+    let (culprit, words) = (from.option(Reader::rank)?, from.text()?);
+    let cause = match from.byte()? {
+        0 => {
+            let (seconds, nanos) = (from.number()?, from.small()?);
+            let nanos = Some(nanos).filter(|nanos| *nanos < 1_000_000_000).ok_or(Garbled)?;
+            Cause::Deadline { waited: Duration::new(seconds, nanos), chain: from.text()? }
+        }
+        1 => Cause::Gone { rank: from.rank()?, how: from.text()? },
+        2 => Cause::Disagree { one: from.rank()?, ones: from.text()?, other: from.rank()?, others: from.text()? },
+        3 => Cause::Length { from: from.rank()?, to: from.rank()?, expected: from.number()?, found: from.number()? },
+        4 => Cause::Aborted { rank: from.rank()?, reason: from.text()? },
+        _ => return Err(Garbled),
+    };
+    from.end(Failure { call, words, round, observer, culprit, cause })
+}
+
+/// Where a rank stands, as bytes.
+pub(super) fn write_standing(standing: &Standing) -> Vec<u8> {
+    let mut to = Writer::default();
+    let Standing { posted, awaits, progress, left, failed, said } = standing;
+    to.option(*posted, |to, (call, round)| {
+        to.number(call);
+        to.number(u64::from(round));
+    });
+    to.option(*awaits, |to, (context, process)| {
+        to.number(context.number());
+        to.number(u64::from(process));
+    });
+    to.number(*progress);
+    to.byte(u8::from(*left));
+    to.option(*failed, |to, context| to.number(context.number()));
+    to.option(said.as_ref(), |to, (fingerprint, words)| {
+        to.number(*fingerprint);
+        to.text(words);
+    });
+    to.0
+}
+
+/// Reads where a rank stands.
+pub(super) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
+    let mut from = Reader(bytes);
+    let posted = from.option(|from| Ok((from.number()?, from.small()?)))?;
+    let awaits = from.option(|from| Ok((ContextId::of(from.number()?), from.small()?)))?;
+    let (progress, left) = (from.number()?, from.byte()?);
+    let failed = from.option(|from| from.number().map(ContextId::of))?;
+    let said = from.option(|from| Ok((from.number()?, from.text()?)))?;
+    let left = if left < 2 { left == 1 } else { return Err(Garbled) };
+    from.end(Standing { posted, awaits, progress, left, failed, said })
+}
+
+/// Which contexts somebody has open, as bytes; as many as there is room for.
+pub(super) fn write_contexts(contexts: impl Iterator<Item = ContextId>) -> Vec<u8> {
+    contexts.take(MOST_WORDS as usize / 8).flat_map(|context| context.number().to_le_bytes()).collect()
+}
+
+/// Reads which.
+pub(super) fn read_contexts(bytes: &[u8]) -> Result<Vec<ContextId>, Garbled> {
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(Garbled);
+    }
+    Ok(numbers.iter().map(|number| ContextId::of(u64::from_le_bytes(*number))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use quickcheck::QuickCheck;
+
+    use super::*;
+
+    fn failures(seed: (u64, u32), words: (&str, &str)) -> Vec<Failure> {
+        let rank = |shift: u32| Rank::new((seed.1 >> shift) as usize % 1000);
+        let causes = [
+            Cause::Deadline { waited: Duration::from_nanos(seed.0), chain: words.0.into() },
+            Cause::Gone { rank: rank(3), how: words.1.into() },
+            Cause::Disagree { one: rank(1), ones: words.0.into(), other: rank(2), others: words.1.into() },
+            Cause::Length { from: rank(4), to: rank(5), expected: seed.0, found: !seed.0 },
+            Cause::Aborted { rank: rank(6), reason: words.0.into() },
+        ];
+        let failure = |cause| {
+            let (observer, culprit) = (rank(7), (seed.0 % 2 == 0).then(|| rank(8)));
+            Failure { call: seed.0, words: words.1.into(), round: seed.1, observer, culprit, cause }
+        };
+        causes.into_iter().map(failure).collect()
+    }
+
+    fn standing(seed: (u64, u32), words: &str) -> Standing {
+        let some = |bit: u32| seed.1 >> bit & 1 == 1;
+        Standing {
+            posted: some(0).then_some((seed.0, seed.1)),
+            awaits: some(1).then_some((ContextId::of(seed.0), seed.1)),
+            progress: seed.0,
+            left: some(2),
+            failed: some(3).then_some(ContextId::of(!seed.0)),
+            said: some(4).then(|| (seed.0, words.into())),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        fn same(seed: (u64, u32), one: String, other: String) -> bool {
+            let standing = standing(seed, &one);
+            failures(seed, (&one, &other))
+                .iter()
+                .all(|failure| read_failure(&write_failure(failure)).as_ref() == Ok(failure))
+                && read_standing(&write_standing(&standing)) == Ok(standing)
+        }
+        QuickCheck::new().quickcheck(same as fn((u64, u32), String, String) -> bool);
+        let contexts = [0, 7, u64::MAX].map(ContextId::of);
+        assert_eq!(read_contexts(&write_contexts(contexts.into_iter())), Ok(contexts.to_vec()));
+    }
+
+    #[test]
+    fn long_words_are_cut_so_that_any_failure_fits_a_frame() {
+        let long = "ä".repeat(MOST_WORDS as usize);
+        for failure in failures((1, 2), (&long, &long)) {
+            let bytes = write_failure(&failure);
+            assert!(bytes.len() <= MOST_WORDS as usize && read_failure(&bytes).is_ok());
+        }
+    }
+
+    #[test]
+    fn garbled_words_are_refused_or_read_as_others() {
+        // Whatever it is, it is not read beyond its end, and nothing panics.
+        fn survives(seed: (u64, u32), words: String, changes: Vec<(usize, u8)>, end: usize) -> bool {
+            let mut all: Vec<Vec<u8>> = failures(seed, (&words, "x")).iter().map(write_failure).collect();
+            all.push(write_standing(&standing(seed, &words)));
+            for bytes in &mut all {
+                for (at, change) in &changes {
+                    let at = at % bytes.len();
+                    bytes[at] ^= change;
+                }
+                bytes.truncate(bytes.len() - end % 3);
+                if let Ok(failure) = read_failure(bytes) {
+                    assert_eq!(write_failure(&failure), *bytes);
+                }
+                if let Ok(standing) = read_standing(bytes) {
+                    assert_eq!(write_standing(&standing), *bytes);
+                }
+                let _ = read_contexts(bytes);
+            }
+            true
+        }
+        QuickCheck::new()
+            .tests(20_000)
+            .max_tests(40_000)
+            .quickcheck(survives as fn((u64, u32), String, Vec<(usize, u8)>, usize) -> bool);
+    }
+}
