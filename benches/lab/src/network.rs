@@ -31,6 +31,12 @@ impl Settings {
     pub fn mbit(rate: u64) -> Self {
         Self { rate: rate.saturating_mul(1_000_000), piece: 3 << 10 }
     }
+
+    /// The same in pieces of so many bytes.
+    #[must_use]
+    pub fn pieces(self, piece: u64) -> Self {
+        Self { piece, ..self }
+    }
 }
 
 /// Bytes that may wait for a link: more than TCP ever has under way here, so that nothing is lost.
