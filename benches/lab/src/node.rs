@@ -34,8 +34,10 @@ impl Node {
     /// Begins a script: shell commands, whose last one's status counts. All nodes work at theirs at the same time.
     pub(crate) fn begin(&mut self, script: &str) -> Result<(), LabError> {
         let script = format!("exec 2>&1\n{script}\necho \"{END}$?\"\n");
-        let input = self.input.as_mut().ok_or_else(|| fault(self.number, "its shell has ended"))?;
-        input.write_all(script.as_bytes()).map_err(|error| fault(self.number, error))
+        match self.input.as_mut().map(|input| input.write_all(script.as_bytes())) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(fault(self.number, self.last_words())),
+        }
     }
 
     /// What the script begun last has printed.
@@ -47,7 +49,7 @@ impl Node {
             match line.trim_end().strip_prefix(END) {
                 Some("0") => return Ok(printed),
                 Some(_) => return Err(fault(self.number, printed.trim())),
-                None if read == 0 => return Err(fault(self.number, format!("its shell ended: {}", self.last_words()))),
+                None if read == 0 => return Err(fault(self.number, self.last_words())),
                 None => printed += &line,
             }
         }
@@ -60,7 +62,7 @@ impl Node {
         if let Some(errors) = self.shell.stderr.take() {
             let _ = std::io::Read::read_to_string(&mut BufReader::new(errors), &mut words);
         }
-        words.trim().to_owned()
+        format!("its shell ended: {}", words.trim())
     }
 }
 
