@@ -56,29 +56,20 @@
 // Who finds a fault proposes it to one of the members, which decides (`verdict`). Who waits too long asks from rank to rank who
 // waits for whom (`walk`).
 //
-// Before all that the ranks meet: `join` is the way in, `meeting` and the files it names are the way there; it ends with a `mesh`.
+// Before all that the ranks meet (`join`): rank 0 hosts, the others attend (`join::meeting`), through a loop that owns all sockets
+// until then (`join::hall`); every connection opens with a proof (`join::handshake`). It ends with a `mesh`.
 
 mod connection;
 mod context;
 mod cursor;
 mod engine;
-mod error;
 mod frame;
-mod hall;
-mod handshake;
-mod hello;
-mod host;
 mod inbound;
 mod join;
-mod key;
 mod lane;
-mod meeting;
 mod mesh;
-mod notice;
 mod outbound;
 mod process;
-mod proof;
-mod root;
 mod round;
 mod verdict;
 mod walk;

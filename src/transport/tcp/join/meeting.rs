@@ -22,11 +22,11 @@ use super::hall::{Event, Hall, Id, canonical};
 use super::handshake::{Identity, Trouble};
 use super::hello::{Build, Hello, Role};
 use super::host as machine;
-use super::join::{Join, Key, Root};
 use super::key::random;
-use super::mesh::Mesh;
 use super::notice::{Notice, Place};
 use super::root::{self, Posted};
+use super::{Join, Key, Root};
+use crate::transport::tcp::mesh::Mesh;
 
 /// How long the last word may take.
 const LINGER: Duration = Duration::from_secs(1);
