@@ -18,10 +18,11 @@
 //! that stores and forwards pays a message again for each channel that it takes: there, those of the longest way, if they
 //! are more. Where a port is slower than a channel, the first and the last channel of that way pass bytes as slowly as the
 //! ports at its ends. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
-//! store-and-forward Grama et al., 2.5.1). Where nothing contends, each rank sends and receives a message a round, and all
+//! store-and-forward Grama et al., 2.5.1). Where a rank has several messages in a round, which the papers leave out, the bytes
+//! of one move while its processor is at the next: of that transmission only what takes longer counts. Where nothing contends, each rank sends and receives a message a round, and all
 //! messages of a round are of one size and go equally far, it is what they take, exactly. Otherwise it is an estimate:
-//! transfers that share channels wait for more than what the busiest one carries, while ranks that go at their own pace,
-//! and prepare a message while the last one leaves, do at the same time what is added up here.
+//! transfers that share channels wait for more than what the busiest one carries, while ranks that go at their own pace
+//! do at the same time what is added up here.
 //! [`simulate`](crate::simulate) plays out what they do take.
 //!
 //! ```
@@ -84,7 +85,7 @@ pub struct Price {
     pub total: u128,
     /// Until messages move: rounds begun, and the processor's time to send and receive.
     pub startup: u128,
-    /// Bytes through ports and over channels.
+    /// Bytes through ports and over channels, as far as they do not move while processors send and receive.
     pub transmission: u128,
     /// Channels crossed.
     pub propagation: u128,
@@ -142,8 +143,8 @@ impl Demand {
         Ok(Self { startups, handled, port, channel, forwarded, ends, hops, rearranged, at_least, ..Self::of(problem) })
     }
 
-    /// What every schedule of a problem that keeps to these ports asks at least, by its [bounds](Problem::bounds): term by
-    /// term, so that its price is no more than that of any such schedule.
+    /// What every schedule of a problem that keeps to these ports asks at least, by its [bounds](Problem::bounds), so that its
+    /// price is no more than that of any such schedule.
     #[must_use]
     pub fn least(problem: &Problem, ports: Ports) -> Self {
         let bounds = problem.bounds();
@@ -194,10 +195,13 @@ impl Demand {
                 moved(self.forwarded, machine.channel).saturating_add(moved(self.ends, slower))
             }
         };
+        // While a processor is at the further messages of a round, those before are on their way.
+        let further = self.handled.saturating_sub(self.startups.saturating_mul(2));
+        let transmission = port.max(channel).max(forwarded).saturating_sub(times(further, machine.message));
         let price = Price {
             total: 0,
             startup: times(self.startups, machine.startup).saturating_add(times(self.handled, machine.message)),
-            transmission: port.max(channel).max(forwarded),
+            transmission,
             propagation: times(self.hops, machine.hop),
             rearrangement: moved(self.rearranged, machine.rearrangement),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),

@@ -40,12 +40,12 @@
 //! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them, [`draw`](schedule::draw)
 //!   shows them; with the feature `json` they can be written and read.
 //! - [`plan`]: byte ranges for one rank.
-//! - [`transport`]: what moves them; threads so far, and the trait for a backend of your own.
+//! - [`transport`]: what moves them: among threads, over TCP, and the trait for a backend of your own.
 //!
 //! # What is promised
 //!
 //! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on every member, naming the rank
-//!   that all wait for. A rank that panics or leaves is reported at once.
+//!   that all wait for. A rank that panics, leaves or is killed is reported at once.
 //! - **Ranks that disagree are found.** Collective, sizes, algorithm, root and operation are compared by every message.
 //! - **Bad input is an error before anything moves**; nothing panics.
 //! - **The same bits.** A reduction combines in the schedule's order, on every rank and in every run.
@@ -56,7 +56,7 @@
 //! | feature | what it adds | default |
 //! |---|---|---|
 //! | `local` | ranks as threads: [`local`], [`launch()`](fn@launch), [`transport::local`] | yes |
-//! | `tcp` | ranks as processes: [`transport::tcp`] | no |
+//! | `tcp` | ranks as processes: [`launch()`](fn@launch) under a launcher, [`connect`], `transport::tcp` | no |
 //! | `json` | schedules as JSON: `schedule::json` | no |
 
 pub mod algorithm;

@@ -196,7 +196,12 @@ fn no_schedule_on_any_network_beats_its_bounds() {
                 (Demand::claimed(&**algorithm, &problem).unwrap(), Demand::counted(&proof, &problem));
             let least = Demand::least(&problem, algorithm.about().ports);
             for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
-                let price = |demand: &Demand| demand.price(&machine, 100).terms().map(|(_, term)| term);
+                let price = |demand: &Demand| {
+                    let price = demand.price(&machine, 100);
+                    // What is transmitted while processors are at work is in no term of its own.
+                    let moved = price.startup + price.transmission;
+                    [price.total, price.startup, moved, price.propagation, price.rearrangement, price.synchronisation]
+                };
                 let terms = price(&least).into_iter().zip(price(&counted));
                 assert!(terms.into_iter().all(|(least, found)| least <= found), "{name}: {least:?}, {counted:?}");
             }
@@ -303,6 +308,19 @@ fn direct_on_a_torus_pays_for_its_busiest_channel() {
 }
 
 /// Grama et al., 4.5.1 to 4.5.3: rings and cubes by store-and-forward, the textbook's t_s, t_w and m.
+#[test]
+fn bytes_move_while_the_processor_is_at_the_next_message() {
+    // Seven messages out and seven in: of these two frame the transmission, and twelve go on beside it.
+    let direct = claimed("complete:8", "direct").unwrap();
+    let machine = Machine::FREE.with_startup(1000).with_message(10).with_byte(3);
+    let price = |bytes| direct.price(&machine, bytes);
+    assert_eq!((price(1).startup, price(1).transmission), (1000 + 14 * 10, 0));
+    assert_eq!((price(100).total, price(100).transmission), (1000 + 2 * 10 + 7 * 100 * 3, 7 * 100 * 3 - 12 * 10));
+    // A message a round: nothing goes on beside it.
+    let rotated = claimed("complete:8", "direct-rotated").unwrap().price(&machine, 1);
+    assert_eq!((rotated.startup, rotated.transmission), (7 * 1000 + 14 * 10, 7 * 3));
+}
+
 #[test]
 fn store_and_forward_pays_for_every_channel() {
     let machine = Machine::UNIT.with_startup(7);

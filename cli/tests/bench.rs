@@ -94,3 +94,28 @@ fn what_cannot_be_measured_is_a_usage_error() {
         assert!(stderr(&output).contains(said) && stdout(&output).is_empty(), "{arguments:?}: {}", stderr(&output));
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn processes_are_measured_as_threads_are() {
+    let arguments = ["bench", "--transport", "tcp", "-n", "2,3", "--bytes", "8,1K", "--algorithm", "direct,ring"];
+    let csv = printed(&[&arguments[..], &["--rounds", "1", "--csv", "-"]].concat());
+    let cells = cells(&csv);
+    let expected = ["2", "3"].into_iter().flat_map(|ranks| {
+        ["8", "1024"].into_iter().flat_map(move |bytes| {
+            ["direct", "ring"].map(|algorithm| ["necklace", "tcp", "alltoall", algorithm, ranks, bytes])
+        })
+    });
+    assert_eq!(cells.iter().map(|row| row[..6].to_vec()).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    for row in &cells {
+        let [median, least, p90] = [6, 7, 8].map(|at| row[at].parse::<f64>().unwrap());
+        assert!(0.0 < least && least <= median && median <= p90, "{row:?}");
+    }
+}
+
+#[test]
+fn only_what_moves_has_a_transport() {
+    let output = necklace(&["bench", "build", "--transport", "tcp"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("bench move"), "{}", stderr(&output));
+}

@@ -80,6 +80,12 @@ impl Place {
         named.collect()
     }
 
+    /// One of the command's own processes.
+    fn called(&self, which: &str) -> Option<Pid> {
+        let is_it = |name: &str| name.contains(&format!("necklace {which} "));
+        self.processes().into_iter().find_map(|(process, name)| is_it(&name).then_some(process))
+    }
+
     fn nothing_is_left(&self) {
         until("nothing is left", || self.left().is_empty().then_some(()).ok_or_else(|| self.left()));
     }
@@ -457,9 +463,9 @@ fn a_launcher_that_is_killed_leaves_nothing() {
 #[test]
 fn a_launcher_that_is_killed_at_any_moment_leaves_nothing() {
     let place = Place::new("moments");
-    for moment in 0..25 {
+    for moment in 0..60 {
         let job = place.start(&["-n", "4", "--", ENDLESS]);
-        thread::sleep(Duration::from_micros(600 * moment));
+        thread::sleep(Duration::from_micros(250 * moment));
         job.send(Signal::KILL);
         job.end();
         place.nothing_is_left();
@@ -473,14 +479,26 @@ fn an_agent_or_a_guard_that_is_killed_fails_the_job() {
         for script in [ENDLESS, STUBBORN, PARENT] {
             let mut job = place.start(&["-n", "3", "--", script]);
             job.lines(3);
-            let is_it = |(_, name): &(Pid, String)| name.contains(&format!("necklace {which} "));
-            let (process, _) = place.processes().into_iter().find(is_it).unwrap();
-            kill_process(process, Signal::KILL).unwrap();
+            kill_process(place.called(which).unwrap(), Signal::KILL).unwrap();
             let (status, _, error) = job.end();
             assert_eq!(status.code(), Some(1), "{error}");
             assert!(error.contains(words), "{error}");
             place.nothing_is_left();
         }
+    }
+}
+
+#[test]
+fn an_agent_that_is_killed_at_any_moment_leaves_nothing() {
+    let place = Place::new("agent_moments");
+    for moment in 0..30 {
+        let job = place.start(&["-n", "6", "--", ENDLESS]);
+        let agent = until("there is an agent", || place.called("agent").ok_or("there is none"));
+        thread::sleep(Duration::from_micros(150 * moment));
+        kill_process(agent, Signal::KILL).unwrap();
+        let (status, _, error) = job.end();
+        assert_eq!(status.code(), Some(1), "{error}");
+        place.nothing_is_left();
     }
 }
 

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::env;
 #[cfg(feature = "local")]
 use std::num::NonZeroUsize;
+#[cfg(feature = "tcp")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(feature = "local")]
@@ -14,10 +15,13 @@ use std::time::Duration;
 
 use crate::communicator::{Communicator, Options};
 use crate::error::{BuildError, Error};
+#[cfg(feature = "tcp")]
 use crate::ids::Rank;
 #[cfg(feature = "local")]
 use crate::local::Job;
 use crate::topology::{Complete, Topology, parse};
+#[cfg(feature = "tcp")]
+use crate::transport::Endpoint;
 #[cfg(feature = "tcp")]
 use crate::transport::tcp::{Join, Key, Root};
 use environment::{Said, Seat};
@@ -111,16 +115,7 @@ impl Launch {
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
         match environment::read(&system)? {
             Said::Threads => self.run_threads(body),
-            Said::Process(seat) => {
-                let rank = Rank::new(seat.rank);
-                let comm = self.join(&seat, &system)?;
-                // The communicator is dropped while it unwinds, which the others hear of.
-                let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
-                result.map(|result| vec![result]).map_err(|payload| {
-                    let how = format!("panicked: {}", message(&*payload));
-                    Error::Rank { rank, how }
-                })
-            }
+            Said::Process(seat) => self.run_process(&seat, body),
         }
     }
 
@@ -131,7 +126,7 @@ impl Launch {
     /// As [`connect`].
     pub fn connect(self) -> Result<Communicator, Error> {
         match environment::read(&system)? {
-            Said::Process(seat) => self.join(&seat, &system),
+            Said::Process(seat) => self.join(&seat, system),
             Said::Threads => Err(Error::Environment(
                 "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or \
                  set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT"
@@ -164,29 +159,45 @@ impl Launch {
         Ok(asked.algorithms.iter().fold(job, |job, (collective, algorithm)| job.choose(collective, algorithm)))
     }
 
+    #[cfg(feature = "tcp")]
+    fn run_process<R>(self, seat: &Seat, body: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
+        let (asked, join) = self.seated(seat, system)?;
+        let (supervisor, endpoint) = join.supervised()?;
+        let comm = asked.communicator(endpoint)?;
+        let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
+        result.map(|result| vec![result]).map_err(|payload| {
+            let message = message(&*payload);
+            supervisor.panicked(message);
+            Error::Rank { rank: Rank::new(seat.rank), how: format!("panicked: {message}") }
+        })
+    }
+
+    #[cfg(not(feature = "tcp"))]
+    fn run_process<R>(self, seat: &Seat, _: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
+        Err(without_tcp(seat))
+    }
+
     /// The communicator of that rank.
     #[cfg(feature = "tcp")]
     fn join(self, seat: &Seat, variable: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
-        if let Some(ranks) = number(&variable, "NECKLACE_RANKS")?.filter(|&ranks| ranks != seat.size) {
-            return Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but {}", seat.words)));
-        }
-        let asked = self.asked(Some(seat.size), || 1, &variable)?;
-        let options = over_tcp(asked.options);
-        let endpoint = seating(seat)?.timeout(options.patience()).endpoint()?;
-        let mut comm = Communicator::with_options(endpoint, asked.topology, options)?;
-        for (collective, algorithm) in &asked.algorithms {
-            comm.choose(collective, algorithm)?;
-        }
-        Ok(comm)
+        let (asked, join) = self.seated(seat, variable)?;
+        asked.communicator(join.endpoint()?)
     }
 
     #[cfg(not(feature = "tcp"))]
     fn join(self, seat: &Seat, _: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
-        Err(Error::Environment(format!(
-            "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace; \
-             NECKLACE_BACKEND=local starts a job of threads in each process",
-            seat.words
-        )))
+        Err(without_tcp(seat))
+    }
+
+    /// What that rank was asked for, and how it joins its job.
+    #[cfg(feature = "tcp")]
+    fn seated(self, seat: &Seat, variable: impl Fn(&str) -> Option<String>) -> Result<(Asked, Join), Error> {
+        if let Some(ranks) = number(&variable, "NECKLACE_RANKS")?.filter(|&ranks| ranks != seat.size) {
+            return Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but {}", seat.words)));
+        }
+        let asked = self.asked(Some(seat.size), || 1, &variable)?;
+        let join = seating(seat)?.timeout(asked.options.patience());
+        Ok((asked, join))
     }
 
     /// What these defaults and that environment ask for, of whatever kind the ranks are.
@@ -229,6 +240,17 @@ struct Asked {
     algorithms: Vec<(String, String)>,
 }
 
+#[cfg(feature = "tcp")]
+impl Asked {
+    fn communicator(self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, Error> {
+        let mut comm = Communicator::with_options(endpoint, self.topology, self.options)?;
+        for (collective, algorithm) in &self.algorithms {
+            comm.choose(collective, algorithm)?;
+        }
+        Ok(comm)
+    }
+}
+
 /// How that rank joins its job.
 #[cfg(feature = "tcp")]
 fn seating(seat: &Seat) -> Result<Join, Error> {
@@ -248,10 +270,13 @@ fn seating(seat: &Seat) -> Result<Join, Error> {
     Ok(join)
 }
 
-/// What is usual between processes, where the program has not asked for something else.
-#[cfg(feature = "tcp")]
-fn over_tcp(options: Options) -> Options {
-    options
+#[cfg(not(feature = "tcp"))]
+fn without_tcp(seat: &Seat) -> Error {
+    Error::Environment(format!(
+        "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace; \
+         NECKLACE_BACKEND=local starts a job of threads in each process",
+        seat.words
+    ))
 }
 
 /// A variable of this process. What is no Unicode becomes what no variable may be, and is refused as such.
@@ -274,7 +299,7 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }
 
-#[cfg(all(test, feature = "local", feature = "tcp"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::transport::tcp::JoinError;

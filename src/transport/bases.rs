@@ -1,7 +1,7 @@
 //! A rank's buffers as a backend that works on them beside others reaches them: by pointers.
 #![allow(unsafe_code)]
 
-use crate::plan::{Buffer, Buffers, Run};
+use crate::plan::{Buffer, Buffers};
 
 /// Where a rank's three buffers begin.
 #[derive(Clone, Copy, Debug)]
@@ -15,17 +15,6 @@ impl Bases {
     pub(in crate::transport) fn of(buffers: &mut Buffers<'_>) -> Self {
         let Buffers { input, output, scratch } = buffers;
         Self { input: input.as_ptr(), output: output.as_mut_ptr(), scratch: scratch.as_mut_ptr() }
-    }
-
-    /// Where a run begins.
-    ///
-    /// # Safety
-    ///
-    /// The run lies inside its buffer.
-    #[inline]
-    pub(in crate::transport) unsafe fn run(&self, run: &Run) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        unsafe { self.at(run.buffer, run.offset as usize) }
     }
 
     /// # Safety

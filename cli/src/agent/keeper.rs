@@ -1,10 +1,11 @@
 //! The ranks' process groups, for whoever is to end them.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, Error, ErrorKind};
+use std::mem;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 
 use super::guard::Guard;
 
@@ -24,12 +25,17 @@ impl Keeper {
         Self(Arc::new(Mutex::new(Started { guard: Some(guard), groups: Vec::new() })))
     }
 
-    /// Starts a process that leads a group. None is started any more once things are cleared up.
+    /// Does what would have to be cleared up, unless that has been done already.
+    pub(super) fn place<T>(&self, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        // The lock is held meanwhile: it is cleared up after or not done at all.
+        let started = self.started();
+        if started.guard.is_some() { what() } else { Err(cleared()) }
+    }
+
+    /// Starts a process that leads a group, unless things are cleared up.
     pub(super) fn start(&self, command: &mut Command) -> io::Result<Child> {
         let mut started = self.started();
-        let Started { guard: Some(guard), groups } = &mut *started else {
-            return Err(ErrorKind::Interrupted.into());
-        };
+        let Started { guard: Some(guard), groups } = &mut *started else { return Err(cleared()) };
         let child = command.spawn()?;
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             groups.push(group);
@@ -52,6 +58,10 @@ impl Keeper {
         let mut started = self.started();
         if let Some(guard) = started.guard.take() {
             guard.clear(&started.groups);
+            // They are not left to whoever inherits them. From here on their numbers are anybody's.
+            for group in mem::take(&mut started.groups) {
+                let _ = waitpid(Some(group), WaitOptions::NOHANG);
+            }
         }
     }
 
@@ -62,4 +72,8 @@ impl Keeper {
     fn started(&self) -> MutexGuard<'_, Started> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn cleared() -> Error {
+    Error::new(ErrorKind::Interrupted, "the job is over")
 }

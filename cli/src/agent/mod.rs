@@ -147,7 +147,7 @@ fn start(
     keeper: &Keeper,
     events: &Sender<Event>,
 ) -> Result<Option<Held>, Refusal> {
-    let key = secret.keep(&description.key).map_err(|error| Refusal::of("the key's file", &error))?;
+    let key = keeper.place(|| secret.keep(&description.key)).map_err(|error| Refusal::of("the key's file", &error))?;
     let held = match &description.root {
         Root::Held(name) => Some(Held::find(name).map_err(|error| Refusal::of("a port for rank 0", &error))?),
         Root::At(_) => None,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use necklace::launch;
+use necklace_bare::pin;
 
 use super::moving::{Call, Pace};
 use super::{Contestant, Name};
@@ -67,7 +68,10 @@ impl Rank {
         let Self { collective, bytes, calls, samples } = self;
         let call = Call::named(collective).ok_or_else(|| Failure::Usage(format!("no call {collective:?}")))?;
         let pace = Pace { calls: *calls, samples: *samples };
-        let outcome = launch(|mut comm| Ok((comm.rank(), call.times(&mut comm, *bytes, pace)?)));
+        let outcome = launch(|mut comm| {
+            pin(comm.rank());
+            Ok((comm.rank(), call.times(&mut comm, *bytes, pace)?))
+        });
         let ranks: Result<Vec<_>, necklace::error::Error> = outcome.and_then(|ranks| ranks.into_iter().collect());
         for (rank, times) in ranks.map_err(|error| Failure::of(collective, &error))? {
             if rank == 0 {

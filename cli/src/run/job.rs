@@ -257,8 +257,6 @@ impl Launch<'_> {
                 self.fail(u8::try_from(status).unwrap_or(1), message, status > 128);
             }
             Report::Failed { why, status } => {
-                // It is over when it says nothing more, and then that is no surprise.
-                member.over = true;
                 self.fail(status, why, false);
                 self.enter(Stage::Terminating);
             }

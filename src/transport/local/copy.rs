@@ -4,6 +4,17 @@ use crate::plan::{Buffer, Piece, Run};
 use crate::transport::bases::Bases;
 
 impl Bases {
+    /// Where a run begins.
+    ///
+    /// # Safety
+    ///
+    /// The run lies inside its buffer.
+    #[inline]
+    unsafe fn run(&self, run: &Run) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        unsafe { self.at(run.buffer, run.offset as usize) }
+    }
+
     /// Copies a piece of a few bytes to `to`.
     ///
     /// # Safety

@@ -302,13 +302,18 @@ impl Engine {
         self.decide();
     }
 
-    /// Reads what has come from those that a round still waits for, told of or not.
+    /// Reads what has come from those that a round still waits for, and sends them what there is room for, told of or not.
     pub(super) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
         for message in receives.iter().chain(sends) {
-            let from = self.process(id, message.peer.index());
-            let lane = self.contexts.get(&id).map(|context| &context.lanes[from]);
-            if lane.is_some_and(|lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()) {
-                self.pump_in(from);
+            let peer = self.process(id, message.peer.index());
+            let Some(lane) = self.contexts.get(&id).map(|context| &context.lanes[peer]) else { return };
+            let (awaits, goes) = (!lane.into.awaited.is_empty(), !lane.out.waiting.is_empty() || lane.out.settling);
+            if goes && let Some(connection) = self.connections[peer].as_mut().filter(|open| open.blocked) {
+                connection.blocked = false;
+                self.pump_out(peer);
+            }
+            if awaits || goes {
+                self.pump_in(peer);
             }
         }
     }

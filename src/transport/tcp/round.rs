@@ -26,6 +26,9 @@ pub(super) struct Tcp {
     last: Option<(u64, u32)>,
 }
 
+/// How long it does so without giving way.
+const EAGER: Duration = Duration::from_micros(10);
+
 /// A cause, and whose fault it is.
 type Fault = (Option<Rank>, Cause);
 
@@ -109,7 +112,14 @@ impl Tcp {
         messages: (&[Message], &[Message]),
         wait: &mut Wait,
     ) -> MutexGuard<'p, Engine> {
-        if self.process.spins() && engine.active.len() == 1 && wait.since.elapsed() < SPIN {
+        let waited = wait.since.elapsed();
+        if self.process.spins() && engine.active.len() == 1 && waited < SPIN {
+            if waited > EAGER {
+                // The other may be on this very core.
+                drop(engine);
+                std::thread::yield_now();
+                engine = self.process.lock();
+            }
             engine.look(self.id, messages);
             return engine;
         }

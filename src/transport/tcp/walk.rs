@@ -178,7 +178,7 @@ impl Walk {
     /// Goes as far as answers have come. What it has found, if it is at its end; that is where it is if `now`.
     pub(super) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Look> {
         while self.end.is_none() {
-            let Some(Hop { context, to, .. }) = self.hops.last().copied() else { return None };
+            let Hop { context, to, .. } = *self.hops.last()?;
             let call = engine.contexts.get(&self.home)?.turn.as_ref()?.call;
             let gone = engine.contexts.get(&self.home).and_then(|home| engine.gone(home, to, call));
             if let Some(how) = gone.filter(|_| context == self.home) {

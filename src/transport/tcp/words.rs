@@ -237,7 +237,7 @@ mod tests {
             Cause::Aborted { rank: rank(6), reason: words.0.into() },
         ];
         let failure = |cause| {
-            let (observer, culprit) = (rank(7), (seed.0 % 2 == 0).then(|| rank(8)));
+            let (observer, culprit) = (rank(7), seed.0.is_multiple_of(2).then(|| rank(8)));
             Failure { call: seed.0, words: words.1.into(), round: seed.1, observer, culprit, cause }
         };
         causes.into_iter().map(failure).collect()

@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::Join;
 use super::error::JoinError;
 use super::hall::canonical;
 use super::host;
-use super::join::Join;
 
 /// Where the ranks of a job meet.
 #[derive(Clone, Debug, PartialEq, Eq)]

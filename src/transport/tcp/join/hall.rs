@@ -44,7 +44,7 @@ pub(super) enum Event {
     Said(Id, Notice),
     /// A call came to nothing.
     Failed(Id, Trouble),
-    /// A connection that was proved is gone.
+    /// A connection that was proved is gone, or one that was dismissed has heard it.
     Gone(Id),
     /// What comes over a connection that was proved makes no sense.
     Garbage(Id, &'static str),
@@ -375,9 +375,7 @@ impl Hall {
         let Some(line) = self.lines.get_mut(&id) else { return };
         match line.turn(id, self.identity.size, &mut self.happened) {
             Ok(Turn::Waits) => {}
-            Ok(Turn::Ends) => {
-                self.lines.remove(&id);
-            }
+            Ok(Turn::Ends) => self.end(id, Trouble::Io("the connection was closed".to_owned())),
             Err(trouble) => self.end(id, trouble),
         }
     }
@@ -402,6 +400,7 @@ impl Hall {
                 line.sent = line.outbox.len();
                 self.lines.insert(id, line);
             }
+            Stage::Closing { .. } if line.until.is_none() => self.happened.push_back(Event::Gone(id)),
             Stage::Closing { .. } => {}
         }
     }
@@ -455,7 +454,8 @@ impl Line {
             Stage::Open(header) => {
                 let Some(first) = header.take() else {
                     if Notice::length(bytes, size).is_none() {
-                        return Ok(self.garbage(id, "a notice of no kind or length that there is", happened));
+                        self.garbage(id, "a notice of no kind or length that there is", happened);
+                        return Ok(());
                     }
                     let mut kept = [0; HEADER];
                     kept.copy_from_slice(bytes);
@@ -463,7 +463,8 @@ impl Line {
                     return Ok(());
                 };
                 let Some(notice) = Notice::decode(&first, bytes) else {
-                    return Ok(self.garbage(id, "a notice that cannot be read", happened));
+                    self.garbage(id, "a notice that cannot be read", happened);
+                    return Ok(());
                 };
                 self.until = None;
                 // What comes after these is not for the meeting.

@@ -315,13 +315,11 @@ mod tests {
         Answering::new(&identity(1, 2), Role::Mesh, [2; 32])
     }
 
-    /// Hands a side what it wants of these bytes, until it has come to an end or they have. What it has come to, if it has,
-    /// and what it has said.
-    fn hand(
-        wants: &mut dyn FnMut() -> usize,
-        take: &mut dyn FnMut(&[u8]) -> Step,
-        mut bytes: &[u8],
-    ) -> (Option<Step>, Vec<u8>) {
+    /// What a side has come to, if it has, and what it has said.
+    type End = (Option<Step>, Vec<u8>);
+
+    /// Hands a side what it wants of these bytes, until it has come to an end or they have.
+    fn hand(wants: &dyn Fn() -> usize, take: &dyn Fn(&[u8]) -> Step, mut bytes: &[u8]) -> End {
         let mut said = Vec::new();
         loop {
             assert!(wants() <= WORDS, "a length is believed");
@@ -334,14 +332,14 @@ mod tests {
         }
     }
 
-    fn call_with(calling: Calling, bytes: &[u8]) -> (Option<Step>, Vec<u8>) {
+    fn call_with(calling: Calling, bytes: &[u8]) -> End {
         let calling = std::cell::RefCell::new(calling);
-        hand(&mut || calling.borrow().wants(), &mut |part| calling.borrow_mut().take(part), bytes)
+        hand(&|| calling.borrow().wants(), &|part| calling.borrow_mut().take(part), bytes)
     }
 
-    fn answer_with(answering: Answering, bytes: &[u8]) -> (Option<Step>, Vec<u8>) {
+    fn answer_with(answering: Answering, bytes: &[u8]) -> End {
         let answering = std::cell::RefCell::new(answering);
-        hand(&mut || answering.borrow().wants(), &mut |part| answering.borrow_mut().take(part), bytes)
+        hand(&|| answering.borrow().wants(), &|part| answering.borrow_mut().take(part), bytes)
     }
 
     /// Both sides of a handshake: what each has come to, and all that each has said.
@@ -468,7 +466,7 @@ mod tests {
         (other != bytes).then_some(other)
     }
 
-    fn accepted(end: &(Option<Step>, Vec<u8>)) -> bool {
+    fn accepted(end: &End) -> bool {
         matches!(end.0, Some(Step::Proved(..)))
     }
 
@@ -482,7 +480,7 @@ mod tests {
         }
         fn mutated(changes: Changes, cut: usize) -> bool {
             let [(_, by_caller), (_, by_answerer)] = good();
-            let refused = |said: &[u8], with: &dyn Fn(&[u8]) -> (Option<Step>, Vec<u8>)| {
+            let refused = |said: &[u8], with: &dyn Fn(&[u8]) -> End| {
                 changed(said, &changes)
                     .is_none_or(|bytes| !accepted(&with(&bytes)) && !accepted(&with(&bytes[..bytes.len() - cut % 5])))
             };

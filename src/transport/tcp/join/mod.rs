@@ -1,16 +1,26 @@
 //! Joining a job.
 
+mod error;
+mod hall;
+mod handshake;
+mod hello;
+mod host;
+mod key;
+mod meeting;
+mod notice;
+mod proof;
+mod root;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use super::error::JoinError;
-use super::error::MAX_RANKS;
-pub use super::key::Key;
-use super::meeting;
+pub use self::error::JoinError;
+use self::error::MAX_RANKS;
+pub use self::key::Key;
+pub use self::root::Root;
 use super::mesh::Mesh;
 use super::process::{Member, Supervisor};
-pub use super::root::Root;
 use crate::transport::Endpoint;
 
 /// A process that joins a job: who it is, and how it finds the others.

@@ -22,14 +22,14 @@ use super::hall::{Event, Hall, Id, canonical};
 use super::handshake::{Identity, Trouble};
 use super::hello::{Build, Hello, Role};
 use super::host as machine;
-use super::join::{Join, Key, Root};
 use super::key::random;
-use super::mesh::Mesh;
 use super::notice::{Notice, Place};
 use super::root::{self, Posted};
+use super::{Join, Key, Root};
+use crate::transport::tcp::mesh::Mesh;
 
 /// How long the last word may take.
-const LINGER: Duration = Duration::from_secs(2);
+const LINGER: Duration = Duration::from_secs(1);
 /// How often a file is looked at.
 const GLANCE: Duration = Duration::from_millis(100);
 /// How often the log says who is there, while nobody comes.
@@ -45,7 +45,7 @@ const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// How much longer than rank 0 the others wait for what it has to say.
 fn grace(timeout: Duration) -> Duration {
-    (timeout / 4).clamp(LINGER, Duration::from_secs(20))
+    (timeout / 4).clamp(2 * LINGER, Duration::from_secs(20))
 }
 
 /// So much later; never, if that is no time that the clock has.
@@ -145,9 +145,12 @@ impl Host<'_> {
         self.tell(&Notice::Go);
         let until = after(Instant::now(), grace(timeout));
         while !self.hall.flushed(ids.iter().copied()) {
-            if self.hall.next(until)?.is_none() && Instant::now() >= until {
+            let now = Instant::now();
+            if now >= until {
                 break;
             }
+            // That it is gone is no event.
+            self.hall.next(until.min(after(now, AGAIN.0)))?;
         }
         Ok(())
     }

@@ -1,0 +1,110 @@
+//! The bytes on each link of a network, counted by the kernel, are those of the schedule; and nothing is left of a lab.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use necklace::algorithm::find;
+use necklace::collective::Collective;
+use necklace::schedule::Problem;
+use necklace::topology::parse;
+use necklace_lab::rank::{Exchange, Order};
+use necklace_lab::{Job, Lab, LabError, Loads, Settings};
+
+/// A lab, or word that there is none. Who relies on there being one sets `NECKLACE_REQUIRE_LAB`.
+fn lab(topology: &str, settings: Settings) -> Option<Lab> {
+    match Lab::build(parse(topology).unwrap(), settings) {
+        Ok(lab) => Some(lab),
+        Err(error @ LabError::Unavailable(_)) => {
+            assert!(std::env::var_os("NECKLACE_REQUIRE_LAB").is_none(), "{error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What is counted beside what the schedule says: within 8 % where that is more than 64 KiB, else within 8 KiB.
+fn assert_alike(counted: &Loads, expected: &Loads, what: &str) {
+    assert_eq!(counted.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    let mut excess = Vec::new();
+    for (link, (&counted, &expected)) in counted.iter().map(|(link, bytes)| (link, (bytes, &expected[link]))) {
+        let slack = if expected > 64 << 10 { expected as f64 * 0.08 } else { 8192.0 };
+        let more = counted as f64 - expected as f64;
+        assert!(more.abs() <= slack, "{what}, link {link:?}: {counted} bytes counted, {expected} expected");
+        excess.push(100.0 * more / expected as f64);
+    }
+    let (least, most) = excess.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &x| (least.min(x), most.max(x)));
+    let (all, sum) = (counted.values().sum::<u64>(), expected.values().sum::<u64>());
+    eprintln!(
+        "{what}: {all} bytes on {} links, {sum} by the schedule; a link {least:+.1} to {most:+.1} %",
+        counted.len()
+    );
+}
+
+/// Each case: an algorithm, the bytes of a block, how many calls.
+fn exchange(topology: &str, mbit: u64, cases: &[(&str, usize, usize)]) {
+    // Labs share the machine's processors.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // Large pieces: this is about where bytes go, and headers and acknowledgements are a piece's.
+    let Some(lab) = lab(topology, Settings::mbit(mbit).pieces(14 << 10)) else { return };
+    let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
+    let mut job = Job::start(&lab, Path::new(env!("CARGO_BIN_EXE_necklace-lab")), &["rank"]).unwrap();
+    for &(name, block_bytes, calls) in cases {
+        let algorithm = name.to_owned();
+        let order = Order::Exchange(Exchange { algorithm, block_bytes, calls });
+        let (times, counted) = lab.counted(|| job.order(&order)).unwrap();
+        assert!(times.iter().all(|rank| rank.len() == calls));
+        let algorithm = find(problem.collective(), name).unwrap();
+        let expected = lab.router().loads(&*algorithm, &problem, (block_bytes * calls) as u64).unwrap();
+        assert_alike(&counted, &expected, &format!("{topology}, {calls} x {order}"));
+    }
+}
+
+#[test]
+fn sixteen_ranks_put_on_the_links_what_the_schedule_says() {
+    exchange("torus:4x4", 10, &[("torus-exchange", 64, 5), ("torus-exchange", 4096, 3), ("direct", 16384, 1)]);
+}
+
+#[test]
+fn sixty_four_ranks_put_on_the_links_what_the_schedule_says() {
+    exchange("torus:8x8", 10, &[("torus-exchange", 64, 3), ("torus-exchange", 4096, 1)]);
+}
+
+/// The processes in a network namespace.
+fn processes(namespace: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|process| fs::read_link(process.join("ns/net")).is_ok_and(|found| found == namespace)).collect()
+}
+
+#[test]
+fn nothing_is_left_of_a_lab_whose_process_is_killed() {
+    let Some(lab) = lab("line:2", Settings::mbit(10)) else { return };
+    drop(lab);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_necklace-lab"));
+    let mut holder = command.arg("hold").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut inside = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut inside).unwrap();
+    let link = PathBuf::from(format!("/proc/{}/ns/net", inside.trim()));
+    let own = fs::read_link("/proc/self/ns/net").unwrap();
+    // The process may still be on its way into the namespace.
+    let namespace = std::iter::repeat_with(|| fs::read_link(&link).unwrap()).find(|found| *found != own).unwrap();
+    // The shell that is the node, and the process that was started there.
+    assert_eq!(processes(&namespace).len(), 2);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // A minute is for the busiest of machines.
+    for _ in 0..6000 {
+        if processes(&namespace).is_empty() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("still there: {:?}", processes(&namespace));
+}
