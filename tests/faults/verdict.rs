@@ -70,8 +70,9 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
     if !ends && mine.outcome.is_none() {
         violations.push(format!("rank {}, which goes on, came to no end", fault.rank));
     }
-    // Two ranks without a connection cannot agree on anything.
-    let apart = scenario.size == 2 && fault.kind.is_of_connection();
+    // Two ranks without a connection, and nobody else there any more, cannot agree on anything.
+    let left = stories.iter().filter(|story| !is_well(story)).count();
+    let apart = left <= 2 && fault.kind.is_of_connection();
     let failed = stories.iter().enumerate().filter_map(|(rank, story)| match &story.outcome {
         Some((_, Outcome::Failed { words, culprit, kind })) => Some((rank, words, *culprit, kind.as_str())),
         _ => None,

@@ -44,6 +44,9 @@ struct About<'a> {
 /// How long a rank looks again and again before it sleeps, where each has a core of its own.
 const SPIN: Duration = Duration::from_micros(50);
 
+/// How often a deadline is put off since this process has slept.
+const MOST_NAPS: u32 = 8;
+
 /// What a round knows of its waiting.
 #[derive(Debug)]
 struct Wait {
@@ -52,6 +55,9 @@ struct Wait {
     /// The count of what the context got done, and of departures, as last seen.
     progress: u64,
     departures: Option<u64>,
+    /// When it looked last, and how often it had slept before that.
+    looked: Instant,
+    naps: u32,
     /// When it last read what nobody waits for, and looked at it.
     swept: Instant,
     patrolled: Instant,
@@ -65,16 +71,29 @@ struct Wait {
 impl Wait {
     fn new() -> Self {
         let now = Instant::now();
-        let (progress, departures) = (u64::MAX, None);
         Self {
             since: now,
-            progress,
-            departures,
+            progress: u64::MAX,
+            departures: None,
+            looked: now,
+            naps: 0,
             swept: now,
             patrolled: now,
             asked: false,
             walk: None,
             looks: [None; 2],
+        }
+    }
+
+    /// Where this process was stopped, or had no processor, answers may have come that it has not read, and it has not asked
+    /// when it would have: so it has some time left, whatever the clock says. Not any number of times.
+    fn look(&mut self, now: Instant, timeout: Duration) {
+        let slept = now.duration_since(std::mem::replace(&mut self.looked, now));
+        if slept > grace(timeout) && self.naps < MOST_NAPS {
+            let spent = timeout.mul_f64(if self.looks[0].is_some() { 0.75 } else { 0.4 });
+            self.since = self.since.max(now.checked_sub(spent).unwrap_or(now));
+            (self.walk, self.looks[1], self.asked) = (None, None, false);
+            self.naps += 1;
         }
     }
 }
@@ -139,8 +158,9 @@ impl Tcp {
         }
         let (turn, now) = (context.turn.as_ref()?, Instant::now());
         if context.progress != wait.progress {
-            *wait = Wait { progress: context.progress, since: now, walk: None, looks: [None; 2], ..*wait };
+            *wait = Wait { progress: context.progress, since: now, naps: 0, walk: None, looks: [None; 2], ..*wait };
         }
+        wait.look(now, about.timeout);
         if let Some(doubt) = turn.doubt.clone() {
             return match doubt {
                 Doubt::Known(cause) => Some((None, cause)),
