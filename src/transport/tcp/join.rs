@@ -9,7 +9,8 @@ use super::error::MAX_RANKS;
 pub use super::key::Key;
 use super::meeting;
 use super::mesh::Mesh;
-use super::process::{Member, Supervisor};
+use super::process::Member;
+pub use super::process::Supervisor;
 pub use super::root::Root;
 use crate::transport::Endpoint;
 
@@ -124,8 +125,13 @@ impl Join {
         Ok(Member::start(self.mesh()?)?)
     }
 
-    /// The same, for a launcher that catches the panics of its closure: it owes the others a word of each.
-    pub(crate) fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
+    /// The same, for a launcher that catches the panics of this process: it owes the job a
+    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it with its message.
+    ///
+    /// # Errors
+    ///
+    /// See [`JoinError`].
+    pub fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
         let member = Member::start(self.mesh()?)?;
         Ok((Supervisor::new(Arc::clone(&member)), member))
     }

@@ -179,7 +179,7 @@ impl Drop for Process {
 /// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is dropped, the others do not hear
 /// of the panic.
 #[derive(Debug)]
-pub(crate) struct Supervisor {
+pub struct Supervisor {
     member: Arc<Member>,
 }
 
@@ -189,8 +189,9 @@ impl Supervisor {
         Self { member }
     }
 
-    /// What the panic says.
-    pub(crate) fn panicked(&self, message: &str) {
+    /// A thread of this process has panicked; its transports are gone. Whoever waits for it, now or later, fails with this
+    /// message.
+    pub fn panicked(&self, message: &str) {
         self.member.process.lock().fell(&format!("panicked: {message}"));
     }
 }
