@@ -154,6 +154,10 @@ pub enum Error {
         /// `panicked: ...`, or why it could not be started.
         how: String,
     },
+    /// The ranks of a job, which are processes, do not come together.
+    #[cfg(feature = "tcp")]
+    #[error(transparent)]
+    Join(#[from] crate::transport::tcp::JoinError),
     /// The environment asks for something that cannot be.
     #[error("{0}")]
     Environment(String),

@@ -81,8 +81,8 @@ pub mod transport;
 pub use communicator::{Communicator, Options, Persistent, op};
 pub use error::Error;
 pub use ids::{Channel, Node, Rank};
-#[cfg(feature = "local")]
-pub use launch::launch;
+#[cfg(any(feature = "local", feature = "tcp"))]
+pub use launch::{connect, launch};
 pub use plan::Strided;
 
 /// The README's programs, compiled and run.

@@ -11,7 +11,6 @@
 //! assert_eq!(heard.unwrap(), [[0, 1, 2, 3]; 4]);
 //! ```
 
-use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +18,7 @@ use std::thread;
 
 use crate::communicator::{Communicator, Options};
 use crate::error::Error;
+use crate::launch::message;
 use crate::topology::{Complete, Topology, parse};
 use crate::transport::{Endpoint, local};
 
@@ -145,10 +145,4 @@ impl fmt::Debug for Job {
             .field("algorithms", algorithms)
             .finish_non_exhaustive()
     }
-}
-
-/// What a panic says.
-fn message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }

@@ -144,6 +144,10 @@ impl Machine {
     /// (`direct` before `bruck` of any radix up to some 128 ranks); they do not predict times.
     pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 250, ..Self::FREE };
 
+    /// Ranks that are processes of one host, over TCP: a message costs its calls to the system at either end, a byte two
+    /// copies. Round figures, as for threads; a network between hosts has prices of its own.
+    pub const TCP: Self = Self { startup: 8_000_000, message: 2_000_000, byte: 300, ..Self::FREE };
+
     /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`
     /// 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us a doubling. Their `t_s` is the time of
     /// software at both ends of each message (section 2), so it stands here as a message's, half at each end: with one
@@ -170,8 +174,13 @@ impl Machine {
     };
 
     /// The machines that have a name.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("threads", Self::THREADS), ("paragon", Self::PARAGON), ("unit", Self::UNIT), ("free", Self::FREE)];
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("threads", Self::THREADS),
+        ("tcp", Self::TCP),
+        ("paragon", Self::PARAGON),
+        ("unit", Self::UNIT),
+        ("free", Self::FREE),
+    ];
 
     /// What a machine consists of, as texts and files name it.
     pub const KEYS: [&'static str; 9] =

@@ -1,8 +1,10 @@
-//! The `necklace` command: plans, verifies and exports schedules of collective communication.
+//! The `necklace` command: plans, verifies and exports schedules of collective communication, and starts programs.
 //!
 //! Thin: it reads arguments, calls the library, and writes what that says for people. Results go to standard output,
-//! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage.
+//! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage; `run`: the job's.
 
+#[cfg(unix)]
+mod agent;
 mod bench;
 mod cost;
 mod figures;
@@ -15,6 +17,8 @@ mod plot;
 mod problem;
 mod progress;
 mod reading;
+#[cfg(unix)]
+mod run;
 mod simulate;
 mod table;
 mod verify;
@@ -48,6 +52,22 @@ enum Command {
     /// Measure how long building, verifying and moving take here
     #[command(after_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
+    #[cfg(unix)]
+    /// Start the ranks of a program as processes, here or on other machines
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::Arguments),
+    #[cfg(unix)]
+    /// What `bench` starts as a rank
+    #[command(hide = true)]
+    BenchRank(bench::Rank),
+    #[cfg(unix)]
+    /// What `run` starts on a host
+    #[command(hide = true)]
+    Agent,
+    #[cfg(unix)]
+    /// What clears up after that
+    #[command(hide = true)]
+    Guard(agent::GuardArguments),
 }
 
 const EXAMPLES: &str = "\
@@ -65,6 +85,14 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        #[cfg(unix)]
+        Command::Run(arguments) => return run::run(&arguments).unwrap_or_else(|failure| failure.report()),
+        #[cfg(unix)]
+        Command::BenchRank(rank) => return rank.run().unwrap_or_else(|failure| failure.report()),
+        #[cfg(unix)]
+        Command::Agent => return agent::run(),
+        #[cfg(unix)]
+        Command::Guard(arguments) => return agent::run_guard(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

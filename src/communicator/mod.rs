@@ -34,7 +34,7 @@ pub struct Options {
     fingerprints: bool,
     plans: usize,
     plan_bytes: usize,
-    machine: Machine,
+    machine: Option<Machine>,
     placement: Option<Placement>,
 }
 
@@ -45,7 +45,7 @@ impl Default for Options {
             fingerprints: true,
             plans: 32,
             plan_bytes: 256 << 20,
-            machine: Machine::THREADS,
+            machine: None,
             placement: None,
         }
     }
@@ -70,16 +70,22 @@ impl Options {
         Self { plans, plan_bytes: bytes, ..self }
     }
 
-    /// The prices by which `auto` chooses. Rank 0's count, for everybody.
+    /// The prices by which `auto` chooses; the [endpoint's](Endpoint::machine) unless set. Rank 0's count, for everybody.
     #[must_use]
     pub fn machine(self, machine: Machine) -> Self {
-        Self { machine, ..self }
+        Self { machine: Some(machine), ..self }
     }
 
     /// Which node each rank sits on. Rank i on node i unless set.
     #[must_use]
     pub fn placement(self, placement: Placement) -> Self {
         Self { placement: Some(placement), ..self }
+    }
+
+    /// How long a rank waits.
+    #[cfg(feature = "tcp")]
+    pub(crate) fn patience(&self) -> Duration {
+        self.timeout
     }
 }
 
@@ -107,6 +113,8 @@ pub struct Communicator {
     algorithms: HashMap<&'static str, String>,
     cache: Cache,
     splits: u64,
+    /// By which it chooses: the same on every member.
+    machine: Machine,
     options: Options,
 }
 
@@ -168,6 +176,7 @@ impl Communicator {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let identity = MADE.fetch_add(1, Ordering::Relaxed);
         let transport = endpoint.open(context, &members)?;
+        let machine = options.machine.unwrap_or_else(|| endpoint.machine());
         Ok(Self {
             wire: Wire { transport, context, identity, calls: 0, timeout: options.timeout, told: false },
             endpoint,
@@ -177,6 +186,7 @@ impl Communicator {
             algorithms: HashMap::new(),
             cache: Cache::new(options.plans, options.plan_bytes),
             splits: 0,
+            machine,
             options,
         })
     }
@@ -186,13 +196,13 @@ impl Communicator {
     fn agree(&mut self) -> Result<(), Error> {
         // Nothing that may differ decides before it is known not to differ.
         self.algorithms.extend([("broadcast", "binomial".to_owned()), ("barrier", "dissemination".to_owned())]);
-        let mut prices = self.options.machine.words();
+        let mut prices = self.machine.words();
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
         let purpose = format!("start{links}{placed}");
         self.broadcast_for(&mut prices, 0, purpose.into())?;
-        self.options.machine = Machine::of_words(prices);
+        self.machine = Machine::of_words(prices);
         self.barrier()?;
         self.algorithms.clear();
         self.cache.clear();
@@ -275,7 +285,7 @@ impl Communicator {
 
     fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
         let name = self.algorithms.get(collective.name()).map_or("auto", String::as_str);
-        Ok(select(&self.problem(collective.clone())?, name, block_bytes, &self.options.machine)?)
+        Ok(select(&self.problem(collective.clone())?, name, block_bytes, &self.machine)?)
     }
 
     /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.

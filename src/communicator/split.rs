@@ -55,7 +55,7 @@ impl Communicator {
         };
         let members = part.into_iter().map(|(_, rank)| self.members[rank]).collect();
         let context = self.wire.context.child(sequence, colour.into());
-        let options = self.options.clone();
+        let options = self.options.clone().machine(self.machine);
         Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options).map(Some)
     }
 }

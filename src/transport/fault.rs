@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use super::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport};
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
 
 /// One thing that goes wrong: in every round of a process, unless told when.
@@ -124,6 +125,10 @@ impl<E: Endpoint> Endpoint for Faulty<E> {
         let here = |fault: &&Fault| fault.context.is_none_or(|only| only == context);
         let script: Box<[Fault]> = self.script.iter().filter(here).cloned().collect();
         Ok(Box::new(FaultyTransport { inner, script }))
+    }
+
+    fn machine(&self) -> Machine {
+        self.inner.machine()
     }
 }
 

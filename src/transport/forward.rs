@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
+use crate::machine::Machine;
 
 macro_rules! forward_endpoint {
     ($($pointer:ty),*) => {$(
@@ -18,6 +19,10 @@ macro_rules! forward_endpoint {
 
             fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
                 (**self).open(context, members)
+            }
+
+            fn machine(&self) -> Machine {
+                (**self).machine()
             }
         }
     )*};

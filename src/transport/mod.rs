@@ -52,6 +52,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
 
 /// A process's hold on the wire.
@@ -69,6 +70,12 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     ///
     /// Where this process is no member, a member is out of range or named twice, or the identity is in use here.
     fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError>;
+
+    /// What its messages cost, as far as that is known beforehand: the prices by which a communicator chooses unless it is
+    /// [told](crate::Options::machine) others.
+    fn machine(&self) -> Machine {
+        Machine::THREADS
+    }
 }
 
 /// One context of an endpoint. See the [module](self) for what it promises.

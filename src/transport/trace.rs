@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use super::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::plan::Message;
 
 /// A trace, shared by all endpoints that it wraps and all transports that they open. Clones are the same trace.
@@ -125,6 +126,10 @@ impl<E: Endpoint> Endpoint for Traced<E> {
     fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let inner = self.inner.open(context, members)?;
         Ok(Box::new(TracedTransport { inner, tracing: self.tracing.clone(), process: self.rank(), context }))
+    }
+
+    fn machine(&self) -> Machine {
+        self.inner.machine()
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod making;
 mod moving;
+#[cfg(unix)]
+mod processes;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,6 +19,8 @@ use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::topology::{self, Topology};
 
+#[cfg(unix)]
+pub(crate) use self::processes::Rank;
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
@@ -28,6 +32,7 @@ Examples:
   necklace bench
   necklace bench move --ranks 2,8 --bytes 8,4K,1M --algorithm direct,direct-rotated
   necklace bench move --topology torus:4x4 --algorithm direct,torus-exchange --csv times.csv
+  necklace bench move --transport tcp -n 2,4 --bytes 4K,256K
   necklace bench build --topology torus:32x32 --algorithm torus-exchange
 
 Among threads alltoall is compared with two bare exchanges, which check nothing and never sleep: staged (through a
@@ -40,7 +45,7 @@ pub(crate) struct Arguments {
     what: What,
 
     /// How many ranks, on a network where everybody reaches everybody
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "2,4,8,16",
+    #[arg(short = 'n', long, value_name = "N,..", value_delimiter = ',', default_value = "2,4,8,16",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Vec<u32>,
 
@@ -51,6 +56,10 @@ pub(crate) struct Arguments {
     /// Sizes of a block in bytes; K, M and G stand for 1024 and its powers
     #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "8,4K,32K,256K,1M", value_parser = block)]
     bytes: Vec<usize>,
+
+    /// What the ranks are, and how bytes move
+    #[arg(long, value_enum, default_value = "local")]
+    transport: Transport,
 
     /// What is done
     #[arg(long, value_name = "C", default_value = "alltoall", value_parser = PossibleValuesParser::new(Collective::NAMES))]
@@ -79,8 +88,17 @@ enum What {
     Build,
     /// The proof of a whole schedule
     Verify,
-    /// Bytes among threads, plans made before
+    /// Bytes among ranks, plans made before
     Move,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Transport {
+    /// Threads of this process
+    Local,
+    /// Processes on this machine, over TCP, started anew for every round
+    #[cfg(unix)]
+    Tcp,
 }
 
 /// A size with its unit, of a block that fits in memory a few times.
@@ -129,6 +147,9 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.what != What::Move && arguments.transport != Transport::Local {
+        return Err(Failure::Usage("--transport is of what moves: necklace bench move".to_owned()));
+    }
     let complete = || arguments.ranks.iter().map(|ranks| format!("complete:{ranks}")).collect();
     let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };
     let networks: Vec<_> =
@@ -147,7 +168,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for &bytes in &arguments.bytes {
             let cell = Cell { topology: Arc::clone(topology), bytes };
             let contestants = match arguments.what {
-                What::Move => moving::contestants(&cell, &arguments.collective, &algorithms)?,
+                What::Move => moving::contestants(&cell, &arguments.collective, &algorithms, arguments.transport)?,
                 What::Build => making::builders(&cell, &arguments.collective, &algorithms)?,
                 What::Verify => making::verifiers(&cell, &arguments.collective, &algorithms)?,
             };

@@ -1,4 +1,4 @@
-//! Bytes among threads: plain calls, all checks on, plans made before; and the bare exchanges.
+//! Bytes among ranks: plain calls, all checks on, plans made before; and, among threads, the bare exchanges.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,7 +14,9 @@ use necklace::op::Max;
 use necklace::topology::Topology;
 use necklace_bare::{Kind, members, pin};
 
-use super::{Cell, Contestant, Name};
+#[cfg(unix)]
+use super::processes::Processes;
+use super::{Cell, Contestant, Name, Transport};
 use crate::output::Failure;
 use crate::problem::problem;
 
@@ -23,6 +25,7 @@ pub(super) fn contestants(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
+    transport: Transport,
 ) -> Result<Vec<Box<dyn Contestant>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
@@ -31,7 +34,7 @@ pub(super) fn contestants(
         Failure::Usage(format!("{collective} cannot be measured yet; these can: {}", known.join(", ")))
     })?;
     let mut all: Vec<Box<dyn Contestant>> = Vec::new();
-    if collective == "alltoall" {
+    if collective == "alltoall" && transport == Transport::Local {
         for kind in Kind::ALL {
             all.push(Box::new(Bare { kind, ranks, bytes: *bytes, pace: Pace::default() }));
         }
@@ -39,7 +42,14 @@ pub(super) fn contestants(
     for algorithm in fitting(topology, collective, algorithms)? {
         let (topology, collective) = (Arc::clone(topology), collective.to_owned());
         let pace = Pace::default();
-        all.push(Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, pace }));
+        all.push(match transport {
+            Transport::Local => Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, pace }),
+            #[cfg(unix)]
+            Transport::Tcp => {
+                let topology = topology.text();
+                Box::new(Processes { topology, collective, algorithm, bytes: *bytes, pace })
+            }
+        });
     }
     Ok(all)
 }
@@ -67,9 +77,9 @@ pub(super) fn fitting(
 
 /// How many calls a sample is of, and how many samples a round.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pace {
-    calls: usize,
-    samples: usize,
+pub(super) struct Pace {
+    pub(super) calls: usize,
+    pub(super) samples: usize,
 }
 
 impl Pace {
@@ -105,7 +115,10 @@ impl Pace {
     }
 
     /// Rounds at a pace that the first finds out.
-    fn keep(&mut self, mut round: impl FnMut(Self) -> Result<Vec<f64>, Failure>) -> Result<Vec<f64>, Failure> {
+    pub(super) fn keep(
+        &mut self,
+        mut round: impl FnMut(Self) -> Result<Vec<f64>, Failure>,
+    ) -> Result<Vec<f64>, Failure> {
         if self.calls == 0 {
             let least = round(Self::TRIAL)?.into_iter().fold(f64::INFINITY, f64::min);
             *self = Self::of(least);
@@ -185,7 +198,7 @@ impl Contestant for Bare {
 type Body = fn(&mut Communicator, &[u8], &mut [u8], usize) -> Result<(), Error>;
 
 #[derive(Clone, Copy)]
-struct Call(Body);
+pub(super) struct Call(Body);
 
 /// Those that can be measured. Operations are on bytes: what moves is measured, not what is computed.
 const CALLS: [(&str, Body); 6] = [
@@ -198,8 +211,21 @@ const CALLS: [(&str, Body); 6] = [
 ];
 
 impl Call {
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         CALLS.iter().find(|(known, _)| *known == name).map(|(_, body)| Self(*body))
+    }
+
+    /// What one rank does: calls at that pace, on blocks of that size. Seconds a call, sample by sample.
+    pub(super) fn times(self, comm: &mut Communicator, bytes: usize, pace: Pace) -> Result<Vec<f64>, Error> {
+        let len = bytes.checked_mul(comm.size()).ok_or_else(|| Error::Argument(format!("blocks of {bytes} bytes")))?;
+        let (send, mut receive) = (Memory::new(len, 1), Memory::new(len, 2));
+        let mut outcome = Ok(());
+        let times = pace.pass(|| {
+            if outcome.is_ok() {
+                outcome = self.0(comm, send.bytes(), receive.bytes_mut(), bytes);
+            }
+        });
+        outcome.map(|()| times)
     }
 }
 
@@ -220,20 +246,12 @@ impl Contestant for Threads {
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { topology, collective, algorithm, call: Call(body), bytes, pace } = self;
-        let (bytes, ranks) = (*bytes, topology.nodes());
+        let Self { topology, collective, algorithm, call, bytes, pace } = self;
         pace.keep(|pace| {
             let job = Job::on(Arc::clone(topology)).choose(collective, algorithm);
             let run = |mut comm: Communicator| {
                 pin(comm.rank());
-                let (send, mut receive) = (Memory::new(bytes * ranks, 1), Memory::new(bytes * ranks, 2));
-                let mut outcome = Ok(());
-                let times = pace.pass(|| {
-                    if outcome.is_ok() {
-                        outcome = body(&mut comm, send.bytes(), receive.bytes_mut(), bytes);
-                    }
-                });
-                outcome.map(|()| times)
+                call.times(&mut comm, *bytes, pace)
             };
             let times = job.run(run).and_then(|all| all.into_iter().collect::<Result<Vec<_>, _>>());
             let what = format!("{collective} by {algorithm}");

@@ -4,8 +4,8 @@ use super::copy::{gather, scatter};
 use super::group::{Group, Head, Letter, Stamp};
 use super::mail::Letterbox;
 use super::round::{By, Counts, Part, Seat, Turn};
-use crate::transport::bases::Bases;
 use crate::plan::{Message, Piece};
+use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure};
 
 /// What writing and opening need of a turn. By value, so that it need not be read again after each letter.

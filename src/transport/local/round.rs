@@ -13,8 +13,8 @@ use super::mail::CELLS;
 use super::outbox::Outbox;
 use super::wait::{Fault, Wait};
 use crate::ids::Rank;
-use crate::transport::bases::Bases;
 use crate::plan::{Message, Pieces};
+use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure, RoundIo, Transport};
 
 /// A member's hold on a context.

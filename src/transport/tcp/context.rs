@@ -1,7 +1,6 @@
 //! A context, as one process sees it.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::frame::{Header, Stamp};

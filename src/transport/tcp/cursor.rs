@@ -160,7 +160,8 @@ mod tests {
                 let (count, bytes) = unsafe {
                     reading.take(&runs, &here, step, &mut part);
                     writing.put(&runs, &there, &part);
-                    walking.slices((&runs, &here), step, &mut slices, |at, len| (at as usize - here.output as usize, len))
+                    walking
+                        .slices((&runs, &here), step, &mut slices, |at, len| (at as usize - here.output as usize, len))
                 };
                 walking.advance(&runs, part.len());
                 named.extend(slices[..count].iter().flat_map(|(at, len)| *at..at + len));
@@ -175,7 +176,11 @@ mod tests {
     #[test]
     fn few_long_pieces_are_named_and_many_short_ones_gathered() {
         let strided = |len, count| Run { buffer: Buffer::Output, offset: 0, len, stride: 2 * len, count };
-        assert!(!is_scattered(&[strided(1024, 8)], 8192) && !is_scattered(&[], 0) && !is_scattered(&[strided(4, 1)], 4));
-        assert!(is_scattered(&[strided(4, 1000)], 4000) && !is_scattered(&[Run { stride: 4, ..strided(4, 1000) }], 4000));
+        assert!(
+            !is_scattered(&[strided(1024, 8)], 8192) && !is_scattered(&[], 0) && !is_scattered(&[strided(4, 1)], 4)
+        );
+        assert!(
+            is_scattered(&[strided(4, 1000)], 4000) && !is_scattered(&[Run { stride: 4, ..strided(4, 1000) }], 4000)
+        );
     }
 }

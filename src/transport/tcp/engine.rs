@@ -389,7 +389,9 @@ impl Engine {
                 process != *me
                     && context.lanes[process].left.is_none()
                     && connections[process].as_ref().is_some_and(|connection| {
-                        connection.is_open() && !connection.farewell && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
+                        connection.is_open()
+                            && !connection.farewell
+                            && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
                     })
             };
             context.presence != Presence::Left || context.members.iter().any(|member| is_there(member.index()))

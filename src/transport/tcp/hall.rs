@@ -92,7 +92,9 @@ enum Stage {
     /// Nothing is read: what comes is not for the meeting, or no longer.
     Quiet,
     /// The last word is on its way; what comes is thrown away until the other side closes.
-    Closing { said: bool },
+    Closing {
+        said: bool,
+    },
 }
 
 /// What a line has come to.
@@ -129,7 +131,10 @@ impl Hall {
         let failed = |error: io::Error| host::trouble(rank, need, "a listening socket cannot be waited for", &error);
         listener.set_nonblocking(true).map_err(failed)?;
         let mut listener = TcpListener::from_std(listener);
-        self.poll.registry().register(&mut listener, Token(self.listeners.len()), Interest::READABLE).map_err(failed)?;
+        self.poll
+            .registry()
+            .register(&mut listener, Token(self.listeners.len()), Interest::READABLE)
+            .map_err(failed)?;
         self.listeners.push(listener);
         self.waiting.push(true);
         Ok(())
@@ -157,8 +162,7 @@ impl Hall {
             Ok(stream) => {
                 let until = Some(Instant::now() + HANDSHAKE);
                 let stage = Stage::Connecting(calling);
-                let line =
-                    Line { stream, peer: address, stage, inbox: Vec::new(), outbox: hello, sent: 0, until };
+                let line = Line { stream, peer: address, stage, inbox: Vec::new(), outbox: hello, sent: 0, until };
                 self.lines.insert(id, line);
             }
             Err(error) if host::exhausted(&error) => {
@@ -280,10 +284,15 @@ impl Hall {
 
     /// Ends the handshakes that take too long. When the next one will have.
     fn expire(&mut self, now: Instant) -> Option<Instant> {
-        let late: Vec<Id> =
-            self.lines.iter().filter(|(_, line)| line.until.is_some_and(|until| until <= now)).map(|(id, _)| *id).collect();
+        let late: Vec<Id> = self
+            .lines
+            .iter()
+            .filter(|(_, line)| line.until.is_some_and(|until| until <= now))
+            .map(|(id, _)| *id)
+            .collect();
         for id in late {
-            let why = if matches!(self.lines[&id].stage, Stage::Connecting(_)) { "no answer" } else { "nothing is said" };
+            let why =
+                if matches!(self.lines[&id].stage, Stage::Connecting(_)) { "no answer" } else { "nothing is said" };
             self.end(id, Trouble::Io(format!("{why} within {HANDSHAKE:?}")));
         }
         self.lines.values().filter_map(|line| line.until).min()

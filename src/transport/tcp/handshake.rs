@@ -297,3 +297,198 @@ fn part<const N: usize>(bytes: &[u8]) -> [u8; N] {
     part.copy_from_slice(&bytes[..N]);
     part
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+    fn identity(key: u8, rank: usize) -> Identity {
+        Identity { key: Key::new(&[key; 16]).unwrap(), build: Build::own(), rank, size: 8, job: 7 }
+    }
+
+    fn caller() -> Calling {
+        Calling::new(&identity(1, 3), Role::Mesh, 2, [3; 32]).0
+    }
+
+    fn answerer() -> Answering {
+        Answering::new(&identity(1, 2), Role::Mesh, [2; 32])
+    }
+
+    /// Hands a side what it wants of these bytes, until it has come to an end or they have. What it has come to, if it has,
+    /// and what it has said.
+    fn hand(wants: &mut dyn FnMut() -> usize, take: &mut dyn FnMut(&[u8]) -> Step, mut bytes: &[u8]) -> (Option<Step>, Vec<u8>) {
+        let mut said = Vec::new();
+        loop {
+            assert!(wants() <= WORDS, "a length is believed");
+            let Some((part, rest)) = bytes.split_at_checked(wants()) else { return (None, said) };
+            bytes = rest;
+            match take(part) {
+                Step::More(more) => said.extend(more),
+                end => return (Some(end), said),
+            }
+        }
+    }
+
+    fn call_with(calling: Calling, bytes: &[u8]) -> (Option<Step>, Vec<u8>) {
+        let calling = std::cell::RefCell::new(calling);
+        hand(&mut || calling.borrow().wants(), &mut |part| calling.borrow_mut().take(part), bytes)
+    }
+
+    fn answer_with(answering: Answering, bytes: &[u8]) -> (Option<Step>, Vec<u8>) {
+        let answering = std::cell::RefCell::new(answering);
+        hand(&mut || answering.borrow().wants(), &mut |part| answering.borrow_mut().take(part), bytes)
+    }
+
+    /// Both sides of a handshake: what each has come to, and all that each has said.
+    fn shake(call: &Identity, roles: (Role, Role), called: usize, answer: &Identity) -> [(Step, Vec<u8>); 2] {
+        let (mut calling, mut to_answerer) = Calling::new(call, roles.0, called, [3; 32]);
+        let mut answering = Answering::new(answer, roles.1, [2; 32]);
+        let (mut by_caller, mut by_answerer) = (to_answerer.clone(), Vec::new());
+        let mut to_caller = Vec::new();
+        let (mut called, mut answered) = (None, None);
+        while called.is_none() || answered.is_none() {
+            while answered.is_none() && to_answerer.len() >= answering.wants() {
+                let rest = to_answerer.split_off(answering.wants());
+                let step = answering.take(&std::mem::replace(&mut to_answerer, rest));
+                let (Step::More(said) | Step::Proved(_, said) | Step::Over(_, said)) = &step;
+                to_caller.extend(said);
+                by_answerer.extend(said);
+                answered = Some(step).filter(|step| !matches!(step, Step::More(_)));
+            }
+            while called.is_none() && to_caller.len() >= calling.wants() {
+                let rest = to_caller.split_off(calling.wants());
+                let step = calling.take(&std::mem::replace(&mut to_caller, rest));
+                let (Step::More(said) | Step::Proved(_, said) | Step::Over(_, said)) = &step;
+                to_answerer.extend(said);
+                by_caller.extend(said);
+                called = Some(step).filter(|step| !matches!(step, Step::More(_)));
+            }
+            if answered.is_some() && called.is_none() && to_caller.len() < calling.wants() {
+                called = Some(Step::Over(Trouble::Io("closed".to_owned()), Vec::new()));
+            }
+        }
+        [(called.unwrap(), by_caller), (answered.unwrap(), by_answerer)]
+    }
+
+    fn good() -> [(Step, Vec<u8>); 2] {
+        shake(&identity(1, 3), (Role::Mesh, Role::Mesh), 2, &identity(1, 2))
+    }
+
+    #[test]
+    fn two_that_hold_the_key_prove_it_to_each_other() {
+        let [(called, _), (answered, _)] = good();
+        assert!(matches!(called, Step::Proved(hello, _) if hello.rank == 2 && hello.side == Side::Answerer));
+        assert!(matches!(answered, Step::Proved(hello, _) if hello.rank == 3 && hello.side == Side::Caller));
+    }
+
+    #[test]
+    fn another_key_is_found_on_both_sides() {
+        let [(called, _), (answered, _)] = shake(&identity(1, 3), (Role::Mesh, Role::Mesh), 2, &identity(9, 2));
+        assert!(matches!(called, Step::Over(Trouble::Key, _)), "{called:?}");
+        assert!(matches!(answered, Step::Over(Trouble::Key, _)), "{answered:?}");
+    }
+
+    #[test]
+    fn the_key_alone_is_not_enough() {
+        let over = |call: &Identity, roles, called, answer: &Identity| match shake(call, roles, called, answer) {
+            [(Step::Over(trouble, _), _), _] => trouble.words(),
+            other => panic!("{other:?}"),
+        };
+        let mesh = (Role::Mesh, Role::Mesh);
+        let other_job = Identity { job: 8, ..identity(1, 2) };
+        assert!(over(&identity(1, 3), mesh, 2, &other_job).contains("another job"));
+        assert!(over(&identity(1, 3), mesh, 1, &identity(1, 2)).contains("it is rank 2, called was rank 1"));
+        assert!(over(&identity(1, 3), (Role::Meeting, Role::Mesh), 2, &identity(1, 2)).contains("no meeting point"));
+        assert!(over(&identity(1, 3), (Role::Mesh, Role::Meeting), 2, &identity(1, 2)).contains("the meeting point"));
+        // Who calls the meeting point does not know the job's number yet.
+        let meeting = shake(&Identity { job: 0, ..identity(1, 3) }, (Role::Meeting, Role::Meeting), 0, &identity(1, 0));
+        assert!(matches!(&meeting[0].0, Step::Proved(hello, _) if hello.job == 7));
+    }
+
+    #[test]
+    fn what_was_said_before_or_by_oneself_proves_nothing() {
+        let [(_, by_caller), (_, by_answerer)] = good();
+        // The same sides with other fresh numbers.
+        let again = Calling::new(&identity(1, 3), Role::Mesh, 2, [4; 32]).0;
+        assert!(matches!(call_with(again, &by_answerer).0, Some(Step::Over(Trouble::Key, _))));
+        let again = Answering::new(&identity(1, 2), Role::Mesh, [5; 32]);
+        assert!(matches!(answer_with(again, &by_caller).0, Some(Step::Over(Trouble::Key, _))));
+        // With the same ones it is the same handshake.
+        assert!(matches!(answer_with(answerer(), &by_caller).0, Some(Step::Proved(..))));
+        assert!(matches!(call_with(caller(), &by_answerer).0, Some(Step::Proved(..))));
+        // Sent back.
+        assert!(matches!(call_with(caller(), &by_caller).0, Some(Step::Over(Trouble::Stranger, _))));
+        assert!(matches!(answer_with(answerer(), &by_answerer).0, Some(Step::Over(Trouble::Stranger, _))));
+        // The caller's proof is no verdict.
+        let proof = &by_caller[HELLO..];
+        let reflected = [&by_answerer[..HELLO], &[0, 0, 0], proof].concat();
+        assert!(matches!(call_with(caller(), &reflected).0, Some(Step::Over(Trouble::Key, _))));
+    }
+
+    #[test]
+    fn a_stranger_is_told_nothing() {
+        let (end, said) = answer_with(answerer(), b"GET / HTTP/1.1\r\n\r\n");
+        assert!(matches!(end, Some(Step::Over(Trouble::Stranger, bytes)) if bytes.is_empty()) && said.is_empty());
+    }
+
+    #[test]
+    fn a_refusal_has_words_that_are_proved() {
+        let other_job = Identity { job: 8, ..identity(1, 2) };
+        let [_, (_, by_answerer)] = shake(&identity(1, 3), (Role::Mesh, Role::Mesh), 2, &other_job);
+        assert!(matches!(call_with(caller(), &by_answerer).0, Some(Step::Over(Trouble::Refused(_), _))));
+        for at in [HELLO, by_answerer.len() - 1] {
+            let mut changed = by_answerer.clone();
+            changed[at] ^= 1;
+            assert!(matches!(call_with(caller(), &changed).0, Some(Step::Over(Trouble::Key, _))));
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    struct Changes(Vec<(u16, u8)>);
+
+    impl Arbitrary for Changes {
+        fn arbitrary(g: &mut Gen) -> Self {
+            let count = usize::arbitrary(g) % 4 + 1;
+            Self((0..count).map(|_| Arbitrary::arbitrary(g)).collect())
+        }
+    }
+
+    /// The bytes with other ones here and there, or none if they are the same then.
+    fn changed(bytes: &[u8], changes: &Changes) -> Option<Vec<u8>> {
+        let mut other = bytes.to_vec();
+        for (at, value) in &changes.0 {
+            let at = usize::from(*at) % bytes.len();
+            other[at] = *value;
+        }
+        (other != bytes).then_some(other)
+    }
+
+    fn accepted(end: &(Option<Step>, Vec<u8>)) -> bool {
+        matches!(end.0, Some(Step::Proved(..)))
+    }
+
+    #[test]
+    fn nothing_but_what_was_meant_is_accepted_and_nothing_panics() {
+        fn random(bytes: Vec<u8>) -> bool {
+            let begun = [&b"necklace\x01\0\0\0"[..], &bytes].concat();
+            let refused = |bytes: &[u8]| {
+                !accepted(&call_with(caller(), bytes)) && !accepted(&answer_with(answerer(), bytes))
+            };
+            refused(&bytes) && refused(&begun)
+        }
+        fn mutated(changes: Changes, cut: usize) -> bool {
+            let [(_, by_caller), (_, by_answerer)] = good();
+            let refused = |said: &[u8], with: &dyn Fn(&[u8]) -> (Option<Step>, Vec<u8>)| {
+                changed(said, &changes).is_none_or(|bytes| {
+                    !accepted(&with(&bytes)) && !accepted(&with(&bytes[..bytes.len() - cut % 5]))
+                })
+            };
+            refused(&by_caller, &|bytes| answer_with(answerer(), bytes))
+                && refused(&by_answerer, &|bytes| call_with(caller(), bytes))
+        }
+        let tests = || QuickCheck::new().tests(50_000).max_tests(50_000);
+        tests().rng(Gen::new(400)).quickcheck(random as fn(Vec<u8>) -> bool);
+        tests().quickcheck(mutated as fn(Changes, usize) -> bool);
+    }
+}

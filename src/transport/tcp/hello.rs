@@ -207,7 +207,8 @@ mod tests {
     fn the_layout_is_the_documented_one() {
         let build = Build::other(b'l', 64, "1.2.3");
         let nonce = std::array::from_fn(|i| 100 + i as u8);
-        let hello = Hello { build, role: Role::Mesh, side: Side::Caller, rank: 3, size: 258, job: 0x0102_0304_0506, nonce };
+        let hello =
+            Hello { build, role: Role::Mesh, side: Side::Caller, rank: 3, size: 258, job: 0x0102_0304_0506, nonce };
         let mut bytes = b"necklace\x01\0\0\0l\x40\x02\x01\x03\0\0\0\x02\x01\0\0".to_vec();
         bytes.extend([6, 5, 4, 3, 2, 1, 0, 0]);
         bytes.extend(b"1.2.3\0\0\0\0\0\0\0\0\0\0\0");

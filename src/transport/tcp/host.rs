@@ -19,7 +19,8 @@ const BACKLOG: i32 = 4096;
 /// Which host this is: equal on all ranks of one host, different on different hosts. Where the system has nothing of the
 /// kind, the address that this rank listens on is taken for it.
 pub(super) fn identity(address: IpAddr) -> Host {
-    let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let read =
+        |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     // The first is of a boot of a kernel, so that containers of one host are together.
     let words = read("/proc/sys/kernel/random/boot_id")
@@ -35,7 +36,8 @@ pub(super) fn identity(address: IpAddr) -> Host {
 /// The address of the interface by which other hosts are reached, if there is one. Nothing is sent.
 pub(super) fn outward(v6: bool) -> Option<IpAddr> {
     // Addresses for documentation (RFC 5737, RFC 3849): the route to them is the default one.
-    let other: IpAddr = if v6 { Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into() } else { Ipv4Addr::new(198, 51, 100, 1).into() };
+    let other: IpAddr =
+        if v6 { Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into() } else { Ipv4Addr::new(198, 51, 100, 1).into() };
     toward(SocketAddr::new(other, 9)).filter(|ip| !ip.is_loopback())
 }
 

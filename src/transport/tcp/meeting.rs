@@ -160,12 +160,7 @@ impl Host<'_> {
     }
 
     /// Goes on until all of that is done; fails without an error of its own where it takes too long.
-    fn wait(
-        &mut self,
-        what: &str,
-        patience: Duration,
-        done: impl Fn(&Self) -> bool,
-    ) -> Result<(), Option<JoinError>> {
+    fn wait(&mut self, what: &str, patience: Duration, done: impl Fn(&Self) -> bool) -> Result<(), Option<JoinError>> {
         let began = Instant::now();
         let until = after(began, patience);
         let mut report = after(began, REPORT);

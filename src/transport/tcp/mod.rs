@@ -1,4 +1,62 @@
-//! Ranks that are processes: a connection between every two of them, over TCP.
+//! Ranks that are processes, on one host or on many: a connection between every two of them, over TCP.
+//!
+//! [`launch`](crate::launch()) joins the job that the environment describes; [`Join`] is for programs that know by other means
+//! who they are. All ranks of a job run the same version of this crate, on machines of one byte order and pointer width.
+//!
+//! ```
+//! use necklace::Communicator;
+//! use necklace::topology::parse;
+//! use necklace::transport::tcp::{Join, Root};
+//!
+//! // Two ranks, here in threads of one process; each would be a process of its own.
+//! let meeting = std::env::temp_dir().join(format!("necklace-{}", std::process::id()));
+//! let rank = |rank| {
+//!     let meeting = meeting.clone();
+//!     std::thread::spawn(move || {
+//!         let endpoint = Join::new(rank, 2, Root::File(meeting)).endpoint().unwrap();
+//!         let mut comm = Communicator::new(endpoint, parse("ring:2").unwrap()).unwrap();
+//!         let mut from = [0; 2];
+//!         comm.allgather(&[comm.rank()], &mut from).unwrap();
+//!         from
+//!     })
+//! };
+//! let ranks = [rank(0), rank(1)];
+//! assert_eq!(ranks.map(|rank| rank.join().unwrap()), [[0, 1]; 2]);
+//! ```
+//!
+//! # What it promises
+//!
+//! All that [`transport`](crate::transport) says. How a failure shows:
+//!
+//! - **A rank that is gone** (killed, ended, its host's kernel has closed the connection) is noticed at once by all, and fails
+//!   those who need it: `is gone: its connection is closed`.
+//! - **A rank that says nothing** (stopped, its host without power, the network cut) is noticed at the deadline: it
+//!   `does not answer`. So is one that never calls: it `has not called`.
+//! - **What is no frame**, or none that a rank may send then, ends the connection with the rank that sent it.
+//! - **One of the members decides** which failure was the first, and tells the others; it takes some tens of milliseconds. Where a
+//!   network falls apart into islands, or the one that decides is lost while it tells, ranks may see different failures.
+//!
+//! # What it costs
+//!
+//! A descriptor for each other rank, and some hundred bytes for each in each context. Connections are made at the start, all
+//! of them: so every rank sees the end of every other at once, whoever waits for whom; no collective stops in the
+//! middle to make one; and a limit of descriptors is found before anything moves. A context that nobody drives keeps at most 64 MiB
+//! of what comes for it, or 16 KiB a rank if that is more. Ranks that wait sleep; where there are no more ranks on a host than cores, they look for up to
+//! 50 microseconds first. Socket buffers are the system's, which grow as the network needs.
+
+// How it works. A process has an engine (`engine`), behind one lock: its connections (`connection`), its contexts (`context`), for
+// each of those a lane to every other process (`lane`). Whoever is in a round (`round`) moves what it can of all contexts, out
+// (`outbound`) and in (`inbound`), and sleeps on the sockets without the lock; others then sleep until it has moved
+// something for them. While nobody is in a round a thread of the process listens now and then (`process`).
+//
+// What goes over a connection are frames (`frame`). A short message is sent without being asked for, on credit; a long one
+// once its receiver is ready for it (`lane`). Either goes straight from where the sender has it, and, if it is awaited, straight to
+// where the receiver wants it (`cursor`), unless it is in many small pieces. What comes early stays with the kernel, or is kept.
+//
+// Who finds a fault proposes it to one of the members, which decides (`verdict`). Who waits too long asks from rank to rank who
+// waits for whom (`walk`).
+//
+// Before all that the ranks meet: `join` is the way in, `meeting` and the files it names are the way there; it ends with a `mesh`.
 
 mod connection;
 mod context;

@@ -383,7 +383,9 @@ mod tests {
     #[test]
     fn a_reason_of_ones_own_becomes_that_rank_gave_up() {
         let own = JoinError::Descriptors { rank: 3, limit: Some(16), need: 99 };
-        let Notice::Over(JoinError::Abandoned { rank: 3, reason }) = Notice::over(3, &own) else { panic!("not given up") };
+        let Notice::Over(JoinError::Abandoned { rank: 3, reason }) = Notice::over(3, &own) else {
+            panic!("not given up")
+        };
         assert_eq!(reason, own.to_string());
         let shared = JoinError::Twice { rank: 1, one: address(&mut Gen::new(9)), other: address(&mut Gen::new(9)) };
         assert_eq!(Notice::over(3, &shared), Notice::Over(shared));

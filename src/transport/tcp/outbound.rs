@@ -134,12 +134,8 @@ fn compose(context: &mut Context, to: usize, credit: Credit, stage: &mut Vec<u8>
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
         let text = left.min(if short && !on_credit { STAGE as u64 } else { u64::from(MOST_TEXT) });
         into.told = into.taken;
-        let header = Header {
-            eager: on_credit,
-            text: text as u32,
-            taken: into.taken,
-            ..turn.header(kind, context.id, message)
-        };
+        let header =
+            Header { eager: on_credit, text: text as u32, taken: into.taken, ..turn.header(kind, context.id, message) };
         if on_credit {
             out.sent += Credit::cost(message.bytes);
         }

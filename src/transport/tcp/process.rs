@@ -16,6 +16,7 @@ use super::mesh::Mesh;
 use super::round::Tcp;
 use super::words::write_contexts;
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
 
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
@@ -109,11 +110,7 @@ impl Process {
         let events = Events::with_capacity(connections.len().clamp(16, 1024));
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let engine = Engine::new(rank, connections, Poller { poll, events }, registry);
-        let shared = Arc::new(Shared {
-            engine: Mutex::new(engine),
-            moved: Condvar::new(),
-            spins: neighbours <= cores,
-        });
+        let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins: neighbours <= cores });
         let listening = Arc::clone(&shared);
         let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
         Ok(Arc::new(Self { shared, listener: Some(listener) }))
@@ -232,6 +229,10 @@ impl Endpoint for Member {
         let me = position(self.rank, self.size, members)?;
         self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
         Ok(Box::new(Tcp::new(Arc::clone(&self.process), id, Rank::new(me), members.len())))
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::TCP
     }
 }
 

@@ -130,9 +130,10 @@ fn listen_at(join: &Join, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, 
         match listener {
             Ok(listener) => listeners.push(listener),
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
-                let advice = join.advice.as_deref().unwrap_or(
-                    "another process is rank 0 there, or another program has the port; choose another one",
-                );
+                let advice = join
+                    .advice
+                    .as_deref()
+                    .unwrap_or("another process is rank 0 there, or another program has the port; choose another one");
                 return Err(JoinError::InUse { address, advice: advice.to_owned() });
             }
             // A name may stand for addresses of which this host has some.
@@ -266,7 +267,9 @@ mod tests {
     fn an_address_has_a_host_and_a_port() {
         assert_eq!(split("node0:5000").unwrap(), ("node0", 5000));
         assert_eq!(split("[fe80::1%eth0]:1").unwrap(), ("fe80::1%eth0", 1));
-        for text in ["", "node0", "node0:", ":5000", "node0:0", "node0:65536", "node0:+5", "::1:5000", "[::1:5000", "[]:5"] {
+        for text in
+            ["", "node0", "node0:", ":5000", "node0:0", "node0:65536", "node0:+5", "::1:5000", "[::1:5000", "[]:5"]
+        {
             let message = split(text).unwrap_err().to_string();
             assert!(message.contains(&format!("{text:?}")), "{message}");
         }
@@ -274,7 +277,9 @@ mod tests {
 
     #[test]
     fn addresses_are_told_from_names() {
-        for (host, expected) in [("localhost", true), ("::1", true), ("fe80::1%eth0", true), ("10.0.0.1", true), ("a", false)] {
+        for (host, expected) in
+            [("localhost", true), ("::1", true), ("fe80::1%eth0", true), ("10.0.0.1", true), ("a", false)]
+        {
             assert_eq!(literal(host), expected, "{host}");
         }
     }

@@ -63,7 +63,16 @@ impl Wait {
     fn new() -> Self {
         let now = Instant::now();
         let (progress, departures) = (u64::MAX, None);
-        Self { since: now, progress, departures, swept: now, patrolled: now, asked: false, walk: None, looks: [None; 2] }
+        Self {
+            since: now,
+            progress,
+            departures,
+            swept: now,
+            patrolled: now,
+            asked: false,
+            walk: None,
+            looks: [None; 2],
+        }
     }
 }
 
@@ -130,8 +139,10 @@ impl Tcp {
         }
         if wait.departures != Some(engine.departures) {
             wait.departures = Some(engine.departures);
-            let needed = |lane: &Lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty() || lane.out.settling;
-            let mut members = context.members.iter().enumerate().filter(|(_, member)| needed(&context.lanes[member.index()]));
+            let needed =
+                |lane: &Lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty() || lane.out.settling;
+            let mut members =
+                context.members.iter().enumerate().filter(|(_, member)| needed(&context.lanes[member.index()]));
             let gone = members.find_map(|(rank, member)| {
                 engine.gone(context, member.index(), about.call).map(|how| (Rank::new(rank), how))
             });

@@ -48,46 +48,60 @@ fn processes_keep_every_promise() {
 
 #[test]
 fn speed() {
+    use crate::ids::Rank;
     use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
     use crate::transport::{ContextId, RoundIo, Signature};
-    use crate::ids::Rank;
     use std::time::Instant;
     let only: Option<usize> = std::env::var("RANKS").ok().and_then(|r| r.parse().ok());
     for size in [2usize, 4, 8] {
-        if only.is_some_and(|o| o != size) { continue }
+        if only.is_some_and(|o| o != size) {
+            continue;
+        }
         for bytes in [8u64, 4096, 32768, 262144, 1048576] {
             let endpoints = mesh(size).unwrap();
             let times: Vec<_> = std::thread::scope(|scope| {
-                let handles: Vec<_> = endpoints.into_iter().enumerate().map(|(rank, endpoint)| scope.spawn(move || {
-                    let members: Vec<Rank> = (0..size).map(Rank::new).collect();
-                    let mut world = endpoint.open(ContextId::WORLD, &members).unwrap();
-                    let (mut runs, mut sends, mut receives) = (vec![], vec![], vec![]);
-                    for peer in (0..size).filter(|p| *p != rank) {
-                        let message = |runs: &mut Vec<Run>, buffer| {
-                            let at = runs.len() as u32;
-                            runs.push(Run::new(buffer, peer as u64 * bytes, bytes));
-                            Message { peer: Rank::new(peer), index: 0, bytes, runs: at..at + 1 }
-                        };
-                        sends.push(message(&mut runs, Buffer::Input));
-                        receives.push(message(&mut runs, Buffer::Output));
-                    }
-                    let all = size as u64 * bytes;
-                    let program = Program::new(runs, vec![ProgramRound { number: 0, sends, receives }], Sizes { input: all, output: all, scratch: 0 }).unwrap();
-                    let (input, mut output) = (vec![rank as u8; all as usize], vec![0u8; all as usize]);
-                    let signature = Signature { fingerprint: 1, words: "speed".into() };
-                    let calls = if bytes > 100_000 { 200 } else { 2000 };
-                    let mut times = vec![];
-                    for call in 0..calls {
-                        let since = Instant::now();
-                        let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
-                        let io = RoundIo::new(&program, 0, buffers, call, &signature, Duration::from_secs(30)).unwrap();
-                        world.round(io).unwrap();
-                        times.push(since.elapsed().as_secs_f64() * 1e6);
-                    }
-                    let mut t = times.split_off(calls as usize / 4);
-                    t.sort_by(f64::total_cmp);
-                    (t[t.len() / 2], t.iter().sum::<f64>() / t.len() as f64)
-                })).collect();
+                let handles: Vec<_> = endpoints
+                    .into_iter()
+                    .enumerate()
+                    .map(|(rank, endpoint)| {
+                        scope.spawn(move || {
+                            let members: Vec<Rank> = (0..size).map(Rank::new).collect();
+                            let mut world = endpoint.open(ContextId::WORLD, &members).unwrap();
+                            let (mut runs, mut sends, mut receives) = (vec![], vec![], vec![]);
+                            for peer in (0..size).filter(|p| *p != rank) {
+                                let message = |runs: &mut Vec<Run>, buffer| {
+                                    let at = runs.len() as u32;
+                                    runs.push(Run::new(buffer, peer as u64 * bytes, bytes));
+                                    Message { peer: Rank::new(peer), index: 0, bytes, runs: at..at + 1 }
+                                };
+                                sends.push(message(&mut runs, Buffer::Input));
+                                receives.push(message(&mut runs, Buffer::Output));
+                            }
+                            let all = size as u64 * bytes;
+                            let program = Program::new(
+                                runs,
+                                vec![ProgramRound { number: 0, sends, receives }],
+                                Sizes { input: all, output: all, scratch: 0 },
+                            )
+                            .unwrap();
+                            let (input, mut output) = (vec![rank as u8; all as usize], vec![0u8; all as usize]);
+                            let signature = Signature { fingerprint: 1, words: "speed".into() };
+                            let calls = if bytes > 100_000 { 200 } else { 2000 };
+                            let mut times = vec![];
+                            for call in 0..calls {
+                                let since = Instant::now();
+                                let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
+                                let io = RoundIo::new(&program, 0, buffers, call, &signature, Duration::from_secs(30))
+                                    .unwrap();
+                                world.round(io).unwrap();
+                                times.push(since.elapsed().as_secs_f64() * 1e6);
+                            }
+                            let mut t = times.split_off(calls as usize / 4);
+                            t.sort_by(f64::total_cmp);
+                            (t[t.len() / 2], t.iter().sum::<f64>() / t.len() as f64)
+                        })
+                    })
+                    .collect();
                 handles.into_iter().map(|h| h.join().unwrap()).collect()
             });
             println!("{size} ranks {bytes:8} bytes: median {:8.1} mean {:8.1}", times[0].0, times[0].1);

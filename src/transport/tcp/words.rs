@@ -166,12 +166,7 @@ pub(super) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
         }
         1 => Cause::Gone { rank: from.rank()?, how: from.text()? },
         2 => Cause::Disagree { one: from.rank()?, ones: from.text()?, other: from.rank()?, others: from.text()? },
-        3 => Cause::Length {
-            from: from.rank()?,
-            to: from.rank()?,
-            expected: from.number()?,
-            found: from.number()?,
-        },
+        3 => Cause::Length { from: from.rank()?, to: from.rank()?, expected: from.number()?, found: from.number()? },
         4 => Cause::Aborted { rank: from.rank()?, reason: from.text()? },
         _ => return Err(Garbled),
     };
@@ -264,7 +259,9 @@ mod tests {
     fn what_is_written_is_read() {
         fn same(seed: (u64, u32), one: String, other: String) -> bool {
             let standing = standing(seed, &one);
-            failures(seed, (&one, &other)).iter().all(|failure| read_failure(&write_failure(failure)).as_ref() == Ok(failure))
+            failures(seed, (&one, &other))
+                .iter()
+                .all(|failure| read_failure(&write_failure(failure)).as_ref() == Ok(failure))
                 && read_standing(&write_standing(&standing)) == Ok(standing)
         }
         QuickCheck::new().quickcheck(same as fn((u64, u32), String, String) -> bool);

@@ -249,8 +249,7 @@ fn missing_ranks_are_named_on_every_rank_that_came() {
     let late = |rank| Join { timeout, ..port.join(rank, 6) };
     // Those who come have time, so that on a busy machine they all do.
     let errors = errors(vec![late(0), port.join(1, 6), port.join(4, 6)]);
-    let expected =
-        JoinError::Missing { size: 6, missing: vec![2, 3, 5], waited: timeout, turned_away: String::new() };
+    let expected = JoinError::Missing { size: 6, missing: vec![2, 3, 5], waited: timeout, turned_away: String::new() };
     assert_eq!(errors, [expected.clone(), expected.clone(), expected.clone()]);
     assert!(expected.to_string().contains("3 of 6 ranks came within 1.5s; missing: ranks 2, 3, 5"), "{expected}");
 }
@@ -259,10 +258,7 @@ fn missing_ranks_are_named_on_every_rank_that_came() {
 fn who_was_turned_away_is_said_beside_who_is_missing() {
     let port = Port::new();
     let timeout = Duration::from_millis(1500);
-    let errors = errors(vec![
-        Join { timeout, ..port.join(0, 2) },
-        port.join(1, 2).key(Key::new(&[8; 20]).unwrap()),
-    ]);
+    let errors = errors(vec![Join { timeout, ..port.join(0, 2) }, port.join(1, 2).key(Key::new(&[8; 20]).unwrap())]);
     let JoinError::Missing { missing, turned_away, .. } = &errors[0] else { panic!("{}", errors[0]) };
     assert!(*missing == [1] && turned_away.contains("does not hold the key"), "{}", errors[0]);
     assert_eq!(errors[1], JoinError::Proof { address: port.address(), rank: 1 });
@@ -273,10 +269,8 @@ fn a_rank_without_the_key_is_told_so_and_so_is_one_with_a_key_too_many() {
     let port = Port::new();
     for (root, rank) in [(Some(key()), None), (None, Some(key()))] {
         let timeout = Duration::from_millis(1500);
-        let errors = errors(vec![
-            Join { key: root, timeout, ..port.join(0, 2) },
-            Join { key: rank, ..port.join(1, 2) },
-        ]);
+        let errors =
+            errors(vec![Join { key: root, timeout, ..port.join(0, 2) }, Join { key: rank, ..port.join(1, 2) }]);
         assert_eq!(errors[1], JoinError::Proof { address: port.address(), rank: 1 });
     }
 }
@@ -353,7 +347,8 @@ fn guest(join: &Join, build: Build, here: bool) -> (Hall, Id, Hello) {
     hall.identity.build = build;
     let (id, hello, _) = reach(join, &mut hall).unwrap();
     if here {
-        let place = Place { address: "127.0.0.1:1".parse().unwrap(), host: machine::identity(Ipv4Addr::LOCALHOST.into()) };
+        let place =
+            Place { address: "127.0.0.1:1".parse().unwrap(), host: machine::identity(Ipv4Addr::LOCALHOST.into()) };
         hall.say(id, &Notice::Here(place));
         // It is on its way.
         while !hall.flushed([id]) {
@@ -375,7 +370,8 @@ fn builds_that_differ_are_found_by_all() {
         (Build::other(b'l', 32, env!("CARGO_PKG_VERSION")), "32 bits"),
     ] {
         let port = Port::new();
-        let others: Vec<_> = [0, 1].map(|rank| port.join(rank, 3)).map(|join| thread::spawn(move || join.mesh())).into();
+        let others: Vec<_> =
+            [0, 1].map(|rank| port.join(rank, 3)).map(|join| thread::spawn(move || join.mesh())).into();
         let (mut hall, id, hello) = guest(&port.join(2, 3), build.clone(), false);
         let (_, ones, theirs) = hello.build.differs(&build).unwrap();
         let Event::Said(at, Notice::Over(told)) = heard(&mut hall) else { panic!("told something else") };
@@ -452,9 +448,8 @@ fn a_rank_that_cannot_be_reached_is_named_to_all() {
     let port = Port::new();
     // Rank 1 says that it listens where it does not; rank 2 has half a second to find out.
     let timeout = Duration::from_millis(1500);
-    let others: Vec<_> = [port.join(0, 3), Join { timeout, ..port.join(2, 3) }]
-        .map(|join| thread::spawn(move || join.mesh()))
-        .into();
+    let others: Vec<_> =
+        [port.join(0, 3), Join { timeout, ..port.join(2, 3) }].map(|join| thread::spawn(move || join.mesh())).into();
     let (mut hall, ..) = guest(&port.join(1, 3), Build::own(), true);
     let told = loop {
         if let Event::Said(_, Notice::Over(told)) = heard(&mut hall) {
@@ -473,8 +468,7 @@ fn a_rank_that_cannot_be_reached_is_named_to_all() {
 fn a_rank_with_a_reason_of_its_own_says_it_to_all() {
     let port = Port::new();
     // An address for documentation, which this machine does not have.
-    let errors =
-        errors(vec![port.join(0, 3), port.join(1, 3), port.join(2, 3).address([203, 0, 113, 7].into())]);
+    let errors = errors(vec![port.join(0, 3), port.join(1, 3), port.join(2, 3).address([203, 0, 113, 7].into())]);
     let JoinError::Listen { rank: 2, address, .. } = &errors[2] else { panic!("{}", errors[2]) };
     assert_eq!(address.ip(), IpAddr::from([203, 0, 113, 7]));
     let expected = JoinError::Abandoned { rank: 2, reason: errors[2].to_string() };
@@ -532,7 +526,9 @@ fn addresses_that_cannot_be_are_refused() {
     let error = |rank, root: &str| Join::new(rank, 2, Root::Address(root.to_owned())).key(key()).mesh().unwrap_err();
     for rank in [0, 1] {
         assert!(matches!(error(rank, "node0"), JoinError::Address { text, .. } if text == "node0"));
-        assert!(matches!(error(rank, "no.such.host.invalid:5000"), JoinError::Resolve { host, .. } if host.contains("no.such")));
+        assert!(
+            matches!(error(rank, "no.such.host.invalid:5000"), JoinError::Resolve { host, .. } if host.contains("no.such"))
+        );
     }
     for (rank, size) in [(0, 0), (2, 2), (usize::MAX, 3), (0, 1 << 17)] {
         let error = Join::new(rank, size, Root::Address("127.0.0.1:5000".to_owned())).mesh().unwrap_err();
@@ -547,7 +543,8 @@ fn by_file(path: &std::path::Path, rank: usize, size: usize) -> Join {
 #[test]
 fn they_meet_by_a_file_which_is_removed() {
     let path = path("file");
-    let first: Vec<_> = [1, 2].map(|rank| by_file(&path, rank, 3)).map(|join| thread::spawn(move || join.mesh())).into();
+    let first: Vec<_> =
+        [1, 2].map(|rank| by_file(&path, rank, 3)).map(|join| thread::spawn(move || join.mesh())).into();
     thread::sleep(Duration::from_millis(100));
     let mut meshes = vec![by_file(&path, 0, 3).mesh()];
     meshes.extend(first.into_iter().map(|thread| thread.join().unwrap()));
@@ -572,7 +569,8 @@ fn a_file_of_an_earlier_job_does_no_harm() {
     let stranger = answers(b"220 mail.example ESMTP\r\n");
     for stale in [closed.address(), silent.local_addr().unwrap(), other.address(), stranger] {
         std::fs::write(&path, format!("{stale}\n")).unwrap();
-        let first: Vec<_> = [1, 2].map(|rank| by_file(&path, rank, 3)).map(|join| thread::spawn(move || join.mesh())).into();
+        let first: Vec<_> =
+            [1, 2].map(|rank| by_file(&path, rank, 3)).map(|join| thread::spawn(move || join.mesh())).into();
         thread::sleep(Duration::from_millis(100));
         let mut meshes = vec![by_file(&path, 0, 3).mesh()];
         meshes.extend(first.into_iter().map(|thread| thread.join().unwrap()));

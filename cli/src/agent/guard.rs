@@ -1,0 +1,150 @@
+//! What outlives the agent of a host, however that ends: a process that clears up.
+//!
+//! It is told the process groups of the ranks through its standard input. When that ends, because the agent wants it so
+//! or is no more, it kills these groups, and whatever else is in the agent's session, which the agent has to itself; then
+//! it removes the directory with the key. Nothing of a rank's escapes but what has made a session of its own.
+
+use std::io::{self, PipeWriter, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{env, fs, thread};
+
+use clap::Args;
+use rustix::process::{Pid, Signal, getpid, getppid, getsid, kill_process, kill_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::secret::KEY;
+
+/// The agent's side of it.
+#[derive(Debug)]
+pub(super) struct Guard {
+    child: Child,
+    told: PipeWriter,
+    directory: PathBuf,
+}
+
+impl Guard {
+    /// Starts the process. It will remove that directory, which need not be there yet.
+    /// The agent leads its session.
+    pub(super) fn start(directory: &Path) -> io::Result<Self> {
+        let (reader, told) = io::pipe()?;
+        let mut command = Command::new(env::current_exe()?);
+        command.arg("guard").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
+        // A group of its own: what is sent to the agent's does not reach it.
+        command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        Ok(Self { child: command.spawn()?, told, directory: directory.to_owned() })
+    }
+
+    /// The number of the process.
+    pub(super) fn process(&self) -> Option<Pid> {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// Tells it of a rank's process group.
+    pub(super) fn watch(&mut self, group: Pid) -> io::Result<()> {
+        writeln!(self.told, "{}", group.as_raw_nonzero())
+    }
+
+    /// Has it clear up. Nothing is left when this returns.
+    pub(super) fn clear(self, groups: &[Pid]) {
+        let Self { mut child, told, directory } = self;
+        drop(told);
+        // It may have been killed. Then there is nobody else to do it.
+        if !child.wait().is_ok_and(|status| status.success()) {
+            clear_up(getpid(), groups, &directory);
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// The agent's session, which is ended
+    session: i32,
+
+    /// Where the key is, which is removed
+    directory: PathBuf,
+}
+
+/// The process itself.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(c"necklace-guard");
+    // What asks others to end, a system that shuts down for example, does not end it before its time.
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
+    let groups = io::stdin().lines().map_while(Result::ok).filter_map(|line| Pid::from_raw(line.parse().ok()?));
+    let groups: Vec<Pid> = groups.collect();
+    match getsid(None) {
+        // Never a session that somebody else has made.
+        Ok(session) if session.as_raw_nonzero().get() == arguments.session => {
+            clear_up(session, &groups, &arguments.directory);
+            ExitCode::SUCCESS
+        }
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Removes the key, and ends these groups and the rest of the session but this process and its parent.
+fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
+    let _ = fs::remove_file(directory.join(KEY));
+    let _ = fs::remove_dir(directory);
+    for &group in groups {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    // A process that is being made while the others are killed is found the next time. One that the system does not let
+    // go, because of its disk for example, is not waited for for ever.
+    for pass in 0..50 {
+        let left = living(session);
+        if left.is_empty() {
+            break;
+        }
+        for process in left {
+            let _ = kill_process(process, Signal::KILL);
+        }
+        thread::sleep(Duration::from_millis(pass));
+    }
+}
+
+/// The processes of a session that run, this one and its parent left out. None are found where there is no `/proc`.
+fn living(session: Pid) -> Vec<Pid> {
+    let parent = getppid();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
+    let others = numbers.filter(|process| *process != getpid() && Some(*process) != parent);
+    others.filter(|process| running_in(*process) == Some(session)).collect()
+}
+
+/// The session of a process, unless it has ended and only waits to be asked how.
+fn running_in(process: Pid) -> Option<Pid> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    // The name, in parentheses, may hold any character. State, parent, group and session follow.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    let session = fields.nth(2)?.parse().ok()?;
+    Pid::from_raw(session).filter(|_| !matches!(state, "Z" | "X"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_living_of_a_session_are_found() {
+        let session = getsid(None).unwrap();
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = Pid::from_raw(child.id().cast_signed()).unwrap();
+        let seen = living(session).contains(&process);
+        child.kill().unwrap();
+        while running_in(process).is_some() {
+            thread::yield_now();
+        }
+        assert!(!living(session).contains(&process));
+        child.wait().unwrap();
+        assert!(seen || !Path::new("/proc/self/stat").exists());
+    }
+}

@@ -1,0 +1,231 @@
+//! `necklace agent`: starts the ranks of one host for a launcher, which may be on another.
+//!
+//! Hidden, since it is nothing for people. It reads what to start from its standard input and lives as long as that:
+//! where the launcher ends, however it ends, the input does too, and the agent has its [`guard`] clear up. What the ranks
+//! print goes to the launcher in frames ([`protocol`]).
+//!
+//! A thread a stream waits for output, a thread a rank for its end, and one for orders. Orders are obeyed by that thread,
+//! and it never has to wait for the launcher to read.
+
+mod guard;
+mod keeper;
+mod port;
+pub(crate) mod protocol;
+mod rank;
+mod secret;
+
+use std::env;
+use std::fs::File;
+use std::io::{self, ErrorKind, Stdin, Write};
+use std::os::fd::AsFd;
+use std::process::{Command, ExitCode, exit};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, getpid, getsid, setsid};
+
+use self::guard::Guard;
+pub(crate) use self::guard::{Arguments as GuardArguments, run as run_guard};
+use self::keeper::Keeper;
+use self::port::Held;
+use self::protocol::{Description, MAGIC, Order, Report, Root, Stream};
+pub(crate) use self::rank::is_of_jobs;
+use self::secret::Secret;
+
+/// How long what a rank has left behind may go on writing after the last rank has ended.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// What the main thread waits for.
+enum Event {
+    /// A rank has ended.
+    Ended,
+    /// A rank's stream has.
+    Silent,
+    /// The guard has ended.
+    GuardEnded,
+}
+
+/// The launcher, for those who write to it.
+#[derive(Clone)]
+struct Launcher(Arc<Mutex<File>>);
+
+impl Launcher {
+    /// If it reads no more, the end of the input says so too: nothing is done about it here.
+    fn report(&self, report: &Report) {
+        let _ = protocol::send(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), report);
+    }
+
+    fn output(&self, rank: usize, stream: Stream, bytes: &[u8]) {
+        let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = protocol::send_output(&mut *to, rank, stream, bytes);
+    }
+}
+
+/// Why there are no ranks, or no longer, and the status that says so.
+struct Refusal(String, u8);
+
+pub(crate) fn run() -> ExitCode {
+    // What is done to processes by the command's name is not meant for what clears up after it.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(c"necklace-agent");
+    // A session of its own: out of reach of the terminal, and of what is sent to the launcher's group.
+    if setsid().is_err() && getsid(None) != Ok(getpid()) {
+        // The leader of a group cannot make one. A child of it can.
+        let child = env::current_exe().and_then(|own| Command::new(own).arg("agent").status());
+        return child
+            .map_or(ExitCode::FAILURE, |status| if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let Ok(stdout) = io::stdout().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
+    let mut stdout = File::from(stdout);
+    let here = Report::Here { version: env!("CARGO_PKG_VERSION").to_owned() };
+    let greeted = stdout.write_all(MAGIC).and_then(|()| protocol::send(&mut stdout, &here));
+    let launcher = Launcher(Arc::new(Mutex::new(stdout)));
+    let mut stdin = io::stdin();
+    let Ok(Some(description)) = greeted.and_then(|()| protocol::receive(&mut stdin)) else {
+        return ExitCode::FAILURE;
+    };
+    let served = prepare(&description)
+        .map_err(|refusal| refusal.report(&description, &launcher))
+        .and_then(|(secret, guard)| serve(&description, &secret, guard, &launcher, stdin));
+    if served.is_err() {
+        return ExitCode::FAILURE;
+    }
+    launcher.report(&Report::Done);
+    ExitCode::SUCCESS
+}
+
+impl Refusal {
+    fn of(what: &str, error: &io::Error) -> Self {
+        Self(format!("{what}: {error}"), 1)
+    }
+
+    fn report(self, description: &Description, launcher: &Launcher) {
+        let Self(why, status) = self;
+        launcher.report(&Report::Failed { why: format!("{}: {why}", description.host), status });
+    }
+}
+
+/// What must be there before anything that would have to be cleared up.
+fn prepare(description: &Description) -> Result<(Secret, Guard), Refusal> {
+    let directory = &description.directory;
+    env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
+    let secret = Secret::place().map_err(|error| Refusal::of("a name for the key's file", &error))?;
+    let guard = Guard::start(secret.directory()).map_err(|error| Refusal::of("the guard", &error))?;
+    Ok((secret, guard))
+}
+
+/// The job on this host. What fails has been reported.
+fn serve(
+    description: &Description,
+    secret: &Secret,
+    guard: Guard,
+    launcher: &Launcher,
+    stdin: Stdin,
+) -> Result<(), ()> {
+    let (events, queue) = mpsc::channel();
+    let guarding = guard.process();
+    let keeper = Keeper::of(guard);
+    // From here on everything is cleared up, whatever happens.
+    obey(stdin, keeper.clone());
+    wait_for_guard(guarding, events.clone());
+    let outcome = start(description, secret, launcher, &keeper, &events)
+        .and_then(|held| attend(&queue, description.ranks.len(), &keeper).map(|()| held))
+        // First of all: that ranks are killed because of it is no news.
+        .map_err(|refusal| refusal.report(description, launcher));
+    keeper.clear();
+    // The port is held until here.
+    outcome.map(drop)
+}
+
+/// Starts the ranks. What is returned is to be kept as long as they live.
+fn start(
+    description: &Description,
+    secret: &Secret,
+    launcher: &Launcher,
+    keeper: &Keeper,
+    events: &Sender<Event>,
+) -> Result<Option<Held>, Refusal> {
+    let key = secret.keep(&description.key).map_err(|error| Refusal::of("the key's file", &error))?;
+    let held = match &description.root {
+        Root::Held(name) => Some(Held::find(name).map_err(|error| Refusal::of("a port for rank 0", &error))?),
+        Root::At(_) => None,
+    };
+    let root = match (&held, &description.root) {
+        (Some(held), _) => held.address(),
+        (None, Root::At(address) | Root::Held(address)) => address,
+    };
+    if held.is_some() {
+        launcher.report(&Report::Root(root.to_owned()));
+    }
+    for &rank in &description.ranks {
+        let mut command = rank::command(rank, description, root, held.is_some(), &key);
+        let child = keeper.start(&mut command).map_err(|error| cannot_be_started(description, &error))?;
+        launcher.report(&Report::Started { rank, process: child.id() });
+        rank::attend(rank, child, launcher, events).map_err(|error| Refusal::of("a thread", &error))?;
+    }
+    Ok(held)
+}
+
+/// The status is the one that a shell has for it.
+fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
+    let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+    Refusal(format!("{} cannot be started: {error}", description.program.display()), status)
+}
+
+/// Obeys the launcher, to the end of its orders.
+fn obey(mut stdin: Stdin, keeper: Keeper) {
+    thread::spawn(move || {
+        loop {
+            match protocol::receive(&mut stdin) {
+                Ok(Some(Order::Terminate)) => keeper.terminate(),
+                Ok(Some(Order::Kill)) => keeper.clear(),
+                // There is no launcher any more, or none that could be understood.
+                Ok(None) | Err(_) => break,
+            }
+        }
+        keeper.clear();
+        exit(1);
+    });
+}
+
+fn wait_for_guard(guard: Option<Pid>, events: Sender<Event>) {
+    thread::spawn(move || {
+        if let Some(guard) = guard {
+            rank::wait(guard);
+        }
+        // The main thread may be past listening.
+        let _ = events.send(Event::GuardEnded);
+    });
+}
+
+/// Waits until the ranks have ended and what they wrote is on its way.
+fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper) -> Result<(), Refusal> {
+    let (mut running, mut open) = (ranks, 2 * ranks);
+    while running > 0 {
+        match queue.recv() {
+            Ok(Event::Ended) => running -= 1,
+            Ok(Event::Silent) => open -= 1,
+            Ok(Event::GuardEnded) if keeper.has_cleared() => {}
+            Ok(Event::GuardEnded) | Err(_) => {
+                return Err(Refusal("the process that guards the ranks has ended".to_owned(), 1));
+            }
+        }
+    }
+    // What a rank has started may still write. It may end by itself; else it is ended.
+    for clear in [false, true] {
+        if clear {
+            keeper.clear();
+        }
+        let until = Instant::now() + LINGER;
+        while open > 0 {
+            match queue.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Silent) => open -= 1,
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+    }
+    Ok(())
+}

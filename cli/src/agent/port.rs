@@ -1,0 +1,66 @@
+//! A port for rank 0, found before it runs.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use socket2::{Domain, Socket, Type};
+
+/// A port that this process has bound and does not listen at. Nobody else gets it meanwhile but who, like rank 0, is of the
+/// same user and asks for a port to be shared.
+pub(super) struct Held {
+    _socket: Socket,
+    address: String,
+}
+
+impl Held {
+    /// Finds one, for those who know this host by that name.
+    pub(super) fn find(name: &str) -> io::Result<Self> {
+        let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let socket = if name == loopback.ip().to_string() {
+            bind(loopback)?
+        } else {
+            // Of both families, as far as there are two.
+            bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)))
+                .or_else(|_| bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))))?
+        };
+        let bound = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        Ok(Self { _socket: socket, address: format!("{name}:{}", bound.port()) })
+    }
+
+    /// `host:port`.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    // Not the address: that would share the port with anybody who has said the same.
+    socket.set_reuse_port(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_held_can_be_had_by_who_shares_it_and_by_nobody_else() {
+        for name in ["127.0.0.1", "somewhere"] {
+            let held = Held::find(name).unwrap();
+            let (host, port) = held.address().rsplit_once(':').unwrap();
+            assert_eq!(host, name);
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.parse().unwrap()));
+            assert!(std::net::TcpListener::bind(address).is_err());
+            let rank = bind(address).unwrap();
+            rank.listen(1).unwrap();
+            // Connections come to who listens.
+            std::net::TcpStream::connect(address).unwrap();
+            assert!(rank.accept().is_ok());
+        }
+    }
+}

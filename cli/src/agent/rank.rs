@@ -1,0 +1,96 @@
+//! One rank: how it is started, and who waits for it.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::protocol::{CHUNK, Description, End, Report, Stream};
+use super::{Event, Launcher};
+
+/// What starts that rank.
+pub(super) fn command(rank: usize, description: &Description, root: &str, held: bool, key: &Path) -> Command {
+    let mut command = Command::new(&description.program);
+    // What an earlier job or a login has left is not this job's; an address is of this host.
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && name != "NECKLACE_ADDRESS") {
+        command.env_remove(name);
+    }
+    command.args(&description.arguments);
+    command.envs(description.environment.iter().map(|(name, value)| (name, value)));
+    command.env("NECKLACE_RANK", rank.to_string()).env("NECKLACE_ROOT", root).env("NECKLACE_KEY_FILE", key);
+    if held && rank == 0 {
+        command.env("NECKLACE_ROOT_HELD", "1");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command
+}
+
+/// Whether a variable is one of the library's.
+pub(crate) fn is_of_jobs(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"NECKLACE_")
+}
+
+/// Has its output and its end reported.
+pub(super) fn attend(rank: usize, mut child: Child, launcher: &Launcher, events: &Sender<Event>) -> io::Result<()> {
+    if let Some(out) = child.stdout.take() {
+        forward(rank, Stream::Out, out, launcher.clone(), events.clone())?;
+    }
+    if let Some(err) = child.stderr.take() {
+        forward(rank, Stream::Err, err, launcher.clone(), events.clone())?;
+    }
+    let (launcher, events) = (launcher.clone(), events.clone());
+    small_thread(move || {
+        if let Some(how) = Pid::from_raw(child.id().cast_signed()).and_then(wait) {
+            launcher.report(&Report::Ended { rank, how });
+        }
+        let _ = events.send(Event::Ended);
+    })
+}
+
+fn forward(
+    rank: usize,
+    stream: Stream,
+    mut from: impl Read + Send + 'static,
+    launcher: Launcher,
+    events: Sender<Event>,
+) -> io::Result<()> {
+    small_thread(move || {
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => launcher.output(rank, stream, &buffer[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        launcher.output(rank, stream, &[]);
+        let _ = events.send(Event::Silent);
+    })
+}
+
+/// A host may have thousands of these, which do nothing but wait.
+fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
+}
+
+/// Waits for a child's end, and leaves it for others to see. None if it is nobody's child.
+pub(super) fn wait(process: Pid) -> Option<End> {
+    loop {
+        match waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Ok(Some(status)) => {
+                let signal = || status.terminating_signal().map(End::Signal);
+                return status.exit_status().map(End::Status).or_else(signal);
+            }
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Bytes among processes over TCP: plain calls, all checks on, plans made before.
+//!
+//! A round is a job of its own, started as `necklace run` starts them; its ranks are this command again.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use necklace::launch;
+
+use super::moving::{Call, Pace};
+use super::{Contestant, Name};
+use crate::output::{Failure, print};
+use crate::run::ranks_of_own;
+
+/// The library, on processes.
+pub(super) struct Processes {
+    pub(super) topology: String,
+    pub(super) collective: String,
+    pub(super) algorithm: String,
+    pub(super) bytes: usize,
+    pub(super) pace: Pace,
+}
+
+impl Contestant for Processes {
+    fn name(&self) -> Name {
+        let Self { collective, algorithm, .. } = self;
+        Name { system: "necklace", transport: "tcp", collective: collective.clone(), algorithm: algorithm.clone() }
+    }
+
+    fn measure(&mut self) -> Result<Vec<f64>, Failure> {
+        let Self { topology, collective, algorithm, bytes, pace } = self;
+        let chosen = format!("{collective}={algorithm}");
+        pace.keep(|pace| {
+            let rank = Rank { collective: collective.clone(), bytes: *bytes, calls: pace.calls, samples: pace.samples };
+            let printed = ranks_of_own(topology, &chosen, &rank.words())?;
+            let times: Option<Vec<f64>> = printed.lines().map(|line| line.parse().ok()).collect();
+            let times = times.filter(|times| times.len() == pace.samples);
+            times.ok_or_else(|| Failure::Failed(format!("rank 0 did not say how long it took, but: {printed}")))
+        })
+    }
+}
+
+/// What a rank is to do.
+#[derive(Args, Debug, PartialEq, Eq)]
+pub(crate) struct Rank {
+    #[arg(long)]
+    collective: String,
+    #[arg(long)]
+    bytes: usize,
+    #[arg(long)]
+    calls: usize,
+    #[arg(long)]
+    samples: usize,
+}
+
+impl Rank {
+    /// As arguments.
+    fn words(&self) -> Vec<String> {
+        let Self { collective, bytes, calls, samples } = self;
+        let numbers = [("--bytes", bytes), ("--calls", calls), ("--samples", samples)];
+        let numbers = numbers.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]);
+        ["bench-rank", "--collective", collective].map(str::to_owned).into_iter().chain(numbers).collect()
+    }
+
+    /// Does it. Rank 0 prints how long a call took, in seconds, a line a sample.
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let Self { collective, bytes, calls, samples } = self;
+        let call = Call::named(collective).ok_or_else(|| Failure::Usage(format!("no call {collective:?}")))?;
+        let pace = Pace { calls: *calls, samples: *samples };
+        let outcome = launch(|mut comm| Ok((comm.rank(), call.times(&mut comm, *bytes, pace)?)));
+        let ranks: Result<Vec<_>, necklace::error::Error> = outcome.and_then(|ranks| ranks.into_iter().collect());
+        for (rank, times) in ranks.map_err(|error| Failure::of(collective, &error))? {
+            if rank == 0 {
+                print(&times.iter().map(|time| format!("{time:e}\n")).collect::<String>())?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches};
+
+    use super::*;
+
+    #[test]
+    fn a_rank_reads_what_it_is_told() {
+        let rank = Rank { collective: "alltoall".into(), bytes: 1 << 40, calls: 3, samples: 7 };
+        let matches = Rank::augment_args(clap::Command::new("bench-rank")).get_matches_from(rank.words());
+        assert_eq!(Rank::from_arg_matches(&matches).unwrap(), rank);
+    }
+}

@@ -1,0 +1,234 @@
+//! The agent of a host, as the launcher has it.
+
+use std::collections::HashMap;
+use std::env;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::hosts;
+use super::lines::Lines;
+use super::output::Output;
+use crate::agent::protocol::{self, Report, Said, Stream};
+use crate::output::Failure;
+
+/// What the launcher hears.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// An agent, by its number, reports.
+    Report(usize, Report),
+    /// It says nothing more, for that reason if there is one to be seen from here.
+    Gone(usize, Option<String>),
+    /// What the ranks print cannot be written.
+    Unwritten(io::Error),
+    /// The launcher itself is told to end.
+    Signal(i32),
+}
+
+/// How hosts are reached.
+#[derive(Clone, Debug)]
+pub(super) enum Reach {
+    /// This one directly, others by ssh.
+    Ssh,
+    /// All by this command, which is given the host and what to run there.
+    Command(Vec<String>),
+}
+
+pub(super) struct Agent {
+    pub(super) host: String,
+    pub(super) ranks: Vec<usize>,
+    /// The command that reaches it, for messages.
+    by: String,
+    child: Child,
+    /// Dropped to end it.
+    orders: Option<Sender<Vec<u8>>>,
+}
+
+impl Agent {
+    /// Starts it; what it says comes as events with its number.
+    pub(super) fn start(
+        number: usize,
+        (host, ranks): (String, Vec<usize>),
+        reach: &Reach,
+        output: &Arc<Output>,
+        events: &Sender<Event>,
+    ) -> Result<Self, Failure> {
+        let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
+        let mut command = command(&host, &own, reach)?;
+        let by = command.get_program().to_string_lossy().into_owned();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| Failure::of(&by, &error))?;
+        let (orders, queue) = mpsc::channel();
+        if let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        {
+            thread::spawn(move || pass_on(&queue, stdin));
+            let silent = complain(&host, stderr, Arc::clone(output));
+            let hearing = Hearing { number, ranks: ranks.clone(), output: Arc::clone(output), events: events.clone() };
+            thread::spawn(move || hearing.run(stdout, &silent));
+        }
+        Ok(Self { host, ranks, by, child, orders: Some(orders) })
+    }
+
+    /// Sends it a message. If it is gone, that is heard as an event.
+    pub(super) fn tell(&self, message: &impl Serialize) {
+        let mut bytes = Vec::new();
+        if let (Some(orders), Ok(())) = (&self.orders, protocol::send(&mut bytes, message)) {
+            let _ = orders.send(bytes);
+        }
+    }
+
+    /// Ends what it hears, upon which it clears up and ends.
+    pub(super) fn close(&mut self) {
+        self.orders = None;
+    }
+
+    /// Ends its process, which is asked for nothing.
+    pub(super) fn kill(&mut self) {
+        self.close();
+        // It may have ended by itself.
+        let _ = self.child.kill();
+    }
+
+    /// Waits that long for its process to end by itself, then ends it.
+    pub(super) fn reap(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + patience;
+        let mut pause = Duration::from_micros(100);
+        while Instant::now() < until {
+            match self.child.try_wait() {
+                Ok(None) => thread::sleep(pause),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
+            pause = (2 * pause).min(Duration::from_millis(20));
+        }
+        self.kill();
+        let _ = self.child.wait();
+        None
+    }
+
+    /// What has become of it, after it has said its last word.
+    pub(super) fn fate(&mut self, was_here: bool, why: Option<String>) -> String {
+        let status = self.reap(Duration::from_millis(500));
+        let how = status.map_or_else(|| "does not make sense".to_owned(), |status| format!("ended ({status})"));
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        if was_here {
+            format!("the agent on {} {how}{why}", self.host)
+        } else {
+            format!("{} cannot be reached: {} {how}{why}", self.host, self.by)
+        }
+    }
+}
+
+/// What starts the agent there.
+fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
+    let mut command = match reach {
+        Reach::Ssh if hosts::is_here(host) => {
+            // It makes a session of its own, which a leader of a group could not.
+            let mut command = Command::new(own);
+            command.arg("agent");
+            return Ok(command);
+        }
+        Reach::Ssh => {
+            let mut ssh = Command::new("ssh");
+            ssh.args(["-x", "-o", "BatchMode=yes"]);
+            ssh
+        }
+        Reach::Command(words) => {
+            let (program, words) = words.split_first().ok_or_else(|| Failure::Usage("--agent is empty".to_owned()))?;
+            let mut command = Command::new(program);
+            command.args(words);
+            command
+        }
+    };
+    // The words are one command of a shell there.
+    let path = own.to_str().and_then(|path| shlex::try_quote(path).ok());
+    let path = path.ok_or_else(|| Failure::Failed(format!("{}: no shell understands that name", own.display())))?;
+    command.arg(host).arg(&*path).arg("agent");
+    // Out of reach of the terminal's keys: what they mean, the agent is told.
+    command.process_group(0);
+    Ok(command)
+}
+
+/// Writes what is to be told, so that nobody else has to wait for the agent to read.
+fn pass_on(queue: &Receiver<Vec<u8>>, mut to: ChildStdin) {
+    for message in queue {
+        if to.write_all(&message).is_err() {
+            break;
+        }
+    }
+}
+
+/// Prints what the agent's command complains of. Tells when it is silent.
+fn complain(host: &str, mut from: ChildStderr, output: Arc<Output>) -> Receiver<()> {
+    let (done, silent) = mpsc::channel();
+    let mut lines = Lines::new(format!("{host}: ").into_bytes());
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // Where nobody reads standard error, nobody can be told.
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            let _ = output.write(Stream::Err, &lines.push(&buffer[..length]));
+        }
+        let _ = output.write(Stream::Err, &lines.end());
+        let _ = done.send(());
+    });
+    silent
+}
+
+/// The thread that hears an agent.
+struct Hearing {
+    number: usize,
+    ranks: Vec<usize>,
+    output: Arc<Output>,
+    events: Sender<Event>,
+}
+
+impl Hearing {
+    fn run(self, mut from: ChildStdout, silent: &Receiver<()>) {
+        let mut from = io::BufReader::with_capacity(2 * protocol::CHUNK, &mut from);
+        let why = match protocol::skip_to_magic(&mut from) {
+            Ok(()) => self.hear(&mut from).err().map(|error| error.to_string()),
+            // What stands there instead may say what is wrong.
+            Err(noise) => String::from_utf8_lossy(&noise).lines().next().map(str::to_owned),
+        };
+        // Somebody may keep standard error for longer: a master connection of ssh's.
+        let _ = silent.recv_timeout(Duration::from_millis(500));
+        let _ = self.events.send(Event::Gone(self.number, why));
+    }
+
+    fn hear(&self, from: &mut impl Read) -> io::Result<()> {
+        let mut lines: HashMap<(usize, bool), Lines> = HashMap::new();
+        let mut written = true;
+        while let Some(said) = protocol::hear(from)? {
+            let (rank, stream, bytes) = match said {
+                Said::Report(report) => {
+                    // The launcher listens as long as it lives.
+                    let _ = self.events.send(Event::Report(self.number, report));
+                    continue;
+                }
+                Said::Output { rank, stream, bytes } => (rank, stream, bytes),
+            };
+            if !self.ranks.contains(&rank) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("rank {rank} is not there")));
+            }
+            let line = lines.entry((rank, stream == Stream::Out)).or_insert_with(|| self.output.lines(rank));
+            let whole = if bytes.is_empty() { line.end() } else { line.push(&bytes) };
+            if let Err(error) = if written { self.output.write(stream, &whole) } else { Ok(()) } {
+                written = false;
+                let _ = self.events.send(Event::Unwritten(error));
+            }
+        }
+        // Those whose end was not reported.
+        for ((_, out), mut line) in lines {
+            let _ = self.output.write(if out { Stream::Out } else { Stream::Err }, &line.end());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! The life of a job, as its launcher sees it.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::agent::{Agent, Event, Reach};
+use super::output::Output;
+use crate::agent::protocol::{Description, End, Order, Report, Root, Stream};
+use crate::output::Failure;
+
+/// What is to be run, and where.
+pub(super) struct Job {
+    /// Hosts and their ranks; the first has rank 0.
+    pub(super) places: Vec<(String, Vec<usize>)>,
+    pub(super) reach: Reach,
+    /// How the others know the first host.
+    pub(super) root: String,
+    pub(super) directory: PathBuf,
+    pub(super) program: OsString,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// Whether it is told who is started where.
+    pub(super) verbose: bool,
+}
+
+/// The status of a command that ends because nobody reads it, as shells have it.
+const UNREAD: u8 = 128 + 13;
+
+/// How long a failure is looked at before it is told: of a rank that is killed and those that fail because of it, the
+/// latter may be seen first.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How far the job's end has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Running,
+    /// The others report the failure themselves.
+    Failing,
+    /// They have been asked to end.
+    Terminating,
+    /// They are being killed.
+    Killing,
+    /// Agents hear nothing any more.
+    Closing,
+}
+
+impl Stage {
+    /// How long it lasts, and what follows.
+    fn next(self) -> Option<(Duration, Self)> {
+        match self {
+            Self::Running | Self::Closing => None,
+            Self::Failing => Some((Duration::from_secs(1), Self::Terminating)),
+            Self::Terminating => Some((Duration::from_secs(2), Self::Killing)),
+            Self::Killing => Some((Duration::from_secs(2), Self::Closing)),
+        }
+    }
+}
+
+/// How long an agent that hears nothing any more may take to clear up.
+const CLEARING: Duration = Duration::from_secs(3);
+
+/// Why the job fails.
+#[derive(Debug)]
+struct Cause {
+    status: u8,
+    message: String,
+    /// Somebody killed it, so nobody else is to blame.
+    killed: bool,
+}
+
+/// An agent, and how far it has come.
+struct Member {
+    agent: Agent,
+    here: bool,
+    described: bool,
+    over: bool,
+}
+
+struct Launch<'a> {
+    job: &'a Job,
+    key: Vec<u8>,
+    output: Arc<Output>,
+    members: Vec<Member>,
+    /// Where the ranks meet, once the first agent has said so.
+    meeting: Option<String>,
+    stage: Stage,
+    since: Instant,
+    cause: Option<Cause>,
+    /// When the cause is to be told, if it is not yet.
+    told: Option<Instant>,
+    /// The status, if it was ended from outside.
+    ended: Option<u8>,
+    sayings: Vec<JoinHandle<()>>,
+}
+
+/// A queue of events, and where they are put into it.
+pub(super) fn events() -> (Sender<Event>, Receiver<Event>) {
+    mpsc::channel()
+}
+
+/// Runs a job to its end and returns its status. Nothing of it is left then.
+pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiver<Event>)) -> Result<u8, Failure> {
+    let (events, queue) = queue;
+    let mut key = vec![0; 32];
+    getrandom::fill(&mut key).map_err(|error| Failure::Failed(format!("a fresh key: {error}")))?;
+    let mut members = Vec::new();
+    for (number, place) in job.places.iter().enumerate() {
+        // If one cannot be started, those before hear the end of their input.
+        let agent = Agent::start(number, place.clone(), &job.reach, output, &events)?;
+        members.push(Member { agent, here: false, described: false, over: false });
+    }
+    let launch = Launch {
+        job,
+        key,
+        output: Arc::clone(output),
+        members,
+        meeting: None,
+        stage: Stage::Running,
+        since: Instant::now(),
+        cause: None,
+        told: None,
+        ended: None,
+        sayings: Vec::new(),
+    };
+    Ok(launch.run(&queue))
+}
+
+impl Launch<'_> {
+    fn run(mut self, queue: &Receiver<Event>) -> u8 {
+        while self.members.iter().any(|member| !member.over) {
+            let event = match self.deadline() {
+                Some(deadline) => queue.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+                None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match event {
+                Ok(event) => self.hear(event),
+                Err(RecvTimeoutError::Timeout) if !self.advance() => break,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let patience = if self.stage == Stage::Closing { Duration::ZERO } else { CLEARING };
+        for member in &mut self.members {
+            member.agent.close();
+            member.agent.reap(patience);
+        }
+        if self.told.is_some() {
+            self.tell_cause();
+        }
+        // Standard error may be such that it takes nothing.
+        let until = Instant::now() + Duration::from_secs(1);
+        while !self.sayings.iter().all(JoinHandle::is_finished) && Instant::now() < until {
+            thread::sleep(Duration::from_micros(100));
+        }
+        self.cause.map(|cause| cause.status).or(self.ended).unwrap_or(0)
+    }
+
+    /// When something is to be done if nothing is heard.
+    fn deadline(&self) -> Option<Instant> {
+        let lasting =
+            if self.stage == Stage::Closing { Some(CLEARING) } else { self.stage.next().map(|(time, _)| time) };
+        let end = lasting.map(|time| self.since + time);
+        [end, self.told].into_iter().flatten().min()
+    }
+
+    /// Does what is due. False if nothing more can be done.
+    fn advance(&mut self) -> bool {
+        let now = Instant::now();
+        if self.told.is_some_and(|due| due <= now) {
+            self.tell_cause();
+        }
+        match self.stage.next() {
+            Some((time, next)) if self.since + time <= now => self.enter(next),
+            None if self.stage == Stage::Closing && self.since + CLEARING <= now => return false,
+            _ => {}
+        }
+        true
+    }
+
+    /// Goes on to that stage, never back.
+    fn enter(&mut self, stage: Stage) {
+        if stage <= self.stage {
+            return;
+        }
+        (self.stage, self.since) = (stage, Instant::now());
+        for Member { agent, described, .. } in &mut self.members {
+            match stage {
+                // It has started nothing: there is nothing that it would have to end.
+                _ if !*described && stage >= Stage::Terminating => agent.kill(),
+                Stage::Running | Stage::Failing => {}
+                Stage::Terminating => agent.tell(&Order::Terminate),
+                Stage::Killing => agent.tell(&Order::Kill),
+                Stage::Closing => agent.close(),
+            }
+        }
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Report(number, report) => self.hear_report(number, report),
+            Event::Gone(number, why) => {
+                let Some(member) = self.members.get_mut(number) else { return };
+                if !mem::replace(&mut member.over, true) {
+                    let message = member.agent.fate(member.here, why);
+                    self.fail(1, message, false);
+                    self.enter(Stage::Terminating);
+                }
+            }
+            Event::Unwritten(error) if error.kind() == ErrorKind::BrokenPipe => self.end(UNREAD),
+            Event::Unwritten(error) => {
+                self.fail(1, format!("what the ranks print cannot be written: {error}"), true);
+                self.enter(Stage::Terminating);
+            }
+            Event::Signal(signal) => self.end(128_u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))),
+        }
+    }
+
+    fn hear_report(&mut self, number: usize, report: Report) {
+        let Some(member) = self.members.get_mut(number) else { return };
+        let host = &member.agent.host;
+        match report {
+            Report::Here { version } => {
+                let own = env!("CARGO_PKG_VERSION");
+                if version == own {
+                    member.here = true;
+                    self.describe();
+                } else {
+                    let message = format!("{host} has necklace {version}, this is {own}");
+                    self.fail(1, message, false);
+                    self.enter(Stage::Terminating);
+                }
+            }
+            Report::Root(address) => {
+                self.meeting = Some(address);
+                self.describe();
+            }
+            Report::Started { rank, process } if self.job.verbose => {
+                let line = format!("rank {rank} on {host}: process {process}\n");
+                self.say(line);
+            }
+            Report::Started { .. } | Report::Ended { how: End::Status(0), .. } => {}
+            Report::Ended { rank, how } => {
+                let (status, how) = match how {
+                    End::Status(status) => (status, format!("ended with status {status}")),
+                    End::Signal(signal) => {
+                        let name = signal_hook::low_level::signal_name(signal).unwrap_or("of no name");
+                        (128 + signal, format!("was killed by signal {signal} ({name})"))
+                    }
+                };
+                let message = format!("rank {rank} on {host} {how}");
+                self.fail(u8::try_from(status).unwrap_or(1), message, status > 128);
+            }
+            Report::Failed { why, status } => {
+                // It is over when it says nothing more, and then that is no surprise.
+                member.over = true;
+                self.fail(status, why, false);
+                self.enter(Stage::Terminating);
+            }
+            Report::Done => member.over = true,
+        }
+    }
+
+    /// Tells those that do not know it what to start, as far as it is known where the ranks meet.
+    fn describe(&mut self) {
+        if self.stage != Stage::Running {
+            return;
+        }
+        for (number, member) in self.members.iter_mut().enumerate() {
+            let root = match (&self.meeting, number) {
+                (_, 0) => Root::Held(self.job.root.clone()),
+                (Some(address), _) => Root::At(address.clone()),
+                (None, _) => break,
+            };
+            if member.here && !mem::replace(&mut member.described, true) {
+                member.agent.tell(&Description {
+                    host: member.agent.host.clone(),
+                    key: self.key.clone(),
+                    root,
+                    directory: self.job.directory.clone(),
+                    program: self.job.program.clone(),
+                    arguments: self.job.arguments.clone(),
+                    environment: self.job.environment.clone(),
+                    ranks: member.agent.ranks.clone(),
+                });
+            }
+        }
+    }
+
+    /// The job fails, unless it has already.
+    fn fail(&mut self, status: u8, message: String, killed: bool) {
+        if self.ended.is_some() || self.stage >= Stage::Terminating {
+            return;
+        }
+        let untold = self.told.is_some();
+        match &self.cause {
+            None => self.told = Some(Instant::now() + LOOK),
+            Some(cause) if untold && killed && !cause.killed => {}
+            Some(_) => return,
+        }
+        self.cause = Some(Cause { status, message, killed });
+        self.enter(Stage::Failing);
+    }
+
+    /// The job is ended from outside. At the second time at once.
+    fn end(&mut self, status: u8) {
+        if self.told.take().is_some() {
+            // What looks like a failure is the same end, which others have noticed before.
+            self.cause = None;
+        }
+        let again = self.ended.is_some() && status != UNREAD;
+        self.ended = self.ended.or(Some(status));
+        self.enter(if again { Stage::Closing } else { Stage::Terminating });
+    }
+
+    fn tell_cause(&mut self) {
+        self.told = None;
+        if let Some(cause) = &self.cause {
+            let line = format!("error: {}\n", cause.message);
+            self.say(line);
+        }
+    }
+
+    /// Without waiting for whoever is to read it.
+    fn say(&mut self, line: String) {
+        let output = Arc::clone(&self.output);
+        self.sayings.push(thread::spawn(move || drop(output.write(Stream::Err, line.as_bytes()))));
+    }
+}

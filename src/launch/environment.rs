@@ -1,0 +1,506 @@
+//! Who this process is, by its environment. No process, no socket: a function of the variables.
+//!
+//! Whoever has started several processes must not end with as many jobs of one. So what is half there, or is not alone, is an
+//! error; only `NECKLACE_*` decides.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::PathBuf;
+
+use crate::error::Error;
+
+/// What the environment makes of this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Nobody has started it as one of several: its ranks are threads.
+    Threads,
+    /// It is a rank.
+    Process(Seat),
+}
+
+/// One rank of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "tcp"), allow(dead_code))]
+pub(super) struct Seat {
+    pub(super) rank: usize,
+    pub(super) size: usize,
+    /// The variables that say so, with their values.
+    pub(super) words: String,
+    /// Where the ranks meet. A job of one does not.
+    pub(super) point: Option<Point>,
+    /// Whether a launcher holds the port of the meeting point.
+    pub(super) held: bool,
+    pub(super) key: Option<PathBuf>,
+    pub(super) address: Option<IpAddr>,
+    pub(super) insecure: bool,
+}
+
+/// Where the ranks meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    /// `host:port`. With what to say where that is in use.
+    Address(String, Option<String>),
+    /// A file in which rank 0 says where.
+    File(PathBuf),
+}
+
+/// Who may have started this process.
+struct Family {
+    name: &'static str,
+    rank: &'static str,
+    size: &'static str,
+    /// What to do where it says half.
+    whole: &'static str,
+}
+
+const OWN: Family = Family {
+    name: "necklace run",
+    rank: "NECKLACE_RANK",
+    size: "NECKLACE_SIZE",
+    whole: "set both, as `necklace run` does",
+};
+
+const TORCHRUN: Family =
+    Family { name: "torchrun", rank: "RANK", size: "WORLD_SIZE", whole: "start this program with torchrun" };
+
+const OTHERS: [Family; 4] = [
+    TORCHRUN,
+    Family {
+        name: "Slurm",
+        rank: "SLURM_PROCID",
+        size: "SLURM_NTASKS",
+        whole: "start this program with srun, which sets both",
+    },
+    Family {
+        name: "Open MPI",
+        rank: "OMPI_COMM_WORLD_RANK",
+        size: "OMPI_COMM_WORLD_SIZE",
+        whole: "start this program with mpirun",
+    },
+    Family { name: "PMI", rank: "PMI_RANK", size: "PMI_SIZE", whole: "start this program with mpiexec" },
+];
+
+/// What to do where nothing of this is meant.
+const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process";
+
+/// What a family says of this process: rank and size, where they are there.
+struct Claim {
+    family: &'static Family,
+    rank: Option<usize>,
+    size: Option<usize>,
+}
+
+impl Claim {
+    fn words(&self) -> String {
+        let said = |name, value: Option<usize>| value.map(|value| format!("{name} is {value}"));
+        let parts = [said(self.family.rank, self.rank), said(self.family.size, self.size)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether both may be true.
+    fn agrees(&self, other: &Self) -> bool {
+        let alike = |one: Option<usize>, other: Option<usize>| one.zip(other).is_none_or(|(one, other)| one == other);
+        alike(self.rank, other.rank) && alike(self.size, other.size)
+    }
+
+    fn whole(&self) -> Result<(usize, usize), Error> {
+        if let (Some(rank), Some(size)) = (self.rank, self.size) {
+            return Ok((rank, size));
+        }
+        let Family { name, rank, size, whole } = self.family;
+        let missing = if self.rank.is_none() { rank } else { size };
+        Err(Error::Environment(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.words())))
+    }
+}
+
+/// A look at the environment.
+type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What the environment makes of this process.
+pub(super) fn read(variable: Variable<'_>) -> Result<Said, Error> {
+    let tcp = match variable("NECKLACE_BACKEND").as_deref() {
+        Some("local") => return Ok(Said::Threads),
+        Some("tcp") => true,
+        Some("mpi") => return Err(wrong("NECKLACE_BACKEND is \"mpi\", which this version does not have")),
+        Some(other) => {
+            return Err(wrong(format!("NECKLACE_BACKEND is {other:?}, it must be \"local\" or \"tcp\"")));
+        }
+        None => false,
+    };
+    let point = own_point(variable)?;
+    let Some(claim) = claim(variable, tcp || point.is_some())? else {
+        return match (point, tcp) {
+            (Some((_, said)), _) => Err(wrong(format!(
+                "{said}, but nothing says which rank this process is: set NECKLACE_RANK and NECKLACE_SIZE, as `necklace run` does"
+            ))),
+            (None, true) => Err(wrong(
+                "NECKLACE_BACKEND is \"tcp\", but nothing says which rank this process is: start it with `necklace run`, or \
+                 set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT",
+            )),
+            (None, false) => Ok(Said::Threads),
+        };
+    };
+    let (rank, size) = claim.whole()?;
+    let point = match point {
+        Some((point, _)) => Some(point),
+        None if size == 1 => None,
+        None => Some(other_point(variable, &claim)?),
+    };
+    Ok(Said::Process(Seat {
+        rank,
+        size,
+        words: format!("{} ({})", claim.words(), claim.family.name),
+        point,
+        held: flag(variable, "NECKLACE_ROOT_HELD")?,
+        key: path(variable, "NECKLACE_KEY_FILE")?,
+        address: address(variable)?,
+        insecure: flag(variable, "NECKLACE_INSECURE")?,
+    }))
+}
+
+/// What counts of what all families say; none where nobody has started this process as one of several. A job of one process is
+/// one only where that is `meant`.
+fn claim(variable: Variable<'_>, meant: bool) -> Result<Option<Claim>, Error> {
+    if let Some(own) = claim_of(variable, &OWN)? {
+        return Ok(Some(own));
+    }
+    let mut several: Vec<Claim> = Vec::new();
+    let mut alone = None;
+    for family in &OTHERS {
+        match claim_of(variable, family)? {
+            Some(claim) if claim.size == Some(1) => alone = alone.or(Some(Claim { rank: Some(0), ..claim })),
+            Some(claim) => several.push(claim),
+            None => {}
+        }
+    }
+    for (i, one) in several.iter().enumerate() {
+        if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
+            return Err(wrong(format!(
+                "{} ({}), but {} ({}): unset what does not count, {OR_ELSE}",
+                one.words(),
+                one.family.name,
+                other.words(),
+                other.family.name
+            )));
+        }
+    }
+    // Where all agree, one that says all speaks for those that say half.
+    let best = several.iter().position(|claim| claim.whole().is_ok()).unwrap_or(0);
+    if several.is_empty() {
+        return Ok(alone.filter(|_| meant));
+    }
+    Ok(Some(several.swap_remove(best)))
+}
+
+fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Claim>, Error> {
+    let number = |name: &str, least: usize| match variable(name) {
+        None => Ok(None),
+        Some(text) => match text.parse::<usize>() {
+            Ok(number) if number >= least && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
+            _ => Err(wrong(format!("{name} is {text:?}, it must be a number of at least {least}"))),
+        },
+    };
+    let claim = Claim { family, rank: number(family.rank, 0)?, size: number(family.size, 1)? };
+    if let (Some(rank), Some(size)) = (claim.rank, claim.size)
+        && rank >= size
+    {
+        return Err(wrong(format!("{}: a rank must be less than the size", claim.words())));
+    }
+    Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
+}
+
+/// Where `NECKLACE_*` says that the ranks meet, and the words of it.
+fn own_point(variable: Variable<'_>) -> Result<Option<(Point, String)>, Error> {
+    let root = variable("NECKLACE_ROOT").map(|root| (format!("NECKLACE_ROOT is {root:?}"), root));
+    let file = variable("NECKLACE_RENDEZVOUS").map(|file| (format!("NECKLACE_RENDEZVOUS is {file:?}"), file));
+    match (root, file) {
+        (Some((root, _)), Some((file, _))) => {
+            Err(wrong(format!("{root}, but {file}: the ranks meet at one place, unset the other")))
+        }
+        (Some((_, root)), None) if root.is_empty() => Err(wrong("NECKLACE_ROOT is empty, it must be host:port")),
+        (Some((words, root)), None) => Ok(Some((Point::Address(root, None), words))),
+        (None, Some((words, file))) => match file.strip_prefix("file:").filter(|path| !path.is_empty()) {
+            Some(path) => Ok(Some((Point::File(path.into()), words))),
+            None => Err(wrong(format!("{words}, it must be file:PATH, a file that all ranks can read"))),
+        },
+        (None, None) => Ok(None),
+    }
+}
+
+/// Where others say that the ranks meet.
+fn other_point(variable: Variable<'_>, claim: &Claim) -> Result<Point, Error> {
+    // The variables of torchrun are believed of torchrun, and of somebody who has counted the ranks anew.
+    let torchrun = claim.family.name == TORCHRUN.name;
+    let master = (variable("MASTER_ADDR"), variable("MASTER_PORT"));
+    match (torchrun || claim.family.name == OWN.name, master) {
+        (true, (Some(host), Some(port))) => master_point(variable, &host, &port),
+        _ => {
+            let family = claim.family.name;
+            let lacks = if torchrun { "MASTER_ADDR and MASTER_PORT, which would say so, are not both set" } else { "they do not say" };
+            Err(wrong(format!(
+                "{} ({family}): where should the {} ranks meet? {lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to \
+                 listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read",
+                claim.words(),
+                claim.size.unwrap_or_default()
+            )))
+        }
+    }
+}
+
+fn master_point(variable: Variable<'_>, host: &str, port: &str) -> Result<Point, Error> {
+    let number = match port.parse::<u16>() {
+        Ok(number) if number > 0 && !host.is_empty() => number,
+        _ => {
+            return Err(wrong(format!(
+                "MASTER_ADDR is {host:?}, MASTER_PORT is {port:?}: they must be a host and a port from 1 to 65535"
+            )));
+        }
+    };
+    // The agent of torchrun then listens on the port itself.
+    let taken = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|said| said.eq_ignore_ascii_case("true"));
+    let Some(number) = number.checked_add(u16::from(taken)) else {
+        return Err(wrong(format!(
+            "MASTER_PORT is {port:?}, torchrun itself listens there, and there is no port above it for rank 0: choose a lower \
+             one by --master-port"
+        )));
+    };
+    let why = if taken { "the port above MASTER_PORT, on which torchrun itself listens" } else { "MASTER_PORT" };
+    let advice = format!("it is {why}; choose another one by torchrun's --master-port, or set NECKLACE_ROOT");
+    let host = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.to_owned() };
+    Ok(Point::Address(format!("{host}:{number}"), Some(advice)))
+}
+
+fn flag(variable: Variable<'_>, name: &str) -> Result<bool, Error> {
+    match variable(name).as_deref() {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(wrong(format!("{name} is {other:?}, it must be 0 or 1"))),
+    }
+}
+
+fn path(variable: Variable<'_>, name: &str) -> Result<Option<PathBuf>, Error> {
+    match variable(name) {
+        Some(path) if path.is_empty() => Err(wrong(format!("{name} is empty, it must be the path of a file"))),
+        path => Ok(path.map(PathBuf::from)),
+    }
+}
+
+fn address(variable: Variable<'_>) -> Result<Option<IpAddr>, Error> {
+    let Some(text) = variable("NECKLACE_ADDRESS") else { return Ok(None) };
+    let parsed = text.parse().map_err(|_| {
+        wrong(format!("NECKLACE_ADDRESS is {text:?}, it must be an address of this host, such as 10.0.0.1 or fd00::1"))
+    });
+    parsed.map(Some)
+}
+
+fn wrong(words: impl Into<String>) -> Error {
+    Error::Environment(words.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Pairs<'a> = &'a [(&'a str, &'a str)];
+
+    fn said(environment: Pairs<'_>) -> Result<Said, Error> {
+        read(&|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    fn seat(environment: Pairs<'_>) -> Seat {
+        match said(environment) {
+            Ok(Said::Process(seat)) => seat,
+            other => panic!("{environment:?}: {other:?}"),
+        }
+    }
+
+    /// That it is an error which has all of these words.
+    fn refused(environment: Pairs<'_>, words: &[&str]) {
+        let message = match said(environment) {
+            Err(Error::Environment(message)) => message,
+            other => panic!("{environment:?}: {other:?}"),
+        };
+        for word in words {
+            assert!(message.contains(word), "{environment:?} lacks {word:?}: {message}");
+        }
+    }
+
+    fn address(text: &str) -> Point {
+        Point::Address(text.to_owned(), None)
+    }
+
+    #[test]
+    fn without_a_launcher_ranks_are_threads() {
+        let no_launchers: [Pairs<'_>; 8] = [
+            &[],
+            &[("NECKLACE_RANKS", "4"), ("NECKLACE_TOPOLOGY", "ring:4")],
+            &[("NECKLACE_BACKEND", "local"), ("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4")],
+            &[("NECKLACE_BACKEND", "local"), ("WORLD_SIZE", "4")],
+            &[("WORLD_SIZE", "1"), ("RANK", "0"), ("MASTER_ADDR", "h"), ("MASTER_PORT", "1")],
+            &[("SLURM_NTASKS", "1"), ("SLURM_PROCID", "0")],
+            &[("SLURM_NTASKS", "1")],
+            &[("PMI_SIZE", "1"), ("PMI_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")],
+        ];
+        for environment in no_launchers {
+            assert_eq!(said(environment).unwrap(), Said::Threads, "{environment:?}");
+        }
+    }
+
+    #[test]
+    fn necklace_run_says_all() {
+        let seat = seat(&[
+            ("NECKLACE_RANK", "3"),
+            ("NECKLACE_SIZE", "16"),
+            ("NECKLACE_ROOT", "node0:5000"),
+            ("NECKLACE_ROOT_HELD", "1"),
+            ("NECKLACE_KEY_FILE", "/run/key"),
+            ("NECKLACE_ADDRESS", "fd00::1"),
+            ("NECKLACE_INSECURE", "0"),
+            // None of this counts.
+            ("RANK", "7"),
+            ("WORLD_SIZE", "9"),
+            ("SLURM_NTASKS", "2"),
+        ]);
+        let expected = Seat {
+            rank: 3,
+            size: 16,
+            words: "NECKLACE_RANK is 3, NECKLACE_SIZE is 16 (necklace run)".to_owned(),
+            point: Some(address("node0:5000")),
+            held: true,
+            key: Some("/run/key".into()),
+            address: Some("fd00::1".parse().unwrap()),
+            insecure: false,
+        };
+        assert_eq!(seat, expected);
+    }
+
+    #[test]
+    fn a_job_of_one_process_meets_nobody() {
+        let own = seat(&[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "1")]);
+        assert_eq!((own.rank, own.size, own.point), (0, 1, None));
+        let other = seat(&[("NECKLACE_BACKEND", "tcp"), ("SLURM_NTASKS", "1")]);
+        assert_eq!((other.rank, other.size, other.point), (0, 1, None));
+    }
+
+    #[test]
+    fn torchrun_says_where_its_ranks_meet() {
+        let torchrun = |host, port, store| {
+            seat(&[
+                ("RANK", "1"),
+                ("WORLD_SIZE", "4"),
+                ("MASTER_ADDR", host),
+                ("MASTER_PORT", port),
+                ("TORCHELASTIC_USE_AGENT_STORE", store),
+            ])
+            .point
+        };
+        let at = |point: Option<Point>| match point {
+            Some(Point::Address(at, Some(advice))) if advice.contains("--master-port") => at,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(at(torchrun("node0", "29500", "False")), "node0:29500");
+        assert_eq!(at(torchrun("node0", "29500", "True")), "node0:29501");
+        assert_eq!(at(torchrun("fd00::1", "29500", "")), "[fd00::1]:29500");
+        let full = [("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "h"), ("MASTER_PORT", "65535")];
+        refused(&[&full[..], &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat(), &["65535", "--master-port"]);
+        refused(&[&full[..3], &[("MASTER_PORT", "x")]].concat(), &["MASTER_ADDR", "MASTER_PORT", "\"x\""]);
+        refused(&full[..3], &["MASTER_PORT", "NECKLACE_ROOT", "NECKLACE_RENDEZVOUS=file:"]);
+        let own = [("NECKLACE_ROOT", "other:1")];
+        assert_eq!(seat(&[&full[..], &own].concat()).point, Some(address("other:1")));
+        // Who counts the ranks anew keeps the meeting point.
+        let anew = [("NECKLACE_RANK", "5"), ("NECKLACE_SIZE", "8")];
+        let seat = seat(&[&full[..], &anew].concat());
+        assert!((seat.rank, seat.size) == (5, 8) && matches!(seat.point, Some(Point::Address(at, _)) if at == "h:65535"));
+    }
+
+    #[test]
+    fn the_other_launchers_are_told_to_say_where_ranks_meet() {
+        for (rank, size, name) in [
+            ("SLURM_PROCID", "SLURM_NTASKS", "Slurm"),
+            ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"),
+            ("PMI_RANK", "PMI_SIZE", "PMI"),
+        ] {
+            let process = [(rank, "2"), (size, "4")];
+            refused(&process, &[rank, size, name, "4 ranks", "NECKLACE_ROOT", "NECKLACE_RENDEZVOUS=file:PATH"]);
+            let seat_with = |more| seat(&[&process[..], &[more]].concat());
+            let meets = seat_with(("NECKLACE_ROOT", "a:1"));
+            assert_eq!((meets.rank, meets.size, meets.point), (2, 4, Some(address("a:1"))));
+            let meets = seat_with(("NECKLACE_RENDEZVOUS", "file:/tmp/x:y"));
+            assert_eq!(meets.point, Some(Point::File("/tmp/x:y".into())));
+            // Those that torchrun would set are somebody else's here.
+            refused(&[&process[..], &[("MASTER_ADDR", "a"), ("MASTER_PORT", "1")]].concat(), &["NECKLACE_ROOT"]);
+        }
+    }
+
+    #[test]
+    fn half_of_a_family_is_an_error_that_says_what_to_do() {
+        for (set, value, missing, remedy) in [
+            ("WORLD_SIZE", "4", "RANK is not set", "torchrun"),
+            ("RANK", "0", "WORLD_SIZE is not set", "torchrun"),
+            ("SLURM_NTASKS", "8", "SLURM_PROCID is not set", "srun"),
+            ("OMPI_COMM_WORLD_SIZE", "2", "OMPI_COMM_WORLD_RANK is not set", "mpirun"),
+            ("PMI_SIZE", "2", "PMI_RANK is not set", "mpiexec"),
+            ("NECKLACE_RANK", "0", "NECKLACE_SIZE is not set", "necklace run"),
+            ("NECKLACE_SIZE", "1", "NECKLACE_RANK is not set", "necklace run"),
+        ] {
+            refused(&[(set, value)], &[set, value, missing, remedy, "NECKLACE_BACKEND=local"]);
+        }
+        refused(&[("NECKLACE_ROOT", "a:1")], &["NECKLACE_ROOT", "a:1", "NECKLACE_RANK"]);
+        refused(&[("NECKLACE_RENDEZVOUS", "file:/x")], &["NECKLACE_RENDEZVOUS", "NECKLACE_RANK"]);
+        refused(&[("NECKLACE_BACKEND", "tcp")], &["NECKLACE_BACKEND", "NECKLACE_RANK"]);
+    }
+
+    #[test]
+    fn families_that_disagree_are_named_with_their_values_unless_necklace_decides() {
+        let both = |slurm: (&'static str, &'static str)| {
+            [
+                ("RANK", "3"),
+                ("WORLD_SIZE", "8"),
+                ("SLURM_PROCID", slurm.0),
+                ("SLURM_NTASKS", slurm.1),
+                ("MASTER_ADDR", "a"),
+                ("MASTER_PORT", "1"),
+            ]
+        };
+        refused(&both(("1", "2")), &["RANK is 3", "WORLD_SIZE is 8", "SLURM_PROCID is 1", "SLURM_NTASKS is 2", "NECKLACE_RANK"]);
+        refused(&both(("4", "8")), &["SLURM_PROCID is 4"]);
+        // They agree, or one has started this process alone, or speaks of it only half.
+        assert_eq!(seat(&both(("3", "8"))).rank, 3);
+        assert_eq!(seat(&both(("0", "1"))).rank, 3);
+        let half = [("SLURM_NTASKS", "8"), ("PMI_RANK", "1"), ("PMI_SIZE", "8"), ("NECKLACE_ROOT", "a:1")];
+        assert_eq!((seat(&half).rank, seat(&half).size), (1, 8));
+        refused(&[("SLURM_NTASKS", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "8")], &["SLURM_NTASKS is 7", "PMI_SIZE is 8"]);
+        let decided = [&both(("1", "2"))[..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]].concat();
+        assert_eq!((seat(&decided).rank, seat(&decided).size), (0, 2));
+        refused(&[("NECKLACE_ROOT", "a:1"), ("NECKLACE_RENDEZVOUS", "file:b")], &["a:1", "file:b"]);
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused_by_name() {
+        let rank = [("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "a:1")];
+        for (name, value) in [
+            ("NECKLACE_RANK", "2"),
+            ("NECKLACE_RANK", "-1"),
+            ("NECKLACE_RANK", "+1"),
+            ("NECKLACE_RANK", ""),
+            ("NECKLACE_SIZE", "0"),
+            ("NECKLACE_SIZE", "many"),
+            ("NECKLACE_SIZE", "99999999999999999999999"),
+            ("NECKLACE_BACKEND", "carrier-pigeon"),
+            ("NECKLACE_BACKEND", "mpi"),
+            ("NECKLACE_ADDRESS", "node0"),
+            ("NECKLACE_INSECURE", "yes"),
+            ("NECKLACE_ROOT_HELD", "2"),
+            ("NECKLACE_KEY_FILE", ""),
+            ("NECKLACE_ROOT", ""),
+        ] {
+            refused(&[&[(name, value)], &rank[..]].concat(), &[name, value]);
+        }
+        for (name, value) in [("WORLD_SIZE", "0"), ("RANK", "4"), ("SLURM_NTASKS", "4(x2)")] {
+            refused(&[&[(name, value)][..], &[("RANK", "0"), ("WORLD_SIZE", "4")]].concat(), &[name, value]);
+        }
+        refused(&[("RANK", "1"), ("WORLD_SIZE", "1")], &["RANK is 1", "WORLD_SIZE is 1"]);
+        for value in ["/tmp/x", "file:", "http://x"] {
+            refused(&[("NECKLACE_RENDEZVOUS", value), ("PMI_RANK", "0"), ("PMI_SIZE", "2")], &[value, "file:PATH"]);
+        }
+    }
+}

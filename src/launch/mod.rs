@@ -1,0 +1,360 @@
+//! Starts the ranks of a program: as its environment says.
+
+mod environment;
+
+use std::any::Any;
+use std::env;
+#[cfg(feature = "local")]
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+#[cfg(feature = "local")]
+use std::thread;
+use std::time::Duration;
+
+use crate::communicator::{Communicator, Options};
+use crate::error::{BuildError, Error};
+use crate::ids::Rank;
+#[cfg(feature = "local")]
+use crate::local::Job;
+use crate::topology::{Complete, Topology, parse};
+#[cfg(feature = "tcp")]
+use crate::transport::tcp::{Join, Key, Root};
+use environment::{Said, Seat};
+
+/// Runs the closure on every rank of this process, as the environment says, and returns their results: one, on this
+/// process's communicator, where a launcher has started it as a rank of a job; otherwise one for each of
+/// `NECKLACE_RANKS` threads.
+///
+/// | variable | says |
+/// |---|---|
+/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set; `tcp`: a process that is a rank. Unless set, the latter where a launcher has said so. |
+/// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
+/// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring` |
+/// | `NECKLACE_TIMEOUT` | seconds without progress after which a call fails, and to wait for the other ranks to come; 300 unless set |
+/// | threads | |
+/// | `NECKLACE_RANKS` | how many; unless set, as many as the topology has nodes, or the machine cores |
+/// | processes | |
+/// | `NECKLACE_RANK`, `NECKLACE_SIZE` | which rank this is, of how many |
+/// | `NECKLACE_ROOT` | where rank 0 listens, and all meet: `host:port` |
+/// | `NECKLACE_RENDEZVOUS` | `file:PATH` in its place: rank 0 writes into that file where it listens |
+/// | `NECKLACE_KEY_FILE` | a file that holds the job's key, 16 to 4096 bytes, which no other user may read. Without one, ranks listen on the loopback interface only. |
+/// | `NECKLACE_ADDRESS` | the address on which this rank listens; unless set, that of the interface by which it reaches rank 0 |
+/// | `NECKLACE_INSECURE` | `1`: a job without a key may listen where other machines reach it, and takes whoever comes |
+///
+/// `necklace run` sets all that is needed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting
+/// point from `MASTER_ADDR`, `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`,
+/// `_SIZE`) or PMI (`PMI_RANK`, `PMI_SIZE`); for the last three, say by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to
+/// meet. One of these that says that the size is 1 is taken for none. `NECKLACE_*` overrides them.
+///
+/// # Errors
+///
+/// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for
+/// processes where this program was built without the feature `tcp`: never a job of one where several were started. Where a
+/// rank cannot join, `Error::Join`. [`Error::Rank`] where the closure panics; the other ranks get an error in their
+/// calls. Else as `local::run`.
+pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+    Launch::default().run(body)
+}
+
+/// This process's communicator, where a launcher has started it as a rank of a job. The environment is that of
+/// [`launch`].
+///
+/// # Errors
+///
+/// [`Error::Environment`] where no launcher has, and else as [`launch`].
+pub fn connect() -> Result<Communicator, Error> {
+    Launch::default().connect()
+}
+
+/// A launch with defaults of the program's own; the environment overrides them.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    #[cfg_attr(not(feature = "local"), allow(dead_code))]
+    ranks: Option<usize>,
+    topology: Option<String>,
+    algorithms: Vec<(String, String)>,
+    options: Options,
+}
+
+impl Launch {
+    /// With so many ranks.
+    #[must_use]
+    pub fn ranks(self, ranks: usize) -> Self {
+        Self { ranks: Some(ranks), ..self }
+    }
+
+    /// On that network.
+    #[must_use]
+    pub fn topology(self, text: &str) -> Self {
+        Self { topology: Some(text.to_owned()), ..self }
+    }
+
+    /// With an algorithm for a collective, as by [`Communicator::choose`].
+    #[must_use]
+    pub fn choose(mut self, collective: &str, algorithm: &str) -> Self {
+        self.algorithms.push((collective.to_owned(), algorithm.to_owned()));
+        self
+    }
+
+    /// With options for every communicator.
+    #[must_use]
+    pub fn options(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Runs the closure on every rank of this process and returns their results.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch`].
+    pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+        match environment::read(&system)? {
+            Said::Threads => self.run_threads(body),
+            Said::Process(seat) => {
+                let rank = Rank::new(seat.rank);
+                let comm = self.join(&seat, &system)?;
+                // The communicator is dropped while it unwinds, which the others hear of.
+                let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
+                result.map(|result| vec![result]).map_err(|payload| {
+                    let how = format!("panicked: {}", message(&*payload));
+                    Error::Rank { rank, how }
+                })
+            }
+        }
+    }
+
+    /// This process's communicator.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`].
+    pub fn connect(self) -> Result<Communicator, Error> {
+        match environment::read(&system)? {
+            Said::Process(seat) => self.join(&seat, &system),
+            Said::Threads => Err(Error::Environment(
+                "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or \
+                 set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    #[cfg(feature = "local")]
+    fn run_threads<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+        self.job(system)?.run(body)
+    }
+
+    #[cfg(not(feature = "local"))]
+    fn run_threads<R: Send>(self, _: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+        Err(Error::Environment(
+            "no launcher has started this process, and for ranks that are threads this program would have to be built with the \
+             feature `local` of necklace: start it with `necklace run -n N -- PROGRAM`"
+                .to_owned(),
+        ))
+    }
+
+    /// The job of threads that these defaults and that environment ask for.
+    #[cfg(feature = "local")]
+    fn job(self, variable: impl Fn(&str) -> Option<String>) -> Result<Job, Error> {
+        let ranks = number(&variable, "NECKLACE_RANKS")?.or(self.ranks);
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let asked = self.asked(ranks, cores, &variable)?;
+        let job = Job::on(asked.topology).options(asked.options);
+        Ok(asked.algorithms.iter().fold(job, |job, (collective, algorithm)| job.choose(collective, algorithm)))
+    }
+
+    /// The communicator of that rank.
+    #[cfg(feature = "tcp")]
+    fn join(self, seat: &Seat, variable: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
+        if let Some(ranks) = number(&variable, "NECKLACE_RANKS")?.filter(|&ranks| ranks != seat.size) {
+            return Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but {}", seat.words)));
+        }
+        let asked = self.asked(Some(seat.size), || 1, &variable)?;
+        let options = over_tcp(asked.options);
+        let endpoint = seating(seat)?.timeout(options.patience()).endpoint()?;
+        let mut comm = Communicator::with_options(endpoint, asked.topology, options)?;
+        for (collective, algorithm) in &asked.algorithms {
+            comm.choose(collective, algorithm)?;
+        }
+        Ok(comm)
+    }
+
+    #[cfg(not(feature = "tcp"))]
+    fn join(self, seat: &Seat, _: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
+        Err(Error::Environment(format!(
+            "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace; \
+             NECKLACE_BACKEND=local starts a job of threads in each process",
+            seat.words
+        )))
+    }
+
+    /// What these defaults and that environment ask for, of whatever kind the ranks are.
+    fn asked(
+        self,
+        ranks: Option<usize>,
+        unless: impl Fn() -> usize,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Asked, Error> {
+        let topology = match variable("NECKLACE_TOPOLOGY").or(self.topology) {
+            Some(text) => parse(&text).map_err(BuildError::from)?,
+            None => {
+                let ranks = ranks.unwrap_or_else(unless);
+                let complete = Complete::new(ranks);
+                Arc::new(complete.ok_or_else(|| Error::Argument(format!("a job of {ranks} ranks")))?)
+            }
+        };
+        if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
+            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() }.into());
+        }
+        let options = match number(&variable, "NECKLACE_TIMEOUT")? {
+            Some(seconds) => self.options.timeout(Duration::from_secs(seconds as u64)),
+            None => self.options,
+        };
+        let chosen = variable("NECKLACE_ALGORITHM");
+        let chosen = chosen.iter().flat_map(|text| text.split(',')).map(|part| match part.split_once('=') {
+            // A name may have parameters: `bruck:radix=4` is not of a collective called `bruck:radix`.
+            Some((collective, name)) if !collective.contains(':') => (collective.to_owned(), name.to_owned()),
+            _ => ("alltoall".to_owned(), part.to_owned()),
+        });
+        let algorithms = self.algorithms.into_iter().chain(chosen).collect();
+        Ok(Asked { topology, options, algorithms })
+    }
+}
+
+/// What was asked for.
+struct Asked {
+    topology: Arc<dyn Topology>,
+    options: Options,
+    algorithms: Vec<(String, String)>,
+}
+
+/// How that rank joins its job.
+#[cfg(feature = "tcp")]
+fn seating(seat: &Seat) -> Result<Join, Error> {
+    let (root, advice) = match seat.point.clone() {
+        Some(environment::Point::Address(address, advice)) => (Root::Address(address), advice),
+        Some(environment::Point::File(path)) => (Root::File(path), None),
+        // One rank goes nowhere.
+        None => (Root::Address(String::new()), None),
+    };
+    let mut join = Join::new(seat.rank, seat.size, root).insecure(seat.insecure).held(seat.held).advice(advice);
+    if let Some(path) = &seat.key {
+        join = join.key(Key::read(path)?);
+    }
+    if let Some(address) = seat.address {
+        join = join.address(address);
+    }
+    Ok(join)
+}
+
+/// What is usual between processes, where the program has not asked for something else.
+#[cfg(feature = "tcp")]
+fn over_tcp(options: Options) -> Options {
+    options
+}
+
+/// A variable of this process. What is no Unicode becomes what no variable may be, and is refused as such.
+fn system(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// A number of at least 1.
+fn number(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<usize>, Error> {
+    let Some(text) = variable(name) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(Some(number)),
+        _ => Err(Error::Environment(format!("{name} is {text:?}, it must be a number of at least 1"))),
+    }
+}
+
+/// What a panic says.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+}
+
+#[cfg(all(test, feature = "local", feature = "tcp"))]
+mod tests {
+    use super::*;
+    use crate::transport::tcp::JoinError;
+
+    fn job(launch: Launch, environment: &[(&str, &str)]) -> Result<Job, Error> {
+        launch.job(|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    fn ranks(launch: Launch, environment: &[(&str, &str)]) -> Vec<String> {
+        job(launch, environment).unwrap().run(|comm| comm.topology().text()).unwrap()
+    }
+
+    #[test]
+    fn the_environment_overrides_the_program() {
+        let program = Launch::default().topology("ring:4").choose("alltoall", "ring");
+        assert_eq!(ranks(program.clone(), &[]), ["ring:4"; 4]);
+        assert_eq!(ranks(program, &[("NECKLACE_TOPOLOGY", "torus:2x3")]), ["torus:2x3"; 6]);
+        assert_eq!(ranks(Launch::default().ranks(5), &[("NECKLACE_RANKS", "3")]), ["complete:3"; 3]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_name() {
+        let refused = [
+            ("NECKLACE_RANKS", "0"),
+            ("NECKLACE_RANKS", "many"),
+            ("NECKLACE_TIMEOUT", "-1"),
+        ];
+        for (name, value) in refused {
+            let message = job(Launch::default(), &[(name, value)]).unwrap_err().to_string();
+            assert!(message.contains(name) && message.contains(value), "{message}");
+        }
+        let message = job(Launch::default().ranks(3), &[("NECKLACE_TOPOLOGY", "ring:4")]).unwrap_err().to_string();
+        assert!(message.contains("3 ranks on ring:4"), "{message}");
+    }
+
+    fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, Error> {
+        let variable =
+            |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        match environment::read(&variable)? {
+            Said::Process(seat) => launch.join(&seat, variable),
+            Said::Threads => panic!("threads"),
+        }
+    }
+
+    #[test]
+    fn a_rank_that_asks_for_what_cannot_be_does_not_join() {
+        let rank = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4"), ("NECKLACE_ROOT", "127.0.0.1:1")];
+        let refused = |launch, name, value, words: &[&str]| {
+            let message = joined(launch, &[&rank[..], &[(name, value)]].concat()).unwrap_err().to_string();
+            assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        };
+        refused(Launch::default(), "NECKLACE_TOPOLOGY", "ring:5", &["4 ranks on ring:5"]);
+        refused(Launch::default().topology("torus:4x4"), "NECKLACE_INSECURE", "0", &["4 ranks on torus:4x4"]);
+        refused(Launch::default(), "NECKLACE_RANKS", "5", &["NECKLACE_RANKS is 5", "NECKLACE_SIZE is 4"]);
+        refused(Launch::default(), "NECKLACE_TIMEOUT", "0", &["NECKLACE_TIMEOUT"]);
+        refused(Launch::default(), "NECKLACE_KEY_FILE", "/no/such/file", &["/no/such/file"]);
+    }
+
+    #[test]
+    fn the_wait_for_rank_0_ends_with_the_timeout() {
+        let rank = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "127.0.0.1:1")];
+        let error = joined(Launch::default(), &[&rank[..], &[("NECKLACE_TIMEOUT", "1")]].concat()).unwrap_err();
+        let Error::Join(JoinError::Unreachable { waited, .. }) = &error else { panic!("{error}") };
+        assert_eq!(*waited, Duration::from_secs(1));
+        let quick = Launch::default().options(Options::default().timeout(Duration::from_millis(100)));
+        let error = joined(quick, &rank).unwrap_err();
+        assert!(error.to_string().contains("127.0.0.1:1") && error.to_string().contains("100ms"), "{error}");
+    }
+
+    #[test]
+    fn algorithms_are_named_for_alltoall_or_by_collective() {
+        let chosen = |text| {
+            let job = job(Launch::default().ranks(4), &[("NECKLACE_ALGORITHM", text)]).unwrap();
+            job.run(|comm| {
+                let name = |c| comm.explain(&c, 8).unwrap().algorithm.name();
+                (name(crate::collective::Collective::Alltoall), name(crate::collective::Collective::Allgather))
+            })
+        };
+        assert_eq!(chosen("ring").unwrap()[0].0, "ring");
+        assert_eq!(chosen("alltoall=direct-xor,allgather=ring").unwrap()[1], ("direct-xor".into(), "ring".into()));
+        assert!(chosen("brick").unwrap_err().to_string().contains("direct-rotated"));
+    }
+}
