@@ -235,9 +235,11 @@ fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle() {
             });
             let (ones, others): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
             let mut failed = 0;
-            // Where one gave way, the other may have come to its end.
-            for outcomes in [ones, others].iter().filter(|outcomes| outcomes.iter().any(Result::is_err)) {
-                let failure = one_failure(outcomes);
+            for outcomes in [ones, others] {
+                // Where one gave way, others may have come to their end.
+                let failures: Vec<&Failure> = outcomes.iter().filter(|it| it.is_err()).map(failure).collect();
+                let Some(failure) = failures.first() else { continue };
+                assert!(failures.iter().all(|other| other == failure), "{failures:?}");
                 let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
                 failed += usize::from(chain.contains("circle"));
             }

@@ -1,6 +1,6 @@
 //! Jobs over TCP for tests: every rank joins as a process does, from a thread of this one.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod watch;
 

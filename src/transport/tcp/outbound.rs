@@ -15,7 +15,7 @@ use crate::transport::ContextId;
 const SHORT: u64 = 4 << 10;
 
 /// So much is put together before it is written.
-const STAGE: usize = 64 << 10;
+pub(super) const STAGE: usize = 64 << 10;
 
 /// Pieces that one call to the system takes.
 const PIECES: usize = 64;

@@ -128,6 +128,16 @@ impl Process {
         self.shared.sleep(engine, TICK)
     }
 
+    /// Reads what has come, without waiting.
+    pub(super) fn glance<'s>(&'s self, mut engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        // Who sleeps on the sockets does it itself.
+        if engine.poller.is_some() {
+            engine = self.shared.sleep(engine, Duration::ZERO);
+        }
+        engine.sweep();
+        engine
+    }
+
     /// Whether a rank that spins takes nobody's core.
     pub(super) fn spins(&self) -> bool {
         self.shared.spins

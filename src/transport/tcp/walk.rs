@@ -141,6 +141,8 @@ enum End {
     Busy(u32),
     GoneOn(u64),
     Circle,
+    /// A circle of others, in another context; or they keep each other waiting in turn.
+    Elsewhere,
     Mute,
 }
 
@@ -204,7 +206,7 @@ impl Walk {
             let hop = Hop { context: next, from: to, to: peer as usize };
             let met = |other: &Hop| (other.context, other.from) == (hop.context, hop.from);
             if self.hops.iter().any(met) || peer as usize >= engine.connections.len() {
-                self.end = Some(End::Circle);
+                self.end = Some(if next == self.home { End::Circle } else { End::Elsewhere });
                 break;
             }
             self.hops.push(hop);
@@ -230,8 +232,13 @@ impl Walk {
 
     /// Whose fault it is, by its rank in the context where it began.
     pub(super) fn culprit(&self, home: &Context) -> Option<Rank> {
-        let last = self.hops.last().filter(|_| !matches!(self.end, Some(End::Circle)))?;
-        home.rank_of(last.to)
+        let last = match self.end {
+            Some(End::Circle) => return None,
+            // Answers are not given all at once, so those others may be well; who waits for them here is at fault here.
+            Some(End::Elsewhere) => self.hops.iter().rfind(|hop| hop.context == self.home),
+            _ => self.hops.last(),
+        };
+        home.rank_of(last?.to)
     }
 
     /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait.
@@ -255,6 +262,7 @@ impl Walk {
             Some(End::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
             Some(End::GoneOn(call)) => format!(", which has gone on to call {call}"),
             Some(End::Circle) => ", and so in a circle".to_owned(),
+            Some(End::Elsewhere) => ", and so on".to_owned(),
             Some(End::Mute) | None => ", which does not answer".to_owned(),
         };
         words.push_str(&ending);
