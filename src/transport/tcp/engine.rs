@@ -68,7 +68,8 @@ const MOST_EXPECTED: usize = 1024;
 
 impl Engine {
     pub(super) fn new(me: usize, connections: Box<[Option<Connection>]>, poller: Poller, registry: Registry) -> Self {
-        let credit = Credit::among(connections.len());
+        let processes = connections.len();
+        let credit = Credit::among(processes);
         Self {
             me,
             connections,
@@ -80,7 +81,7 @@ impl Engine {
             desk: vec![0; DESK].into(),
             stage: Vec::with_capacity(2 * STAGE),
             rotation: 0,
-            due: Vec::new(),
+            due: Vec::with_capacity(processes),
             undecided: false,
             departures: 0,
             questions: 0,
@@ -111,6 +112,7 @@ impl Engine {
             return None;
         }
         (context.members, context.presence) = (members.into(), Presence::Open);
+        self.active.reserve(self.contexts.len());
         Some(())
     }
 
@@ -226,6 +228,13 @@ impl Engine {
         if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.is_open()) {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
             connection.queue.extend_from_slice(text);
+        }
+    }
+
+    /// Takes note that something may go to a process that could not before.
+    pub(super) fn owe(&mut self, to: usize) {
+        if !self.due.contains(&to) {
+            self.due.push(to);
         }
     }
 

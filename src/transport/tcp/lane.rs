@@ -124,6 +124,17 @@ impl Stash {
         self.begin == self.bytes.len()
     }
 
+    /// How many bytes are kept, and how many there is room for.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() - self.begin
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Makes room for all that may come within that credit, and as much again, so that what is taken leaves its place to what
     /// comes without moving it often. Of memory, it costs what is used.
     pub(super) fn make_room(&mut self, credit: Credit) {

@@ -2,6 +2,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+mod abuse;
+
 use super::mesh::Mesh;
 use super::process::Member;
 use crate::transport::Endpoint;

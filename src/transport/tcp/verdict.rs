@@ -79,6 +79,9 @@ impl Engine {
         let context = self.expect(id)?;
         if let Some(known) = &context.failure {
             let words = write_failure(known);
+            if self.is_full(from) {
+                return Some(());
+            }
             self.say(from, Header::new(Kind::Verdict, id), &words);
             self.pump_out(from);
         } else {

@@ -67,14 +67,19 @@ impl Engine {
         reply
     }
 
+    /// Whether so many answers wait to be read that no more are given.
+    pub(super) fn is_full(&self, to: usize) -> bool {
+        self.connections[to].as_ref().is_none_or(|connection| connection.queue.len() > MOST_ANSWERS)
+    }
+
     /// Answers a question, unless so many answers wait to be read that nobody can need them all.
     pub(super) fn answer(&mut self, from: usize, question: Header) {
-        if self.connections[from].as_ref().is_none_or(|connection| connection.queue.len() > MOST_ANSWERS) {
+        if self.is_full(from) {
             return;
         }
         let standing = write_standing(&self.standing(question.context, question.stamp.call));
         self.say(from, Header { bytes: question.bytes, ..Header::new(Kind::Answer, question.context) }, &standing);
-        self.due.push(from);
+        self.owe(from);
     }
 
     /// An answer has come.
