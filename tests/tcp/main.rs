@@ -5,6 +5,8 @@
 #[path = "../jobs/tcp.rs"]
 mod jobs;
 
+mod contexts;
+
 #[path = "../communicator/choice.rs"]
 mod choice;
 #[path = "../communicator/definitions.rs"]
