@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod abuse;
+mod credit;
 
 use super::mesh::Mesh;
 use super::process::Member;
