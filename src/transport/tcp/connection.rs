@@ -18,6 +18,8 @@ pub(super) struct Connection {
     pub(super) state: State,
     /// Whether something may have come that was not read.
     pub(super) readable: bool,
+    /// Whether the other has closed it: then what is read last is not the end.
+    pub(super) closing: bool,
     /// Whether the socket takes no more for now.
     pub(super) blocked: bool,
     /// Whether it is told when it does.
@@ -101,6 +103,7 @@ impl Connection {
             token,
             state: State::Open,
             readable: true,
+            closing: false,
             blocked: false,
             watched: false,
             broken: None,
@@ -125,8 +128,8 @@ impl Connection {
         loop {
             return match self.stream.read_vectored(into) {
                 Ok(0) => Went::Ended("its connection is closed".into()),
-                // The socket is empty; what comes later is told again.
-                Ok(count) if count < room => Went::Stuck(count),
+                // The socket is empty; what comes later is told again, but an end that came with the bytes is not.
+                Ok(count) if count < room && !self.closing => Went::Stuck(count),
                 Ok(count) => Went::On(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => Went::Stuck(0),

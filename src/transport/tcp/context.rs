@@ -18,6 +18,8 @@ pub(super) struct Context {
     /// The process of each member; empty until this process opens it.
     pub(super) members: Box<[Rank]>,
     pub(super) presence: Presence,
+    /// Who was the first to say something of it.
+    pub(super) first: usize,
     /// By process.
     pub(super) lanes: Box<[Lane]>,
     /// The round that this process drives.
@@ -98,11 +100,12 @@ pub(super) enum Doubt {
 const REMEMBERED: usize = 8;
 
 impl Context {
-    pub(super) fn new(id: ContextId, processes: usize) -> Self {
+    pub(super) fn new(id: ContextId, processes: usize, first: usize) -> Self {
         Self {
             id,
             members: Box::default(),
             presence: Presence::Expected,
+            first,
             lanes: (0..processes).map(|_| Lane::default()).collect(),
             turn: None,
             posted: None,

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use mio::event::Event;
 use mio::{Events, Poll, Registry};
@@ -50,6 +51,8 @@ pub(super) struct Engine {
     /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
     pub(super) supervised: bool,
     pub(super) falling: Vec<ContextId>,
+    /// When it last looked at all sockets.
+    pub(super) polled: Instant,
     /// Whether the process is at its end.
     pub(super) ended: bool,
 }
@@ -64,7 +67,7 @@ pub(super) struct Poller {
 /// Bytes read at once, where it is not known where they belong.
 const DESK: usize = 128 << 10;
 
-/// Contexts that others may have opened before this process does.
+/// Contexts that each of the others may have opened before this process does.
 const MOST_EXPECTED: usize = 1024;
 
 impl Engine {
@@ -89,26 +92,28 @@ impl Engine {
             sleepers: 0,
             supervised: false,
             falling: Vec::new(),
+            polled: Instant::now(),
             ended: false,
         }
     }
 
-    /// What there is of a context; if nothing yet, its beginning. `None` if there are too many that only others have opened.
-    pub(super) fn expect(&mut self, id: ContextId) -> Option<&mut Context> {
+    /// What there is of a context; if nothing yet, its beginning, of which that process is the first to say something. `None`
+    /// if there are too many of those, or that one has spoken of too many that only others have opened.
+    pub(super) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
         if !self.contexts.contains_key(&id) {
-            let expected = self.contexts.values().filter(|context| context.presence == Presence::Expected);
-            if expected.count() >= MOST_EXPECTED {
+            let expected = |context: &&Context| context.presence == Presence::Expected && context.first == from;
+            if self.contexts.values().filter(expected).count() >= MOST_EXPECTED {
                 return None;
             }
-            self.contexts.insert(id, Context::new(id, self.connections.len()));
+            self.contexts.insert(id, Context::new(id, self.connections.len(), from));
         }
         self.contexts.get_mut(&id)
     }
 
     /// A context that this process opens: none of which it has open, or which it has left while others have not.
     pub(super) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<()> {
-        let processes = self.connections.len();
-        let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes));
+        let (processes, me) = (self.connections.len(), self.me);
+        let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes, me));
         if context.presence != Presence::Expected {
             return None;
         }
@@ -161,7 +166,8 @@ impl Engine {
         for message in after.iter().chain(before) {
             self.pump_out(self.process(id, message.peer.index()));
         }
-        for message in receives {
+        // What was told of before anybody wanted it is not told again: messages, and that somebody is ready.
+        for message in receives.iter().chain(sends) {
             let from = self.process(id, message.peer.index());
             let connection = self.connections[from].as_ref();
             if connection.is_some_and(|connection| !connection.queue.is_empty()) {
@@ -279,6 +285,7 @@ impl Engine {
         if event.is_writable() {
             connection.blocked = false;
         }
+        connection.closing |= event.is_read_closed() || event.is_error();
         connection.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
         if event.is_writable() {
             self.pump_out(from);
@@ -292,7 +299,8 @@ impl Engine {
     fn is_wanted(&self, from: usize) -> bool {
         self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
             let lane = &context.lanes[from];
-            !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
+            let asked = context.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_to(from));
+            asked || !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
         })
     }
 
@@ -365,11 +373,6 @@ impl Engine {
                 self.pump_out(to);
             }
         }
-    }
-
-    /// Whether a context has failed, or is about to.
-    pub(super) fn is_failing(&self, id: ContextId) -> bool {
-        self.contexts.get(&id).is_none_or(|context| context.failure.is_some() || context.proposal.is_some())
     }
 
     /// Whether a failure of a context was proposed, and nobody has decided yet.

@@ -255,7 +255,7 @@ impl Engine {
     /// The beginning of a message.
     fn message(&mut self, from: usize, header: Header) -> Result<Receiving, Fault> {
         let (me, credit, id, text) = (self.me, self.credit, header.context, header.text as usize);
-        let context = self.expect(id).ok_or_else(too_many_contexts)?;
+        let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
         if context.failure.is_some() || context.presence == Presence::Left {
             return Ok(Receiving::Dropped(text));
         }
@@ -325,16 +325,16 @@ impl Engine {
             Kind::Message | Kind::More => {}
             Kind::Void => {}
             Kind::Offer => {
-                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].into.offer = Some(header);
             }
             Kind::Ready => {
-                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].out.ready = Some((header.stamp.call, header.stamp.round));
                 self.owe(from);
             }
             Kind::Credit => {
-                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 if credit_to(context, from, header.taken)? {
                     self.owe(from);
                 }
@@ -345,7 +345,7 @@ impl Engine {
             }
             Kind::Verdict => {
                 let failure = read_failure(words).map_err(garbled)?;
-                self.expect(id).ok_or_else(too_many_contexts)?;
+                self.expect(from, id).ok_or_else(too_many_contexts)?;
                 self.decided(from, id, failure);
             }
             Kind::Question => self.answer(from, header),
@@ -353,7 +353,7 @@ impl Engine {
             Kind::Leave => {
                 let how = (!words.is_empty()).then(|| String::from_utf8_lossy(words).into());
                 let left = Left { call: header.stamp.call.checked_sub(1), how };
-                let context = self.expect(id).ok_or_else(too_many_contexts)?;
+                let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].left.get_or_insert(left);
                 self.departures += 1;
                 self.undecided = true;

@@ -28,7 +28,10 @@ impl Engine {
             let ready = |open: &&mut Connection| open.is_open() && !open.blocked && open.broken.is_none();
             let Some(connection) = connections[to].as_mut().filter(ready) else { return };
             stage.clear();
-            if connection.sending.is_none() {
+            if connection.sending.as_ref().is_some_and(|sending| sending.headed == 0) {
+                // It has not begun: what was before it goes before it.
+                std::mem::swap(stage, &mut connection.queue);
+            } else if connection.sending.is_none() {
                 if connection.queue.len() < STAGE {
                     stage.append(&mut connection.queue);
                     // Each context in turn, a frame at a time.

@@ -67,12 +67,14 @@ impl Shared {
             return engine;
         };
         drop(engine);
-        // A signal may interrupt it; then there are no events.
-        let done = poller.poll.poll(&mut poller.events, Some(limit));
-        let mut engine = self.lock();
-        if done.is_ok() {
-            poller.events.iter().for_each(|event| engine.heed(event));
+        if poller.poll.poll(&mut poller.events, Some(limit)).is_err() {
+            // A signal has interrupted it, perhaps after this process was stopped for long: what has come is not known yet.
+            // It does not fail otherwise; if it does, there are no events.
+            let _ = poller.poll.poll(&mut poller.events, Some(Duration::ZERO));
         }
+        let mut engine = self.lock();
+        poller.events.iter().for_each(|event| engine.heed(event));
+        engine.polled = Instant::now();
         engine.poller = Some(poller);
         self.wake(&engine);
         engine

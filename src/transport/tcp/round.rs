@@ -324,6 +324,8 @@ impl Transport for Tcp {
         let about = About { call: io.call, signature: io.signature, round: io.number(), timeout: io.timeout };
         let (program, index, messages) = (io.program(), io.index(), (io.sends(), io.receives()));
         let bases = Bases::of(&mut io.buffers());
+        // Declared before the engine is locked, so that it is dropped after that is let go of.
+        let mut posted = Posted { process: &process, id: self.id, turn: false };
         let mut engine = process.lock();
         if self.over.elapsed() >= TICK {
             // Who comes late first hears what has been said meanwhile: the call may have failed.
@@ -332,20 +334,22 @@ impl Transport for Tcp {
         if let Some(reason) = refusal {
             let cause = Cause::Aborted { rank: self.rank, reason: reason.into() };
             engine.propose(self.id, self.failure_of(&about, (Some(self.rank), cause)));
-        } else if !engine.is_failing(self.id) {
-            // SAFETY: what `io` lends stays where it is until this returns, and before that the turn is withdrawn; the
-            // buffers are reached through these pointers alone.
+        } else if engine.failure(self.id).is_none() && !engine.is_undecided(self.id) {
+            posted.turn = true;
+            // SAFETY: what `io` lends stays where it is until this returns, and before that, even if something here panics,
+            // `posted` withdraws the turn; the buffers are reached through these pointers alone.
             #[allow(unsafe_code)]
             let turn = unsafe { Turn::new((program, index), bases, about.call, about.signature, about.timeout) };
             engine.post(self.id, turn, about.signature, messages);
         }
         let mut wait = Wait::new();
         loop {
-            let done = !engine.is_failing(self.id) && engine.is_done(self.id);
+            let done = posted.turn && !engine.is_undecided(self.id) && engine.is_done(self.id);
             // A failure in a later call is none of what is done here.
             let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= about.call).cloned();
             if done || failure.is_some() {
                 engine.withdraw(self.id);
+                posted.turn = false;
                 process.wake(&engine);
                 drop(engine);
                 self.over = Instant::now();
@@ -371,6 +375,22 @@ impl Transport for Tcp {
             engine.sweep();
         }
         engine.failure(self.id).cloned()
+    }
+}
+
+/// Whether a turn is posted; if so, it is withdrawn when this is dropped.
+#[derive(Debug)]
+struct Posted<'p> {
+    process: &'p Process,
+    id: ContextId,
+    turn: bool,
+}
+
+impl Drop for Posted<'_> {
+    fn drop(&mut self) {
+        if self.turn {
+            self.process.lock().withdraw(self.id);
+        }
     }
 }
 

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use super::context::{Context, Presence, Proposal};
 use super::engine::Engine;
 use super::frame::{Header, Kind};
-use super::words::write_failure;
+use super::process::TICK;
+use super::words::{read_failure, write_failure};
 use crate::transport::{Cause, ContextId, Failure};
 
 /// How long somebody may take to answer, in a context whose rounds may wait so long.
@@ -34,6 +35,8 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         if context.failure.is_none() && context.proposal.is_none() {
             log::debug!("process {}: in context {id}: {failure}", self.me);
+            // Its words as everybody will read them, who may get them cut.
+            let failure = read_failure(&write_failure(&failure)).unwrap_or(failure);
             context.proposal = Some(Proposal { failure, to: usize::MAX, since: Instant::now(), asked: false });
             self.submit(id);
         }
@@ -113,7 +116,7 @@ impl Engine {
     /// Takes note of a proposal; its sender hears at once if there is a failure already. `None` if there are too many
     /// contexts.
     pub(super) fn consider(&mut self, from: usize, id: ContextId, failure: Failure) -> Option<()> {
-        let context = self.expect(id)?;
+        let context = self.expect(from, id)?;
         if let Some(known) = &context.failure {
             let words = write_failure(known);
             if self.is_full(from) {
@@ -139,9 +142,11 @@ impl Engine {
 
     /// Makes failures of what was proposed, or asks the others whether it may. Everything that has come must have been read.
     pub(super) fn decide(&mut self) {
-        if !std::mem::take(&mut self.undecided) {
+        // If this process was stopped since it looked at the sockets, the decision may be there.
+        if !self.undecided || self.polled.elapsed() >= 4 * TICK {
             return;
         }
+        self.undecided = false;
         let mine = |context: &Context| {
             let proposal =
                 context.proposal.as_ref().filter(|proposal| context.failure.is_none() && proposal.to == self.me)?;

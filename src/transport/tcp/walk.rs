@@ -28,6 +28,13 @@ pub(super) struct Inquiry {
     standing: Option<Standing>,
 }
 
+impl Inquiry {
+    /// Whether it is open, and to that process.
+    pub(super) fn is_to(&self, process: usize) -> bool {
+        self.standing.is_none() && self.asked == process
+    }
+}
+
 /// What became of a question.
 #[derive(Debug)]
 pub(super) enum Reply {

@@ -227,6 +227,10 @@ struct Bench {
 }
 
 impl Bench {
+    fn is_failing(&self) -> bool {
+        self.engine.failure(ContextId::WORLD).is_some() || self.engine.is_undecided(ContextId::WORLD)
+    }
+
     fn new() -> Self {
         let poll = Poll::new().unwrap();
         let registry = poll.registry().try_clone().unwrap();
@@ -326,7 +330,7 @@ impl Bench {
                     self.post((well / ROUNDS.len()) as u64, well % ROUNDS.len());
                 }
             }
-            if at == bytes.len() || self.engine.is_failing(ContextId::WORLD) {
+            if at == bytes.len() || self.is_failing() {
                 break;
             }
         }
@@ -338,7 +342,7 @@ impl Bench {
 
     /// Whether the round under way has all it needs. Nothing goes, so what is to go is taken for gone.
     fn is_over(&mut self) -> bool {
-        if self.engine.is_failing(ContextId::WORLD) {
+        if self.is_failing() {
             return false;
         }
         let context = self.engine.contexts.get_mut(&ContextId::WORLD).unwrap();
