@@ -1,11 +1,18 @@
 //! Every backend keeps every promise, also through wrappers and boxes.
 
 #![cfg(feature = "local")]
+#![allow(clippy::unwrap_used)]
 
 mod support;
+#[path = "jobs/tcp.rs"]
+mod tcp;
+#[path = "jobs/mod.rs"]
+mod threads;
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use necklace::Rank;
 use necklace::transport::conformance::{self, Fixture};
@@ -15,41 +22,75 @@ use necklace::transport::{ContextId, Endpoint, OpenError, Transport, local};
 
 use support::{Work, alltoall, on_each, world};
 
-/// Jobs of threads, each endpoint in some wrapping.
-struct Threads<W>(W);
+/// Jobs of a backend, each endpoint in some wrapping.
+struct Wrapped<S, W> {
+    start: S,
+    deadline: Duration,
+    wrap: W,
+}
 
-impl<W> fmt::Debug for Threads<W> {
+impl<S, W> fmt::Debug for Wrapped<S, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Threads")
+        f.write_str("Wrapped")
     }
 }
 
-impl<W: Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync> Fixture for Threads<W> {
+impl<S, W> Fixture for Wrapped<S, W>
+where
+    S: Fn(usize) -> Vec<Arc<dyn Endpoint>> + Send + Sync,
+    W: Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync,
+{
     fn job(&self, size: usize) -> Result<Vec<Arc<dyn Endpoint>>, String> {
-        let endpoints = local::job(size).map_err(|error| error.to_string())?;
-        Ok(endpoints.into_iter().map(&self.0).collect())
+        Ok((self.start)(size).into_iter().map(&self.wrap).collect())
+    }
+
+    fn deadline(&self) -> Duration {
+        self.deadline
     }
 }
 
-fn keeps_every_promise(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
-    conformance::run_all(&Threads(wrap)).unwrap_or_else(|broken| panic!("{broken}"));
+fn keeps_every_promise(
+    start: impl Fn(usize) -> Vec<Arc<dyn Endpoint>> + Send + Sync,
+    deadline: Duration,
+    wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync,
+) {
+    conformance::run_all(&Wrapped { start, deadline, wrap }).unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+fn threads_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
+    keeps_every_promise(threads::endpoints, Duration::from_millis(300), wrap);
+}
+
+fn processes_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
+    keeps_every_promise(tcp::endpoints, Duration::from_secs(1), wrap);
 }
 
 #[test]
 fn threads_keep_every_promise() {
-    keeps_every_promise(|endpoint| endpoint);
+    threads_keep_every_promise_in(|endpoint| endpoint);
+}
+
+#[test]
+fn processes_keep_every_promise() {
+    processes_keep_every_promise_in(|endpoint| endpoint);
+}
+
+#[test]
+fn processes_keep_every_promise_over_the_newer_protocol() {
+    let start = |size| tcp::endpoints_at(size, Ipv6Addr::LOCALHOST.into());
+    keeps_every_promise(start, Duration::from_secs(1), |endpoint| endpoint);
 }
 
 #[test]
 fn traced_threads_keep_every_promise() {
     let tracing = Tracing::new();
-    keeps_every_promise(|endpoint| Arc::new(tracing.wrap(endpoint)));
+    threads_keep_every_promise_in(|endpoint| Arc::new(tracing.wrap(endpoint)));
     assert!(!tracing.events().is_empty());
 }
 
 #[test]
 fn threads_with_no_faults_in_their_script_keep_every_promise() {
-    keeps_every_promise(|endpoint| Arc::new(Faulty::new(endpoint, &[])));
+    threads_keep_every_promise_in(|endpoint| Arc::new(Faulty::new(endpoint, &[])));
 }
 
 /// An endpoint in boxes, whose transports are in boxes.
@@ -72,7 +113,18 @@ impl Endpoint for Boxed {
 
 #[test]
 fn boxed_threads_keep_every_promise() {
-    keeps_every_promise(|endpoint| Arc::new(Boxed(Box::new(endpoint))));
+    threads_keep_every_promise_in(|endpoint| Arc::new(Boxed(Box::new(endpoint))));
+}
+
+#[test]
+fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
+    let tracing = Tracing::new();
+    processes_keep_every_promise_in(|endpoint| {
+        let boxed: Arc<dyn Endpoint> = Arc::new(Boxed(Box::new(endpoint)));
+        let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));
+        Arc::new(tracing.wrap(faulty))
+    });
+    assert!(!tracing.events().is_empty());
 }
 
 #[test]

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use necklace::local::{self, Job};
 use necklace::op::{Max, Sum, by};
 use necklace::transport::{Cause, Failure};
 use necklace::{Communicator, Error, Options};
 
 use crate::failures::{POISON, failure, gather, is_dead, one_failure, run};
-use crate::jobs::{on, watched};
+use crate::jobs::{self, Job, on, watched};
 
 /// A job in which waiting ends soon.
 fn impatient(topology: &str) -> Job {
@@ -144,7 +143,7 @@ fn a_rank_that_returns_early_is_named_at_once() {
 fn fall(ranks: usize, faller: usize, body: impl Fn(&mut Communicator) -> Result<(), Error> + Sync) {
     let told: Vec<std::sync::Mutex<Result<(), Error>>> = (0..ranks).map(|_| std::sync::Mutex::new(Ok(()))).collect();
     let here = AtomicUsize::new(0);
-    let outcome = local::run(ranks, |mut comm| {
+    let outcome = jobs::run(ranks, |mut comm| {
         gather(&here, &comm);
         *told[comm.rank()].lock().unwrap() = body(&mut comm);
     });
@@ -236,9 +235,11 @@ fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle() {
             });
             let (ones, others): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
             let mut failed = 0;
-            // Where one gave way, the other may have come to its end.
-            for outcomes in [ones, others].iter().filter(|outcomes| outcomes.iter().any(Result::is_err)) {
-                let failure = one_failure(outcomes);
+            for outcomes in [ones, others] {
+                // Where one gave way, others may have come to their end.
+                let failures: Vec<&Failure> = outcomes.iter().filter(|it| it.is_err()).map(failure).collect();
+                let Some(failure) = failures.first() else { continue };
+                assert!(failures.iter().all(|other| other == failure), "{failures:?}");
                 let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
                 failed += usize::from(chain.contains("circle"));
             }

@@ -6,10 +6,10 @@ use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::op::Sum;
 use necklace::plan::PlanError;
-use necklace::{Communicator, Error, Rank, Strided, local};
+use necklace::{Communicator, Error, Rank, Strided};
 
 use crate::failures::POISON;
-use crate::jobs::{on, watched};
+use crate::jobs::{self, on, watched};
 
 /// Runs on every rank of a job of threads, and then sees that the communicator still works.
 fn on_each(topology: &'static str, body: impl Fn(&mut Communicator) + Send + Sync + 'static) {
@@ -314,7 +314,7 @@ fn algorithms_that_cannot_be_are_refused_by_name() {
 fn one_ranks_mistake_is_its_own() {
     // The others wait; the one that was refused may call again, properly.
     watched("second try", || {
-        local::run(3, |mut comm| {
+        jobs::run(3, |mut comm| {
             let mut receive = [POISON; 3];
             if comm.rank() == 1 {
                 says(comm.alltoall(&[1; 2], &mut receive[..2]), is_length, &["2"]);

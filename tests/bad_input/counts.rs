@@ -1,11 +1,10 @@
 //! Counts of alltoallv on which two ranks disagree.
 
-use necklace::local::Job;
 use necklace::transport::Cause;
 use necklace::{Communicator, Error};
 
 use crate::failures::{POISON, failure, is_dead, one_failure, run};
-use crate::jobs::{on, watched};
+use crate::jobs::{Job, on, watched};
 
 /// Everyone sends everyone 2 elements, but `from` sends `sent` to `to`, which awaits `awaited`.
 #[derive(Clone, Copy)]

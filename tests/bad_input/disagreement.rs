@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use necklace::local::Job;
 use necklace::op::{Max, Sum, by};
 use necklace::topology::Complete;
 use necklace::transport::Cause;
 use necklace::{Communicator, Error, Options};
 
 use crate::failures::{POISON, failure, is_dead, one_failure, run};
-use crate::jobs::{on, watched};
+use crate::jobs::{Job, on, watched};
 
 /// A call, and a word of what an error must say of it.
 type Call = (&'static str, fn(&mut Communicator) -> Result<(), Error>);

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use necklace::local::Job;
 use necklace::transport::Failure;
 use necklace::{Communicator, Error};
+
+use crate::jobs::Job;
 
 /// What nobody sends.
 pub(crate) const POISON: u64 = 0xA5A5_A5A5_A5A5_A5A5;

@@ -10,5 +10,6 @@ mod disagreement;
 mod failures;
 #[path = "../jobs/mod.rs"]
 mod jobs;
+mod networks;
 mod plans;
 mod starting;

@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use necklace::{Error, Persistent, local};
+use necklace::{Error, Persistent};
 
 use crate::failures::POISON;
-use crate::jobs::watched;
+use crate::jobs::{self, watched};
 
 fn is_refused(outcome: Result<(), Error>) {
     match outcome {
@@ -17,7 +17,7 @@ fn is_refused(outcome: Result<(), Error>) {
 #[test]
 fn a_plan_is_for_its_lengths_alone() {
     watched("lengths", || {
-        local::run(4, |mut comm| {
+        jobs::run(4, |mut comm| {
             let mut exchange = comm.alltoall_init::<u64>(2).unwrap();
             let mut gather = comm.allgather_init::<u64>(2).unwrap();
             let (one, places) = ([1; 4], [0, 1, 2, 3]);
@@ -48,7 +48,7 @@ fn a_plan_is_for_its_lengths_alone() {
 #[test]
 fn a_plan_is_for_its_communicator_alone() {
     watched("part", || {
-        local::run(4, |mut comm| {
+        jobs::run(4, |mut comm| {
             let mut twin = comm.split(Some(0), 0).unwrap().unwrap();
             let mut plan = comm.alltoall_init::<u64>(1).unwrap();
             let mut receive = [POISON; 4];
@@ -65,10 +65,10 @@ fn a_plan_is_for_its_communicator_alone() {
 fn a_plan_of_another_rank_or_another_job_is_refused() {
     // Plans may be sent to other threads, where a communicator of the same name may be.
     watched("elsewhere", || {
-        let made = || local::run(4, |mut comm| comm.alltoall_init::<u64>(1).unwrap()).unwrap();
+        let made = || jobs::run(4, |mut comm| comm.alltoall_init::<u64>(1).unwrap()).unwrap();
         let elsewhere: Mutex<Vec<Persistent<u64>>> = Mutex::new(made());
         let swapped: Mutex<Vec<(usize, Persistent<u64>)>> = Mutex::default();
-        local::run(4, |mut comm| {
+        jobs::run(4, |mut comm| {
             let mut receive = [POISON; 4];
             let mut plan = elsewhere.lock().unwrap().remove(0);
             is_refused(plan.execute(&mut comm, &[1; 4], &mut receive));

@@ -6,15 +6,13 @@ use std::thread;
 use necklace::algorithm::registry;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
-use necklace::local::Job;
 use necklace::machine::Machine;
 use necklace::schedule::{Placement, Problem};
 use necklace::topology::{Graph, Topology};
-use necklace::transport::local;
 use necklace::{Communicator, Error, Node, Options, Rank};
 
 use crate::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
-use crate::jobs::{topology, watched};
+use crate::jobs::{self, Job, topology, watched};
 
 fn topologies() -> Vec<Arc<dyn Topology>> {
     let texts = [
@@ -174,7 +172,7 @@ fn auto_explains_itself_alike_on_every_rank() {
 #[test]
 fn rank_0_hands_out_its_machine() {
     watched("machines", || {
-        let ranks = local::job(16).unwrap().into_iter().map(|endpoint| {
+        let ranks = jobs::endpoints(16).into_iter().map(|endpoint| {
             thread::spawn(move || {
                 // To rank 0 rounds are dear, to the others bytes and messages are.
                 let machine = match endpoint.rank().index() {

@@ -1,9 +1,7 @@
 //! Persistent plans.
 
-use necklace::local;
-
 use crate::definitions::{block, everything, poisoned, same};
-use crate::jobs::{on, watched};
+use crate::jobs::{self, on, watched};
 
 #[test]
 fn a_plan_is_executed_many_times_among_other_calls() {
@@ -43,7 +41,7 @@ fn a_plan_is_executed_many_times_among_other_calls() {
 #[test]
 fn a_plan_and_a_plain_call_of_the_same_sizes_are_the_same_call() {
     watched("mixed", || {
-        local::run(4, |mut comm| {
+        jobs::run(4, |mut comm| {
             let me = comm.rank();
             let send: Vec<u64> = (0..4).flat_map(|to| block(me, to, 2)).collect();
             let wanted: Vec<u64> = (0..4).flat_map(|from| block(from, me, 2)).collect();

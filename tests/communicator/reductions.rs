@@ -1,10 +1,10 @@
 //! Operations of reductions.
 
 use necklace::op::{Max, Min, Number, Op, Product, Sum, by};
-use necklace::{Communicator, Options, local};
+use necklace::{Communicator, Options};
 
 use crate::definitions::{element, same};
-use crate::jobs::{on, watched};
+use crate::jobs::{self, on, watched};
 
 /// That allreduce and scan by an operation are what combining in rank order gives.
 fn check<T: Number + std::fmt::Debug, O: Op<T> + Copy>(
@@ -37,7 +37,7 @@ fn every_operation_is_done_on_every_integer() {
     }
     for ranks in [1, 2, 5, 8] {
         watched(&format!("{ranks} ranks"), move || {
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 all!(comm, i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
             })
             .unwrap();
@@ -49,7 +49,7 @@ fn every_operation_is_done_on_every_integer() {
 fn every_operation_is_done_on_floats_that_are_exact() {
     for ranks in [1, 3, 8, 13] {
         watched(&format!("{ranks} ranks"), move || {
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 let single = |rank: usize, i: usize| ((rank * 7 + i * 3) % 11) as f32 - 5.0;
                 let double = |rank: usize, i: usize| f64::from(single(rank, i));
                 // Powers of two: no product is rounded.

@@ -2,12 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use necklace::local;
 use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
 use crate::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
-use crate::jobs::watched;
+use crate::jobs::{self, watched};
 
 const RANKS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 32];
 
@@ -15,7 +14,7 @@ const RANKS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 32];
 fn every_collective_moves_every_type() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 for elements in [0, 1, 7] {
                     everything::<()>(&mut comm, elements);
                     everything::<u8>(&mut comm, elements);
@@ -36,7 +35,7 @@ fn every_collective_moves_every_type() {
 fn a_mebibyte_moves_as_a_byte_does() {
     for ranks in [1, 3, 8] {
         watched(&format!("{ranks} ranks"), move || {
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 let elements = (1 << 20) / size_of::<u64>();
                 alltoall::<u64>(&mut comm, elements / ranks);
                 alltoall::<[f32; 3]>(&mut comm, (1 << 20) / 12 / ranks);
@@ -54,7 +53,7 @@ fn a_mebibyte_moves_as_a_byte_does() {
 fn any_root_broadcasts() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
-            local::run(ranks, |mut comm| (0..ranks).for_each(|root| broadcast::<u64>(&mut comm, 5, root))).unwrap();
+            jobs::run(ranks, |mut comm| (0..ranks).for_each(|root| broadcast::<u64>(&mut comm, 5, root))).unwrap();
         });
     }
 }
@@ -64,7 +63,7 @@ fn nobody_leaves_a_barrier_before_everybody_came() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
             let came = AtomicUsize::new(0);
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 for round in 1..=30 {
                     if comm.rank() == round % ranks {
                         std::thread::yield_now();
@@ -84,7 +83,7 @@ fn nobody_leaves_a_barrier_before_everybody_came() {
 fn a_buffer_is_sent_as_it_was_at_the_call() {
     // A rank may change its send buffer as soon as the call returns, though others are behind.
     watched("overwriting", || {
-        local::run(5, |mut comm| {
+        jobs::run(5, |mut comm| {
             let (mut send, mut all) = (vec![0_usize; 1000], vec![0; 5000]);
             for turn in 0..50 {
                 send.fill(10 * turn + comm.rank());
@@ -102,7 +101,7 @@ fn random_sequences_of_calls_do_what_each_does_alone() {
     fn calls(ranks: u8, seed: u64) -> TestResult {
         let ranks = usize::from(ranks % 9) + 1;
         watched(&format!("{ranks} ranks, seed {seed}"), move || {
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 let mut dice = Dice(seed);
                 for _ in 0..12 {
                     let elements = dice.below(40);

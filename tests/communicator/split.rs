@@ -3,10 +3,9 @@
 use std::thread;
 
 use necklace::collective::Collective;
-use necklace::local;
 
 use crate::definitions::{allgather, alltoall, broadcast, composition, everything};
-use crate::jobs::{on, watched};
+use crate::jobs::{self, on, watched};
 
 #[test]
 fn rows_and_columns_of_a_torus_are_rings() {
@@ -65,7 +64,7 @@ fn planes_of_a_cube_of_64_exchange_as_tori_do() {
 #[test]
 fn a_rank_without_a_colour_is_in_no_part() {
     watched("none", || {
-        local::run(7, |mut comm| {
+        jobs::run(7, |mut comm| {
             let me = comm.rank();
             let part = comm.split((me % 3 != 1).then_some(me as u32 % 3), 0).unwrap();
             assert_eq!(part.is_some(), me % 3 != 1);
@@ -122,7 +121,7 @@ fn parts_that_are_not_linked_are_taken_for_complete() {
 #[test]
 fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
     watched("nested", || {
-        local::run(12, |mut comm| {
+        jobs::run(12, |mut comm| {
             let me = comm.rank() as u32;
             let mut thirds = comm.split(Some(me / 4), 0).unwrap().unwrap();
             let mut halves = thirds.split(Some(me % 2), 0).unwrap().unwrap();
@@ -148,7 +147,7 @@ fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
 fn two_communicators_are_driven_from_two_threads_in_opposite_orders() {
     for ranks in [2, 5, 8] {
         watched(&format!("{ranks} ranks"), move || {
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 let (mut one, mut other) = (comm.split(Some(0), 0).unwrap().unwrap(), comm);
                 thread::scope(|scope| {
                     let mut first = || (0..15).for_each(|turn| everything::<u64>(&mut one, turn % 4));

@@ -1,11 +1,11 @@
 //! Blocks that lie in their buffers in any regular way.
 
-use necklace::{Communicator, Strided, local};
+use necklace::{Communicator, Strided};
 use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
 use crate::definitions::{Dice, Element, element, poison, same};
-use crate::jobs::{on, watched};
+use crate::jobs::{self, on, watched};
 
 /// One side of one rank: where each block's elements lie, as it is told and by hand.
 struct Side {
@@ -132,7 +132,7 @@ fn first(count: usize, size: usize, rank: usize) -> usize {
 fn a_matrix_is_transposed_on_the_way() {
     fn transposed(rows: u8, columns: u8, ranks: u8) -> TestResult {
         let (rows, columns, ranks) = (usize::from(rows % 20), usize::from(columns % 20), 1 + usize::from(ranks % 7));
-        let outcome = local::run(ranks, |mut comm| {
+        let outcome = jobs::run(ranks, |mut comm| {
             let (me, size) = (comm.rank(), comm.size());
             let row = |rank| first(rows, size, rank);
             let column = |rank| first(columns, size, rank);
@@ -154,7 +154,7 @@ fn a_matrix_is_transposed_on_the_way() {
 
 #[test]
 fn what_is_sent_may_be_sent_to_several() {
-    let gathered = local::run(4, |mut comm| {
+    let gathered = jobs::run(4, |mut comm| {
         let mut receive = [0; 8];
         let into = [0, 1, 2, 3].map(|from| Strided::run(2 * from, 2));
         comm.alltoallw(&[comm.rank(), 7], &[(); 4].map(|()| Strided::run(0, 2)), &mut receive, &into).unwrap();

@@ -1,11 +1,11 @@
 //! Blocks of different lengths.
 
-use necklace::{Communicator, local};
+use necklace::Communicator;
 use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
 use crate::definitions::{Dice, Element, block, poison, same};
-use crate::jobs::{on, watched};
+use crate::jobs::{self, on, watched};
 
 /// Counts and displacements of one side of one rank.
 struct Side {
@@ -101,7 +101,7 @@ fn random_lengths_and_places() {
     fn case(ranks: u8, relayed: bool, seed: u64) -> TestResult {
         let ranks = usize::from(ranks % 8) + 1;
         watched(&format!("{ranks} ranks, relayed: {relayed}, seed {seed}"), move || {
-            local::run(ranks, |mut comm| {
+            jobs::run(ranks, |mut comm| {
                 comm.choose("alltoallv", if relayed { "ring" } else { "direct" }).unwrap();
                 exchange::<u64>(&mut comm, seed);
             })
@@ -116,7 +116,7 @@ fn random_lengths_and_places() {
 fn nothing_at_all_may_be_exchanged() {
     for algorithm in ["direct", "ring"] {
         watched(algorithm, move || {
-            local::run(4, |mut comm| {
+            jobs::run(4, |mut comm| {
                 comm.choose("alltoallv", algorithm).unwrap();
                 let nothing = [0; 4];
                 comm.alltoallv::<u64>(&[], &nothing, &nothing, &mut [], &nothing, &nothing).unwrap();
@@ -130,7 +130,7 @@ fn nothing_at_all_may_be_exchanged() {
 fn where_an_empty_block_would_be_does_not_matter() {
     for algorithm in ["direct", "ring"] {
         watched(algorithm, move || {
-            local::run(3, |mut comm| {
+            jobs::run(3, |mut comm| {
                 comm.choose("alltoallv", algorithm).unwrap();
                 let me = comm.rank();
                 // Everyone sends one element to the next only; the other displacements are nowhere.

@@ -1,36 +1,24 @@
-//! Jobs of threads for tests: watched, so that what hangs fails by its name.
+//! Jobs of threads for tests.
+//!
+//! `jobs/tcp.rs` offers the same over TCP. Suites name neither: who includes them says which is their `crate::jobs`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, mpsc};
-use std::thread;
-use std::time::Duration;
+#![allow(dead_code, unused_imports)]
 
-use necklace::local::Job;
-use necklace::topology::{Topology, parse};
+mod watch;
 
-/// Far longer than any case takes on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::sync::Arc;
 
-/// Runs a case in a thread of its own; panics with its name if it does not come back. The thread is then left behind.
-pub(crate) fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
-    let (sender, result) = mpsc::channel();
-    // Nobody listens any more if it is too late.
-    thread::spawn(move || sender.send(catch_unwind(AssertUnwindSafe(body))));
-    match result.recv_timeout(PATIENCE) {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => {
-            eprintln!("in the case {case:?}");
-            resume_unwind(panic)
-        }
-        Err(_) => panic!("the case {case:?} hangs"),
-    }
-}
+use necklace::transport::{Endpoint, local};
 
-pub(crate) fn topology(text: &str) -> Arc<dyn Topology> {
-    parse(text).unwrap()
-}
+pub(crate) use self::watch::{topology, watched};
+pub(crate) use necklace::local::{Job, run};
 
 /// A job with a thread on every node.
 pub(crate) fn on(text: &str) -> Job {
     Job::on(topology(text))
+}
+
+/// The endpoints of a job, by rank.
+pub(crate) fn endpoints(size: usize) -> Vec<Arc<dyn Endpoint>> {
+    local::job(size).unwrap()
 }

@@ -7,6 +7,7 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
 use super::frame::Header;
+use super::outbound::STAGE;
 use crate::transport::ContextId;
 
 /// See the [module](self).
@@ -103,7 +104,8 @@ impl Connection {
             blocked: false,
             watched: false,
             broken: None,
-            queue: Vec::new(),
+            // What the socket does not take is put back here, at any time; it is not touched before.
+            queue: Vec::with_capacity(2 * STAGE),
             sending: None,
             part: Part { bytes: [0; Header::BYTES], len: 0 },
             receiving: Receiving::Header,

@@ -13,6 +13,7 @@ use super::connection::{Connection, Receiving, State};
 use super::context::{Context, Doubt, Presence, Turn};
 use super::frame::{Header, Kind, MOST_WORDS, Stamp};
 use super::lane::{Credit, Lane};
+use super::outbound::STAGE;
 use super::words::write_failure;
 use crate::ids::Rank;
 use crate::plan::Message;
@@ -68,7 +69,8 @@ const MOST_EXPECTED: usize = 1024;
 
 impl Engine {
     pub(super) fn new(me: usize, connections: Box<[Option<Connection>]>, poller: Poller, registry: Registry) -> Self {
-        let credit = Credit::among(connections.len());
+        let processes = connections.len();
+        let credit = Credit::among(processes);
         Self {
             me,
             connections,
@@ -78,9 +80,9 @@ impl Engine {
             registry,
             poller: Some(poller),
             desk: vec![0; DESK].into(),
-            stage: Vec::new(),
+            stage: Vec::with_capacity(2 * STAGE),
             rotation: 0,
-            due: Vec::new(),
+            due: Vec::with_capacity(processes),
             undecided: false,
             departures: 0,
             questions: 0,
@@ -111,6 +113,7 @@ impl Engine {
             return None;
         }
         (context.members, context.presence) = (members.into(), Presence::Open);
+        self.active.reserve(self.contexts.len());
         Some(())
     }
 
@@ -131,6 +134,7 @@ impl Engine {
         let mut first = 0;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;
+            into.stash.make_room(self.credit);
             (into.awaited, into.came, into.to) = (first..first + part.len() as u32, 0, Default::default());
             (first, turn.incoming) = (into.awaited.end, turn.incoming + 1);
         }
@@ -225,6 +229,13 @@ impl Engine {
         if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.is_open()) {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
             connection.queue.extend_from_slice(text);
+        }
+    }
+
+    /// Takes note that something may go to a process that could not before.
+    pub(super) fn owe(&mut self, to: usize) {
+        if !self.due.contains(&to) {
+            self.due.push(to);
         }
     }
 
@@ -324,7 +335,6 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(mut turn) = context.turn.take() else { return };
         let me = context.rank_of(self.me).unwrap_or_default();
-        let mut offers = Vec::new();
         for rank in (0..context.members.len()).map(Rank::new) {
             let process = context.process(rank);
             let Lane { into, out, .. } = &mut context.lanes[process];
@@ -344,20 +354,27 @@ impl Engine {
             if let Some(message) = turn.next_out(out)
                 && out.may_go(turn.stamp(message), message.bytes, self.credit).is_none()
                 && out.offered.replace(turn.stamp(message)) != Some(turn.stamp(message))
+                && let Some(connection) = self.connections[process].as_mut().filter(|open| open.is_open())
             {
-                offers.push((process, turn.header(Kind::Offer, id, message)));
+                connection.queue.extend(turn.header(Kind::Offer, id, message).encode());
             }
         }
         context.turn = Some(turn);
-        for (to, header) in offers {
-            self.say(to, header, &[]);
-            self.pump_out(to);
+        for to in 0..self.connections.len() {
+            if self.connections[to].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
+                self.pump_out(to);
+            }
         }
     }
 
     /// Whether a context has failed, or is about to.
     pub(super) fn is_failing(&self, id: ContextId) -> bool {
         self.contexts.get(&id).is_none_or(|context| context.failure.is_some() || context.proposal.is_some())
+    }
+
+    /// Whether a failure of a context was proposed, and nobody has decided yet.
+    pub(super) fn is_undecided(&self, id: ContextId) -> bool {
+        self.contexts.get(&id).is_some_and(|context| context.failure.is_none() && context.proposal.is_some())
     }
 
     /// Somebody is not there any more.

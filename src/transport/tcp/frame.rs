@@ -89,7 +89,7 @@ pub(super) struct Header {
     pub(super) text: u32,
     pub(super) context: ContextId,
     pub(super) stamp: Stamp,
-    /// How long the whole message is; of a question, its number.
+    /// How long the whole message is; where it goes on, how much of it came before; of a question, its number.
     pub(super) bytes: u64,
     pub(super) fingerprint: u64,
     /// How much the sender has taken of what the receiver sent it in this context without being asked for it.
@@ -142,11 +142,10 @@ impl Header {
         let fault = NoFrame { kind: code, text, bytes };
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code).ok_or(fault.clone())?;
         let eager = first >> 8 & 0xffff == 1;
-        let of_message = matches!(kind, Kind::Message | Kind::More);
         // A message that is sent without being asked for is sent whole.
         let whole = kind != Kind::Message || !eager || u64::from(text) == bytes;
         let some = kind != Kind::More || text > 0;
-        let fits = text <= kind.most() && (!of_message || u64::from(text) <= bytes) && whole && some;
+        let fits = text <= kind.most() && (kind != Kind::Message || u64::from(text) <= bytes) && whole && some;
         if !fits || first >> 8 & 0xff_ffff > 1 || eager && kind != Kind::Message && kind != Kind::Offer {
             return Err(fault);
         }
@@ -194,9 +193,8 @@ mod tests {
             changes.iter().for_each(|(at, change)| bytes[at % Header::BYTES] ^= change);
             match Header::decode(&bytes) {
                 Ok(header) => {
-                    let of_message = matches!(header.kind, Kind::Message | Kind::More);
                     header.text <= header.kind.most()
-                        && (!of_message || u64::from(header.text) <= header.bytes)
+                        && (header.kind != Kind::Message || u64::from(header.text) <= header.bytes)
                         && header.encode() == bytes
                 }
                 Err(_) => !changes.is_empty(),

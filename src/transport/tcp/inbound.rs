@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// Takes apart what was read.
-    fn take(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), Fault> {
         loop {
             let Some(connection) = self.connections[from].as_mut().filter(|open| open.is_open()) else { return Ok(()) };
             match &mut connection.receiving {
@@ -192,7 +192,7 @@ impl Engine {
             into.told = into.taken;
             let header = Header { taken: into.taken, ..Header::new(Kind::Credit, id) };
             self.say(from, header, &[]);
-            self.due.push(from);
+            self.owe(from);
         }
     }
 
@@ -265,7 +265,7 @@ impl Engine {
             return Err(babble("a message in a context that it is no member of"));
         }
         if more {
-            self.due.push(from);
+            self.owe(from);
         }
         let Some(context) = self.contexts.get_mut(&id) else { return Ok(Receiving::Dropped(text)) };
         let into = &mut context.lanes[from].into;
@@ -311,7 +311,8 @@ impl Engine {
         };
         let message = turn.next_in(into);
         let goes_on = message.is_some_and(|message| {
-            into.came > 0 && turn.stamp(message) == header.stamp && into.came + u64::from(header.text) <= message.bytes
+            let place = into.came > 0 && into.came == header.bytes && turn.stamp(message) == header.stamp;
+            place && into.came + u64::from(header.text) <= message.bytes
         });
         if goes_on { Ok(Receiving::Placed(id, text)) } else { Err(babble("the rest of another message")) }
     }
@@ -330,12 +331,12 @@ impl Engine {
             Kind::Ready => {
                 let context = self.expect(id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].out.ready = Some((header.stamp.call, header.stamp.round));
-                self.due.push(from);
+                self.owe(from);
             }
             Kind::Credit => {
                 let context = self.expect(id).ok_or_else(too_many_contexts)?;
                 if credit_to(context, from, header.taken)? {
-                    self.due.push(from);
+                    self.owe(from);
                 }
             }
             Kind::Proposal => {
@@ -368,10 +369,11 @@ impl Engine {
                 self.forget();
             }
             Kind::Farewell => {
-                self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
-                self.pump_out(from);
-                if let Some(connection) = &mut self.connections[from] {
-                    connection.farewell = true;
+                let Some(connection) = &mut self.connections[from] else { return Ok(()) };
+                // It is answered once.
+                if !std::mem::replace(&mut connection.farewell, true) {
+                    self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
+                    self.pump_out(from);
                 }
                 self.departures += 1;
                 self.undecided = true;

@@ -114,6 +114,7 @@ impl Outgoing {
 /// Messages that came before anybody awaited them: their frames, one after the other, the last perhaps not whole yet.
 #[derive(Debug, Default)]
 pub(super) struct Stash {
+    /// Those from `begin` on.
     bytes: Vec<u8>,
     begin: usize,
 }
@@ -123,8 +124,33 @@ impl Stash {
         self.begin == self.bytes.len()
     }
 
+    /// How many bytes are kept, and how many there is room for.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() - self.begin
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Makes room for all that may come within that credit, and as much again, so that what is taken leaves its place to what
+    /// comes without moving it often. Of memory, it costs what is used.
+    pub(super) fn make_room(&mut self, credit: Credit) {
+        let most = 2 * credit.lane as usize;
+        if self.bytes.capacity() < most {
+            self.bytes.reserve_exact(most - self.bytes.len());
+        }
+    }
+
     /// Keeps what comes.
     pub(super) fn keep(&mut self, bytes: &[u8]) {
+        // A sender that is always ahead never leaves it empty.
+        if self.bytes.len() + bytes.len() > self.bytes.capacity() && self.begin >= self.bytes.len() / 2 {
+            self.bytes.drain(..self.begin);
+            self.begin = 0;
+        }
         self.bytes.extend_from_slice(bytes);
     }
 

@@ -75,7 +75,7 @@ mod verdict;
 mod walk;
 mod words;
 
-pub use self::join::{Join, JoinError, Key, Root};
+pub use self::join::{Join, JoinError, Key, Root, Supervisor};
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use crate::transport::ContextId;
 const SHORT: u64 = 4 << 10;
 
 /// So much is put together before it is written.
-const STAGE: usize = 64 << 10;
+pub(super) const STAGE: usize = 64 << 10;
 
 /// Pieces that one call to the system takes.
 const PIECES: usize = 64;
@@ -132,9 +132,12 @@ fn compose(context: &mut Context, to: usize, credit: Credit, stage: &mut Vec<u8>
         let left = message.bytes - out.went;
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
         let text = left.min(if short && !on_credit { STAGE as u64 } else { u64::from(MOST_TEXT) });
-        into.told = into.taken;
-        let header =
-            Header { eager: on_credit, text: text as u32, taken: into.taken, ..turn.header(kind, context.id, message) };
+        let mut header = Header { eager: on_credit, text: text as u32, ..turn.header(kind, context.id, message) };
+        if kind == Kind::Message {
+            (into.told, header.taken) = (into.taken, into.taken);
+        } else {
+            header.bytes = out.went;
+        }
         if on_credit {
             out.sent += Credit::cost(message.bytes);
         }

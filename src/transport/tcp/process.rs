@@ -128,6 +128,16 @@ impl Process {
         self.shared.sleep(engine, TICK)
     }
 
+    /// Reads what has come, without waiting.
+    pub(super) fn glance<'s>(&'s self, mut engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        // Who sleeps on the sockets does it itself.
+        if engine.poller.is_some() {
+            engine = self.shared.sleep(engine, Duration::ZERO);
+        }
+        engine.sweep();
+        engine
+    }
+
     /// Whether a rank that spins takes nobody's core.
     pub(super) fn spins(&self) -> bool {
         self.shared.spins
@@ -176,7 +186,7 @@ impl Drop for Process {
 /// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is dropped, the others do not hear
 /// of the panic.
 #[derive(Debug)]
-pub(crate) struct Supervisor {
+pub struct Supervisor {
     member: Arc<Member>,
 }
 
@@ -186,8 +196,9 @@ impl Supervisor {
         Self { member }
     }
 
-    /// What the panic says.
-    pub(crate) fn panicked(&self, message: &str) {
+    /// A thread of this process has panicked; its transports are gone. Whoever waits for it, now or later, fails with this
+    /// message.
+    pub fn panicked(&self, message: &str) {
         self.member.process.lock().fell(&format!("panicked: {message}"));
     }
 }

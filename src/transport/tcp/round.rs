@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::context::{Doubt, Turn};
 use super::engine::Engine;
-use super::frame::{Header, Stamp};
+use super::frame::{Header, Kind, Stamp};
 use super::lane::Lane;
 use super::process::{Process, TICK};
 use super::verdict::grace;
 use super::walk::{Look, Reply, Walk};
+use super::words::Standing;
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
@@ -22,8 +23,9 @@ pub(super) struct Tcp {
     id: ContextId,
     rank: Rank,
     size: usize,
-    /// The last call and round.
+    /// The last call and round, and when it was over.
     last: Option<(u64, u32)>,
+    over: Instant,
 }
 
 /// How long it does so without giving way.
@@ -47,6 +49,10 @@ const SPIN: Duration = Duration::from_micros(50);
 /// How often a deadline is put off since this process has slept.
 const MOST_NAPS: u32 = 8;
 
+/// How long a rank waits before it asks the one it waits for what that calls; then for twice as long. Two that wait for each
+/// other in different calls send nothing that could tell.
+const PROBE: Duration = Duration::from_millis(200);
+
 /// What a round knows of its waiting.
 #[derive(Debug)]
 struct Wait {
@@ -63,6 +69,9 @@ struct Wait {
     patrolled: Instant,
     /// Whether it has asked what another calls.
     asked: bool,
+    /// When to ask the one it waits for what that calls; and whom it has asked.
+    probe: Duration,
+    probed: Option<Rank>,
     walk: Option<Walk>,
     /// What it saw at the end of the chain, half of the deadline ago, and now.
     looks: [Option<Look>; 2],
@@ -80,6 +89,8 @@ impl Wait {
             swept: now,
             patrolled: now,
             asked: false,
+            probe: PROBE,
+            probed: None,
             walk: None,
             looks: [None; 2],
         }
@@ -100,7 +111,7 @@ impl Wait {
 
 impl Tcp {
     pub(super) fn new(process: Arc<Process>, id: ContextId, rank: Rank, size: usize) -> Self {
-        Self { process, id, rank, size, last: None }
+        Self { process, id, rank, size, last: None, over: Instant::now() }
     }
 
     /// What is wrong with a round that this rank was given, if something is.
@@ -158,7 +169,15 @@ impl Tcp {
         }
         let (turn, now) = (context.turn.as_ref()?, Instant::now());
         if context.progress != wait.progress {
-            *wait = Wait { progress: context.progress, since: now, naps: 0, walk: None, looks: [None; 2], ..*wait };
+            *wait = Wait {
+                progress: context.progress,
+                since: now,
+                naps: 0,
+                probe: PROBE,
+                walk: None,
+                looks: [None; 2],
+                ..*wait
+            };
         }
         wait.look(now, about.timeout);
         if let Some(doubt) = turn.doubt.clone() {
@@ -184,7 +203,39 @@ impl Tcp {
             wait.patrolled = now;
             engine.patrol(self.id);
         }
-        self.deadline(engine, wait, about, now.duration_since(wait.since))
+        let waited = now.duration_since(wait.since);
+        self.compare(engine, wait, about, waited);
+        self.deadline(engine, wait, about, waited)
+    }
+
+    /// Asks the one it waits for what that calls, now and then; what differs is a doubt.
+    fn compare(&self, engine: &mut Engine, wait: &mut Wait, about: &About<'_>, waited: Duration) -> Option<()> {
+        let context = engine.contexts.get(&self.id)?;
+        let Some(asked) = wait.probed else {
+            // One question at a time.
+            if wait.walk.is_none() && waited >= wait.probe.min(about.timeout / 4) {
+                let process = context.awaits()?;
+                wait.probed = context.rank_of(process);
+                engine.ask(self.id, process, self.id, about.call);
+            }
+            return None;
+        };
+        let standing = match engine.reply(self.id, grace(about.timeout)) {
+            Reply::Pending => return None,
+            Reply::Standing(standing) => Some(standing),
+            Reply::None => None,
+        };
+        (wait.probed, wait.probe) = (None, waited.saturating_mul(2));
+        let Standing { posted, said, .. } = standing?;
+        // It may not have come to that call.
+        let fingerprint = said.filter(|_| posted.is_some_and(|(call, _)| call >= about.call))?.0;
+        if fingerprint != about.signature.fingerprint {
+            let stamp = Stamp { call: about.call, ..Stamp::default() };
+            let theirs = Header { stamp, fingerprint, ..Header::new(Kind::Offer, self.id) };
+            let turn = engine.contexts.get_mut(&self.id)?.turn.as_mut()?;
+            turn.doubt.get_or_insert(Doubt::Of(asked, theirs));
+        }
+        None
     }
 
     /// That a rank has sent something of another call or round; once it has said what it called.
@@ -226,7 +277,10 @@ impl Tcp {
     fn deadline(&self, engine: &mut Engine, wait: &mut Wait, about: &About<'_>, waited: Duration) -> Option<Fault> {
         let (timeout, due) = (about.timeout, waited >= about.timeout);
         let next = usize::from(wait.looks[0].is_some());
-        if wait.looks[1].is_none() && (due || waited >= timeout.mul_f64([0.4, 0.8][next])) {
+        if due {
+            wait.probed = None;
+        }
+        if wait.probed.is_none() && wait.looks[1].is_none() && (due || waited >= timeout.mul_f64([0.4, 0.8][next])) {
             if wait.walk.is_none() {
                 wait.walk = Walk::begin(engine, self.id);
             }
@@ -271,6 +325,10 @@ impl Transport for Tcp {
         let (program, index, messages) = (io.program(), io.index(), (io.sends(), io.receives()));
         let bases = Bases::of(&mut io.buffers());
         let mut engine = process.lock();
+        if self.over.elapsed() >= TICK {
+            // Who comes late first hears what has been said meanwhile: the call may have failed.
+            engine = process.glance(engine);
+        }
         if let Some(reason) = refusal {
             let cause = Cause::Aborted { rank: self.rank, reason: reason.into() };
             engine.propose(self.id, self.failure_of(&about, (Some(self.rank), cause)));
@@ -289,6 +347,8 @@ impl Transport for Tcp {
             if done || failure.is_some() {
                 engine.withdraw(self.id);
                 process.wake(&engine);
+                drop(engine);
+                self.over = Instant::now();
                 return failure.map_or(Ok(()), Err);
             }
             if let Some(fault) = self.fault(&mut engine, &mut wait, &about) {
@@ -304,7 +364,13 @@ impl Transport for Tcp {
     }
 
     fn failure(&self) -> Option<Failure> {
-        self.process.lock().failure(self.id).cloned()
+        let mut engine = self.process.lock();
+        // What was proposed is decided on soon, one way or another.
+        while engine.is_undecided(self.id) {
+            engine = self.process.sleep(engine);
+            engine.sweep();
+        }
+        engine.failure(self.id).cloned()
     }
 }
 

@@ -2,6 +2,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+mod abuse;
+mod credit;
+
 use super::mesh::Mesh;
 use super::process::Member;
 use crate::transport::Endpoint;

@@ -116,6 +116,9 @@ impl Engine {
         let context = self.expect(id)?;
         if let Some(known) = &context.failure {
             let words = write_failure(known);
+            if self.is_full(from) {
+                return Some(());
+            }
             self.say(from, Header::new(Kind::Verdict, id), &words);
             self.pump_out(from);
             return Some(());
@@ -177,7 +180,7 @@ impl Engine {
     }
 
     /// A context has failed.
-    fn fail(&mut self, id: ContextId, failure: Failure) {
+    pub(super) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         context.failure = Some(failure);
         (context.proposal, context.turned) = (None, Vec::new());

@@ -67,14 +67,19 @@ impl Engine {
         reply
     }
 
+    /// Whether so many answers wait to be read that no more are given.
+    pub(super) fn is_full(&self, to: usize) -> bool {
+        self.connections[to].as_ref().is_none_or(|connection| connection.queue.len() > MOST_ANSWERS)
+    }
+
     /// Answers a question, unless so many answers wait to be read that nobody can need them all.
     pub(super) fn answer(&mut self, from: usize, question: Header) {
-        if self.connections[from].as_ref().is_none_or(|connection| connection.queue.len() > MOST_ANSWERS) {
+        if self.is_full(from) {
             return;
         }
         let standing = write_standing(&self.standing(question.context, question.stamp.call));
         self.say(from, Header { bytes: question.bytes, ..Header::new(Kind::Answer, question.context) }, &standing);
-        self.due.push(from);
+        self.owe(from);
     }
 
     /// An answer has come.
@@ -141,6 +146,8 @@ enum End {
     Busy(u32),
     GoneOn(u64),
     Circle,
+    /// A circle of others, in another context; or they keep each other waiting in turn.
+    Elsewhere,
     Mute,
 }
 
@@ -204,7 +211,7 @@ impl Walk {
             let hop = Hop { context: next, from: to, to: peer as usize };
             let met = |other: &Hop| (other.context, other.from) == (hop.context, hop.from);
             if self.hops.iter().any(met) || peer as usize >= engine.connections.len() {
-                self.end = Some(End::Circle);
+                self.end = Some(if next == self.home { End::Circle } else { End::Elsewhere });
                 break;
             }
             self.hops.push(hop);
@@ -230,8 +237,13 @@ impl Walk {
 
     /// Whose fault it is, by its rank in the context where it began.
     pub(super) fn culprit(&self, home: &Context) -> Option<Rank> {
-        let last = self.hops.last().filter(|_| !matches!(self.end, Some(End::Circle)))?;
-        home.rank_of(last.to)
+        let last = match self.end {
+            Some(End::Circle) => return None,
+            // Answers are not given all at once, so those others may be well; who waits for them here is at fault here.
+            Some(End::Elsewhere) => self.hops.iter().rfind(|hop| hop.context == self.home),
+            _ => self.hops.last(),
+        };
+        home.rank_of(last?.to)
     }
 
     /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait.
@@ -255,6 +267,7 @@ impl Walk {
             Some(End::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
             Some(End::GoneOn(call)) => format!(", which has gone on to call {call}"),
             Some(End::Circle) => ", and so in a circle".to_owned(),
+            Some(End::Elsewhere) => ", and so on".to_owned(),
             Some(End::Mute) | None => ", which does not answer".to_owned(),
         };
         words.push_str(&ending);

@@ -20,7 +20,8 @@ use self::error::MAX_RANKS;
 pub use self::key::Key;
 pub use self::root::Root;
 use super::mesh::Mesh;
-use super::process::{Member, Supervisor};
+use super::process::Member;
+pub use super::process::Supervisor;
 use crate::transport::Endpoint;
 
 /// A process that joins a job: who it is, and how it finds the others.
@@ -134,8 +135,13 @@ impl Join {
         Ok(Member::start(self.mesh()?)?)
     }
 
-    /// The same, for a launcher that catches the panics of its closure: it owes the others a word of each.
-    pub(crate) fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
+    /// The same, for a launcher that catches the panics of this process: it owes the job a
+    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it with its message.
+    ///
+    /// # Errors
+    ///
+    /// See [`JoinError`].
+    pub fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
         let member = Member::start(self.mesh()?)?;
         Ok((Supervisor::new(Arc::clone(&member)), member))
     }

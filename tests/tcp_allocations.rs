@@ -1,0 +1,78 @@
+//! What was executed before allocates nothing over TCP, in whichever thread. Alone in its process, since all of it counts.
+
+#![allow(clippy::unwrap_used)]
+
+mod counting;
+#[path = "jobs/tcp.rs"]
+mod jobs;
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use necklace::Communicator;
+use necklace::op::Sum;
+
+/// Who waits for as long asks what the others do, and that is said in words.
+const LONG: Duration = Duration::from_millis(100);
+
+/// The ranks, and whether one of them had to wait for long.
+struct Together(Barrier, AtomicBool);
+
+/// Does something again and again on every rank; from the second time on nothing may be allocated, by no thread.
+fn settles(
+    Together(all, long): &Together,
+    comm: &mut Communicator,
+    what: &str,
+    mut call: impl FnMut(&mut Communicator),
+) {
+    call(comm);
+    let mut counts = [0; 20];
+    for count in &mut counts {
+        // Nobody is in the call before the count is taken, nor when it is taken again.
+        long.store(false, Ordering::SeqCst);
+        all.wait();
+        let (before, begun) = (counting::all(), Instant::now());
+        all.wait();
+        call(comm);
+        long.fetch_or(begun.elapsed() > LONG, Ordering::SeqCst);
+        all.wait();
+        let allocated = counting::all() - before;
+        *count = if long.load(Ordering::SeqCst) { 0 } else { allocated };
+        all.wait();
+    }
+    assert_eq!(counts, [0; 20], "{what}, rank {}", comm.rank());
+}
+
+#[test]
+fn executions_of_plans_and_plain_calls_that_were_made_before_allocate_nothing() {
+    for (topology, algorithm) in
+        [("complete:2", "direct"), ("complete:5", "ring"), ("torus:4x4", "direct"), ("torus:4x4", "torus-exchange")]
+    {
+        let job = jobs::on(topology).choose("alltoall", algorithm).choose("alltoallv", algorithm);
+        let size = jobs::topology(topology).nodes();
+        let together = Together(Barrier::new(size), AtomicBool::new(false));
+        job.run(|mut comm| {
+            // Some messages go on credit, some wait until their receiver is ready for them.
+            for elements in [0, 3, 1000, 40_000] {
+                let (send, mut receive) = (vec![1_u64; elements * size], vec![0_u64; elements * size]);
+                let case = format!("{algorithm} on {topology}, {elements} elements");
+                let settles = |comm: &mut _, what: &str, call: &mut dyn FnMut(&mut Communicator)| {
+                    settles(&together, comm, &format!("{what}: {case}"), call);
+                };
+                let mut plan = comm.alltoall_init::<u64>(elements).unwrap();
+                settles(&mut comm, "a plan", &mut |comm| plan.execute(comm, &send, &mut receive).unwrap());
+                settles(&mut comm, "alltoall", &mut |comm| comm.alltoall(&send, &mut receive).unwrap());
+                settles(&mut comm, "allgather", &mut |comm| {
+                    comm.allgather(&send[..elements], &mut receive).unwrap();
+                });
+                settles(&mut comm, "allreduce", &mut |comm| comm.allreduce(&send, &mut receive, Sum).unwrap());
+                let counts: Vec<usize> = (0..size).map(|peer| elements * ((peer + comm.rank()) % 3) / 2).collect();
+                let places: Vec<usize> = (0..size).map(|peer| elements * peer).collect();
+                let mut plan = comm.alltoallv_init::<u64>(&counts, &places, &counts, &places).unwrap();
+                settles(&mut comm, "alltoallv", &mut |comm| plan.execute(comm, &send, &mut receive).unwrap());
+            }
+        })
+        .unwrap();
+    }
+}
