@@ -23,8 +23,8 @@
 //!   chain of who waits for whom; as long as those on the chain get something done in this context, the time starts again.
 //! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
 //!   equal [`Failure`]. Only a round that had all it needs may still end well, when the failure is one of a later call.
-//!   Where members cannot see each other's memory, one of them decides which was the first; should that one be lost while
-//!   it tells the others, their failures may differ.
+//!   Where members cannot see each other's memory, one of them decides which was the first. Should more than one be lost
+//!   while they agree, or should two be left that cannot talk to each other, their failures may differ.
 //! - **Departure.** A member whose transport is dropped, or whose endpoint is before it has opened the context, has left.
 //!   Whoever waits for it, then or later, fails at once, not at the deadline; what it had done before counts, and who
 //!   needs no more of it goes on.

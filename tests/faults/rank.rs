@@ -39,6 +39,8 @@ fn report(words: &str) {
 /// Runs the rank that the environment names, if it does.
 pub(crate) fn run_if_told() -> bool {
     let Ok(told) = env::var(VARIABLE) else { return false };
+    // Nothing is left of a job whose campaign is killed, stopped ranks neither.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     let mut words = told.splitn(3, ' ');
     let rank = words.next().unwrap().parse().unwrap();
     let scenario = Scenario::new(words.next().unwrap().parse().unwrap());
