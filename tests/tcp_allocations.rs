@@ -20,7 +20,12 @@ const LONG: Duration = Duration::from_millis(100);
 struct Together(Barrier, AtomicBool);
 
 /// Does something again and again on every rank; from the second time on nothing may be allocated, by no thread.
-fn settles(Together(all, long): &Together, comm: &mut Communicator, what: &str, mut call: impl FnMut(&mut Communicator)) {
+fn settles(
+    Together(all, long): &Together,
+    comm: &mut Communicator,
+    what: &str,
+    mut call: impl FnMut(&mut Communicator),
+) {
     call(comm);
     let mut counts = [0; 20];
     for count in &mut counts {
@@ -41,12 +46,9 @@ fn settles(Together(all, long): &Together, comm: &mut Communicator, what: &str, 
 
 #[test]
 fn executions_of_plans_and_plain_calls_that_were_made_before_allocate_nothing() {
-    for (topology, algorithm) in [
-        ("complete:2", "direct"),
-        ("complete:5", "ring"),
-        ("torus:4x4", "direct"),
-        ("torus:4x4", "torus-exchange"),
-    ] {
+    for (topology, algorithm) in
+        [("complete:2", "direct"), ("complete:5", "ring"), ("torus:4x4", "direct"), ("torus:4x4", "torus-exchange")]
+    {
         let job = jobs::on(topology).choose("alltoall", algorithm).choose("alltoallv", algorithm);
         let size = jobs::topology(topology).nodes();
         let together = Together(Barrier::new(size), AtomicBool::new(false));

@@ -80,7 +80,8 @@ const OTHERS: [Family; 4] = [
 ];
 
 /// What to do where nothing of this is meant.
-const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process";
+const OR_ELSE: &str =
+    "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process";
 
 /// What a family says of this process: rank and size, where they are there.
 struct Claim {
@@ -235,7 +236,11 @@ fn other_point(variable: Variable<'_>, claim: &Claim) -> Result<Point, Error> {
         (true, (Some(host), Some(port))) => master_point(variable, &host, &port),
         _ => {
             let family = claim.family.name;
-            let lacks = if torchrun { "MASTER_ADDR and MASTER_PORT, which would say so, are not both set" } else { "they do not say" };
+            let lacks = if torchrun {
+                "MASTER_ADDR and MASTER_PORT, which would say so, are not both set"
+            } else {
+                "they do not say"
+            };
             Err(wrong(format!(
                 "{} ({family}): where should the {} ranks meet? {lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to \
                  listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read",
@@ -409,7 +414,9 @@ mod tests {
         // Who counts the ranks anew keeps the meeting point.
         let anew = [("NECKLACE_RANK", "5"), ("NECKLACE_SIZE", "8")];
         let seat = seat(&[&full[..], &anew].concat());
-        assert!((seat.rank, seat.size) == (5, 8) && matches!(seat.point, Some(Point::Address(at, _)) if at == "h:65535"));
+        assert!(
+            (seat.rank, seat.size) == (5, 8) && matches!(seat.point, Some(Point::Address(at, _)) if at == "h:65535")
+        );
     }
 
     #[test]
@@ -461,14 +468,20 @@ mod tests {
                 ("MASTER_PORT", "1"),
             ]
         };
-        refused(&both(("1", "2")), &["RANK is 3", "WORLD_SIZE is 8", "SLURM_PROCID is 1", "SLURM_NTASKS is 2", "NECKLACE_RANK"]);
+        refused(
+            &both(("1", "2")),
+            &["RANK is 3", "WORLD_SIZE is 8", "SLURM_PROCID is 1", "SLURM_NTASKS is 2", "NECKLACE_RANK"],
+        );
         refused(&both(("4", "8")), &["SLURM_PROCID is 4"]);
         // They agree, or one has started this process alone, or speaks of it only half.
         assert_eq!(seat(&both(("3", "8"))).rank, 3);
         assert_eq!(seat(&both(("0", "1"))).rank, 3);
         let half = [("SLURM_NTASKS", "8"), ("PMI_RANK", "1"), ("PMI_SIZE", "8"), ("NECKLACE_ROOT", "a:1")];
         assert_eq!((seat(&half).rank, seat(&half).size), (1, 8));
-        refused(&[("SLURM_NTASKS", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "8")], &["SLURM_NTASKS is 7", "PMI_SIZE is 8"]);
+        refused(
+            &[("SLURM_NTASKS", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "8")],
+            &["SLURM_NTASKS is 7", "PMI_SIZE is 8"],
+        );
         let decided = [&both(("1", "2"))[..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]].concat();
         assert_eq!((seat(&decided).rank, seat(&decided).size), (0, 2));
         refused(&[("NECKLACE_ROOT", "a:1"), ("NECKLACE_RENDEZVOUS", "file:b")], &["a:1", "file:b"]);

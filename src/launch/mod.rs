@@ -297,11 +297,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_by_name() {
-        let refused = [
-            ("NECKLACE_RANKS", "0"),
-            ("NECKLACE_RANKS", "many"),
-            ("NECKLACE_TIMEOUT", "-1"),
-        ];
+        let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many"), ("NECKLACE_TIMEOUT", "-1")];
         for (name, value) in refused {
             let message = job(Launch::default(), &[(name, value)]).unwrap_err().to_string();
             assert!(message.contains(name) && message.contains(value), "{message}");
@@ -311,8 +307,7 @@ mod tests {
     }
 
     fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, Error> {
-        let variable =
-            |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
         match environment::read(&variable)? {
             Said::Process(seat) => launch.join(&seat, variable),
             Said::Threads => panic!("threads"),

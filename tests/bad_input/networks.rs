@@ -106,4 +106,3 @@ fn an_endpoint_has_one_communicator_of_everybody() {
         drop(first);
     });
 }
-

@@ -1,6 +1,5 @@
 //! Persistent plans.
 
-
 use crate::definitions::{block, everything, poisoned, same};
 use crate::jobs::{self, on, watched};
 

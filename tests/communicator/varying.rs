@@ -1,6 +1,6 @@
 //! Blocks of different lengths.
 
-use necklace::{Communicator};
+use necklace::Communicator;
 use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 

@@ -317,7 +317,11 @@ mod tests {
 
     /// Hands a side what it wants of these bytes, until it has come to an end or they have. What it has come to, if it has,
     /// and what it has said.
-    fn hand(wants: &mut dyn FnMut() -> usize, take: &mut dyn FnMut(&[u8]) -> Step, mut bytes: &[u8]) -> (Option<Step>, Vec<u8>) {
+    fn hand(
+        wants: &mut dyn FnMut() -> usize,
+        take: &mut dyn FnMut(&[u8]) -> Step,
+        mut bytes: &[u8],
+    ) -> (Option<Step>, Vec<u8>) {
         let mut said = Vec::new();
         loop {
             assert!(wants() <= WORDS, "a length is believed");
@@ -472,17 +476,15 @@ mod tests {
     fn nothing_but_what_was_meant_is_accepted_and_nothing_panics() {
         fn random(bytes: Vec<u8>) -> bool {
             let begun = [&b"necklace\x01\0\0\0"[..], &bytes].concat();
-            let refused = |bytes: &[u8]| {
-                !accepted(&call_with(caller(), bytes)) && !accepted(&answer_with(answerer(), bytes))
-            };
+            let refused =
+                |bytes: &[u8]| !accepted(&call_with(caller(), bytes)) && !accepted(&answer_with(answerer(), bytes));
             refused(&bytes) && refused(&begun)
         }
         fn mutated(changes: Changes, cut: usize) -> bool {
             let [(_, by_caller), (_, by_answerer)] = good();
             let refused = |said: &[u8], with: &dyn Fn(&[u8]) -> (Option<Step>, Vec<u8>)| {
-                changed(said, &changes).is_none_or(|bytes| {
-                    !accepted(&with(&bytes)) && !accepted(&with(&bytes[..bytes.len() - cut % 5]))
-                })
+                changed(said, &changes)
+                    .is_none_or(|bytes| !accepted(&with(&bytes)) && !accepted(&with(&bytes[..bytes.len() - cut % 5])))
             };
             refused(&by_caller, &|bytes| answer_with(answerer(), bytes))
                 && refused(&by_answerer, &|bytes| call_with(caller(), bytes))

@@ -176,7 +176,7 @@ impl Tcp {
         let context = engine.contexts.get(&self.id)?;
         let Some(asked) = wait.probed else {
             // One question at a time.
-            if wait.walk.is_none() && waited >= wait.probe.min(about.timeout / 4) {
+            if wait.walk.is_none() && waited >= wait.probe.min(about.timeout / 8) {
                 let process = context.awaits()?;
                 wait.probed = context.rank_of(process);
                 engine.ask(self.id, process, self.id, about.call);
@@ -243,8 +243,7 @@ impl Tcp {
         if due {
             wait.probed = None;
         }
-        if wait.probed.is_none()
-            && wait.looks[1].is_none() && (due || waited >= timeout.mul_f64([0.4, 0.8][next])) {
+        if wait.probed.is_none() && wait.looks[1].is_none() && (due || waited >= timeout.mul_f64([0.4, 0.8][next])) {
             if wait.walk.is_none() {
                 wait.walk = Walk::begin(engine, self.id);
             }

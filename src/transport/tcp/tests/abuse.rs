@@ -169,7 +169,10 @@ fn word(dice: &mut Dice) -> Frame {
         words.truncate(dice.below(words.len()));
     }
     if dice.below(4) == 0
-        && let Some(byte) = { let at = dice.below(words.len()); words.get_mut(at) }
+        && let Some(byte) = {
+            let at = dice.below(words.len());
+            words.get_mut(at)
+        }
     {
         *byte = dice.roll() as u8;
     }
@@ -483,7 +486,9 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         vec![frame(header(Kind::Goodbye, stamp, 0), &[1; 7])],
         vec![frame(header(Kind::Farewell, stamp, 0), &[])],
         vec![frame(header(Kind::Leave, stamp, 0), b"panicked: \xff")],
-        (0..2000).map(|at| frame(Header { context: ContextId::of(at + 9), ..header(Kind::Ready, stamp, 0) }, &[])).collect(),
+        (0..2000)
+            .map(|at| frame(Header { context: ContextId::of(at + 9), ..header(Kind::Ready, stamp, 0) }, &[]))
+            .collect(),
     ];
     let good = frames();
     pieces.push(good.clone());
@@ -523,7 +528,10 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         // Far longer than all of it takes.
         let (case, after, outcome) = results.recv_timeout(Duration::from_secs(60)).expect("a case hangs");
         let (well, failure) = outcome.unwrap_or_else(|()| panic!("case {case}, which {after:?}, panicked"));
-        assert!(well < (CALLS as usize + 1) * ROUNDS.len() && failure.is_some(), "case {case}: {well} rounds, no failure");
+        assert!(
+            well < (CALLS as usize + 1) * ROUNDS.len() && failure.is_some(),
+            "case {case}: {well} rounds, no failure"
+        );
     }
 }
 
