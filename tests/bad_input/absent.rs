@@ -14,7 +14,7 @@ use crate::jobs::{self, Job, on, watched};
 
 /// A job in which waiting ends soon.
 fn impatient(topology: &str) -> Job {
-    on(topology).options(Options::default().timeout(Duration::from_millis(300)))
+    on(topology).options(Options::default().timeout(jobs::SOON))
 }
 
 /// Waits until so many ranks are through.
@@ -57,7 +57,7 @@ fn a_rank_that_never_comes_is_named_by_everybody() {
             });
             let failure = one_failure(&outcomes);
             let Cause::Deadline { waited, chain } = &failure.cause else { panic!("{failure}") };
-            assert_eq!(*waited, Duration::from_millis(300));
+            assert_eq!(*waited, jobs::SOON);
             assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(missing), "{failure}");
             assert!(chain.contains(&format!("rank {missing}, which has not called")), "{failure}");
             assert!(failure.words.contains("alltoall") && failure.words.contains(algorithm), "{failure}");

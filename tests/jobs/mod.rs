@@ -7,11 +7,15 @@
 mod watch;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use necklace::transport::{Endpoint, local};
 
 pub(crate) use self::watch::{topology, watched};
 pub(crate) use necklace::local::{Job, run};
+
+/// A deadline as short as ranks on a loaded machine keep it.
+pub(crate) const SOON: Duration = Duration::from_millis(300);
 
 /// A job with a thread on every node.
 pub(crate) fn on(text: &str) -> Job {

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use std::{env, process, thread};
 
 use necklace::topology::{Complete, Topology};
@@ -18,6 +19,9 @@ use necklace::transport::tcp::{Join, Key, Root, Supervisor};
 use necklace::{Communicator, Error, Options, local};
 
 pub(crate) use self::watch::{topology, watched};
+
+/// A deadline as short as ranks on a loaded machine keep it.
+pub(crate) const SOON: Duration = Duration::from_secs(1);
 
 /// Where the ranks of one job meet, and what they prove to each other.
 struct Meeting {

@@ -73,7 +73,7 @@ fn threads_drive_four_communicators_of_four_ranks_for_thousands_of_calls() {
                     for (part, mut comm) in parts.into_iter().chain([whole]).enumerate() {
                         scope.spawn(move || {
                             let mut dice = Dice(seed * 10 + part as u64);
-                            (0..400).for_each(|_| call(&mut comm, &mut dice));
+                            (0..1000).for_each(|_| call(&mut comm, &mut dice));
                         });
                     }
                 });

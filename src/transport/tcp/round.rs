@@ -213,7 +213,7 @@ impl Tcp {
         let context = engine.contexts.get(&self.id)?;
         let Some(asked) = wait.probed else {
             // One question at a time.
-            if wait.walk.is_none() && waited >= wait.probe.min(about.timeout / 4) {
+            if wait.walk.is_none() && waited >= wait.probe.min(about.timeout / 8) {
                 let process = context.awaits()?;
                 wait.probed = context.rank_of(process);
                 engine.ask(self.id, process, self.id, about.call);
