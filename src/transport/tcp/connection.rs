@@ -20,6 +20,8 @@ pub(super) struct Connection {
     pub(super) readable: bool,
     /// Whether the other has closed it: then what is read last is not the end.
     pub(super) closing: bool,
+    /// How often something was read.
+    pub(super) reads: u64,
     /// Whether the socket takes no more for now.
     pub(super) blocked: bool,
     /// Whether it is told when it does.
@@ -104,6 +106,7 @@ impl Connection {
             state: State::Open,
             readable: true,
             closing: false,
+            reads: 0,
             blocked: false,
             watched: false,
             broken: None,
@@ -124,6 +127,12 @@ impl Connection {
 
     /// Reads once into these.
     pub(super) fn read(&mut self, into: &mut [IoSliceMut<'_>]) -> Went {
+        let went = self.read_once(into);
+        self.reads += u64::from(matches!(went, Went::On(_) | Went::Stuck(1..)));
+        went
+    }
+
+    fn read_once(&mut self, into: &mut [IoSliceMut<'_>]) -> Went {
         let room: usize = into.iter().map(|slice| slice.len()).sum();
         loop {
             return match self.stream.read_vectored(into) {

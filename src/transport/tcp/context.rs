@@ -58,6 +58,8 @@ pub(super) struct Proposal {
     pub(super) failure: Failure,
     pub(super) to: usize,
     pub(super) since: Instant,
+    /// Those who might decide next, and how often something had been read from each.
+    pub(super) next: Vec<(usize, u64)>,
     /// Whether all others were asked, where this process is to decide.
     pub(super) asked: bool,
 }

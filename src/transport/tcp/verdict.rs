@@ -24,6 +24,9 @@ use super::process::TICK;
 use super::words::{read_failure, write_failure};
 use crate::transport::{Cause, ContextId, Failure};
 
+/// How many of those who might decide are asked at once whether they are there.
+const MOST_NEXT: usize = 16;
+
 /// How long somebody may take to answer, in a context whose rounds may wait so long.
 pub(super) fn grace(timeout: Duration) -> Duration {
     (timeout / 8).clamp(Duration::from_millis(100), Duration::from_secs(15))
@@ -37,7 +40,8 @@ impl Engine {
             log::debug!("process {}: in context {id}: {failure}", self.me);
             // Its words as everybody will read them, who may get them cut.
             let failure = read_failure(&write_failure(&failure)).unwrap_or(failure);
-            context.proposal = Some(Proposal { failure, to: usize::MAX, since: Instant::now(), asked: false });
+            context.proposal =
+                Some(Proposal { failure, to: usize::MAX, since: Instant::now(), next: Vec::new(), asked: false });
             self.submit(id);
         }
     }
@@ -54,8 +58,8 @@ impl Engine {
         for (id, to, other) in due {
             // It has waited long enough for the others.
             self.undecided |= to == self.me;
-            if let Some(context) = self.contexts.get_mut(&id).filter(|_| to != self.me && !other) {
-                context.mute.push(to);
+            if to != self.me && !other {
+                self.give_up(id, to);
             }
             if to != self.me || other {
                 self.submit(id);
@@ -63,10 +67,33 @@ impl Engine {
         }
     }
 
+    /// Does not turn any more to one who says nothing, nor to the next ones from whom nothing has come since: where many are
+    /// silent, they do not keep the others waiting one after another.
+    fn give_up(&mut self, id: ContextId, mute: usize) {
+        let reads = |process: usize| self.connections[process].as_ref().map(|connection| connection.reads);
+        let Some(context) = self.contexts.get(&id) else { return };
+        let next = context.proposal.iter().flat_map(|proposal| &proposal.next);
+        let silent: Vec<usize> =
+            next.filter(|(process, before)| reads(*process) == Some(*before)).map(|(process, _)| *process).collect();
+        if let Some(context) = self.contexts.get_mut(&id) {
+            context.mute.push(mute);
+            context.mute.extend(silent);
+        }
+    }
+
     fn submit(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get(&id) else { return };
         let Some(proposal) = &context.proposal else { return };
         let (to, failure) = (self.arbiter(context, &proposal.failure), proposal.failure.clone());
+        let members = context.members.iter().map(|member| member.index()).filter(|process| *process != self.me);
+        let next = members.filter(|process| self.may_decide(context, &failure, *process)).take(MOST_NEXT);
+        let reads = |process: usize| self.connections[process].as_ref().map_or(0, |connection| connection.reads);
+        let next: Vec<(usize, u64)> = next.map(|process| (process, reads(process))).collect();
+        for (process, _) in &next {
+            // Whatever the answer is, it shows that there is somebody.
+            self.say(*process, Header::new(Kind::Question, id), &[]);
+            self.pump_out(*process);
+        }
         if to == self.me {
             self.undecided = true;
         } else {
@@ -74,7 +101,7 @@ impl Engine {
             self.pump_out(to);
         }
         if let Some(context) = self.contexts.get_mut(&id) {
-            context.proposal = Some(Proposal { failure, to, since: Instant::now(), asked: false });
+            context.proposal = Some(Proposal { failure, to, since: Instant::now(), next, asked: false });
         }
     }
 
