@@ -28,6 +28,8 @@ pub(super) struct Connection {
     watched: bool,
     /// Why nothing can be written any more. What has come is to be read first: it may say why.
     pub(super) broken: Option<Arc<str>>,
+    /// How many bytes have gone.
+    pub(super) gone: u64,
     /// What is to go before anything else, but for the rest of a frame that is under way.
     pub(super) queue: Vec<u8>,
     pub(super) sending: Option<Sending>,
@@ -112,6 +114,7 @@ impl Connection {
             broken: None,
             // What the socket does not take is put back here, at any time; it is not touched before.
             queue: Vec::with_capacity(2 * STAGE),
+            gone: 0,
             sending: None,
             part: Part { bytes: [0; Header::BYTES], len: 0 },
             receiving: Receiving::Header,

@@ -89,8 +89,10 @@ pub(super) struct Outgoing {
     /// How much of the first of them has gone, and where the rest is.
     pub(super) went: u64,
     pub(super) from: Cursor,
-    /// Whether the last of them is with the connection, which has not got rid of it.
+    /// Whether the last of them is with the connection, which has not got rid of it; and how many bytes of all that goes over
+    /// the connection have gone when it has.
     pub(super) settling: bool,
+    pub(super) end: u64,
     /// Bytes sent without being asked for, and how many of those the receiver has taken as far as is known.
     pub(super) sent: u64,
     pub(super) taken: u64,

@@ -39,7 +39,7 @@ impl Engine {
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
                     connection.sending = first.iter().chain(last).find_map(|id| {
                         let context = contexts.get_mut(id)?;
-                        compose(context, to, *credit, stage)
+                        compose(context, to, *credit, (connection.gone, stage))
                     });
                 } else {
                     std::mem::swap(stage, &mut connection.queue);
@@ -58,6 +58,7 @@ impl Engine {
                     return;
                 }
             };
+            connection.gone += count as u64;
             let staged = count.min(stage.len());
             if staged < stage.len() {
                 // What is left of these goes before anything else.
@@ -70,7 +71,8 @@ impl Engine {
         }
     }
 
-    /// So many bytes of the frame under way have gone; and if nothing is left to go, what was to go has gone.
+    /// So many bytes of the frame under way have gone, and all that was before it, as far as the connection says. What has gone
+    /// does not wait for what follows it, of other contexts: its receiver may be through with it, and leave.
     fn went(&mut self, to: usize, mut count: usize) {
         let Self { connections, contexts, active, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
@@ -90,18 +92,18 @@ impl Engine {
             if sending.left == 0 && sending.headed == Header::BYTES {
                 connection.sending = None;
                 if out.went == message.bytes {
-                    out.next();
+                    out.next(connection.gone);
                 }
             }
         }
-        if connection.sending.is_some() || !connection.queue.is_empty() {
-            return;
-        }
         for id in active {
             let Some(context) = contexts.get_mut(id) else { continue };
-            if std::mem::take(&mut context.lanes[to].out.settling)
+            let out = &mut context.lanes[to].out;
+            if out.settling
+                && out.end <= connection.gone
                 && let Some(turn) = &mut context.turn
             {
+                out.settling = false;
                 turn.outgoing -= 1;
                 context.progress += 1;
             }
@@ -114,16 +116,17 @@ fn sending_context(connection: &Connection) -> ContextId {
 }
 
 impl Outgoing {
-    /// The first of the waiting messages has gone.
-    fn next(&mut self) {
+    /// The first of the waiting messages has gone when so many bytes have.
+    fn next(&mut self, end: u64) {
         self.waiting.start += 1;
         (self.went, self.from) = (0, Default::default());
-        self.settling = self.waiting.is_empty();
+        (self.settling, self.end) = (self.waiting.is_empty(), end);
     }
 }
 
-/// Puts together what may go of a context; and if a message is to go straight from its memory, its next frame.
-fn compose(context: &mut Context, to: usize, credit: Credit, stage: &mut Vec<u8>) -> Option<Sending> {
+/// Puts together what may go of a context, after so many bytes; and if a message is to go straight from its memory, its next
+/// frame.
+fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64, &mut Vec<u8>)) -> Option<Sending> {
     let (turn, lane) = (context.turn.as_ref()?, &mut context.lanes[to]);
     let (out, into) = (&mut lane.out, &mut lane.into);
     while let Some(message) = turn.next_out(out)
@@ -152,7 +155,7 @@ fn compose(context: &mut Context, to: usize, credit: Credit, stage: &mut Vec<u8>
         unsafe { out.from.take(runs, &turn.bases, text as usize, stage) };
         out.went += text;
         if out.went == message.bytes {
-            out.next();
+            out.next(gone + stage.len() as u64);
         }
     }
     None
