@@ -157,7 +157,10 @@ impl Engine {
             context.turned.push(from);
         }
         if context.presence == Presence::Expected {
-            // It does not know the members: whoever asks may decide.
+            // It does not know the members: whoever asks may decide. Who does not read what it hears cannot need to hear it again.
+            if self.is_full(from) {
+                return Some(());
+            }
             self.say(from, Header::new(Kind::Proposal, id), &write_failure(&failure));
             self.pump_out(from);
         } else {
