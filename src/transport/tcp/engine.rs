@@ -55,6 +55,9 @@ pub(super) struct Engine {
     pub(super) polled: Instant,
     /// Whether the process is at its end.
     pub(super) ended: bool,
+    /// How often something that a round waits for lay unread until everything was looked through.
+    #[cfg(test)]
+    pub(super) overlooked: u64,
 }
 
 /// What to sleep with.
@@ -94,6 +97,8 @@ impl Engine {
             falling: Vec::new(),
             polled: Instant::now(),
             ended: false,
+            #[cfg(test)]
+            overlooked: 0,
         }
     }
 
@@ -309,6 +314,8 @@ impl Engine {
         for from in 0..self.connections.len() {
             let broken = self.connections[from].as_ref().and_then(|connection| connection.broken.clone());
             if broken.is_some() || self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
+                #[cfg(test)]
+                (self.overlooked += u64::from(self.is_wanted(from)));
                 self.pump_in(from);
             }
             if let Some(why) = broken {

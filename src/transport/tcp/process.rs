@@ -214,7 +214,7 @@ impl Drop for Supervisor {
 /// The endpoint of a process.
 #[derive(Debug)]
 pub(super) struct Member {
-    process: Arc<Process>,
+    pub(super) process: Arc<Process>,
     rank: Rank,
     size: usize,
 }

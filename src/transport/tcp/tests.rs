@@ -3,7 +3,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod abuse;
+mod alone;
+mod call;
 mod credit;
+mod cut;
+mod ending;
+mod long_words;
+mod panic;
+mod ready;
+mod silent;
+mod small_buffers;
+#[cfg(unix)]
+mod stop;
+mod unopened;
 
 use super::mesh::Mesh;
 use super::process::Member;
@@ -25,8 +37,16 @@ impl Fixture for Pairs {
 }
 
 fn mesh(size: usize) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {
+    let endpoint = |(rank, streams)| endpoint(rank, streams, size);
+    streams(size)?.into_iter().enumerate().map(endpoint).collect()
+}
+
+/// The connections of each rank with each other, which are blocking.
+type Streams = Vec<Vec<Option<TcpStream>>>;
+
+fn streams(size: usize) -> std::io::Result<Streams> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let mut streams: Vec<Vec<Option<TcpStream>>> = (0..size).map(|_| (0..size).map(|_| None).collect()).collect();
+    let mut streams: Streams = (0..size).map(|_| (0..size).map(|_| None).collect()).collect();
     for (i, j) in (0..size).flat_map(|i| (0..i).map(move |j| (i, j))) {
         let one = TcpStream::connect(listener.local_addr()?)?;
         let (other, _) = listener.accept()?;
@@ -35,12 +55,16 @@ fn mesh(size: usize) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {
         }
         (streams[i][j], streams[j][i]) = (Some(one), Some(other));
     }
-    let endpoint = |(rank, streams)| {
-        let member = Member::start(Mesh { rank, streams, neighbours: size }).map_err(std::io::Error::other)?;
-        Ok(member as Arc<dyn Endpoint>)
-    };
-    streams.into_iter().enumerate().map(endpoint).collect()
+    Ok(streams)
 }
+
+/// A rank on these connections, one of so many on its host.
+fn endpoint(rank: usize, streams: Vec<Option<TcpStream>>, neighbours: usize) -> std::io::Result<Arc<dyn Endpoint>> {
+    Ok(Member::start(Mesh { rank, streams, neighbours }).map_err(std::io::Error::other)?)
+}
+
+/// So many that none of them has a core of its own.
+const CROWD: usize = usize::MAX;
 
 #[test]
 fn processes_keep_every_promise() {

@@ -593,7 +593,8 @@ fn a_peer_that_floods_and_never_reads_costs_bounded_memory() {
         frame(header(Kind::Proposal, stamp, 0), &words),
     ];
     let mut bench = Bench::new();
-    for flood in floods {
+    let elsewhere = Header { context: ContextId::of(5), ..header(Kind::Proposal, stamp, 0) };
+    for flood in floods.into_iter().chain([frame(elsewhere, &words)]) {
         bench.reset();
         bench.engine.fail(ContextId::WORLD, failure.clone());
         let bytes = flat(&[flood]);

@@ -1,0 +1,97 @@
+//! An engine that no thread drives: what happens, and in which order, is what a test says.
+#![allow(unsafe_code)]
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll};
+
+use super::super::connection::Connection;
+use super::super::context::Turn;
+use super::super::engine::{Engine, Poller};
+use super::super::frame::Header;
+use super::{Streams, streams};
+use crate::ids::Rank;
+use crate::plan::{Buffers, Program};
+use crate::transport::bases::Bases;
+use crate::transport::{ContextId, Signature};
+
+/// See the [module](self).
+pub(super) struct Alone {
+    pub(super) engine: Engine,
+    /// The other ends of its connections, by rank.
+    pub(super) others: Vec<Option<TcpStream>>,
+}
+
+impl Alone {
+    /// That rank of so many, which has opened the world.
+    pub(super) fn new(me: usize, size: usize) -> Self {
+        Self::on(me, streams(size).unwrap())
+    }
+
+    /// The same, on these connections.
+    pub(super) fn on(me: usize, mut streams: Streams) -> Self {
+        let size = streams.len();
+        let poll = Poll::new().unwrap();
+        let registry = poll.registry().try_clone().unwrap();
+        let connections = std::mem::take(&mut streams[me])
+            .into_iter()
+            .enumerate()
+            .map(|(process, stream)| stream.map(|stream| Connection::new(stream, process, &registry).unwrap()))
+            .collect();
+        let poller = Poller { poll, events: Events::with_capacity(64) };
+        let mut engine = Engine::new(me, connections, poller, registry);
+        engine.open(ContextId::WORLD, &(0..size).map(Rank::new).collect::<Vec<_>>()).unwrap();
+        Self { engine, others: streams.into_iter().map(|mut ends| ends.get_mut(me).and_then(Option::take)).collect() }
+    }
+
+    /// Another rank says something.
+    pub(super) fn hear(&mut self, from: usize, header: Header, text: &[u8]) {
+        let mut bytes = Header { text: text.len() as u32, ..header }.encode().to_vec();
+        bytes.extend_from_slice(text);
+        self.others[from].as_mut().unwrap().write_all(&bytes).unwrap();
+    }
+
+    /// Takes note of what the sockets tell, until something is as it should be; whether it is in the end.
+    pub(super) fn listen_until(&mut self, done: impl Fn(&Engine) -> bool) -> bool {
+        let begin = Instant::now();
+        while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
+            let mut poller = self.engine.poller.take().unwrap();
+            poller.poll.poll(&mut poller.events, Some(Duration::from_millis(10))).unwrap();
+            poller.events.iter().for_each(|event| self.engine.heed(event));
+            self.engine.polled = Instant::now();
+            self.engine.poller = Some(poller);
+        }
+        done(&self.engine)
+    }
+
+    /// Reads what comes from another, wanted or not, until something is as it should be; whether it is in the end.
+    pub(super) fn read_until(&mut self, from: usize, done: impl Fn(&Engine) -> bool) -> bool {
+        let begin = Instant::now();
+        while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(1));
+            self.engine.pump_in(from);
+        }
+        done(&self.engine)
+    }
+
+    pub(super) fn connection(&mut self, process: usize) -> &mut Connection {
+        self.engine.connections[process].as_mut().unwrap()
+    }
+
+    /// What can be said while this call is under way in a context.
+    pub(super) fn during<T>(&mut self, id: ContextId, program: &Program, say: impl FnOnce(&mut Self) -> T) -> T {
+        let sizes = program.sizes();
+        let (input, mut output) = (vec![7; sizes.input as usize], vec![0; sizes.output as usize]);
+        let signature = Signature { fingerprint: 1, words: "a call".into() };
+        let bases = Bases::of(&mut Buffers { input: &input, output: &mut output, scratch: &mut [] });
+        // SAFETY: program and buffers stay where they are until the turn is withdrawn; if `say` panics, nobody reaches for them.
+        let turn = unsafe { Turn::new((program, 0), bases, 0, &signature, Duration::from_secs(10)) };
+        let round = &program.rounds()[0];
+        self.engine.post(id, turn, &signature, (&round.sends, &round.receives));
+        let said = say(self);
+        self.engine.withdraw(id);
+        said
+    }
+}

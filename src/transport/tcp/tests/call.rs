@@ -1,0 +1,67 @@
+//! Calls of one round.
+
+use std::time::Duration;
+
+use crate::ids::Rank;
+use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
+use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+
+/// A message: with whom, how long it is, and whether it lies in pieces of four bytes with gaps between them.
+pub(super) type Item = (usize, u64, bool);
+
+/// A call of one round with these messages, which are in order of their peers. Between any two bytes that belong to
+/// different messages there is room that nobody may touch.
+pub(super) fn call(sends: &[Item], receives: &[Item]) -> Program {
+    let mut runs = Vec::new();
+    let mut side = |items: &[Item], buffer: Buffer| {
+        let (mut messages, mut end) = (Vec::<Message>::new(), 0);
+        for &(peer, bytes, scattered) in items {
+            let peer = Rank::new(peer);
+            let index = messages.last().filter(|last| last.peer == peer).map_or(0, |last| last.index + 1);
+            let first = runs.len() as u32;
+            let pieces = if scattered { bytes / 4 } else { 0 };
+            runs.extend((pieces > 0).then_some(Run { buffer, offset: end, len: 4, stride: 8, count: pieces }));
+            end += 8 * pieces;
+            let rest = bytes - 4 * pieces;
+            runs.extend((rest > 0).then(|| Run::new(buffer, end, rest)));
+            end += rest + 8;
+            messages.push(Message { peer, index, bytes, runs: first..runs.len() as u32 });
+        }
+        (messages, end)
+    };
+    let ((sends, input), (receives, output)) = (side(sends, Buffer::Input), side(receives, Buffer::Output));
+    Program::new(runs, vec![ProgramRound { number: 0, sends, receives }], Sizes { input, output, scratch: 0 }).unwrap()
+}
+
+/// Drives it, as that call of the context.
+pub(super) fn drive(
+    transport: &mut dyn Transport,
+    number: u64,
+    program: &Program,
+    (input, output): (&[u8], &mut [u8]),
+    timeout: Duration,
+) -> Result<(), Failure> {
+    let signature = Signature { fingerprint: 1, words: "a call".into() };
+    let buffers = Buffers { input, output, scratch: &mut [] };
+    transport.round(RoundIo::new(program, 0, buffers, number, &signature, timeout).unwrap())
+}
+
+/// A call of messages whose bytes do not matter: with whom, and how many.
+pub(super) fn exchange(
+    transport: &mut dyn Transport,
+    number: u64,
+    sends: &[(usize, u64)],
+    receives: &[(usize, u64)],
+    timeout: Duration,
+) -> Result<(), Failure> {
+    let items = |list: &[(usize, u64)]| list.iter().map(|&(peer, bytes)| (peer, bytes, false)).collect::<Vec<Item>>();
+    let program = call(&items(sends), &items(receives));
+    let Sizes { input, output, .. } = program.sizes();
+    drive(transport, number, &program, (&vec![7; input as usize], &mut vec![0; output as usize]), timeout)
+}
+
+/// Opens a context of all ranks of a job.
+pub(super) fn open(endpoint: &dyn Endpoint, id: ContextId) -> Box<dyn Transport> {
+    let all: Vec<Rank> = (0..endpoint.size()).map(Rank::new).collect();
+    endpoint.open(id, &all).unwrap()
+}

@@ -1,0 +1,50 @@
+//! A panic in the middle of a round.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use log::{LevelFilter, Log, Metadata, Record};
+
+use super::super::mesh::Mesh;
+use super::super::process::Member;
+use super::call::{exchange, open};
+use super::{CROWD, streams};
+use crate::transport::ContextId;
+
+thread_local!(static PANICS: Cell<bool> = const { Cell::new(false) });
+
+/// A user's logger, which panics where it should.
+struct Logger;
+
+impl Log for Logger {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        PANICS.get()
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        assert!(!PANICS.get(), "{}", record.args());
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn a_round_that_panics_leaves_nothing_behind_that_reaches_for_its_buffers() {
+    log::set_logger(&Logger).unwrap();
+    log::set_max_level(LevelFilter::Debug);
+    let mut streams = streams(2).unwrap();
+    let member = Member::start(Mesh { rank: 0, streams: streams.swap_remove(0), neighbours: CROWD }).unwrap();
+    let mut world = open(&*member, ContextId::WORLD);
+    PANICS.set(true);
+    // The other says nothing; that it does not is logged.
+    let round = || exchange(&mut *world, 0, &[], &[(1, 8)], Duration::from_millis(200));
+    let panicked = catch_unwind(AssertUnwindSafe(round)).is_err();
+    PANICS.set(false);
+    assert!(panicked);
+    let engine = member.process.lock();
+    assert!(engine.active.is_empty() && engine.contexts[&ContextId::WORLD].turn.is_none());
+    drop(engine);
+    // Nobody waits for this rank's farewell to be heard.
+    drop(streams);
+}

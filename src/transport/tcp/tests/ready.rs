@@ -1,0 +1,56 @@
+//! Nobody waits for what is there already.
+
+use std::thread;
+use std::time::Duration;
+
+use super::super::engine::Engine;
+use super::super::frame::{Header, Kind};
+use super::super::mesh::Mesh;
+use super::super::process::Member;
+use super::alone::Alone;
+use super::call::{call, drive, open};
+use super::{CROWD, streams};
+use crate::transport::ContextId;
+
+/// A message so long that it waits for its receiver.
+const LONG: u64 = 100_000;
+
+#[test]
+fn a_receiver_that_was_ready_before_anybody_sent_is_sent_to_at_once() {
+    let mut alone = Alone::new(0, 2);
+    // Nothing has come.
+    alone.engine.pump_in(1);
+    alone.hear(1, Header::new(Kind::Ready, ContextId::WORLD), &[]);
+    let told = |engine: &Engine| engine.connections[1].as_ref().is_some_and(|connection| connection.readable);
+    assert!(alone.listen_until(told));
+    let program = call(&[(1, LONG, false)], &[]);
+    let went = alone.during(ContextId::WORLD, &program, |alone| {
+        let context = &alone.engine.contexts[&ContextId::WORLD];
+        context.lanes[1].out.went > 0 || context.lanes[1].out.waiting.is_empty()
+    });
+    assert!(went, "it waits to be told once more");
+}
+
+#[test]
+fn what_ranks_of_a_ring_wait_for_never_lies_unread_until_they_look_again() {
+    const RANKS: usize = 4;
+    let ranks: Vec<_> = streams(RANKS)
+        .unwrap()
+        .into_iter()
+        .enumerate()
+        .map(|(rank, streams)| {
+            thread::spawn(move || {
+                let member = Member::start(Mesh { rank, streams, neighbours: CROWD }).unwrap();
+                let mut world = open(&*member, ContextId::WORLD);
+                let program = call(&[((rank + 1) % RANKS, LONG, false)], &[((rank + RANKS - 1) % RANKS, LONG, false)]);
+                let (input, mut output) = (vec![7; LONG as usize + 8], vec![0; LONG as usize + 8]);
+                for number in 0..400 {
+                    drive(&mut *world, number, &program, (&input, &mut output), Duration::from_secs(30)).unwrap();
+                }
+                member.process.lock().overlooked
+            })
+        })
+        .collect();
+    let overlooked: Vec<u64> = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
+    assert_eq!(overlooked, [0; RANKS]);
+}

@@ -1,0 +1,187 @@
+//! A process that is stopped for a while, and goes on as if no time had passed.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use super::super::engine::Engine;
+use super::super::frame::{Header, Kind};
+use super::super::words::{read_failure, write_failure};
+use super::alone::Alone;
+use super::call::{exchange, open};
+use super::{CROWD, endpoint};
+use crate::ids::Rank;
+use crate::transport::{Cause, ContextId, Failure};
+
+/// Tells a process of the test that it is the one that is stopped: whom to connect to, and its timeout in milliseconds.
+const ROLE: &str = "NECKLACE_TEST_STOPPED";
+
+/// Rank 0 of 3, a process that waits for 8 bytes of rank 1.
+struct Waiting {
+    process: Child,
+    /// Its connections with ranks 1 and 2, and where it says how its round has ended.
+    one: TcpStream,
+    two: TcpStream,
+    report: TcpStream,
+}
+
+impl Waiting {
+    /// Starts it; it runs the test of that name, which calls [`wait`].
+    fn start(test: &str, timeout: Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let module = module_path!().split_once("::").unwrap().1;
+        listener.set_nonblocking(true).unwrap();
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args([&format!("{module}::{test}"), "--exact", "--nocapture"])
+            .env(ROLE, format!("{} {}", listener.local_addr().unwrap(), timeout.as_millis()))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let [mut one, two, report] = std::array::from_fn(|_| {
+            loop {
+                if let Ok((stream, _)) = listener.accept() {
+                    stream.set_nonblocking(false).unwrap();
+                    return stream;
+                }
+                assert!(process.try_wait().unwrap().is_none(), "{test} is no test");
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        // It has waited for a while when it asks.
+        let mut asked = [0; Header::BYTES];
+        one.read_exact(&mut asked).unwrap();
+        assert_eq!(Header::decode(&asked).unwrap().kind, Kind::Question);
+        Self { process, one, two, report }
+    }
+
+    /// Stops it; what is said meanwhile it hears when it goes on.
+    fn stopped(&mut self, lasting: Duration, meanwhile: impl FnOnce(&mut Self)) {
+        let pid = Pid::from_child(&self.process);
+        kill_process(pid, Signal::STOP).unwrap();
+        waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
+        meanwhile(self);
+        thread::sleep(lasting);
+        kill_process(pid, Signal::CONT).unwrap();
+    }
+
+    fn outcome(mut self) -> Result<(), Failure> {
+        let mut words = Vec::new();
+        self.report.read_to_end(&mut words).unwrap();
+        self.process.wait().unwrap();
+        let (first, words) = words.split_first().expect("how it has ended");
+        if *first == 0 { Ok(()) } else { Err(read_failure(words).unwrap()) }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What the process does.
+fn wait(role: &str) {
+    let (address, timeout) = role.split_once(' ').unwrap();
+    let [one, two, mut report] = std::array::from_fn(|_| TcpStream::connect(address).unwrap());
+    let endpoint = endpoint(0, vec![None, Some(one), Some(two)], CROWD).unwrap();
+    let mut world = open(&*endpoint, ContextId::WORLD);
+    let timeout = Duration::from_millis(timeout.parse().unwrap());
+    let outcome = exchange(&mut *world, 0, &[], &[(1, 8)], timeout);
+    let words = outcome.map_or_else(|failure| [vec![1], write_failure(&failure)].concat(), |()| vec![0]);
+    report.write_all(&words).unwrap();
+    drop(report);
+    // Nobody will hear its farewell.
+    std::process::exit(0);
+}
+
+fn say(stream: &mut TcpStream, header: Header, text: &[u8]) {
+    let head = Header { text: text.len() as u32, ..header }.encode();
+    stream.write_all(&[&head, text].concat()).unwrap();
+}
+
+fn failure(observer: usize, reason: &str) -> Failure {
+    let observer = Rank::new(observer);
+    let cause = Cause::Aborted { rank: observer, reason: reason.into() };
+    Failure { call: 0, words: "a call".into(), round: 0, observer, culprit: None, cause }
+}
+
+#[test]
+fn who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends() {
+    if let Ok(role) = std::env::var(ROLE) {
+        return wait(&role);
+    }
+    let test = "who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends";
+    let message = Header { eager: true, bytes: 8, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) };
+    let timeout = Duration::from_secs(1);
+    let mut waiting = Waiting::start(test, timeout);
+    waiting.stopped(timeout.mul_f64(1.2), |waiting| say(&mut waiting.one, message, &[7; 8]));
+    assert_eq!(waiting.outcome(), Ok(()));
+    // As where the whole job was stopped: nobody has been idle.
+    let timeout = Duration::from_secs(3);
+    let mut waiting = Waiting::start(test, timeout);
+    waiting.stopped(timeout.mul_f64(1.1), |_| ());
+    thread::sleep(Duration::from_millis(100));
+    say(&mut waiting.one, message, &[7; 8]);
+    assert_eq!(waiting.outcome(), Ok(()));
+}
+
+#[test]
+fn who_was_stopped_before_it_decided_takes_what_others_have_decided() {
+    if let Ok(role) = std::env::var(ROLE) {
+        return wait(&role);
+    }
+    let test = "who_was_stopped_before_it_decided_takes_what_others_have_decided";
+    let (mut trials, mut stopped) = (0, 0);
+    while stopped < 2 && trials < 30 {
+        trials += 1;
+        let mut waiting = Waiting::start(test, Duration::from_secs(30));
+        say(&mut waiting.one, Header::new(Kind::Proposal, ContextId::WORLD), &write_failure(&failure(1, "EARLY")));
+        // It reads that, and looks around before it decides.
+        thread::sleep(Duration::from_millis(2));
+        let mut early = false;
+        waiting.stopped(Duration::from_millis(200), |Waiting { one, two, .. }| {
+            // What it has said before.
+            two.set_nonblocking(true).unwrap();
+            let mut said = [0; 4096];
+            let count = two.read(&mut said).unwrap_or(0);
+            two.set_nonblocking(false).unwrap();
+            early = said[..count].windows(5).any(|word| word == b"EARLY");
+            for stream in [two, one] {
+                let words = write_failure(&failure(2, "of the others"));
+                say(stream, Header::new(Kind::Verdict, ContextId::WORLD), &words);
+            }
+        });
+        if early {
+            continue;
+        }
+        stopped += 1;
+        assert_eq!(waiting.outcome(), Err(failure(2, "of the others")));
+    }
+    assert!(stopped > 0, "it always decided before it was stopped");
+}
+
+#[test]
+fn who_has_not_looked_at_its_sockets_for_long_decides_nothing_yet() {
+    let mut alone = Alone::new(0, 3);
+    let proposal = write_failure(&failure(1, "EARLY"));
+    alone.hear(1, Header::new(Kind::Proposal, ContextId::WORLD), &proposal);
+    assert!(alone.read_until(1, |engine| engine.is_undecided(ContextId::WORLD)));
+    // Nothing has come of the third.
+    alone.engine.pump_in(2);
+    // As if it had been stopped here, and meanwhile the others had gone on without it.
+    alone.engine.polled -= Duration::from_secs(1);
+    let verdict = failure(2, "of the others");
+    alone.hear(2, Header::new(Kind::Verdict, ContextId::WORLD), &write_failure(&verdict));
+    alone.engine.sweep();
+    assert_eq!(alone.engine.failure(ContextId::WORLD), None);
+    let told = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);
+    assert!(alone.listen_until(told));
+    alone.engine.sweep();
+    assert_eq!(alone.engine.failure(ContextId::WORLD), Some(&verdict));
+}

@@ -1,0 +1,52 @@
+//! A context that fails before one of its members has opened it.
+
+use std::thread;
+use std::time::Duration;
+
+use super::call::{exchange, open};
+use super::mesh;
+use crate::ids::Rank;
+use crate::transport::{Cause, ContextId, Failure, Transport};
+
+/// Not long: an eighth of it they wait for the first member.
+const TIMEOUT: Duration = Duration::from_secs(4);
+
+/// The ranks but the first have opened a context, and called; then these abort it, in this order. What each of all ends with.
+fn failures(size: usize, aborting: &[usize], apart: Duration) -> Vec<Option<Failure>> {
+    let id = ContextId::WORLD.child(1, 1);
+    let endpoints = mesh(size).unwrap();
+    let mut opened: Vec<_> = endpoints[1..].iter().map(|endpoint| open(&**endpoint, id)).collect();
+    thread::scope(|scope| {
+        for (i, transport) in opened.iter_mut().enumerate() {
+            let others: Vec<_> = (1..size).filter(|peer| *peer != i + 1).map(|peer| (peer, 8)).collect();
+            scope.spawn(move || exchange(&mut **transport, 0, &others, &others, TIMEOUT).unwrap());
+        }
+    });
+    for &rank in aborting {
+        let observer = Rank::new(rank);
+        let cause = Cause::Aborted { rank: observer, reason: "it wants no more".into() };
+        let words = "a call".into();
+        opened[rank - 1].abort(Failure { call: 1, words, round: 0, observer, culprit: Some(observer), cause });
+        thread::sleep(apart);
+    }
+    // Those who have not found it themselves hear of it.
+    let heard = |transport: &mut Box<dyn Transport>| {
+        let next = (transport.rank().index() + 1) % size;
+        exchange(&mut **transport, 1, &[], &[(next, 8)], TIMEOUT).err()
+    };
+    let mut failures: Vec<_> = thread::scope(|scope| {
+        let ranks: Vec<_> = opened.iter_mut().map(|transport| scope.spawn(move || heard(transport))).collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    });
+    // Last, it opens it.
+    failures.push(heard(&mut open(&*endpoints[0], id)));
+    failures
+}
+
+#[test]
+fn a_failure_is_one_though_the_first_member_has_not_opened_the_context() {
+    for (size, aborting, apart) in [(3, &[2, 1][..], 50), (4, &[3, 2], 3), (4, &[3], 0)] {
+        let failures = failures(size, aborting, Duration::from_millis(apart));
+        assert!(failures[0].is_some() && failures.iter().all(|other| *other == failures[0]), "{failures:#?}");
+    }
+}
