@@ -38,8 +38,6 @@ pub(super) struct Engine {
     pub(super) stage: Vec<u8>,
     /// Which of the active contexts is the first to send.
     pub(super) rotation: usize,
-    /// What waits for its receivers to be ready, while they are told.
-    offers: Vec<(usize, Header)>,
     /// Connections on which something may go that could not before.
     pub(super) due: Vec<usize>,
     /// Whether a failure may be decided on.
@@ -87,7 +85,6 @@ impl Engine {
             desk: vec![0; DESK].into(),
             stage: Vec::with_capacity(2 * STAGE),
             rotation: 0,
-            offers: Vec::with_capacity(processes),
             due: Vec::with_capacity(processes),
             undecided: false,
             departures: 0,
