@@ -1,7 +1,7 @@
 //! Every backend keeps every promise, also through wrappers and boxes.
 
 #![cfg(feature = "local")]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::duplicate_mod)]
 
 mod support;
 #[path = "jobs/tcp.rs"]

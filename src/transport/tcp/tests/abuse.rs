@@ -429,7 +429,7 @@ fn random_words_in_any_number_stay_within_bounds() {
 }
 
 /// Rank 0 of 2, and the other end of its connection.
-fn half() -> (std::sync::Arc<Member>, TcpStream) {
+pub(super) fn half() -> (std::sync::Arc<Member>, TcpStream) {
     let (one, other) = pair();
     let mesh = Mesh { rank: 0, streams: vec![None, Some(one)], neighbours: 2 };
     (Member::start(mesh).unwrap(), other)

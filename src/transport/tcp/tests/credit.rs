@@ -1,63 +1,91 @@
 //! What a receiver has taken, its sender hears of.
 
+use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
 
-use super::mesh;
+use super::super::frame::{Header, Kind, Stamp};
+use super::super::lane::Credit;
+use super::abuse::half;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
-use crate::transport::{ContextId, RoundIo, Signature};
+use crate::transport::{ContextId, Endpoint, RoundIo, Signature};
+
+const LONG: u64 = 16 << 20;
+const SHORT: u64 = 60 << 10;
+
+/// In round 0 a long message goes and two short ones come; in round 1 two more.
+fn program() -> Program {
+    let runs = vec![
+        Run::new(Buffer::Input, 0, LONG),
+        Run::new(Buffer::Output, 0, SHORT),
+        Run::new(Buffer::Output, SHORT, SHORT),
+    ];
+    let message = |index, bytes, run| Message { peer: Rank::new(1), index, bytes, runs: run..run + 1 };
+    let receives = vec![message(0, SHORT, 1), message(1, SHORT, 2)];
+    let first = ProgramRound { number: 0, sends: vec![message(0, LONG, 0)], receives: receives.clone() };
+    let second = ProgramRound { number: 1, sends: vec![], receives };
+    Program::new(runs, vec![first, second], Sizes { input: LONG, output: 2 * SHORT, scratch: 0 }).unwrap()
+}
 
 #[test]
-fn short_messages_always_get_through_beside_long_ones_of_the_other_direction() {
-    // What rank 0 sends in each round, and rank 1; more of the short ones together than there is credit for.
-    const SHORT: u64 = 60 << 10;
-    let rounds: [[&[u64]; 2]; 4] =
-        [[&[8 << 20], &[SHORT, SHORT]], [&[], &[SHORT, SHORT]], [&[], &[SHORT]], [&[], &[SHORT, 9, SHORT]]];
-    let ranks: Vec<_> = mesh(2)
-        .unwrap()
-        .into_iter()
-        .enumerate()
-        .map(|(me, endpoint)| {
-            thread::spawn(move || {
-                let (mut runs, mut sizes) = (Vec::new(), Sizes::default());
-                // All of one direction lie over each other: only whether they come matters here.
-                let mut messages = |lengths: &[u64], from, buffer| -> Vec<Message> {
-                    let mut at = 0;
-                    let message = |(index, &bytes): (usize, &u64)| {
-                        let first = runs.len() as u32;
-                        runs.push(Run::new(buffer, at, bytes));
-                        at += bytes;
-                        Message { peer: Rank::new(from), index: index as u32, bytes, runs: first..first + 1 }
-                    };
-                    let messages = lengths.iter().enumerate().map(message).collect();
-                    let size = if buffer == Buffer::Input { &mut sizes.input } else { &mut sizes.output };
-                    *size = at.max(*size);
-                    messages
-                };
-                let rounds: Vec<ProgramRound> = rounds
-                    .iter()
-                    .enumerate()
-                    .map(|(number, lengths)| ProgramRound {
-                        number: number as u32,
-                        sends: messages(lengths[me], 1 - me, Buffer::Input),
-                        receives: messages(lengths[1 - me], 1 - me, Buffer::Output),
-                    })
-                    .collect();
-                let program = Program::new(runs, rounds, sizes).unwrap();
-                let mut world = endpoint.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
-                let (input, mut output) = (vec![1; sizes.input as usize], vec![0; sizes.output as usize]);
-                let signature = Signature { fingerprint: 1, words: "a call".into() };
-                for call in 0..40 {
-                    for round in 0..program.rounds().len() {
-                        let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
-                        let timeout = Duration::from_secs(5);
-                        let io = RoundIo::new(&program, round, buffers, call, &signature, timeout).unwrap();
-                        world.round(io).unwrap();
-                    }
-                }
-            })
-        })
-        .collect();
-    ranks.into_iter().for_each(|rank| rank.join().unwrap());
+fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
+    let (member, mut other) = half();
+    let rank = thread::spawn(move || {
+        let mut world = member.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
+        let (program, input, mut output) = (program(), vec![1; LONG as usize], vec![0; 2 * SHORT as usize]);
+        let signature = Signature { fingerprint: 1, words: "a call".into() };
+        for round in 0..2 {
+            let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
+            let io = RoundIo::new(&program, round, buffers, 0, &signature, Duration::from_secs(30)).unwrap();
+            world.round(io).unwrap();
+        }
+    });
+    let header = |kind, round, index| {
+        let stamp = Stamp { call: 0, round, index };
+        Header { stamp, fingerprint: 1, ..Header::new(kind, ContextId::WORLD) }
+    };
+    let (mut writer, mut reader) = (other.try_clone().unwrap(), other.try_clone().unwrap());
+    let mut short = |round| {
+        for index in 0..2 {
+            let message =
+                Header { eager: true, text: SHORT as u32, bytes: SHORT, ..header(Kind::Message, round, index) };
+            writer.write_all(&[&message.encode()[..], &[7; SHORT as usize]].concat()).unwrap();
+        }
+    };
+    // What a rank heeds of what comes.
+    let (mut heard, mut left) = (0, LONG);
+    let mut next = |heard: &mut u64, left: &mut u64| {
+        let mut bytes = [0; Header::BYTES];
+        reader.read_exact(&mut bytes).unwrap();
+        let header = Header::decode(&bytes).unwrap();
+        if matches!(header.kind, Kind::Message | Kind::Credit) {
+            *heard = header.taken.max(*heard);
+        }
+        if header.kind == Kind::Leave {
+            return false;
+        }
+        // The long message is read once the short ones are on their way, and were perhaps taken.
+        if *left == LONG && header.kind == Kind::Message {
+            short(0);
+            thread::sleep(Duration::from_millis(100));
+        } else if header.kind == Kind::More && *left == u64::from(header.text) {
+            short(1);
+        }
+        reader.read_exact(&mut vec![0; header.text as usize]).unwrap();
+        if matches!(header.kind, Kind::Message | Kind::More) {
+            *left -= u64::from(header.text);
+        }
+        true
+    };
+    other.write_all(&header(Kind::Ready, 0, 0).encode()).unwrap();
+    while next(&mut heard, &mut left) {}
+    // Or it would wait for its farewell to be heard.
+    other.shutdown(Shutdown::Both).unwrap();
+    rank.join().unwrap();
+    assert_eq!(left, 0);
+    // By now all is taken: what is not heard of must leave room for another.
+    let open = 4 * Credit::cost(SHORT) - heard;
+    assert!(open + Credit::cost(SHORT) <= Credit::among(2).lane, "{heard} of {} bytes", 4 * Credit::cost(SHORT));
 }
