@@ -118,12 +118,11 @@ fn who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends() 
     }
     let test = "who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends";
     let message = Header { eager: true, bytes: 8, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) };
-    let timeout = Duration::from_secs(1);
+    let timeout = Duration::from_secs(2);
     let mut waiting = Waiting::start(test, timeout);
-    waiting.stopped(timeout.mul_f64(1.2), |waiting| say(&mut waiting.one, message, &[7; 8]));
+    waiting.stopped(timeout.mul_f64(1.1), |waiting| say(&mut waiting.one, message, &[7; 8]));
     assert_eq!(waiting.outcome(), Ok(()));
     // As where the whole job was stopped: nobody has been idle.
-    let timeout = Duration::from_secs(3);
     let mut waiting = Waiting::start(test, timeout);
     waiting.stopped(timeout.mul_f64(1.1), |_| ());
     thread::sleep(Duration::from_millis(100));
