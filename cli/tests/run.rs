@@ -33,8 +33,12 @@ impl Place {
 
     /// The command; what follows `--` is a script of each rank's if it is one word.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_necklace"));
-        command.arg("run").current_dir(&self.directory).stdin(Stdio::null());
+        // A hangup is ignored where that is inherited, as from `nohup`; whoever runs the tests may have been started so.
+        let mut command = Command::new("env");
+        command
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_necklace"), "run"])
+            .current_dir(&self.directory)
+            .stdin(Stdio::null());
         match arguments {
             [options @ .., "--", script] => command.args(options).args(["--", "sh", "-c", script]),
             _ => command.args(arguments),
