@@ -53,7 +53,7 @@
 // once its receiver is ready for it (`lane`). Either goes straight from where the sender has it, and, if it is awaited, straight to
 // where the receiver wants it (`cursor`), unless it is in many small pieces. What comes early stays with the kernel, or is kept.
 //
-// Who finds a fault proposes it to one of the members, which decides (`verdict`). Who waits too long asks from rank to rank who
+// While it waits a round watches (`watch`). Who finds a fault proposes it to one of the members, which decides (`verdict`). Who waits too long asks from rank to rank who
 // waits for whom (`walk`).
 //
 // Before all that the ranks meet (`join`): rank 0 hosts, the others attend (`join::meeting`), through a loop that owns all sockets
@@ -73,6 +73,7 @@ mod process;
 mod round;
 mod verdict;
 mod walk;
+mod watch;
 mod words;
 
 pub use self::join::{Join, JoinError, Key, Root, Supervisor};
