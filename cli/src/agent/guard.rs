@@ -89,7 +89,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Removes the key, and ends these groups and the rest of the session but this process and its parent.
+/// Removes the key, and ends these groups of processes, and whatever else the agent's `setsid` holds together but this process
+/// and its parent.
 fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
     let _ = fs::remove_file(directory.join(KEY));
     let _ = fs::remove_dir(directory);
@@ -110,7 +111,7 @@ fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
     }
 }
 
-/// The processes of a session that run, this one and its parent left out. None are found where there is no `/proc`.
+/// The processes under a `setsid` that run, this one and its parent left out. None are found where there is no `/proc`.
 fn living(session: Pid) -> Vec<Pid> {
     let parent = getppid();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -119,7 +120,7 @@ fn living(session: Pid) -> Vec<Pid> {
     others.filter(|process| running_in(*process) == Some(session)).collect()
 }
 
-/// The session of a process, unless it has ended and only waits to be asked how.
+/// Whose `setsid` a process is under, unless it has ended and only waits to be asked how.
 fn running_in(process: Pid) -> Option<Pid> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     // The name, in parentheses, may hold any character. State, parent, group and session follow.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The file's name.
 pub(super) const KEY: &str = "key";
 
-/// A directory of the job's own, in the user's of the session or else in that for temporary files. It is the guard's to
+/// A directory of the job's own, in the user's `XDG_RUNTIME_DIR` or else in that for temporary files. It is the guard's to
 /// remove, so its name is there before it is.
 pub(super) struct Secret {
     directory: PathBuf,
@@ -21,8 +21,8 @@ impl Secret {
         let mut drawn = [0; 8];
         getrandom::fill(&mut drawn).map_err(io::Error::other)?;
         let name = format!("necklace-{:016x}", u64::from_le_bytes(drawn));
-        let session = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| is_own(path));
-        Ok(Self { directory: session.unwrap_or_else(env::temp_dir).join(name) })
+        let own = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| is_own(path));
+        Ok(Self { directory: own.unwrap_or_else(env::temp_dir).join(name) })
     }
 
     pub(super) fn directory(&self) -> &Path {

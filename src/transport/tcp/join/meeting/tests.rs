@@ -553,15 +553,20 @@ fn by_file(path: &std::path::Path, rank: usize, size: usize) -> Join {
     Join::new(rank, size, Root::File(path.to_owned())).key(key()).address(Ipv4Addr::LOCALHOST.into())
 }
 
+/// Three ranks, of which rank 0 comes last.
+fn meet_late_by_file(path: &std::path::Path) {
+    let first: Vec<_> =
+        [1, 2].map(|rank| by_file(path, rank, 3)).map(|join| thread::spawn(move || enter(&join))).into();
+    thread::sleep(Duration::from_millis(100));
+    let mut meshes = vec![enter(&by_file(path, 0, 3))];
+    meshes.extend(first.into_iter().map(|thread| thread.join().unwrap()));
+    talk(meshes);
+}
+
 #[test]
 fn they_meet_by_a_file_which_is_removed() {
     let path = path("file");
-    let first: Vec<_> =
-        [1, 2].map(|rank| by_file(&path, rank, 3)).map(|join| thread::spawn(move || enter(&join))).into();
-    thread::sleep(Duration::from_millis(100));
-    let mut meshes = vec![enter(&by_file(&path, 0, 3))];
-    meshes.extend(first.into_iter().map(|thread| thread.join().unwrap()));
-    talk(meshes);
+    meet_late_by_file(&path);
     assert!(!path.exists());
     // And with the address that it finds by itself.
     talk(meet((0..3).map(|rank| Join { address: None, ..by_file(&path, rank, 3) }).collect()));
@@ -582,12 +587,7 @@ fn a_file_of_an_earlier_job_does_no_harm() {
     let stranger = answers(b"220 mail.example ESMTP\r\n");
     for stale in [closed.address(), silent.local_addr().unwrap(), other.address(), stranger] {
         std::fs::write(&path, format!("{stale}\n")).unwrap();
-        let first: Vec<_> =
-            [1, 2].map(|rank| by_file(&path, rank, 3)).map(|join| thread::spawn(move || enter(&join))).into();
-        thread::sleep(Duration::from_millis(100));
-        let mut meshes = vec![enter(&by_file(&path, 0, 3))];
-        meshes.extend(first.into_iter().map(|thread| thread.join().unwrap()));
-        talk(meshes);
+        meet_late_by_file(&path);
     }
     assert!(!path.exists());
     elsewhere.join().unwrap().unwrap_err();
