@@ -3,7 +3,7 @@
 //! It is behind one lock. A thread in a round moves what it can of all contexts, its own and those of other threads, and
 //! sleeps without the lock; so it does not matter which thread a byte comes to.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ pub(super) struct Engine {
     pub(super) me: usize,
     /// By process; none with this one.
     pub(super) connections: Box<[Option<Connection>]>,
-    pub(super) contexts: HashMap<ContextId, Context>,
+    pub(super) contexts: BTreeMap<ContextId, Context>,
     /// Those with a round under way.
     pub(super) active: Vec<ContextId>,
     pub(super) credit: Credit,
@@ -80,7 +80,7 @@ impl Engine {
         Self {
             me,
             connections,
-            contexts: HashMap::new(),
+            contexts: BTreeMap::new(),
             active: Vec::new(),
             credit,
             registry,
@@ -366,7 +366,9 @@ impl Engine {
             if turn.doubt.is_none() {
                 turn.doubt = doubt;
             }
+            // What has begun tells what it is.
             if let Some(message) = turn.next_out(out)
+                && out.went == 0
                 && out.may_go(turn.stamp(message), message.bytes, self.credit).is_none()
                 && out.offered.replace(turn.stamp(message)) != Some(turn.stamp(message))
                 && let Some(connection) = self.connections[process].as_mut().filter(|open| open.is_open())

@@ -65,8 +65,10 @@ impl Kind {
     }
 }
 
-/// Bytes of a message in one frame: so many that headers do not count, so few that others have their turn.
-pub(super) const MOST_TEXT: u32 = 512 << 10;
+/// Bytes of a message in one frame: so many that headers do not count, so few that others have their turn. In between it is as
+/// many as the socket takes at once, so that on a slow network others need not wait long.
+pub(super) const LEAST_TEXT: u64 = 64 << 10;
+pub(super) const MOST_TEXT: u32 = 2 << 20;
 
 /// Bytes of what is said in words.
 pub(super) const MOST_WORDS: u32 = 64 << 10;
@@ -142,10 +144,8 @@ impl Header {
         let fault = NoFrame { kind: code, text, bytes };
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code).ok_or(fault.clone())?;
         let eager = first >> 8 & 0xffff == 1;
-        // A message that is sent without being asked for is sent whole.
-        let whole = kind != Kind::Message || !eager || u64::from(text) == bytes;
         let some = kind != Kind::More || text > 0;
-        let fits = text <= kind.most() && (kind != Kind::Message || u64::from(text) <= bytes) && whole && some;
+        let fits = text <= kind.most() && (kind != Kind::Message || u64::from(text) <= bytes) && some;
         if !fits || first >> 8 & 0xff_ffff > 1 || eager && kind != Kind::Message && kind != Kind::Offer {
             return Err(fault);
         }

@@ -17,6 +17,9 @@ use crate::transport::ContextId;
 /// From here on what is left of a message is read straight to where it belongs.
 const DIRECT: usize = 4 << 10;
 
+/// Where at least so much is to come of a message, its next header is read alone, so that nothing of it is copied twice.
+const LONG: u64 = 32 << 10;
+
 /// Pieces that one call to the system fills.
 const PIECES: usize = 16;
 
@@ -28,20 +31,23 @@ impl Engine {
     pub(super) fn pump_in(&mut self, from: usize) {
         let mut desk = std::mem::take(&mut self.desk);
         while self.connections[from].as_ref().is_some_and(Connection::is_open) {
-            match self.read(from, &mut desk) {
+            let flow = self.read(from, &mut desk);
+            // Before more is read: whoever has said that it is ready waits.
+            while let Some(to) = self.due.pop() {
+                self.pump_out(to);
+            }
+            match flow {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => break,
                 Err(why) => self.lose(from, why),
             }
         }
         self.desk = desk;
-        while let Some(to) = self.due.pop() {
-            self.pump_out(to);
-        }
     }
 
     /// Reads once.
     fn read(&mut self, from: usize, desk: &mut [u8]) -> Result<ControlFlow<()>, Fault> {
+        let room = if self.expects_long(from) { Header::BYTES } else { desk.len() };
         let Self { connections, contexts, .. } = self;
         let Some(connection) = connections[from].as_mut() else { return Ok(ControlFlow::Break(())) };
         let mut slices: [IoSliceMut<'_>; PIECES] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
@@ -66,7 +72,7 @@ impl Engine {
         }
         let held = connection.part.len;
         desk[..held].copy_from_slice(&connection.part.bytes[..held]);
-        slices[pieces] = IoSliceMut::new(&mut desk[held..]);
+        slices[pieces] = IoSliceMut::new(&mut desk[held..room]);
         let went = connection.read(&mut slices[..=pieces]);
         let (count, flow) = match went {
             Went::On(count) => (count, ControlFlow::Continue(())),
@@ -84,6 +90,20 @@ impl Engine {
             self.take(from, &desk[..held + count - placed])?;
         }
         Ok(flow)
+    }
+
+    /// Whether the next frame, after the one under way, may be of a message of which much is to come.
+    fn expects_long(&self, from: usize) -> bool {
+        let Some(connection) = &self.connections[from] else { return false };
+        self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
+            let under_way = match connection.receiving {
+                Receiving::Placed(id, left) if id == context.id => left as u64,
+                _ => 0,
+            };
+            let into = &context.lanes[from].into;
+            let message = context.turn.as_ref().and_then(|turn| turn.next_in(into));
+            message.is_some_and(|message| message.bytes.saturating_sub(into.came + under_way) >= LONG)
+        })
     }
 
     /// Takes apart what was read.
@@ -215,11 +235,13 @@ impl Engine {
             into.stash.pop(count);
             if count as u64 == header.bytes {
                 self.arrived(id, from);
-            } else if let Some(connection) = &mut self.connections[from] {
-                // The rest has not come yet; it goes where it belongs.
-                connection.receiving = Receiving::Placed(id, header.bytes as usize - count);
+            } else if count < header.text as usize
+                && let Some(connection) = &mut self.connections[from]
+            {
+                // The rest of the frame has not come yet; it goes where it belongs.
+                connection.receiving = Receiving::Placed(id, header.text as usize - count);
             }
-            self.taken(id, from, header.bytes);
+            self.taken(id, from, header.text.into());
         }
     }
 
@@ -271,8 +293,8 @@ impl Engine {
         let into = &mut context.lanes[from].into;
         into.offer = None;
         if header.eager {
-            into.arrived += Credit::cost(header.bytes);
-            if into.arrived - into.taken > credit.lane || header.bytes > credit.message {
+            into.arrived += Credit::cost(header.text.into());
+            if into.arrived - into.taken > credit.lane || u64::from(header.text) != credit.head(header.bytes) {
                 return Err(babble("more than it was given credit for"));
             }
         }
@@ -285,7 +307,7 @@ impl Engine {
                     return Err(babble("a message in the middle of another"));
                 }
                 if header.eager {
-                    self.taken(id, from, header.bytes);
+                    self.taken(id, from, header.text.into());
                 }
                 return Ok(Receiving::Placed(id, text));
             };

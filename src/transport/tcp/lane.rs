@@ -3,9 +3,9 @@
 //! What goes from one to the other is in the order of its stamps, so nothing is searched for: the next message that comes is
 //! the next one awaited, or one that is early and is kept, or a mistake.
 //!
-//! **Credit.** A short message is sent without being asked for, as long as what its receiver has not taken yet stays within
-//! the [`Credit`]; so what is kept for a context that nobody drives is bounded. A longer one, and a short one for which there
-//! is no credit, waits until its receiver says that it is ready, and goes straight to where it belongs.
+//! **Credit.** A short message, and the head of a long one, is sent without being asked for, as long as what its receiver has
+//! not taken yet stays within the [`Credit`]; so what is kept for a context that nobody drives is bounded. The rest, and what
+//! there is no credit for, waits until its receiver says that it is ready, and goes straight to where it belongs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::frame::{Header, Stamp};
 /// How much goes without being asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Credit {
-    /// Bytes of a message, at most.
+    /// Bytes of one message, at most: its head.
     pub(super) message: u64,
     /// Bytes of all that is not taken yet, headers counted.
     pub(super) lane: u64,
@@ -27,6 +27,11 @@ impl Credit {
     pub(super) fn among(ranks: usize) -> Self {
         let lane = ((64 << 20) / ranks.max(1) as u64).clamp(16 << 10, 256 << 10);
         Self { message: lane / 4, lane }
+    }
+
+    /// How much of a message goes without being asked for.
+    pub(super) fn head(self, bytes: u64) -> u64 {
+        bytes.min(self.message)
     }
 
     /// What a message costs.
@@ -105,11 +110,11 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Whether a message may go, and if so, whether on credit.
     pub(super) fn may_go(&self, stamp: Stamp, bytes: u64, credit: Credit) -> Option<bool> {
-        if self.went > 0 || self.ready.is_some_and(|ready| ready >= (stamp.call, stamp.round)) {
+        if self.ready.is_some_and(|ready| ready >= (stamp.call, stamp.round)) {
             return Some(false);
         }
         let open = self.sent - self.taken;
-        (bytes <= credit.message && open + Credit::cost(bytes) <= credit.lane).then_some(true)
+        (self.went == 0 && open + Credit::cost(credit.head(bytes)) <= credit.lane).then_some(true)
     }
 }
 

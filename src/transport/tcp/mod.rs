@@ -49,8 +49,8 @@
 // (`outbound`) and in (`inbound`), and sleeps on the sockets without the lock; others then sleep until it has moved
 // something for them. While nobody is in a round a thread of the process listens now and then (`process`).
 //
-// What goes over a connection are frames (`frame`). A short message is sent without being asked for, on credit; a long one
-// once its receiver is ready for it (`lane`). Either goes straight from where the sender has it, and, if it is awaited, straight to
+// What goes over a connection are frames (`frame`). A short message, and the head of a long one, is sent without
+// being asked for, on credit; the rest once its receiver is ready for it (`lane`). Either goes straight from where the sender has it, and, if it is awaited, straight to
 // where the receiver wants it (`cursor`), unless it is in many small pieces. What comes early stays with the kernel, or is kept.
 //
 // While it waits a round watches (`watch`). Who finds a fault proposes it to one of the members, which decides (`verdict`). Who waits too long asks from rank to rank who

@@ -7,12 +7,12 @@ use super::connection::{Connection, Sending, Went};
 use super::context::Context;
 use super::cursor::is_scattered;
 use super::engine::Engine;
-use super::frame::{Header, Kind, MOST_TEXT};
+use super::frame::{Header, Kind};
 use super::lane::{Credit, Outgoing};
 use crate::transport::ContextId;
 
 /// Up to here a message is cheaper copied to the others that go with it than named beside them.
-const SHORT: u64 = 4 << 10;
+const SHORT: u64 = 2 << 10;
 
 /// So much is put together before it is written.
 pub(super) const STAGE: usize = 64 << 10;
@@ -39,7 +39,7 @@ impl Engine {
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
                     connection.sending = first.iter().chain(last).find_map(|id| {
                         let context = contexts.get_mut(id)?;
-                        compose(context, to, *credit, (connection.gone, stage))
+                        compose(context, to, *credit, (connection.gone, connection.frame), stage)
                     });
                 } else {
                     std::mem::swap(stage, &mut connection.queue);
@@ -59,6 +59,7 @@ impl Engine {
                 }
             };
             connection.gone += count as u64;
+            connection.suit(count as u64, on);
             let staged = count.min(stage.len());
             if staged < stage.len() {
                 // What is left of these goes before anything else.
@@ -124,9 +125,15 @@ impl Outgoing {
     }
 }
 
-/// Puts together what may go of a context, after so many bytes; and if a message is to go straight from its memory, its next
-/// frame.
-fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64, &mut Vec<u8>)) -> Option<Sending> {
+/// Puts together what may go of a context, after so many bytes, in frames that are not longer than that; and if a message is to
+/// go straight from its memory, its next frame.
+fn compose(
+    context: &mut Context,
+    to: usize,
+    credit: Credit,
+    (gone, frame): (u64, u64),
+    stage: &mut Vec<u8>,
+) -> Option<Sending> {
     let (turn, lane) = (context.turn.as_ref()?, &mut context.lanes[to]);
     let (out, into) = (&mut lane.out, &mut lane.into);
     while let Some(message) = turn.next_out(out)
@@ -137,7 +144,11 @@ fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64
         let kind = if out.went == 0 { Kind::Message } else { Kind::More };
         let left = message.bytes - out.went;
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
-        let text = left.min(if short && !on_credit { STAGE as u64 } else { u64::from(MOST_TEXT) });
+        let text = match (on_credit, short) {
+            (true, _) => credit.head(left),
+            (false, true) => left.min(STAGE as u64),
+            (false, false) => left.min(frame),
+        };
         let mut header = Header { eager: on_credit, text: text as u32, ..turn.header(kind, context.id, message) };
         if kind == Kind::Message {
             (into.told, header.taken) = (into.taken, into.taken);
@@ -145,7 +156,7 @@ fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64
             header.bytes = out.went;
         }
         if on_credit {
-            out.sent += Credit::cost(message.bytes);
+            out.sent += Credit::cost(text);
         }
         if !short {
             return Some(Sending { context: context.id, header: header.encode(), headed: 0, left: text as usize });

@@ -51,7 +51,8 @@ impl Tcp {
         Some(format!("a message with rank {beyond} of {}", self.size))
     }
 
-    /// Waits a little: looking again and again for as long as that is cheaper than to sleep, then asleep.
+    /// Waits a little: looking again and again, where each rank has a core, for as long as that is cheaper than to sleep; where not,
+    /// once, after letting others run; then asleep.
     fn pause<'p>(
         &'p self,
         mut engine: MutexGuard<'p, Engine>,
@@ -59,17 +60,20 @@ impl Tcp {
         watch: &mut Watch,
     ) -> MutexGuard<'p, Engine> {
         let waited = watch.waited();
-        if self.process.spins() && engine.active.len() == 1 && waited < SPIN {
-            if waited > EAGER {
-                // The other may be on this very core.
+        let spins = self.process.spins() && waited < SPIN;
+        // What it waits for may come from a rank that has this core next; who has slept needs longer to come back.
+        if engine.active.len() == 1 && (spins || watch.is_first_pause()) {
+            if !spins || waited > EAGER {
                 drop(engine);
                 std::thread::yield_now();
                 engine = self.process.lock();
             }
             engine.look(self.id, messages);
+            watch.tick();
             return engine;
         }
         let mut engine = self.process.sleep(engine);
+        watch.tick();
         if watch.is_time_to_sweep() {
             engine.sweep();
         }
@@ -96,7 +100,8 @@ impl Transport for Tcp {
         // Declared before the engine is locked, so that it is dropped after that is let go of.
         let mut posted = Posted { process: &process, id: self.id, turn: false };
         let mut engine = process.lock();
-        if self.over.elapsed() >= TICK {
+        let mut watch = Watch::begin();
+        if watch.now().duration_since(self.over) >= TICK {
             // Who comes late first hears what has been said meanwhile: the call may have failed.
             engine = process.glance(engine);
         }
@@ -111,7 +116,6 @@ impl Transport for Tcp {
             let turn = unsafe { Turn::new((program, index), bases, about.call, about.signature, about.timeout) };
             engine.post(self.id, turn, about.signature, messages);
         }
-        let mut watch = Watch::begin();
         loop {
             let done = posted.turn && !engine.is_undecided(self.id) && engine.is_done(self.id);
             // A failure in a later call is none of what is done here.
@@ -121,7 +125,7 @@ impl Transport for Tcp {
                 posted.turn = false;
                 process.wake(&engine);
                 drop(engine);
-                self.over = Instant::now();
+                self.over = watch.now();
                 return failure.map_or(Ok(()), Err);
             }
             if let Some(fault) = watch.fault(&mut engine, &about) {

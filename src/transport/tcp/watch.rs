@@ -46,8 +46,11 @@ const PROBE: Duration = Duration::from_millis(200);
 /// What a round knows of its waiting.
 #[derive(Debug)]
 pub(super) struct Watch {
+    /// The time, looked at once for all that is done between two pauses.
+    now: Instant,
     /// When something moved last, or the chain of who waits for whom did.
     since: Instant,
+    paused: bool,
     /// The count of what the context got done, and of departures, as last seen.
     progress: u64,
     departures: Option<u64>,
@@ -71,7 +74,9 @@ impl Watch {
     pub(super) fn begin() -> Self {
         let now = Instant::now();
         Self {
+            now,
             since: now,
+            paused: false,
             progress: u64::MAX,
             departures: None,
             looked: now,
@@ -86,17 +91,31 @@ impl Watch {
         }
     }
 
+    /// The time, as last looked at.
+    pub(super) fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Looks at the time.
+    pub(super) fn tick(&mut self) {
+        self.now = Instant::now();
+    }
+
     /// For how long nothing has moved.
     pub(super) fn waited(&self) -> Duration {
-        self.since.elapsed()
+        self.now.duration_since(self.since)
+    }
+
+    /// Whether it has not waited yet.
+    pub(super) fn is_first_pause(&mut self) -> bool {
+        !std::mem::replace(&mut self.paused, true)
     }
 
     /// Whether what nobody waits for is to be read; then it is taken for done.
     pub(super) fn is_time_to_sweep(&mut self) -> bool {
-        let now = Instant::now();
-        let due = now.duration_since(self.swept) >= TICK;
+        let due = self.now.duration_since(self.swept) >= TICK;
         if due {
-            self.swept = now;
+            self.swept = self.now;
         }
         due
     }
@@ -119,7 +138,7 @@ impl Watch {
         if context.proposal.is_some() {
             return None;
         }
-        let (turn, now) = (context.turn.as_ref()?, Instant::now());
+        let (turn, now) = (context.turn.as_ref()?, self.now);
         if context.progress != self.progress {
             *self = Self {
                 progress: context.progress,
@@ -255,7 +274,7 @@ impl Watch {
             return Some((walk.culprit(context), cause));
         }
         // Somebody on the chain got something done since: the deadline starts again.
-        *self = Self { since: Instant::now(), walk: None, looks: [looks[1], None], ..*self };
+        *self = Self { since: self.now, walk: None, looks: [looks[1], None], ..*self };
         None
     }
 }
