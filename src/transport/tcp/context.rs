@@ -38,8 +38,11 @@ pub(super) struct Context {
     pub(super) proposal: Option<Proposal>,
     /// Who has proposed something to this process.
     pub(super) turned: Vec<usize>,
-    /// Processes that were asked to decide, and did not.
+    /// Processes that were asked to decide, and did not; and those that said that they cannot.
     pub(super) mute: Vec<usize>,
+    pub(super) unable: Vec<usize>,
+    /// Whether this process has said that it cannot.
+    pub(super) declined: bool,
     pub(super) inquiry: Option<Inquiry>,
 }
 
@@ -62,6 +65,8 @@ pub(super) struct Proposal {
     pub(super) next: Vec<(usize, u64)>,
     /// Whether all others were asked, where this process is to decide.
     pub(super) asked: bool,
+    /// How often the same one was turned to again.
+    pub(super) again: u32,
 }
 
 /// A round under way.
@@ -119,6 +124,8 @@ impl Context {
             proposal: None,
             turned: Vec::new(),
             mute: Vec::new(),
+            unable: Vec::new(),
+            declined: false,
             inquiry: None,
         }
     }

@@ -35,10 +35,14 @@ pub(super) enum Kind {
     Farewell,
     /// The sender has read everything up to the farewell.
     Heard,
+    /// The sender cannot decide what a context failed of: it has not opened it.
+    Unable,
+    /// The sender has turned to somebody else with what it proposed.
+    Retract,
 }
 
 impl Kind {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 16] = [
         Self::Message,
         Self::More,
         Self::Void,
@@ -53,6 +57,8 @@ impl Kind {
         Self::Goodbye,
         Self::Farewell,
         Self::Heard,
+        Self::Unable,
+        Self::Retract,
     ];
 
     /// How many bytes may follow its header.

@@ -401,6 +401,12 @@ impl Engine {
                 self.undecided = true;
                 self.forget();
             }
+            Kind::Unable => self.unable(from, id),
+            Kind::Retract => {
+                if let Some(context) = self.contexts.get_mut(&id) {
+                    context.turned.retain(|process| *process != from);
+                }
+            }
             Kind::Heard => {
                 if let Some(connection) = &mut self.connections[from] {
                     connection.heard = true;

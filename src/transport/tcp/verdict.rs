@@ -7,9 +7,12 @@
 //! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone, and both might decide; who is
 //! killed may have told some of what it decided, and not others. So who would decide in the place of somebody that it has
 //! lost, or given up, asks all the others first, by proposing to them what it would decide. Who knows of a failure
-//! tells it. Who sees the same turns to it as well; who still hears the other turns to that one, and passes on what that decides. When
-//! all have turned to it, nobody else can decide, and it does. Whose deadline has passed does not know whether it slept
-//! itself, and asks likewise.
+//! tells it. Who sees the same turns to it as well, and takes back what it had proposed to somebody else; who still hears the
+//! other turns to that one, and passes on what that decides. When all have turned to it, nobody else can decide, and it does.
+//! Whose deadline has passed does not know whether it slept itself, and asks likewise.
+//!
+//! Who has not opened the context yet says that it cannot decide, and the next one does; should it open it meanwhile, it asks as
+//! well before it decides anything.
 //!
 //! Who has left decides nothing more, and its last word comes after what it decided: in its place one need not ask.
 //! If somebody says nothing for a while, one goes on without it; then, and where several are lost at once, failures
@@ -27,6 +30,9 @@ use crate::transport::{Cause, ContextId, Failure};
 /// How many of those who might decide are asked at once whether they are there.
 const MOST_NEXT: usize = 16;
 
+/// How often the same one is turned to again that has not decided, and says other things meanwhile.
+const MOST_AGAIN: u32 = 4;
+
 /// How long somebody may take to answer, in a context whose rounds may wait so long.
 pub(super) fn grace(timeout: Duration) -> Duration {
     (timeout / 8).clamp(Duration::from_millis(100), Duration::from_secs(15))
@@ -40,8 +46,14 @@ impl Engine {
             log::debug!("process {}: in context {id}: {failure}", self.me);
             // Its words as everybody will read them, who may get them cut.
             let failure = read_failure(&write_failure(&failure)).unwrap_or(failure);
-            context.proposal =
-                Some(Proposal { failure, to: usize::MAX, since: Instant::now(), next: Vec::new(), asked: false });
+            context.proposal = Some(Proposal {
+                failure,
+                to: usize::MAX,
+                since: Instant::now(),
+                next: Vec::new(),
+                asked: false,
+                again: 0,
+            });
             self.submit(id);
         }
     }
@@ -58,13 +70,24 @@ impl Engine {
         for (id, to, other) in due {
             // It has waited long enough for the others.
             self.undecided |= to == self.me;
-            if to != self.me && !other {
+            if to != self.me && !other && !self.is_patient(id, to) {
                 self.give_up(id, to);
             }
             if to != self.me || other {
                 self.submit(id);
             }
         }
+    }
+
+    /// Whether it goes on turning to the same one: that one is there, and may be waiting for others itself.
+    fn is_patient(&mut self, id: ContextId, to: usize) -> bool {
+        let reads = self.connections[to].as_ref().map(|connection| connection.reads);
+        let proposal = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut());
+        proposal.is_some_and(|proposal| {
+            proposal.again += 1;
+            let speaks = proposal.next.iter().any(|(process, before)| *process == to && reads > Some(*before));
+            speaks && proposal.again <= MOST_AGAIN
+        })
     }
 
     /// Does not turn any more to one who says nothing, nor to the next ones from whom nothing has come since: where many are
@@ -84,7 +107,7 @@ impl Engine {
     fn submit(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get(&id) else { return };
         let Some(proposal) = &context.proposal else { return };
-        let (to, failure) = (self.arbiter(context, &proposal.failure), proposal.failure.clone());
+        let (to, failure, before) = (self.arbiter(context, &proposal.failure), proposal.failure.clone(), proposal.to);
         let members = context.members.iter().map(|member| member.index()).filter(|process| *process != self.me);
         let next = members.filter(|process| self.may_decide(context, &failure, *process)).take(MOST_NEXT);
         let reads = |process: usize| self.connections[process].as_ref().map_or(0, |connection| connection.reads);
@@ -94,6 +117,10 @@ impl Engine {
             self.say(*process, Header::new(Kind::Question, id), &[]);
             self.pump_out(*process);
         }
+        if before != to && before != self.me && before < self.connections.len() {
+            self.say(before, Header::new(Kind::Retract, id), &[]);
+            self.pump_out(before);
+        }
         if to == self.me {
             self.undecided = true;
         } else {
@@ -101,7 +128,8 @@ impl Engine {
             self.pump_out(to);
         }
         if let Some(context) = self.contexts.get_mut(&id) {
-            context.proposal = Some(Proposal { failure, to, since: Instant::now(), next, asked: false });
+            let again = context.proposal.take().filter(|before| before.to == to).map_or(0, |before| before.again);
+            context.proposal = Some(Proposal { failure, to, since: Instant::now(), next, asked: false, again });
         }
     }
 
@@ -120,7 +148,8 @@ impl Engine {
         if process == self.me {
             return context.presence == Presence::Open;
         }
-        self.hears(process) && context.lanes[process].left.is_none() && !context.mute.contains(&process)
+        let out = context.mute.contains(&process) || context.unable.contains(&process);
+        self.hears(process) && context.lanes[process].left.is_none() && !out
     }
 
     /// Whether nobody else can decide on the failure that this process has to decide on.
@@ -134,7 +163,8 @@ impl Engine {
             farewell || context.lanes[process].left.is_some()
         };
         let first = members().take_while(|process| *process != self.me).all(has_left);
-        let awake = !matches!(proposal.failure.cause, Cause::Deadline { .. });
+        // Others may have turned to somebody else since they heard that this one cannot.
+        let awake = !matches!(proposal.failure.cause, Cause::Deadline { .. }) && !context.declined;
         let turned = |process: usize| process == self.me || context.turned.contains(&process);
         first && awake
             || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
@@ -153,21 +183,34 @@ impl Engine {
             self.pump_out(from);
             return Some(());
         }
-        if !context.turned.contains(&from) {
-            context.turned.push(from);
-        }
+        context.unable.retain(|process| *process != from);
         if context.presence == Presence::Expected {
-            // It does not know the members: whoever asks may decide. Who does not read what it hears cannot need to hear it again.
+            // It does not know the members. Who does not read what it hears cannot need to hear it again.
+            context.declined = true;
             if self.is_full(from) {
                 return Some(());
             }
-            self.say(from, Header::new(Kind::Proposal, id), &write_failure(&failure));
+            self.say(from, Header::new(Kind::Unable, id), &[]);
             self.pump_out(from);
         } else {
+            if !context.turned.contains(&from) {
+                context.turned.push(from);
+            }
             self.propose(id, failure);
             self.undecided = true;
         }
         Some(())
+    }
+
+    /// Somebody that was asked cannot decide: others do.
+    pub(super) fn unable(&mut self, from: usize, id: ContextId) {
+        let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
+        if !context.unable.contains(&from) {
+            context.unable.push(from);
+        }
+        if context.proposal.as_ref().is_some_and(|proposal| proposal.to == from) {
+            self.submit(id);
+        }
     }
 
     /// Makes failures of what was proposed, or asks the others whether it may. Everything that has come must have been read.
@@ -218,7 +261,7 @@ impl Engine {
     pub(super) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         context.failure = Some(failure);
-        (context.proposal, context.turned) = (None, Vec::new());
+        (context.proposal, context.turned, context.unable) = (None, Vec::new(), Vec::new());
         context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
     }
 }
