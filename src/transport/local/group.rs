@@ -117,9 +117,9 @@ pub(super) struct Letter {
 }
 
 impl Letter {
-    /// So that a letter with what stands before it takes four cache lines, and one of 32 bytes comes on the first of them. Up to here the bare staged
-    /// exchange was measured to be faster than the one that copies once, among any number of ranks on two cores; at 512
-    /// bytes it is slower.
+    /// So that a letter with what stands before it takes four cache lines, and one of 32 bytes comes on the first of
+    /// them. Up to here the bare staged exchange was measured to be faster than the one that copies once, among any
+    /// number of ranks on two cores; at 512 bytes it is slower.
     pub(super) const LONGEST: usize = 200;
 
     /// Of a text, what comes on the cell's first cache line.

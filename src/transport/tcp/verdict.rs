@@ -4,12 +4,12 @@
 //! one takes the first proposal that comes to it, and tells everybody. Before it decides, it has read everything that has come:
 //! so a process that was stopped for a while first learns what was decided meanwhile.
 //!
-//! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone, and both might decide; who is
-//! killed may have told some of what it decided, and not others. So who would decide in the place of somebody that it has
-//! lost, or given up, asks all the others first, by proposing to them what it would decide. Who knows of a failure
-//! tells it. Who sees the same turns to it as well; who still hears the other turns to that one, and passes on what that decides. When
-//! all have turned to it, nobody else can decide, and it does. Whose deadline has passed does not know whether it slept
-//! itself, and asks likewise.
+//! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone, and both might
+//! decide; who is killed may have told some of what it decided, and not others. So who would decide in the place of
+//! somebody that it has lost, or given up, asks all the others first, by proposing to them what it would decide. Who
+//! knows of a failure tells it. Who sees the same turns to it as well; who still hears the other turns to that one, and
+//! passes on what that decides. When all have turned to it, nobody else can decide, and it does. Whose deadline has
+//! passed does not know whether it slept itself, and asks likewise.
 //!
 //! Who has left decides nothing more, and its last word comes after what it decided: in its place one need not ask.
 //! If somebody says nothing for a while, one goes on without it; then, and where several are lost at once, failures
@@ -157,7 +157,8 @@ impl Engine {
             context.turned.push(from);
         }
         if context.presence == Presence::Expected {
-            // It does not know the members: whoever asks may decide. Who does not read what it hears cannot need to hear it again.
+            // It does not know the members: whoever asks may decide. Who does not read what it hears cannot need to
+            // hear it again.
             if self.is_full(from) {
                 return Some(());
             }
