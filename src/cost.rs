@@ -13,16 +13,16 @@
 //! | rearrangement | changes of phase, each of all blocks of a rank | [`rearrangement`](Machine::rearrangement) |
 //! | synchronisation | barriers between rounds | [`barrier`](Machine::barrier) |
 //!
-//! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of the busiest
-//! port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel. A machine
-//! that stores and forwards pays a message again for each channel that it takes: there, those of the longest way, if they
-//! are more. Where a port is slower than a channel, the first and the last channel of that way pass bytes as slowly as the
-//! ports at its ends. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
-//! store-and-forward Grama et al., 2.5.1). Where a rank has several messages in a round, which the papers leave out, the bytes
-//! of one move while its processor is at the next: of that transmission only what takes longer counts. Where nothing contends, each rank sends and receives a message a round, and all
-//! messages of a round are of one size and go equally far, it is what they take, exactly. Otherwise it is an estimate:
-//! transfers that share channels wait for more than what the busiest one carries, while ranks that go at their own pace
-//! do at the same time what is added up here.
+//! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of
+//! the busiest port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel.
+//! A machine that stores and forwards pays a message again for each channel that it takes: there, those of the longest
+//! way, if they are more. Where a port is slower than a channel, the first and the last channel of that way pass bytes
+//! as slowly as the ports at its ends. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
+//! store-and-forward Grama et al., 2.5.1). Where a rank has several messages in a round, which the papers leave out,
+//! the bytes of one move while its processor is at the next: of that transmission only what takes longer counts. Where
+//! nothing contends, each rank sends and receives a message a round, and all messages of a round are of one size and go
+//! equally far, it is what they take, exactly. Otherwise it is an estimate: transfers that share channels wait for more
+//! than what the busiest one carries, while ranks that go at their own pace do at the same time what is added up here.
 //! [`simulate`](crate::simulate) plays out what they do take.
 //!
 //! ```

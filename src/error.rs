@@ -94,9 +94,9 @@ pub enum BuildError {
 /// A call on a communicator did not succeed.
 ///
 /// Mistakes of the caller ([`Argument`](Self::Argument), [`Length`](Self::Length), [`Build`](Self::Build),
-/// [`Plan`](Self::Plan), [`Memory`](Self::Memory), ..) are found before anything moves, concern this rank alone and leave the communicator usable.
-/// [`Failed`](Self::Failed) is everybody's: each member gets an equal one, at its next call if it had done its part, and the
-/// communicator refuses work from then on ([`Dead`](Self::Dead)).
+/// [`Plan`](Self::Plan), [`Memory`](Self::Memory), ..) are found before anything moves, concern this rank alone and
+/// leave the communicator usable. [`Failed`](Self::Failed) is everybody's: each member gets an equal one, at its next
+/// call if it had done its part, and the communicator refuses work from then on ([`Dead`](Self::Dead)).
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

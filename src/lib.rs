@@ -34,8 +34,8 @@
 //!
 //! Each room knows only those to its left, and each can be used by itself:
 //!
-//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized ones, complete networks, graphs; bring your own by implementing
-//!   [`Topology`](topology::Topology).
+//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized ones, complete networks, graphs; bring your own
+//!   by implementing [`Topology`](topology::Topology).
 //! - [`algorithm`]: the [registry](algorithm::registry), and the trait for an algorithm of your own.
 //! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them, [`draw`](schedule::draw)
 //!   shows them; with the feature `json` they can be written and read.

@@ -43,8 +43,8 @@ pub struct Candidate {
 ///
 /// # Errors
 ///
-/// [`BuildError::Unknown`] for a name that is none; [`BuildError::Parameters`] for parameters that are none; [`BuildError::Unfit`] for an algorithm that does not fit, or where
-/// none does.
+/// [`BuildError::Unknown`] for a name that is none; [`BuildError::Parameters`] for parameters that are none;
+/// [`BuildError::Unfit`] for an algorithm that does not fit, or where none does.
 pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine) -> Result<Choice, BuildError> {
     select_keeping(problem, name, Ports::Unlimited, block_bytes, machine)
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use fixtures::plain::Plain;
 use fixtures::*;
 use necklace::Node;
 use necklace::collective::Collective;
@@ -145,28 +146,7 @@ fn the_checker_refuses_what_the_verifier_refuses() {
 
 #[test]
 fn a_network_without_text_is_written_with_its_links() {
-    #[derive(Debug)]
-    struct Own(Graph);
-
-    impl Topology for Own {
-        fn nodes(&self) -> usize {
-            self.0.nodes()
-        }
-        fn neighbours(&self, node: Node) -> necklace::topology::Neighbours {
-            self.0.neighbours(node)
-        }
-        fn distance(&self, from: Node, to: Node) -> usize {
-            self.0.distance(from, to)
-        }
-        fn route(&self, from: Node, to: Node) -> Vec<Node> {
-            self.0.route(from, to)
-        }
-        fn text(&self) -> String {
-            "dragonfly:1".to_owned()
-        }
-    }
-
-    let own = Own(Graph::from_edges([(0, 1), (1, 2), (2, 0)]).unwrap());
+    let own = Plain::new(Graph::from_edges([(0, 1), (1, 2), (2, 0)]).unwrap(), "dragonfly:1");
     let problem = Problem::new(Arc::new(own), Collective::Allgather).unwrap();
     let base = ring_allgather(3);
     let schedule = Schedule { outline: Outline { problem, ..base.outline }, rounds: base.rounds };

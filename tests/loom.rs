@@ -287,7 +287,8 @@ fn holding_fences_what_was_noted_for_those_who_sleep() {
     });
 }
 
-/// Two ranks, a letterbox for each, of one writer, and what they sleep on. Loom objects to any access to a letter that is not ordered.
+/// Two ranks, for each a letterbox that the other writes to, and what they sleep on. Loom objects to any access to a
+/// letter that is not ordered.
 #[derive(Debug)]
 struct Letters {
     mails: [Letterbox<u64>; 2],

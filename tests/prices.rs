@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "fixtures/plain.rs"]
+mod plain;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use necklace::algorithm::find;
 use necklace::bounds::Bounds;
@@ -11,8 +13,9 @@ use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{Placement, Ports, Problem, Shares, Volume, verify_shares};
-use necklace::topology::{Graph, Neighbours, Topology, parse};
+use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
+use plain::Plain;
 use quickcheck::{Gen, QuickCheck};
 
 fn problem(topology: &str, collective: Collective) -> Problem {
@@ -388,43 +391,12 @@ fn claims_of_messages_of_one_round_are_what_is_counted_on_any_product() {
     QuickCheck::new().rng(Gen::new(256)).tests(150).quickcheck(holds as fn(u8, (u8, u8, u8), u8));
 }
 
-/// A network that counts how often it is asked for neighbours.
-#[derive(Debug)]
-struct Asked(Graph, AtomicUsize);
-
-impl Topology for Asked {
-    fn nodes(&self) -> usize {
-        self.0.nodes()
-    }
-
-    fn neighbours(&self, node: Node) -> Neighbours {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.neighbours(node)
-    }
-
-    fn distance(&self, from: Node, to: Node) -> usize {
-        self.0.distance(from, to)
-    }
-
-    fn route(&self, from: Node, to: Node) -> Vec<Node> {
-        self.0.route(from, to)
-    }
-
-    fn text(&self) -> String {
-        "asked".to_owned()
-    }
-
-    fn channels(&self) -> usize {
-        self.0.channels()
-    }
-}
-
 #[test]
 fn a_network_is_searched_for_bounds_once_and_only_if_they_are_asked_for() {
     let nodes = 50;
-    let asked = Arc::new(Asked(Graph::from_edges((1..nodes).map(|v| (v / 2, v))).unwrap(), AtomicUsize::new(0)));
-    let times = || asked.1.load(Ordering::Relaxed);
-    let place = |collective| Problem::new(Arc::clone(&asked) as Arc<dyn Topology>, collective).unwrap();
+    let network = Arc::new(Plain::new(Graph::from_edges((1..nodes).map(|v| (v / 2, v))).unwrap(), "asked"));
+    let times = || network.asked();
+    let place = |collective| Problem::new(Arc::clone(&network) as Arc<dyn Topology>, collective).unwrap();
     let barrier = place(Collective::Barrier);
     assert_eq!((times(), barrier.bounds().port), (0, 49.into()));
     assert_eq!(times(), nodes);

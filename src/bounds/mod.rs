@@ -1,11 +1,12 @@
 //! What no schedule can do without: lower bounds on start-ups and transmission.
 //!
-//! Three arguments, of which the strongest counts. *Ports*: what a rank must send or receive passes its port. *Average*: what
-//! must be carried, times how far, is spread over all channels at best; and over the channels of each dimension, where
-//! the network is a product. *Cuts*: what must leave a set of nodes has only the channels that leave it. For products of lines, rings
-//! and complete networks these are formulas in the extents; other networks are searched breadth-first, and the cuts
-//! are those around a node, up to each distance. Sources: Suh & Shin 2001, 3.1.4; Grama et al., 4.5; Wang 1999, 5; the
-//! rest is counting. They are lower bounds: nothing says that a schedule reaches them, least of all several at once.
+//! Three arguments, of which the strongest counts. *Ports*: what a rank must send or receive passes its port.
+//! *Average*: what must be carried, times how far, is spread over all channels at best; and over the channels of each
+//! dimension, where the network is a product. *Cuts*: what must leave a set of nodes has only the channels that leave
+//! it. For products of lines, rings and complete networks these are formulas in the extents; other networks are
+//! searched breadth-first, and the cuts are those around a node, up to each distance. Sources: Suh & Shin 2001, 3.1.4;
+//! Grama et al., 4.5; Wang 1999, 5; the rest is counting. They are lower bounds: nothing says that a schedule reaches
+//! them, least of all several at once.
 //!
 //! For alltoall with a rank on each of N nodes, k a dimension's extent, fl(k) = floor(k^2/4):
 //!

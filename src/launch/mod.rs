@@ -32,19 +32,22 @@ use environment::{Said, Seat};
 ///
 /// | variable | says |
 /// |---|---|
-/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set; `tcp`: a process that is a rank. Unless set, the latter where a launcher has said so. |
+/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set; `tcp`: a process that is a rank |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
 /// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring` |
-/// | `NECKLACE_TIMEOUT` | seconds without progress after which a call fails, and to wait for the other ranks to come; 300 unless set |
+/// | `NECKLACE_TIMEOUT` | how many seconds to wait for progress in a call, and for other ranks to come; 300 unless set |
 /// | threads | |
 /// | `NECKLACE_RANKS` | how many; unless set, as many as the topology has nodes, or the machine cores |
 /// | processes | |
 /// | `NECKLACE_RANK`, `NECKLACE_SIZE` | which rank this is, of how many |
 /// | `NECKLACE_ROOT` | where rank 0 listens, and all meet: `host:port` |
 /// | `NECKLACE_RENDEZVOUS` | `file:PATH` in its place: rank 0 writes into that file where it listens |
-/// | `NECKLACE_KEY_FILE` | a file that holds the job's key, 16 to 4096 bytes, which no other user may read. Without one, ranks listen on the loopback interface only. |
+/// | `NECKLACE_KEY_FILE` | a file that holds the job's key, 16 to 4096 bytes, which no other user may read |
 /// | `NECKLACE_ADDRESS` | the address on which this rank listens; unless set, that of the interface by which it reaches rank 0 |
 /// | `NECKLACE_INSECURE` | `1`: a job without a key may listen where other machines reach it, and takes whoever comes |
+///
+/// Unless `NECKLACE_BACKEND` is set, a process is a rank where a launcher has said so. Without a key, ranks listen on
+/// the loopback interface only.
 ///
 /// `necklace run` sets all that is needed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting
 /// point from `MASTER_ADDR`, `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`,

@@ -160,7 +160,8 @@ impl<'p> Execution<'p> {
     /// Takes the last round that it handed out for done, does what is to be done locally, and hands out the next: its
     /// index in the [program](Plan::program). `None` when all is done.
     ///
-    /// The buffers must [fit](Plan::fits); where they do not, nothing is done and `None` returned. A plan that [reduces](Plan::reduces) needs a reduction; without one nothing is combined.
+    /// The buffers must [fit](Plan::fits); where they do not, nothing is done and `None` returned. A plan that
+    /// [reduces](Plan::reduces) needs a reduction; without one nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
         if !self.plan.fits(buffers) {
             return None;

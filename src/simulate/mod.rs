@@ -15,8 +15,8 @@
 //! - A **channel** carries one message at a time, at [`channel`](Machine::channel) a byte. Messages get it in the order in which
 //!   their heads reach it (of equal times, in the order in which the simulation got to know of them, which is the same in every
 //!   run). Where a head waits, the rest of the message gathers there: buffers never fill.
-//! - A head takes [`hop`](Machine::hop) a channel. With [cut-through](crate::machine::Switching::CutThrough) it goes on at once; with
-//!   [store-and-forward](crate::machine::Switching::StoreAndForward) when all of the message is there.
+//! - A head takes [`hop`](Machine::hop) a channel. With [cut-through](crate::machine::Switching::CutThrough) it goes on
+//!   at once; with [store-and-forward](crate::machine::Switching::StoreAndForward) when all of the message is there.
 //! - A send is done when the message has left the sender's node; a receive when the processor has taken it in.
 //! - There are no barriers, so [`synchronisation`](Machine::synchronisation) is not charged.
 //!

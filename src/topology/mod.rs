@@ -93,9 +93,9 @@ impl Factor {
 ///
 /// # For callers
 ///
-/// Methods that take a node may answer anything for one that is not below [`nodes`](Self::nodes), but neither panic
-/// nor loop for ever. All methods but [`edges`](Self::edges), [`channels`](Self::channels), [`factors`](Self::factors) and [`part`](Self::part) are
-/// cheap enough to be called for each transfer of a schedule; none blocks.
+/// Methods that take a node may answer anything for one that is not below [`nodes`](Self::nodes), but neither panic nor
+/// loop for ever. All methods but [`edges`](Self::edges), [`channels`](Self::channels), [`factors`](Self::factors) and
+/// [`part`](Self::part) are cheap enough to be called for each transfer of a schedule; none blocks.
 ///
 /// References, boxes and [`Arc`]s of a topology are topologies too.
 ///

@@ -33,8 +33,8 @@
 //! - **Threads.** A transport is driven by one thread at a time, different contexts by different threads as they like;
 //!   data for a context that nobody drives blocks no other and does not pile up.
 //!
-//! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts. `local` is the one among threads;
-//! [`trace`] and [`fault`] wrap any.
+//! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts.
+//! `local` is the one among threads; [`trace`] and [`fault`] wrap any.
 
 #[cfg(any(feature = "local", feature = "tcp"))]
 mod bases;

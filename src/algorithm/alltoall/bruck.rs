@@ -8,11 +8,13 @@
 //!
 //! | term | `ports=one` | `ports=all` |
 //! |---|---|---|
-//! | startups | sum over w of min(r - 1, (N - 1) div w): (r - 1) log_r N where N is a power of r | positions: log_r N rounded up |
-//! | blocks sent by a rank | digits that are not 0 in the numbers below N: (r - 1) (N/r) log_r N where N is a power of r | the same |
+//! | startups | sum over w of min(r - 1, (N - 1) div w) | positions: log_r N rounded up |
+//! | blocks sent by a rank | digits that are not 0 in the numbers below N | the same |
 //! | transmission | blocks sent by a rank | sum over w of the numbers below N with a 1 there |
 //! | messages a rank | startups | startups of `ports=one` |
 //! | rearrangements | positions - 1 | positions - 1 |
+//!
+//! Where N is a power of r these are (r - 1) log_r N startups with `ports=one`, and (r - 1) (N/r) log_r N blocks.
 //!
 //! A rank's own time and memory are in proportion to the blocks that it sends. Contention-free on complete networks.
 //!

@@ -8,11 +8,13 @@
 //! | startups | 1 (0 for one rank) |
 //! | blocks sent | 1, the largest transfer |
 //! | messages a rank | N - 1 |
-//! | blocks of the busiest channel | along a dimension of k of the N nodes: N/k fl(k/2) (fl(k/2) + 1) / 2 on a ring, N/k fl(k^2/4) on a line, N/k on a complete one; the most of all dimensions |
+//! | blocks of the busiest channel | the most of all dimensions, see below |
 //! | hops | the diameter |
 //!
-//! fl rounds down; the last two hold for products of lines, rings and complete networks with a rank on every node, by their
-//! default routes. Of blocks that have half a ring to go all take the same way round, which costs more than the lower bound.
+//! The last two hold for products of lines, rings and complete networks with a rank on every node, by their default
+//! routes. Along a dimension of k of the N nodes a channel carries at most N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on a
+//! ring, N/k fl(k^2/4) on a line, N/k on a complete network; fl rounds down. Of blocks that have half a ring to go all
+//! take the same way round, which costs more than the lower bound.
 //!
 //! A rank's own time and memory are in proportion to N. Each block crosses the network once, so no schedule moves
 //! fewer bytes; the price is N - 1 messages a rank, and on a sparse network the contention.

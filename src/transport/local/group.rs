@@ -117,9 +117,9 @@ pub(super) struct Letter {
 }
 
 impl Letter {
-    /// So that a letter with what stands before it takes four cache lines, and one of 32 bytes comes on the first of them. Up to here the bare staged
-    /// exchange was measured to be faster than the one that copies once, among any number of ranks on two cores; at 512
-    /// bytes it is slower.
+    /// So that a letter with what stands before it takes four cache lines, and one of 32 bytes comes on the first of
+    /// them. Up to here the bare staged exchange was measured to be faster than the one that copies once, among any
+    /// number of ranks on two cores; at 512 bytes it is slower.
     pub(super) const LONGEST: usize = 200;
 
     /// Of a text, what comes on the cell's first cache line.
@@ -313,11 +313,13 @@ impl Member {
         said[0] = Some(Said { call, signature: signature.clone() });
     }
 
-    /// The words of a fingerprint that it has posted, if it is still one of the last.
-    pub(super) fn words(&self, fingerprint: u64) -> Option<Arc<str>> {
+    /// What a fingerprint that it has posted means, as long as that is one of the last.
+    pub(super) fn words(&self, fingerprint: u64) -> Arc<str> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let signatures = said.iter().flatten().map(|said| &said.signature);
-        signatures.into_iter().find(|known| known.fingerprint == fingerprint).map(|known| known.words.clone())
+        let mut signatures = said.iter().flatten().map(|said| &said.signature);
+        signatures
+            .find(|known| known.fingerprint == fingerprint)
+            .map_or_else(|| "something else".into(), |known| known.words.clone())
     }
 
     /// What it called in that call, if it is one of the last.

@@ -157,12 +157,11 @@ impl<'a> Turn<'a> {
             // where it goes (`Program`, `RoundIo`).
             let read = |text| unsafe { clerk.bases.write(piece, text) };
             match clerk.open(mail, &mut self.counts[from], (from, piece.bytes as u64), read) {
-                Some(Ok(())) => {}
-                Some(Err(head)) => return Err(self.refuse(part, head)),
+                Some(Ok(())) => self.untold = true,
+                Some(Err(head)) => return Err(self.misdirected(part, head)),
                 None => return Ok(i),
             }
         }
-        self.untold |= here > 0;
         Ok(here)
     }
 
@@ -179,7 +178,7 @@ impl<'a> Turn<'a> {
         let read = |text| unsafe { scatter(text, bytes, (runs, clerk.bases)) };
         match clerk.open(mail, &mut self.counts[from], (from, bytes), read) {
             Some(Ok(())) => self.untold = true,
-            Some(Err(head)) => return Err(self.refuse(part, head)),
+            Some(Err(head)) => return Err(self.misdirected(part, head)),
             None => return Ok(false),
         }
         Ok(true)
@@ -206,7 +205,7 @@ impl<'a> Turn<'a> {
 
     /// Fails because of a letter that is not what is awaited, which is other than one message of its length and stamp.
     #[cold]
-    fn refuse(&self, part: Part, head: Head) -> Failure {
+    fn misdirected(&self, part: Part, head: Head) -> Failure {
         let (from, stamp) = (part.peer.index(), head.stamp());
         let received: &[Message] = &self.receives[part.first as usize..part.end as usize];
         let words = || self.seat.group.member(from).words(stamp.fingerprint);

@@ -130,8 +130,9 @@ pub(super) struct Answer(u16);
 impl Answer {
     /// The number, to a rank that has sent so many.
     ///
-    /// Calls and rounds rise (`round` refuses others). Whoever wrote a letter of a round had taken what it was sent in earlier rounds, but for what it does not
-    /// await; and of that there is no more than cells. So few are missing that the last bits tell.
+    /// Calls and rounds rise (`round` refuses others). Whoever wrote a letter of a round had taken what it was sent in
+    /// earlier rounds, but for what it does not await; and of that there is no more than cells. So few are missing that
+    /// the last bits tell.
     #[inline(always)]
     pub(super) fn of(self, sent: u64) -> u64 {
         sent.wrapping_sub(u64::from((sent as u16).wrapping_sub(self.0)))

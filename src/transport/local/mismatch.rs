@@ -17,11 +17,10 @@ impl Turn<'_> {
         theirs: Stamp,
         mut sent: impl ExactSizeIterator<Item = u64>,
         received: &[Message],
-        words: impl FnOnce() -> Option<Arc<str>>,
+        words: impl FnOnce() -> Arc<str>,
     ) -> Option<Cause> {
         if theirs != self.stamp || sent.len() != received.len() {
-            let words = words().unwrap_or_else(|| "something else".into());
-            return Some(self.disagreement(from, (theirs, &words, sent.len()), received.len()));
+            return Some(self.disagreement(from, (theirs, &words(), sent.len()), received.len()));
         }
         received.iter().find_map(|message| {
             let (to, expected) = (self.seat.rank(), message.bytes);

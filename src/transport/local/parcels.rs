@@ -44,7 +44,7 @@ impl Turn<'_> {
             let sent = &theirs.round().sends[first..];
             let sent = &sent[..sent.partition_point(|message| message.peer.index() == seat.me)];
             let received: &[Message] = &self.receives[part.first as usize..part.end as usize];
-            let words = || Some(theirs.signature.words.clone());
+            let words = || theirs.signature.words.clone();
             if let Some(cause) =
                 self.mismatch(from, theirs.stamp(), sent.iter().map(|sent| sent.bytes), received, words)
             {

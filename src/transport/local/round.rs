@@ -176,12 +176,11 @@ impl Transport for Local {
         // On this rests that an answer tells how much room there is (`mail`), and that what comes is in order.
         if last.replace((call, round.number)).is_some_and(|last| last >= (call, round.number)) {
             let reason = format!("call {call}, round {} does not come after the last one", round.number);
-            let cause = Cause::Aborted { rank: seat.rank(), reason: reason.into() };
-            return Err(seat.fail(&offer, (Some(seat.rank()), cause)));
+            return Err(seat.refuse(&offer, reason));
         }
         let (first_send, first_receive) = match (seat.after_me(&round.sends), seat.after_me(&round.receives)) {
             (Ok(send), Ok(receive)) => (send, receive),
-            (Err(peer), _) | (_, Err(peer)) => return Err(seat.refuse(&offer, peer)),
+            (Err(peer), _) | (_, Err(peer)) => return Err(seat.refuse_peer(&offer, peer)),
         };
         // Most rounds of small messages are of a letter a peer: what else there may be need not be looked for.
         let letters = seat.group.has_letterboxes() && pieces.is_some_and(|pieces| pieces.longest <= Letter::LONGEST);
@@ -257,12 +256,17 @@ impl Seat {
     }
 
     #[cold]
-    fn refuse(&self, offer: &Offer<'_>, peer: Rank) -> Failure {
-        let reason = if peer == self.rank() {
-            "a message between a rank and itself".to_owned()
+    fn refuse_peer(&self, offer: &Offer<'_>, peer: Rank) -> Failure {
+        if peer == self.rank() {
+            self.refuse(offer, "a message between a rank and itself".to_owned())
         } else {
-            format!("a message with rank {peer} of {}", self.group.size())
-        };
+            self.refuse(offer, format!("a message with rank {peer} of {}", self.group.size()))
+        }
+    }
+
+    /// Fails because of what this rank itself was given to do.
+    #[cold]
+    fn refuse(&self, offer: &Offer<'_>, reason: String) -> Failure {
         self.fail(offer, (Some(self.rank()), Cause::Aborted { rank: self.rank(), reason: reason.into() }))
     }
 
@@ -399,12 +403,16 @@ impl<'a> Turn<'a> {
         if !self.has_parcel(part.peer.index()) {
             return Ok(false);
         }
-        if holding.is_none() {
-            // Copying may take long: others hear first what there is for them. Holding has fenced it.
-            *holding = Some(self.seat.own().desk.hold.take());
-            self.tell_announced();
-        }
-        holding.as_ref().map_or(Ok(false), |holding| self.claim(part, holding))
+        let holding = match holding {
+            Some(holding) => holding,
+            None => {
+                // Copying may take long: others hear first what there is for them. Holding has fenced it.
+                let holding = holding.insert(self.seat.own().desk.hold.take());
+                self.tell_announced();
+                holding
+            }
+        };
+        self.claim(part, holding)
     }
 
     /// Looks whether what is awaited has come otherwise than awaited, as a message of another length does. Then it fails.

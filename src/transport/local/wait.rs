@@ -177,7 +177,6 @@ impl Turn<'_> {
             let differs = theirs.call == mine.call && theirs.fingerprint != mine.fingerprint;
             if differs || (theirs.call, theirs.round) < (mine.call, mine.round) {
                 let words = self.seat.group.member(from).words(theirs.fingerprint);
-                let words = words.unwrap_or_else(|| "something else".into());
                 return Err((None, self.disagreement(from, (theirs, &words, 1), 0)));
             }
         }
@@ -198,7 +197,7 @@ impl Turn<'_> {
             one: self.seat.rank(),
             ones: self.offer.signature.words.clone(),
             other: Rank::new(rank),
-            others: member.words(theirs).unwrap_or_else(|| "something else".into()),
+            others: member.words(theirs),
         };
         Err((None, cause))
     }

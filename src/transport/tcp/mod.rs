@@ -33,31 +33,36 @@
 //! - **A rank that says nothing** (stopped, its host without power, the network cut) is noticed at the deadline: it
 //!   `does not answer`. So is one that never calls: it `has not called`.
 //! - **What is no frame**, or none that a rank may send then, ends the connection with the rank that sent it.
-//! - **One of the members decides** which failure was the first, and tells the others; it takes some tens of milliseconds. Where a
-//!   network falls apart into islands, or the one that decides is lost while it tells, ranks may see different failures.
+//! - **One of the members decides** which failure was the first, and tells the others; it takes some tens of
+//!   milliseconds. Where a network falls apart into islands, or the one that decides is lost while it tells, ranks may
+//!   see different failures.
 //!
 //! # What it costs
 //!
-//! A descriptor for each other rank, and some hundred bytes for each in each context. Connections are made at the start, all
-//! of them: so every rank sees the end of every other at once, whoever waits for whom; no collective stops in the
-//! middle to make one; and a limit of descriptors is found before anything moves. A context that nobody drives keeps at most 64 MiB
-//! of what comes for it, or 16 KiB a rank if that is more. Ranks that wait sleep; where there are no more ranks on a host than cores, they look for up to
-//! 50 microseconds first. Socket buffers are the system's, which grow as the network needs.
+//! A descriptor for each other rank, and some hundred bytes for each in each context. Connections are made at the
+//! start, all of them: so every rank sees the end of every other at once, whoever waits for whom; no collective stops
+//! in the middle to make one; and a limit of descriptors is found before anything moves. A context that nobody drives
+//! keeps at most 64 MiB of what comes for it, or 16 KiB a rank if that is more. Ranks that wait sleep; where there are
+//! no more ranks on a host than cores, they look for up to 50 microseconds first. Socket buffers are the system's,
+//! which grow as the network needs.
 
-// How it works. A process has an engine (`engine`), behind one lock: its connections (`connection`), its contexts (`context`), for
-// each of those a lane to every other process (`lane`). Whoever is in a round (`round`) moves what it can of all contexts, out
-// (`outbound`) and in (`inbound`), and sleeps on the sockets without the lock; others then sleep until it has moved
-// something for them. While nobody is in a round a thread of the process listens now and then (`process`).
+// How it works. A process has an engine (`engine`), behind one lock: its connections (`connection`), its contexts
+// (`context`), for each of those a lane to every other process (`lane`). Whoever is in a round (`round`) moves what it
+// can of all contexts, out (`outbound`) and in (`inbound`), and sleeps on the sockets without the lock; others then
+// sleep until it has moved something for them. While nobody is in a round a thread of the process listens now and then
+// (`process`).
 //
-// What goes over a connection are frames (`frame`). A short message, and the head of a long one, is sent without
-// being asked for, on credit; the rest once its receiver is ready for it (`lane`). Either goes straight from where the sender has it, and, if it is awaited, straight to
-// where the receiver wants it (`cursor`), unless it is in many small pieces. What comes early stays with the kernel, or is kept.
+// What goes over a connection are frames (`frame`). A short message, and the head of a long one, is sent without being
+// asked for, on credit; the rest once its receiver is ready for it (`lane`). Either goes straight from where the sender
+// has it, and, if it is awaited, straight to where the receiver wants it (`cursor`), unless it is in many small pieces.
+// What comes early stays with the kernel, or is kept.
 //
-// While it waits a round watches (`watch`). Who finds a fault proposes it to one of the members, which decides (`verdict`). Who waits too long asks from rank to rank who
-// waits for whom (`walk`).
+// While it waits a round watches (`watch`). Who finds a fault proposes it to one of the members, which decides
+// (`verdict`). Who waits too long asks from rank to rank who waits for whom (`walk`).
 //
-// Before all that the ranks meet (`join`): rank 0 hosts, the others attend (`join::meeting`), through a loop that owns all sockets
-// until then (`join::hall`); every connection opens with a proof (`join::handshake`). It ends with a `mesh`.
+// Before all that the ranks meet (`join`): rank 0 hosts, the others attend (`join::meeting`), through a loop that owns
+// all sockets until then (`join::hall`); every connection opens with a proof (`join::handshake`). It ends with a
+// `mesh`.
 
 mod connection;
 mod context;

@@ -58,6 +58,20 @@ fn streams(size: usize) -> std::io::Result<Streams> {
     Ok(streams)
 }
 
+/// Both ends of a connection.
+fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (one, listener.accept().unwrap().0)
+}
+
+/// Rank 0 of 2, and the other end of its connection.
+fn half() -> (Arc<Member>, TcpStream) {
+    let (one, other) = pair();
+    let mesh = Mesh { rank: 0, streams: vec![None, Some(one)], neighbours: 2 };
+    (Member::start(mesh).unwrap(), other)
+}
+
 /// A rank on these connections, one of so many on its host.
 fn endpoint(rank: usize, streams: Vec<Option<TcpStream>>, neighbours: usize) -> std::io::Result<Arc<dyn Endpoint>> {
     Ok(Member::start(Mesh { rank, streams, neighbours }).map_err(std::io::Error::other)?)

@@ -11,8 +11,9 @@ pub(super) const MAX_RANKS: usize = 1 << 16;
 /// A job does not come together.
 ///
 /// What rank 0 finds while ranks meet ([`Twice`](Self::Twice), [`Sizes`](Self::Sizes), [`Differs`](Self::Differs),
-/// [`Missing`](Self::Missing), [`Late`](Self::Late), [`Lost`](Self::Lost), [`Loopback`](Self::Loopback)) is an equal error
-/// on every rank that came. Where a rank fails for a reason of its own, the others get [`Abandoned`](Self::Abandoned) with its words.
+/// [`Missing`](Self::Missing), [`Late`](Self::Late), [`Lost`](Self::Lost), [`Loopback`](Self::Loopback)) is an equal
+/// error on every rank that came. Where a rank fails for a reason of its own, the others get
+/// [`Abandoned`](Self::Abandoned) with its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {

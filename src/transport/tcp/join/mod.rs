@@ -155,7 +155,7 @@ impl Join {
         if size == 1 {
             return Ok(Mesh { rank, streams: vec![None], neighbours: 1 });
         }
-        if rank == 0 { meeting::host(self) } else { meeting::attend(self) }
+        meeting::meet(self)
     }
 
     /// Whether it may listen where other machines can reach it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::super::frame::{Header, Kind, Stamp};
 use super::super::lane::Credit;
-use super::abuse::half;
+use super::half;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::{ContextId, Endpoint, RoundIo, Signature};

@@ -1,0 +1,76 @@
+//! Whatever part of the command is killed, and whenever: nothing is left.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Signal, kill_process, kill_process_group};
+
+use crate::place::{Place, until};
+use crate::{ENDLESS, PARENT, STUBBORN};
+
+#[test]
+fn a_launcher_that_is_killed_leaves_nothing() {
+    let place = Place::new("killed");
+    for script in [ENDLESS, STUBBORN, PARENT] {
+        for group in [false, true] {
+            let mut job = place.start(&["-n", "3", "--", script]);
+            let lines = job.lines(3);
+            let root = lines[0].rsplit_once(' ').unwrap().1.to_owned();
+            assert!(TcpListener::bind(&root).is_err(), "{root} is held");
+            assert_eq!(fs::read_dir(place.directory.join("keys")).unwrap().count(), 1);
+            if group {
+                kill_process_group(job.launcher(), Signal::KILL).unwrap();
+            } else {
+                job.send(Signal::KILL);
+            }
+            assert_eq!(job.end().0.signal(), Some(9));
+            place.nothing_is_left();
+            drop(until("the port is free", || TcpListener::bind(&root)));
+        }
+    }
+}
+
+#[test]
+fn a_launcher_that_is_killed_at_any_moment_leaves_nothing() {
+    let place = Place::new("moments");
+    for moment in 0..60 {
+        let job = place.start(&["-n", "4", "--", ENDLESS]);
+        thread::sleep(Duration::from_micros(250 * moment));
+        job.send(Signal::KILL);
+        job.end();
+        place.nothing_is_left();
+    }
+}
+
+#[test]
+fn an_agent_or_a_guard_that_is_killed_fails_the_job() {
+    let place = Place::new("agents");
+    for (which, words) in [("agent", "the agent on"), ("guard", "guards the ranks has ended")] {
+        for script in [ENDLESS, STUBBORN, PARENT] {
+            let mut job = place.start(&["-n", "3", "--", script]);
+            job.lines(3);
+            kill_process(place.called(which).unwrap(), Signal::KILL).unwrap();
+            let (status, _, error) = job.end();
+            assert_eq!(status.code(), Some(1), "{error}");
+            assert!(error.contains(words), "{error}");
+            place.nothing_is_left();
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_is_killed_at_any_moment_leaves_nothing() {
+    let place = Place::new("agent_moments");
+    for moment in 0..30 {
+        let job = place.start(&["-n", "6", "--", ENDLESS]);
+        let agent = until("there is an agent", || place.called("agent").ok_or("there is none"));
+        thread::sleep(Duration::from_micros(150 * moment));
+        kill_process(agent, Signal::KILL).unwrap();
+        let (status, _, error) = job.end();
+        assert_eq!(status.code(), Some(1), "{error}");
+        place.nothing_is_left();
+    }
+}

@@ -1,0 +1,41 @@
+//! A rank that a test plays by hand.
+
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use super::super::super::hall::{Event, Hall, Id};
+use super::super::super::hello::{Build, Hello, Role};
+use super::super::super::notice::{Notice, Place};
+use super::super::super::{Join, host as machine};
+use super::super::reaching::reach;
+use super::super::{GLANCE, after, identity};
+use super::Port;
+
+/// Waits as rank 0 of a build.
+pub(super) fn root(port: &Port, size: usize, build: Build) -> Hall {
+    let mut hall = Hall::new(identity(&port.join(0, size), 5), Role::Meeting, 0).unwrap();
+    hall.identity.build = build;
+    hall.listen(machine::listen(port.address(), true).unwrap()).unwrap();
+    hall
+}
+
+/// Comes as rank `rank` of a build, and stays until all is over. What it hears.
+pub(super) fn guest(join: &Join, build: Build, here: bool) -> (Hall, Id, Hello) {
+    let mut hall = Hall::new(identity(join, 0), Role::Mesh, 0).unwrap();
+    hall.identity.build = build;
+    let (id, hello, _) = reach(join, &mut hall).unwrap();
+    if here {
+        let place =
+            Place { address: "127.0.0.1:1".parse().unwrap(), host: machine::identity(Ipv4Addr::LOCALHOST.into()) };
+        hall.say(id, &Notice::Here(place));
+        // It is on its way.
+        while !hall.flushed([id]) {
+            hall.next(after(Instant::now(), GLANCE)).unwrap();
+        }
+    }
+    (hall, id, hello)
+}
+
+pub(super) fn heard(hall: &mut Hall) -> Event {
+    hall.next(after(Instant::now(), Duration::from_secs(120))).unwrap().unwrap()
+}

@@ -1,0 +1,124 @@
+//! Those who are not of the job.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::super::super::error::JoinError;
+use super::super::super::handshake::{Calling, Identity};
+use super::super::super::hello::{Build, Role};
+use super::super::super::{Join, Key, Root};
+use super::{Port, answers, errors, failed, key, meet, start, talk};
+
+/// What comes to the meeting point and is no rank, as fast as it can, until it is told to stop. How often it came.
+fn flood(address: SocketAddr, stop: &AtomicBool) -> usize {
+    let mut silent = Vec::new();
+    let mut came = 0;
+    let identity = |bytes| Identity { key: Key::new(bytes).unwrap(), build: Build::own(), rank: 3, size: 8, job: 0 };
+    let (_, hello) = Calling::new(&identity(&[7; 16]), Role::Meeting, 0, [9; 32]);
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(mut stream) = TcpStream::connect(address) else {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        };
+        came += 1;
+        stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let _ = match came % 5 {
+            0 => Ok(()),
+            1 => stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            2 => stream.write_all(&hello[..came % hello.len()]),
+            // Half of it, or all of it with a proof that proves nothing.
+            3 => stream.write_all(&hello),
+            _ => stream.write_all(&[&hello[..], &[came as u8; 4000]].concat()),
+        };
+        if came % 7 == 0 {
+            let _ = stream.read(&mut [0; 200]);
+        }
+        silent.push(stream);
+        if silent.len() > 400 {
+            silent.drain(..100);
+        }
+    }
+    came
+}
+
+#[test]
+fn those_who_do_not_hold_the_key_do_not_keep_the_ranks_from_meeting() {
+    let port = Port::new();
+    let address = port.address();
+    let stop = AtomicBool::new(false);
+    let came = AtomicUsize::new(0);
+    let meshes = thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| came.fetch_add(flood(address, &stop), Ordering::Relaxed));
+        }
+        let silent = start(port.join(0, 8));
+        // They have the meeting point to themselves at first, and more of them than there is room for.
+        let mut early = Vec::new();
+        while early.len() < 200 {
+            early.extend(TcpStream::connect(address));
+        }
+        let wrong = start(port.join(5, 8).key(Key::new(&[1; 40]).unwrap()));
+        assert_eq!(failed(wrong), JoinError::Proof { address, rank: 5 });
+        let meshes = meet((1..8).map(|rank| port.join(rank, 8)).collect());
+        let root = silent.join().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        std::iter::once(root).chain(meshes).collect()
+    });
+    talk(meshes);
+    assert!(came.into_inner() > 0);
+}
+
+#[test]
+fn who_was_turned_away_is_said_beside_who_is_missing() {
+    let port = Port::new();
+    let timeout = Duration::from_millis(1500);
+    let errors = errors(vec![Join { timeout, ..port.join(0, 2) }, port.join(1, 2).key(Key::new(&[8; 20]).unwrap())]);
+    let JoinError::Missing { missing, turned_away, .. } = &errors[0] else { panic!("{}", errors[0]) };
+    assert!(*missing == [1] && turned_away.contains("does not hold the key"), "{}", errors[0]);
+    assert_eq!(errors[1], JoinError::Proof { address: port.address(), rank: 1 });
+}
+
+#[test]
+fn a_rank_without_the_key_is_told_so_and_so_is_one_with_a_key_too_many() {
+    let port = Port::new();
+    for (root, rank) in [(Some(key()), None), (None, Some(key()))] {
+        let timeout = Duration::from_millis(1500);
+        let errors =
+            errors(vec![Join { key: root, timeout, ..port.join(0, 2) }, Join { key: rank, ..port.join(1, 2) }]);
+        assert_eq!(errors[1], JoinError::Proof { address: port.address(), rank: 1 });
+    }
+}
+
+#[test]
+fn who_answers_and_is_no_rank_is_named_at_once() {
+    for (bytes, what) in [
+        (&b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"[..], "no rank of a job"),
+        (b"necklace\x02\0\0\0 and more that another protocol has", "speaks protocol 2"),
+    ] {
+        let at = answers(bytes);
+        let error = Join::new(1, 2, Root::Address(at.to_string())).key(key()).mesh().unwrap_err();
+        let JoinError::Stranger { address, other: 0, why } = &error else { panic!("{error}") };
+        assert!(*address == at && why.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn a_caller_of_another_protocol_is_told_which_this_is() {
+    let port = Port::new();
+    let root = start(Join { timeout: Duration::from_millis(1500), ..port.join(0, 2) });
+    let mut stream = loop {
+        if let Ok(stream) = TcpStream::connect(port.address()) {
+            break stream;
+        }
+    };
+    stream.write_all(b"necklace\x02\0\0\0").unwrap();
+    let mut heard = Vec::new();
+    stream.read_to_end(&mut heard).unwrap();
+    assert_eq!(heard[..12], *b"necklace\x01\0\0\0");
+    drop(stream);
+    let error = failed(root);
+    assert!(error.to_string().contains("protocol 2"), "{error}");
+}

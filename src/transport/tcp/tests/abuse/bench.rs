@@ -1,0 +1,178 @@
+//! An engine that is spoken to by hand.
+#![allow(unsafe_code)]
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use mio::{Events, Poll};
+
+use super::super::super::connection::{Connection, Receiving, State};
+use super::super::super::context::Turn;
+use super::super::super::engine::{Engine, Poller};
+use super::super::super::frame::{Kind, MOST_WORDS};
+use super::super::super::lane::Credit;
+use super::super::pair;
+use super::dice::Dice;
+use super::speech::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, program};
+use crate::ids::Rank;
+use crate::plan::{Buffers, Program, Sizes};
+use crate::transport::bases::Bases;
+use crate::transport::{ContextId, Signature};
+
+/// The engine of rank 0 of 2, whose socket takes nothing and tells nothing: what comes is put in by hand.
+pub(super) struct Bench {
+    pub(super) engine: Engine,
+    program: Program,
+    input: Vec<u8>,
+    pub(super) output: Vec<u8>,
+    _other: TcpStream,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let poll = Poll::new().unwrap();
+        let registry = poll.registry().try_clone().unwrap();
+        let (stream, other) = pair();
+        let connection = Connection::new(stream, 1, &registry).unwrap();
+        let poller = Poller { poll, events: Events::with_capacity(4) };
+        let program = program();
+        let Sizes { input, output, .. } = program.sizes();
+        Self {
+            engine: Engine::new(0, [None, Some(connection)].into(), poller, registry),
+            program,
+            input: vec![1; input as usize],
+            output: vec![0; output as usize],
+            _other: other,
+        }
+    }
+
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        self.engine.connections[1].as_mut().unwrap()
+    }
+
+    /// As if nothing had been.
+    pub(super) fn reset(&mut self) {
+        let engine = &mut self.engine;
+        engine.contexts.clear();
+        engine.active.clear();
+        engine.due.clear();
+        engine.undecided = false;
+        let connection = self.connection();
+        (connection.state, connection.receiving) = (State::Open, Receiving::Header);
+        (connection.part.len, connection.sending, connection.goodbye) = (0, None, None);
+        (connection.farewell, connection.heard, connection.blocked, connection.readable) = (false, false, true, false);
+        connection.queue.clear();
+        self.engine.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
+    }
+
+    pub(super) fn post(&mut self, call: u64, round: usize) {
+        let Self { engine, program, input, output, .. } = self;
+        let signature = Signature { fingerprint: FINGERPRINT, words: "a call".into() };
+        let bases = Bases::of(&mut Buffers { input, output, scratch: &mut [] });
+        // SAFETY: program and buffers stay where they are, and are touched again only when the turn has been withdrawn.
+        let turn = unsafe { Turn::new((program, round), bases, call, &signature, Duration::from_secs(1)) };
+        let messages = (&program.rounds()[round].sends[..], &program.rounds()[round].receives[..]);
+        engine.post(ContextId::WORLD, turn, &signature, messages);
+    }
+
+    /// Puts bytes in, part by part, and goes from round to round; returns how many ended well.
+    pub(super) fn play(&mut self, frames: &[Frame], dice: &mut Dice) -> usize {
+        let (bytes, mut breaks, mut end) = (flat(frames), Vec::new(), 0);
+        for (head, text) in frames {
+            if head.first() == Some(&(Kind::Message as u8)) && head.get(1) == Some(&0) {
+                breaks.push(end);
+            }
+            end += head.len() + text.len();
+        }
+        self.reset();
+        let mut well = 0;
+        let (mut at, rounds) = (0, CALLS as usize * ROUNDS.len());
+        // Sometimes messages are there before somebody awaits them.
+        let mut posted = dice.below(4) > 0;
+        self.output.fill(0);
+        if posted {
+            self.post(0, 0);
+        }
+        loop {
+            let here = match dice.below(3) {
+                0 => 1 + dice.below(100),
+                1 => 1 + dice.below(1000),
+                _ => 1 + dice.below(10_000),
+            };
+            // Who should have waited until it is awaited has done so, as far as that can be seen.
+            let next = breaks.iter().copied().find(|next| *next > at).unwrap_or(bytes.len());
+            let part = &bytes[at..next.min(at + here)];
+            at += part.len();
+            // As a read leaves it.
+            let held = self.connection().part;
+            let mut all = held.bytes[..held.len].to_vec();
+            all.extend_from_slice(part);
+            if let Err(why) = self.engine.take(1, &all) {
+                self.engine.lose(1, why);
+            }
+            self.connection().blocked = true;
+            self.engine.decide();
+            self.bounds();
+            if !posted && well < rounds {
+                self.post((well / ROUNDS.len()) as u64, well % ROUNDS.len());
+                posted = true;
+            }
+            while posted && self.is_over() {
+                self.engine.withdraw(ContextId::WORLD);
+                self.is_right(well);
+                (well, posted) = (well + 1, well + 1 < rounds);
+                if well % ROUNDS.len() == 0 {
+                    self.output.fill(0);
+                }
+                if posted {
+                    self.post((well / ROUNDS.len()) as u64, well % ROUNDS.len());
+                }
+            }
+            if at == bytes.len() || self.is_failing() {
+                break;
+            }
+        }
+        self.engine.patrol(ContextId::WORLD);
+        self.engine.withdraw(ContextId::WORLD);
+        assert!(self.output[self.output.len() - GUARD..].iter().all(|byte| *byte == 0), "beyond what is received");
+        well
+    }
+
+    fn is_failing(&self) -> bool {
+        self.engine.failure(ContextId::WORLD).is_some() || self.engine.is_undecided(ContextId::WORLD)
+    }
+
+    /// Whether the round under way has all it needs. Nothing goes, so what is to go is taken for gone.
+    pub(super) fn is_over(&mut self) -> bool {
+        if self.is_failing() {
+            return false;
+        }
+        let context = self.engine.contexts.get_mut(&ContextId::WORLD).unwrap();
+        let over = context.turn.as_ref().is_some_and(|turn| turn.incoming == 0 && turn.doubt.is_none());
+        if over {
+            context.lanes[1].out.waiting = 0..0;
+            context.turn.as_mut().unwrap().outgoing = 0;
+        }
+        over
+    }
+
+    /// That what was received up to the end of that round is right.
+    fn is_right(&self, well: usize) {
+        let round = well % ROUNDS.len();
+        let end: u64 = ROUNDS[..=round].iter().flat_map(|(lengths, _)| *lengths).sum();
+        let expected = content(end as usize);
+        assert!(self.output[..end as usize] == expected, "round {well} ended well with wrong bytes");
+    }
+
+    /// That nothing grows beyond its bounds.
+    pub(super) fn bounds(&mut self) {
+        let queued = self.connection().queue.len();
+        assert!(queued <= (1 << 20) + 8 * MOST_WORDS as usize, "{queued} bytes wait to be read");
+        let credit = Credit::among(2);
+        assert!(self.engine.contexts.len() <= 1025);
+        for context in self.engine.contexts.values() {
+            let kept = context.lanes[1].into.stash.len() as u64;
+            assert!(kept <= credit.lane, "{kept} bytes are kept");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What rank 0 awaits, and what rank 1 says.
+
+use super::super::super::frame::{Header, Kind, Stamp};
+use crate::ids::Rank;
+use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
+use crate::transport::ContextId;
+
+/// What rank 0 receives, round by round; it sends as much as it receives in the rounds that are marked.
+pub(super) const ROUNDS: [(&[u64], bool); 4] = [(&[100], true), (&[600, 0, 30], false), (&[2000], false), (&[9], true)];
+pub(super) const CALLS: u64 = 2;
+pub(super) const FINGERPRINT: u64 = 77;
+
+/// Bytes of the output behind everything that is received: nobody may touch them.
+pub(super) const GUARD: usize = 64;
+
+pub(super) fn program() -> Program {
+    let (mut runs, mut rounds, mut sizes) = (Vec::new(), Vec::new(), Sizes::default());
+    for (number, (lengths, answers)) in ROUNDS.into_iter().enumerate() {
+        let mut messages = |buffer, size: &mut u64| -> Vec<Message> {
+            let message = |(index, &bytes): (usize, &u64)| {
+                let first = runs.len() as u32;
+                runs.extend((bytes > 0).then(|| Run::new(buffer, *size, bytes)));
+                *size += bytes;
+                Message { peer: Rank::new(1), index: index as u32, bytes, runs: first..runs.len() as u32 }
+            };
+            lengths.iter().enumerate().map(message).collect()
+        };
+        let receives = messages(Buffer::Output, &mut sizes.output);
+        let sends = if answers { messages(Buffer::Input, &mut sizes.input) } else { Vec::new() };
+        rounds.push(ProgramRound { number: number as u32, sends, receives });
+    }
+    sizes.output += GUARD as u64;
+    Program::new(runs, rounds, sizes).unwrap()
+}
+
+/// What rank 1 sends in a call. No byte of it begins a frame. It is the same in every call: a message that passes for one of
+/// another call cannot be told from that. All messages of a call have lengths of their own.
+pub(super) fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|at| 0x80 | (at * 7 + (at >> 7)) as u8).collect()
+}
+
+pub(super) fn header(kind: Kind, stamp: Stamp, bytes: u64) -> Header {
+    Header { stamp, bytes, fingerprint: FINGERPRINT, ..Header::new(kind, ContextId::WORLD) }
+}
+
+/// A frame: its header, and what follows it.
+pub(super) type Frame = (Vec<u8>, Vec<u8>);
+
+pub(super) fn frame(header: Header, text: &[u8]) -> Frame {
+    (Header { text: text.len() as u32, ..header }.encode().to_vec(), text.to_vec())
+}
+
+/// All that rank 1 sends, as it should.
+pub(super) fn frames() -> Vec<Frame> {
+    let mut frames = Vec::new();
+    for call in 0..CALLS {
+        let all: u64 = ROUNDS.iter().flat_map(|(lengths, _)| *lengths).sum();
+        let (content, mut at) = (content(all as usize), 0);
+        for (round, (lengths, answers)) in ROUNDS.into_iter().enumerate() {
+            for (index, &bytes) in lengths.iter().enumerate() {
+                let stamp = Stamp { call, round: round as u32, index: index as u32 };
+                let text = &content[at..at + bytes as usize];
+                at += text.len();
+                if bytes <= 1000 {
+                    frames.push(frame(Header { eager: true, ..header(Kind::Message, stamp, bytes) }, text));
+                    continue;
+                }
+                let mut came = 0;
+                for part in text.chunks(700) {
+                    let (kind, of) = if came == 0 { (Kind::Message, bytes) } else { (Kind::More, came) };
+                    frames.push(frame(header(kind, stamp, of), part));
+                    came += part.len() as u64;
+                }
+            }
+            if answers {
+                frames.push(frame(header(Kind::Ready, Stamp { call, round: round as u32, index: 0 }, 0), &[]));
+            }
+        }
+    }
+    frames
+}
+
+pub(super) fn flat(frames: &[Frame]) -> Vec<u8> {
+    frames.iter().flat_map(|(head, text)| [&head[..], &text[..]].concat()).collect()
+}
