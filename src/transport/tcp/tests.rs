@@ -8,6 +8,7 @@ mod call;
 mod credit;
 mod cut;
 mod ending;
+mod head;
 mod long_words;
 mod panic;
 mod ready;
@@ -15,6 +16,7 @@ mod silent;
 mod small_buffers;
 #[cfg(unix)]
 mod stop;
+mod unable;
 mod unopened;
 
 use super::mesh::Mesh;
