@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
-use super::frame::{Header, LEAST_TEXT, MOST_TEXT};
+use super::frame::Header;
 use super::outbound::STAGE;
 use crate::transport::ContextId;
 
@@ -33,8 +33,6 @@ pub(super) struct Connection {
     /// What is to go before anything else, but for the rest of a frame that is under way.
     pub(super) queue: Vec<u8>,
     pub(super) sending: Option<Sending>,
-    /// Bytes of a message in one frame.
-    pub(super) frame: u64,
     /// The beginning of a header.
     pub(super) part: Part,
     pub(super) receiving: Receiving,
@@ -118,7 +116,6 @@ impl Connection {
             queue: Vec::with_capacity(2 * STAGE),
             gone: 0,
             sending: None,
-            frame: LEAST_TEXT,
             part: Part { bytes: [0; Header::BYTES], len: 0 },
             receiving: Receiving::Header,
             goodbye: None,
@@ -170,15 +167,6 @@ impl Connection {
             return self.watch(true, registry).map_or(went, Went::Ended);
         }
         went
-    }
-
-    /// Longer frames where the socket has taken a whole one at once, shorter ones where it has not taken all it was given.
-    pub(super) fn suit(&mut self, count: u64, all: bool) {
-        self.frame = match all {
-            false => (self.frame / 2).max(LEAST_TEXT),
-            true if count >= self.frame => (2 * self.frame).min(MOST_TEXT.into()),
-            true => self.frame,
-        };
     }
 
     /// Nothing waits to be written any more: it need not be told when there is room. Otherwise everything that comes would

@@ -71,10 +71,8 @@ impl Kind {
     }
 }
 
-/// Bytes of a message in one frame: so many that headers do not count, so few that others have their turn. In between it is as
-/// many as the socket takes at once, so that on a slow network others need not wait long.
-pub(super) const LEAST_TEXT: u64 = 64 << 10;
-pub(super) const MOST_TEXT: u32 = 2 << 20;
+/// Bytes of a message in one frame: so many that headers do not count, so few that others have their turn.
+pub(super) const MOST_TEXT: u32 = 512 << 10;
 
 /// Bytes of what is said in words.
 pub(super) const MOST_WORDS: u32 = 64 << 10;

@@ -7,7 +7,7 @@ use super::connection::{Connection, Sending, Went};
 use super::context::Context;
 use super::cursor::is_scattered;
 use super::engine::Engine;
-use super::frame::{Header, Kind};
+use super::frame::{Header, Kind, MOST_TEXT};
 use super::lane::{Credit, Outgoing};
 use crate::transport::ContextId;
 
@@ -39,7 +39,7 @@ impl Engine {
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
                     connection.sending = first.iter().chain(last).find_map(|id| {
                         let context = contexts.get_mut(id)?;
-                        compose(context, to, *credit, (connection.gone, connection.frame), stage)
+                        compose(context, to, *credit, (connection.gone, stage))
                     });
                 } else {
                     std::mem::swap(stage, &mut connection.queue);
@@ -59,7 +59,6 @@ impl Engine {
                 }
             };
             connection.gone += count as u64;
-            connection.suit(count as u64, on);
             let staged = count.min(stage.len());
             if staged < stage.len() {
                 // What is left of these goes before anything else.
@@ -125,15 +124,9 @@ impl Outgoing {
     }
 }
 
-/// Puts together what may go of a context, after so many bytes, in frames that are not longer than that; and if a message is to
-/// go straight from its memory, its next frame.
-fn compose(
-    context: &mut Context,
-    to: usize,
-    credit: Credit,
-    (gone, frame): (u64, u64),
-    stage: &mut Vec<u8>,
-) -> Option<Sending> {
+/// Puts together what may go of a context, after so many bytes; and if a message is to go straight from its memory, its
+/// next frame.
+fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64, &mut Vec<u8>)) -> Option<Sending> {
     let (turn, lane) = (context.turn.as_ref()?, &mut context.lanes[to]);
     let (out, into) = (&mut lane.out, &mut lane.into);
     while let Some(message) = turn.next_out(out)
@@ -147,7 +140,7 @@ fn compose(
         let text = match (on_credit, short) {
             (true, _) => credit.head(left),
             (false, true) => left.min(STAGE as u64),
-            (false, false) => left.min(frame),
+            (false, false) => left.min(MOST_TEXT.into()),
         };
         let mut header = Header { eager: on_credit, text: text as u32, ..turn.header(kind, context.id, message) };
         if kind == Kind::Message {

@@ -123,8 +123,8 @@ fn mixed(numbers: &[u64]) -> u64 {
 
 /// What goes from one to another in a call of a context: how long each is, and whether it is scattered for its sender.
 fn messages(context: u64, call: u64, from: usize, to: usize) -> Vec<(u64, bool)> {
-    // At the edges of what is copied, sent without being asked for, written at once, and in one frame at first.
-    const EDGES: [u64; 12] = [0, 1, 56, 4095, 4097, 9000, 65_535, 65_536, 65_537, 131_073, 524_289, 900_000];
+    // At the edges of what is copied, sent without being asked for, written at once, and in one frame.
+    const EDGES: [u64; 12] = [0, 1, 56, 4095, 4097, 9000, 65_535, 65_536, 65_537, 131_073, 589_825, 900_000];
     let seed = mixed(&[context, call, from as u64, to as u64]);
     let count = [0, 1, 2, 4, 30][seed as usize % 5];
     // Where there are many, they are short, but for the last.
