@@ -145,8 +145,10 @@ impl Machine {
     pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 250, ..Self::FREE };
 
     /// Ranks that are processes of one host, over TCP: a message costs its calls to the system at either end, a byte two
-    /// copies. Round figures, as for threads; a network between hosts has prices of its own.
-    pub const TCP: Self = Self { startup: 8_000_000, message: 2_000_000, byte: 300, ..Self::FREE };
+    /// copies. Round figures, fitted to `necklace bench --transport tcp` with 2 ranks of 8 bytes to 1 MiB on two cores, and
+    /// by which algorithms rank there with 4 to 16 (`bruck` before `direct` up to some KiB from 8 ranks on). A network
+    /// between hosts has prices of its own.
+    pub const TCP: Self = Self { startup: 1_000_000, message: 2_500_000, byte: 300, ..Self::FREE };
 
     /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`
     /// 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us a doubling. Their `t_s` is the time of
