@@ -130,12 +130,18 @@ impl Process {
         self.shared.sleep(engine, TICK)
     }
 
-    /// Reads what has come, without waiting.
-    pub(super) fn glance<'s>(&'s self, mut engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+    /// Takes note of what has come, without waiting.
+    pub(super) fn peek<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
         // Who sleeps on the sockets does it itself.
-        if engine.poller.is_some() {
-            engine = self.shared.sleep(engine, Duration::ZERO);
+        if engine.poller.is_none() {
+            return engine;
         }
+        self.shared.sleep(engine, Duration::ZERO)
+    }
+
+    /// Reads what has come, without waiting.
+    pub(super) fn glance<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        let mut engine = self.peek(engine);
         engine.sweep();
         engine
     }

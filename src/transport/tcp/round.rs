@@ -68,7 +68,11 @@ impl Tcp {
                 std::thread::yield_now();
                 engine = self.process.lock();
             }
-            engine.look(self.id, messages);
+            if spins {
+                engine.look(self.id, messages);
+            } else {
+                engine = self.process.peek(engine);
+            }
             watch.tick();
             return engine;
         }
