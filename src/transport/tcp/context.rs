@@ -36,8 +36,11 @@ pub(super) struct Context {
     pub(super) failure: Option<Failure>,
     /// What this process proposes, found by itself or by others, and to whom.
     pub(super) proposal: Option<Proposal>,
-    /// Who has proposed something to this process.
+    /// Who has proposed something to this process, and not taken it back; and who has asked whether it may decide itself.
     pub(super) turned: Vec<usize>,
+    pub(super) asking: Vec<usize>,
+    /// How often this process has turned to somebody.
+    pub(super) turns: u32,
     /// Processes that were asked to decide, and did not; and those that said that they cannot.
     pub(super) mute: Vec<usize>,
     pub(super) unable: Vec<usize>,
@@ -123,6 +126,8 @@ impl Context {
             failure: None,
             proposal: None,
             turned: Vec::new(),
+            asking: Vec::new(),
+            turns: 0,
             mute: Vec::new(),
             unable: Vec::new(),
             declined: false,

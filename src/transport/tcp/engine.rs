@@ -40,6 +40,8 @@ pub(super) struct Engine {
     pub(super) rotation: usize,
     /// Connections on which something may go that could not before.
     pub(super) due: Vec<usize>,
+    /// Connections that had their turn, and on which more may come or go.
+    pub(super) unfinished: Vec<usize>,
     /// Whether a failure may be decided on.
     pub(super) undecided: bool,
     /// How often somebody has left or was lost.
@@ -89,6 +91,7 @@ impl Engine {
             stage: Vec::with_capacity(2 * STAGE),
             rotation: 0,
             due: Vec::with_capacity(processes),
+            unfinished: Vec::with_capacity(processes),
             undecided: false,
             departures: 0,
             questions: 0,
@@ -298,6 +301,24 @@ impl Engine {
         // What nobody waits for stays with the kernel for a while: it may be wanted soon, and is then copied once.
         if event.is_read_closed() || event.is_error() || self.is_wanted(from) {
             self.pump_in(from);
+        }
+    }
+
+    /// Takes note that a connection has had its turn, and there may be more.
+    pub(super) fn put_off(&mut self, process: usize) {
+        if !self.unfinished.contains(&process) {
+            self.unfinished.push(process);
+        }
+    }
+
+    /// Goes on with those that had their turn; what nobody waits for has time.
+    pub(super) fn resume(&mut self) {
+        for _ in 0..self.unfinished.len() {
+            let process = self.unfinished.remove(0);
+            if self.is_wanted(process) {
+                self.pump_out(process);
+                self.pump_in(process);
+            }
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Ready,
     /// The sender has taken more of what it was sent.
     Credit,
-    /// A failure that the receiver may declare that of the context; or that the sender would, unless the receiver objects.
+    /// A failure that the receiver may declare that of the context.
     Proposal,
     /// The context's failure.
     Verdict,
@@ -39,10 +39,12 @@ pub(super) enum Kind {
     Unable,
     /// The sender has turned to somebody else with what it proposed.
     Retract,
+    /// A failure that the sender would declare that of the context, if nobody else does.
+    Ask,
 }
 
 impl Kind {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Message,
         Self::More,
         Self::Void,
@@ -59,13 +61,14 @@ impl Kind {
         Self::Heard,
         Self::Unable,
         Self::Retract,
+        Self::Ask,
     ];
 
     /// How many bytes may follow its header.
     fn most(self) -> u32 {
         match self {
             Self::Message | Self::More => MOST_TEXT,
-            Self::Proposal | Self::Verdict | Self::Answer | Self::Leave | Self::Goodbye => MOST_WORDS,
+            Self::Proposal | Self::Ask | Self::Verdict | Self::Answer | Self::Leave | Self::Goodbye => MOST_WORDS,
             _ => 0,
         }
     }

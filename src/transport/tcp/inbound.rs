@@ -17,6 +17,10 @@ use crate::transport::ContextId;
 /// From here on what is left of a message is read straight to where it belongs.
 const DIRECT: usize = 4 << 10;
 
+/// How often one process is read from, or written to, before others have their turn: where the other is as fast as this one, the
+/// socket is never empty, or full.
+pub(super) const TURN: u32 = 16;
+
 /// Where at least so much is to come of a message, its next header is read alone, so that nothing of it is copied twice.
 const LONG: u64 = 32 << 10;
 
@@ -27,9 +31,10 @@ const PIECES: usize = 16;
 type Fault = Arc<str>;
 
 impl Engine {
-    /// Reads what has come from a process, until there is no more for now.
+    /// Reads what has come from a process, until there is no more for now, or it has had its turn.
     pub(super) fn pump_in(&mut self, from: usize) {
         let mut desk = std::mem::take(&mut self.desk);
+        let mut turn = TURN;
         while self.connections[from].as_ref().is_some_and(Connection::is_open) {
             let flow = self.read(from, &mut desk);
             // Before more is read: whoever has said that it is ready waits.
@@ -41,13 +46,18 @@ impl Engine {
                 Ok(ControlFlow::Break(())) => break,
                 Err(why) => self.lose(from, why),
             }
+            turn -= 1;
+            if turn == 0 {
+                self.put_off(from);
+                break;
+            }
         }
         self.desk = desk;
     }
 
     /// Reads once.
     fn read(&mut self, from: usize, desk: &mut [u8]) -> Result<ControlFlow<()>, Fault> {
-        let room = if self.expects_long(from) { Header::BYTES } else { desk.len() };
+        let expects_long = self.expects_long(from);
         let Self { connections, contexts, .. } = self;
         let Some(connection) = connections[from].as_mut() else { return Ok(ControlFlow::Break(())) };
         let mut slices: [IoSliceMut<'_>; PIECES] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
@@ -70,6 +80,13 @@ impl Engine {
                 };
             }
         }
+        // What is not read straight to where it belongs comes over the desk, all that is there of it.
+        let is_next = match connection.receiving {
+            Receiving::Header => true,
+            Receiving::Placed(_, left) => left == direct,
+            _ => false,
+        };
+        let room = if expects_long && is_next { Header::BYTES } else { desk.len() };
         let held = connection.part.len;
         desk[..held].copy_from_slice(&connection.part.bytes[..held]);
         slices[pieces] = IoSliceMut::new(&mut desk[held..room]);
@@ -229,6 +246,10 @@ impl Engine {
                 return;
             }
             let count = text.len();
+            if into.came > 0 {
+                // The rest of a head goes on where that stops; nobody begins it again.
+                return self.lose(from, babble("a message in the middle of another"));
+            }
             // SAFETY: as for what comes; the stash is no buffer of the round's.
             unsafe { into.to.put(turn.runs(message), &turn.bases, text) };
             into.came = count as u64;
@@ -251,7 +272,7 @@ impl Engine {
         let receiving = match header.kind {
             Kind::Message => self.message(from, header)?,
             Kind::More => self.more(from, header)?,
-            Kind::Proposal | Kind::Verdict | Kind::Answer | Kind::Leave | Kind::Goodbye => {
+            Kind::Proposal | Kind::Ask | Kind::Verdict | Kind::Answer | Kind::Leave | Kind::Goodbye => {
                 Receiving::Said(header, Vec::new(), text)
             }
             _ => return self.hear(from, header, &[]),
@@ -361,9 +382,9 @@ impl Engine {
                     self.owe(from);
                 }
             }
-            Kind::Proposal => {
+            Kind::Proposal | Kind::Ask => {
                 let failure = read_failure(words).map_err(garbled)?;
-                self.consider(from, id, failure).ok_or_else(too_many_contexts)?;
+                self.consider(from, id, failure, header.kind).ok_or_else(too_many_contexts)?;
             }
             Kind::Verdict => {
                 let failure = read_failure(words).map_err(garbled)?;

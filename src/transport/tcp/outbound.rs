@@ -8,6 +8,7 @@ use super::context::Context;
 use super::cursor::is_scattered;
 use super::engine::Engine;
 use super::frame::{Header, Kind, MOST_TEXT};
+use super::inbound::TURN;
 use super::lane::{Credit, Outgoing};
 use crate::transport::ContextId;
 
@@ -21,9 +22,9 @@ pub(super) const STAGE: usize = 64 << 10;
 const PIECES: usize = 64;
 
 impl Engine {
-    /// Sends to a process what may go, until nothing may or the socket takes no more.
+    /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had its turn.
     pub(super) fn pump_out(&mut self, to: usize) {
-        loop {
+        for _ in 0..TURN {
             let Self { connections, contexts, active, stage, credit, registry, rotation, .. } = self;
             let ready = |open: &&mut Connection| open.is_open() && !open.blocked && open.broken.is_none();
             let Some(connection) = connections[to].as_mut().filter(ready) else { return };
@@ -69,6 +70,7 @@ impl Engine {
                 return;
             }
         }
+        self.put_off(to);
     }
 
     /// So many bytes of the frame under way have gone, and all that was before it, as far as the connection says. What has gone

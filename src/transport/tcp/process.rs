@@ -66,6 +66,8 @@ impl Shared {
             engine.sleepers -= 1;
             return engine;
         };
+        // Where there is more to do, nobody sleeps.
+        let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
         drop(engine);
         if poller.poll.poll(&mut poller.events, Some(limit)).is_err() {
             // A signal has interrupted it, perhaps after this process was stopped for long: what has come is not known yet.
@@ -74,6 +76,7 @@ impl Shared {
         }
         let mut engine = self.lock();
         poller.events.iter().for_each(|event| engine.heed(event));
+        engine.resume();
         engine.polled = Instant::now();
         engine.poller = Some(poller);
         self.wake(&engine);

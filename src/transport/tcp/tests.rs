@@ -6,6 +6,7 @@ mod abuse;
 mod alone;
 mod call;
 mod credit;
+mod crossing;
 mod cut;
 mod ending;
 mod head;
@@ -16,6 +17,7 @@ mod silent;
 mod small_buffers;
 #[cfg(unix)]
 mod stop;
+mod turns;
 mod unable;
 mod unopened;
 

@@ -6,10 +6,10 @@
 //!
 //! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone, and both might decide; who is
 //! killed may have told some of what it decided, and not others. So who would decide in the place of somebody that it has
-//! lost, or given up, asks all the others first, by proposing to them what it would decide. Who knows of a failure
-//! tells it. Who sees the same turns to it as well, and takes back what it had proposed to somebody else; who still hears the
-//! other turns to that one, and passes on what that decides. When all have turned to it, nobody else can decide, and it does.
-//! Whose deadline has passed does not know whether it slept itself, and asks likewise.
+//! lost, or given up, asks all the others first. Who knows of a failure tells it. Who sees the same turns to it, and takes
+//! back what it had proposed to somebody else; who still hears the other turns to that one, and passes on what that decides.
+//! When all have turned to it, nobody else can decide, and it does. Of two that ask each other the first of the members
+//! goes on, and the other turns to it. Whose deadline has passed does not know whether it slept itself, and asks likewise.
 //!
 //! Who has not opened the context yet says that it cannot decide, and the next one does; should it open it meanwhile, it asks as
 //! well before it decides anything.
@@ -32,6 +32,10 @@ const MOST_NEXT: usize = 16;
 
 /// How often the same one is turned to again that has not decided, and says other things meanwhile.
 const MOST_AGAIN: u32 = 4;
+
+/// How often a process turns to somebody in a context, at most, because others say that they can decide or cannot: who says now
+/// this, now that, does not put it off for ever.
+const MOST_TURNS: u32 = 32;
 
 /// How long somebody may take to answer, in a context whose rounds may wait so long.
 pub(super) fn grace(timeout: Duration) -> Duration {
@@ -128,6 +132,7 @@ impl Engine {
             self.pump_out(to);
         }
         if let Some(context) = self.contexts.get_mut(&id) {
+            context.turns += 1;
             let again = context.proposal.take().filter(|before| before.to == to).map_or(0, |before| before.again);
             context.proposal = Some(Proposal { failure, to, since: Instant::now(), next, asked: false, again });
         }
@@ -141,7 +146,7 @@ impl Engine {
 
     fn may_decide(&self, context: &Context, failure: &Failure, process: usize) -> bool {
         // Who was silent for so long is not asked.
-        let silent = matches!(failure.cause, Cause::Deadline { .. });
+        let silent = matches!(failure.cause, Cause::Deadline { .. }) && !context.asking.contains(&process);
         if silent && failure.culprit.is_some_and(|culprit| context.process(culprit) == process) {
             return false;
         }
@@ -170,46 +175,59 @@ impl Engine {
             || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
     }
 
-    /// Takes note of a proposal; its sender hears at once if there is a failure already. `None` if there are too many
-    /// contexts.
-    pub(super) fn consider(&mut self, from: usize, id: ContextId, failure: Failure) -> Option<()> {
+    /// Takes note of a proposal, or that somebody asks; who does hears at once if there is a failure already. `None` if there
+    /// are too many contexts.
+    pub(super) fn consider(&mut self, from: usize, id: ContextId, failure: Failure, kind: Kind) -> Option<()> {
         let context = self.expect(from, id)?;
         if let Some(known) = &context.failure {
             let words = write_failure(known);
-            if self.is_full(from) {
-                return Some(());
-            }
-            self.say(from, Header::new(Kind::Verdict, id), &words);
-            self.pump_out(from);
+            self.reply_with(from, Header::new(Kind::Verdict, id), &words);
             return Some(());
         }
-        context.unable.retain(|process| *process != from);
         if context.presence == Presence::Expected {
-            // It does not know the members. Who does not read what it hears cannot need to hear it again.
+            // It does not know the members.
             context.declined = true;
-            if self.is_full(from) {
-                return Some(());
-            }
-            self.say(from, Header::new(Kind::Unable, id), &[]);
-            self.pump_out(from);
-        } else {
-            if !context.turned.contains(&from) {
-                context.turned.push(from);
-            }
-            self.propose(id, failure);
-            self.undecided = true;
+            self.reply_with(from, Header::new(Kind::Unable, id), &[]);
+            return Some(());
         }
+        let list = if kind == Kind::Ask { &mut context.asking } else { &mut context.turned };
+        if !list.contains(&from) {
+            list.push(from);
+        }
+        if kind == Kind::Ask && context.turns < MOST_TURNS {
+            // Who asks is there, and able.
+            context.unable.retain(|process| *process != from);
+            context.mute.retain(|process| *process != from);
+        }
+        self.propose(id, failure);
+        self.undecided = true;
+        self.turn(id);
         Some(())
+    }
+
+    /// Who does not read what it hears cannot need to hear it again.
+    fn reply_with(&mut self, to: usize, header: Header, text: &[u8]) {
+        if !self.is_full(to) {
+            self.say(to, header, text);
+            self.pump_out(to);
+        }
+    }
+
+    /// Turns to whoever should decide now, if that is somebody else than before.
+    fn turn(&mut self, id: ContextId) {
+        let Some(context) = self.contexts.get(&id) else { return };
+        let Some(proposal) = &context.proposal else { return };
+        if self.arbiter(context, &proposal.failure) != proposal.to {
+            self.submit(id);
+        }
     }
 
     /// Somebody that was asked cannot decide: others do.
     pub(super) fn unable(&mut self, from: usize, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
-        if !context.unable.contains(&from) {
+        if !context.unable.contains(&from) && context.turns < MOST_TURNS {
             context.unable.push(from);
-        }
-        if context.proposal.as_ref().is_some_and(|proposal| proposal.to == from) {
-            self.submit(id);
+            self.turn(id);
         }
     }
 
@@ -236,7 +254,7 @@ impl Engine {
                 if let Some(proposal) = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut()) {
                     proposal.asked = true;
                 }
-                self.tell(id, Header::new(Kind::Proposal, id), &words);
+                self.tell(id, Header::new(Kind::Ask, id), &words);
             }
         }
     }
@@ -245,11 +263,12 @@ impl Engine {
     /// may who is at fault, if that is still there.
     pub(super) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
-        let mut others = context.turned.clone();
+        let mut others = [&context.turned[..], &context.asking].concat();
         others.extend(failure.culprit.map(|culprit| context.process(culprit)));
         let words = write_failure(&failure);
         self.fail(id, failure);
         others.retain(|process| ![from, self.me].contains(process) && *process < self.connections.len());
+        others.sort_unstable();
         others.dedup();
         for process in others {
             self.say(process, Header::new(Kind::Verdict, id), &words);
@@ -261,7 +280,7 @@ impl Engine {
     pub(super) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         context.failure = Some(failure);
-        (context.proposal, context.turned, context.unable) = (None, Vec::new(), Vec::new());
+        (context.proposal, context.turned, context.asking) = (None, Vec::new(), Vec::new());
         context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
     }
 }

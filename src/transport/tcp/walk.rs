@@ -158,6 +158,9 @@ enum End {
     Mute,
 }
 
+/// A chain is followed so far at least, and past each process twice: who makes up answers leads nobody on for ever.
+const MOST_HOPS: usize = 1024;
+
 /// What has to stay the same for a deadline to hold: who is the last in the context where the chain begins, and that nobody
 /// there got anything done. What goes on in other contexts does not count.
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +220,8 @@ impl Walk {
             };
             let hop = Hop { context: next, from: to, to: peer as usize };
             let met = |other: &Hop| (other.context, other.from) == (hop.context, hop.from);
-            if self.hops.iter().any(met) || peer as usize >= engine.connections.len() {
+            let too_long = self.hops.len() >= MOST_HOPS.max(2 * engine.connections.len());
+            if too_long || self.hops.iter().any(met) || peer as usize >= engine.connections.len() {
                 self.end = Some(if next == self.home { End::Circle } else { End::Elsewhere });
                 break;
             }

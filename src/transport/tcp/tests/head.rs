@@ -93,3 +93,16 @@ fn a_head_of_another_length_ends_the_connection() {
         assert!(alone.read_until(1, |engine| engine.connections[1].as_ref().is_some_and(|other| !other.is_open())));
     });
 }
+
+#[test]
+fn a_head_that_comes_twice_ends_the_connection() {
+    let mut alone = Alone::new(0, 2);
+    let (first, text) = beginning(head(&alone));
+    let kept = 2 * (Header::BYTES + text.len());
+    alone.hear(1, first, &text);
+    alone.hear(1, first, &text);
+    assert!(alone.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].into.stash.len() == kept));
+    alone.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |alone| {
+        assert!(!alone.connection(1).is_open());
+    });
+}

@@ -9,7 +9,7 @@ use super::alone::Alone;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure};
 
-fn aborted(rank: usize) -> Failure {
+pub(super) fn aborted(rank: usize) -> Failure {
     let rank = Rank::new(rank);
     let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
     Failure { call: 0, words: "a call".into(), round: 0, observer: rank, culprit: Some(rank), cause }
@@ -72,9 +72,8 @@ fn the_next_one_is_asked_where_the_first_cannot_decide() {
     alone.hear(0, Header::new(Kind::Unable, ContextId::WORLD), &[]);
     assert!(alone.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
     assert_eq!(to(&alone), Some(1));
-    // It has opened it: it is asked again.
-    alone.hear(0, proposal(ContextId::WORLD), &write_failure(&aborted(0)));
+    // It has opened it, and asks: it is turned to again.
+    alone.hear(0, Header::new(Kind::Ask, ContextId::WORLD), &write_failure(&aborted(0)));
     assert!(alone.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
-    alone.engine.press();
     assert_eq!(to(&alone), Some(0));
 }
