@@ -52,12 +52,7 @@ struct Family {
     whole: &'static str,
 }
 
-const OWN: Family = Family {
-    name: "necklace run",
-    rank: "NECKLACE_RANK",
-    size: "NECKLACE_SIZE",
-    whole: "set both, as `necklace run` does",
-};
+const OWN: Family = Family { name: "necklace run", rank: "NECKLACE_RANK", size: "NECKLACE_SIZE", whole: "set both" };
 
 const TORCHRUN: Family =
     Family { name: "torchrun", rank: "RANK", size: "WORLD_SIZE", whole: "start this program with torchrun" };

@@ -1,8 +1,9 @@
 //! What a rank asks of the machine it runs on.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -48,6 +49,11 @@ pub(super) fn toward(other: SocketAddr) -> Option<IpAddr> {
     socket.connect(other).ok()?;
     let ip = socket.local_addr().ok()?.ip();
     (!ip.is_unspecified()).then_some(ip)
+}
+
+/// Opens a file to read it. What it is, is asked before: opening a pipe waits for its other end.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() { File::open(path) } else { Err(io::Error::other("it is no regular file")) }
 }
 
 /// Listens there. With `held`, a launcher of the same user holds the port for this process.

@@ -1,12 +1,12 @@
 //! What the ranks of a job know and nobody else.
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::error::JoinError;
+use super::host;
 
 /// The shortest key, in bytes: what cannot be tried out.
 const SHORTEST: usize = 16;
@@ -52,11 +52,8 @@ impl Key {
     /// too short or too long.
     pub fn read(path: &Path) -> Result<Self, JoinError> {
         let wrong = |problem: String| JoinError::KeyFile { path: path.to_owned(), problem };
-        let file = File::open(path).map_err(|error| wrong(format!("it cannot be opened: {error}")))?;
+        let file = host::open(path).map_err(|error| wrong(format!("it cannot be opened: {error}")))?;
         let about = file.metadata().map_err(|error| wrong(format!("it cannot be looked at: {error}")))?;
-        if !about.is_file() {
-            return Err(wrong("it is no regular file".to_owned()));
-        }
         private(&about).map_err(wrong)?;
         let mut bytes = Vec::new();
         let bound = LONGEST as u64 + 1;

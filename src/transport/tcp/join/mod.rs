@@ -38,7 +38,7 @@ use crate::transport::Endpoint;
 /// # How they meet
 ///
 /// Rank 0 is the meeting point; it may come last. Every other rank connects to it, listens on the interface by which it has
-/// reached it, and says where. When all are there, rank 0 tells everybody where the others are, each rank connects to those
+/// reached it, and says where (to the others, and in the log, crate `log`, level info). When all are there, rank 0 tells everybody where the others are, each rank connects to those
 /// with lower numbers, and when all are connected to all, rank 0 lets them go. A rank has a descriptor for each other rank
 /// from then on, and nobody listens any more. A job of one opens no socket.
 ///
@@ -113,8 +113,8 @@ impl Join {
         Self { insecure, ..self }
     }
 
-    /// Whether a launcher of this user holds rank 0's port for it, bound with `SO_REUSEPORT` and not listening. Not unless set:
-    /// then two processes that both are rank 0 find each other out.
+    /// Whether a launcher of this user holds rank 0's port for it, bound with `SO_REUSEPORT` and not listening: two processes
+    /// that both are rank 0 then share the port, and do not find each other out. Not unless set.
     #[must_use]
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }

@@ -197,7 +197,7 @@ pub(super) fn own(join: &Join, local: SocketAddr) -> Result<(TcpListener, Socket
 pub(super) fn posted(path: &Path) -> Result<Option<String>, JoinError> {
     let read = || -> io::Result<String> {
         let mut text = String::new();
-        File::open(path)?.take(LINE).read_to_string(&mut text)?;
+        host::open(path)?.take(LINE).read_to_string(&mut text)?;
         Ok(text)
     };
     match read() {

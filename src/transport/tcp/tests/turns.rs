@@ -11,7 +11,7 @@ use super::super::process::Member;
 use super::alone::Alone;
 use super::call::{call, drive, open};
 use super::{CROWD, streams};
-use crate::transport::{ContextId, Endpoint};
+use crate::transport::ContextId;
 
 #[test]
 fn who_keeps_sending_is_read_from_a_few_times_and_put_off() {

@@ -75,3 +75,15 @@ fn a_file_that_does_not_come_and_one_that_is_taken_are_named() {
     let nowhere = Path::new("/no/such/folder/file");
     assert!(matches!(by_file(nowhere, 0, 2).mesh().unwrap_err(), JoinError::File { .. }));
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_keeps_nobody_waiting() {
+    let pipe = path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let error = failed(start(by_file(&pipe, 1, 2)));
+    assert!(matches!(error, JoinError::File { .. }) && error.to_string().contains("no regular file"), "{error}");
+    let error = Key::read(&pipe).unwrap_err();
+    assert!(error.to_string().contains("no regular file"), "{error}");
+    std::fs::remove_file(&pipe).unwrap();
+}
