@@ -11,6 +11,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
 use super::hosts;
@@ -47,6 +48,8 @@ pub(super) struct Agent {
     /// The command that reaches it, for messages.
     by: String,
     child: Child,
+    /// Whether it leads a group of processes from its first moment.
+    leads: bool,
     /// Dropped to end it.
     orders: Option<Sender<Vec<u8>>>,
 }
@@ -74,7 +77,8 @@ impl Agent {
             let hearing = Hearing { number, ranks: ranks.clone(), output: Arc::clone(output), events: events.clone() };
             thread::spawn(move || hearing.run(stdout, &silent));
         }
-        Ok(Self { host, ranks, by, child, orders: Some(orders) })
+        let leads = matches!(reach, Reach::Command(_)) || !hosts::is_here(&host);
+        Ok(Self { host, ranks, by, child, leads, orders: Some(orders) })
     }
 
     /// Sends it a message. If it is gone, that is heard as an event.
@@ -93,6 +97,11 @@ impl Agent {
     /// Ends its process, which is asked for nothing.
     pub(super) fn kill(&mut self) {
         self.close();
+        // With what a command of several processes has started. One that has ended, and is not known to yet, keeps its number.
+        let group = Pid::from_raw(self.child.id().cast_signed());
+        if let (true, Ok(None), Some(group)) = (self.leads, self.child.try_wait(), group) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         // It may have ended by itself.
         let _ = self.child.kill();
     }
@@ -112,6 +121,16 @@ impl Agent {
         self.kill();
         let _ = self.child.wait();
         None
+    }
+
+    /// That it has said nothing for so long, when it was to say that it is here or that its ranks have started.
+    pub(super) fn silence(&self, was_here: bool, patience: Duration) -> String {
+        let (host, by, seconds) = (&self.host, &self.by, patience.as_secs());
+        if was_here {
+            format!("{host} does not start its ranks: the agent there has said nothing for {seconds} s")
+        } else {
+            format!("{host} does not answer: {by} has said nothing of an agent's for {seconds} s")
+        }
     }
 
     /// What has become of it, after it has said its last word.
