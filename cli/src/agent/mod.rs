@@ -131,7 +131,7 @@ fn serve(
     obey(stdin, keeper.clone());
     wait_for_guard(guarding, events.clone());
     let outcome = start(description, secret, launcher, &keeper, &events)
-        .and_then(|held| attend(&queue, description.ranks.len(), &keeper).map(|()| held))
+        .and_then(|(ranks, held)| attend(&queue, ranks, &keeper).map(|()| held))
         // First of all: that ranks are killed because of it is no news.
         .map_err(|refusal| refusal.report(description, launcher));
     keeper.clear();
@@ -139,14 +139,15 @@ fn serve(
     outcome.map(drop)
 }
 
-/// Starts the ranks. What is returned is to be kept as long as they live.
+/// Starts the ranks, as many as are started before they are asked to end. What is returned with their number is to be kept
+/// as long as they live.
 fn start(
     description: &Description,
     secret: &Secret,
     launcher: &Launcher,
     keeper: &Keeper,
     events: &Sender<Event>,
-) -> Result<Option<Held>, Refusal> {
+) -> Result<(usize, Option<Held>), Refusal> {
     let key = keeper.place(|| secret.keep(&description.key)).map_err(|error| Refusal::of("the key's file", &error))?;
     let held = match &description.root {
         Root::Held(name) => Some(Held::find(name).map_err(|error| Refusal::of("a port for rank 0", &error))?),
@@ -159,13 +160,16 @@ fn start(
     if held.is_some() {
         launcher.report(&Report::Root(root.to_owned()));
     }
+    let mut started = 0;
     for &rank in &description.ranks {
         let mut command = rank::command(rank, description, root, held.is_some(), &key);
         let child = keeper.start(&mut command).map_err(|error| cannot_be_started(description, &error))?;
+        let Some(child) = child else { break };
         launcher.report(&Report::Started { rank, process: child.id() });
         rank::attend(rank, child, launcher, events).map_err(|error| Refusal::of("a thread", &error))?;
+        started += 1;
     }
-    Ok(held)
+    Ok((started, held))
 }
 
 /// The status is the one that a shell has for it.
