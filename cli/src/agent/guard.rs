@@ -89,11 +89,9 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Removes the key, and ends these groups of processes, and whatever else the agent's `setsid` holds together but this process
-/// and its parent.
+/// Ends these groups of processes, and whatever else the agent's `setsid` holds together but this process and its parent.
+/// Then it removes the key: no rank that lives is to miss it.
 fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
-    let _ = fs::remove_file(directory.join(KEY));
-    let _ = fs::remove_dir(directory);
     for &group in groups {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -109,6 +107,8 @@ fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
         }
         thread::sleep(Duration::from_millis(pass));
     }
+    let _ = fs::remove_file(directory.join(KEY));
+    let _ = fs::remove_dir(directory);
 }
 
 /// The processes under a `setsid` that run, this one and its parent left out. None are found where there is no `/proc`.

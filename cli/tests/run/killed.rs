@@ -34,6 +34,20 @@ fn a_launcher_that_is_killed_leaves_nothing() {
 }
 
 #[test]
+fn ranks_find_the_key_as_long_as_they_live() {
+    let place = Place::new("living");
+    let script = "echo ready; while test -e $NECKLACE_KEY_FILE; do :; done; : >missed";
+    for _ in 0..5 {
+        let mut job = place.start(&["-n", "8", "--", script]);
+        job.lines(8);
+        job.send(Signal::KILL);
+        job.end();
+        place.nothing_is_left();
+        assert!(!place.directory.join("missed").exists());
+    }
+}
+
+#[test]
 fn a_launcher_that_is_killed_at_any_moment_leaves_nothing() {
     let place = Place::new("moments");
     for moment in 0..60 {
