@@ -66,6 +66,8 @@ impl Agent {
         let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
         let mut command = command(&host, &own, reach)?;
         let by = command.get_program().to_string_lossy().into_owned();
+        // A job in a rank of another has an agent and a guard that outlive that one's end, and clear up by themselves.
+        command.env_remove("NECKLACE_KEY_FILE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| Failure::of(&by, &error))?;
         let (orders, queue) = mpsc::channel();
