@@ -18,6 +18,7 @@ use super::hosts;
 use super::lines::Lines;
 use super::output::Output;
 use crate::agent::protocol::{self, Report, Said, Stream};
+use crate::agent::with_limit;
 use crate::output::Failure;
 
 /// What the launcher hears.
@@ -69,7 +70,10 @@ impl Agent {
         // A job in a rank of another has an agent and a guard that outlive that one's end, and clear up by themselves.
         command.env_remove("NECKLACE_KEY_FILE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| Failure::of(&by, &error))?;
+        let mut child = command.spawn().map_err(|error| {
+            let message = format!("{host} cannot be reached: {by} cannot be started: {}", with_limit(&error));
+            Failure::Failed(message)
+        })?;
         let (orders, queue) = mpsc::channel();
         if let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())

@@ -144,6 +144,9 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let Some((program, rest)) = arguments.command.split_first() else {
         return Err(Failure::Usage("there is no program".to_owned()));
     };
+    if program.is_empty() {
+        return Err(Failure::Usage("the program's name is empty".to_owned()));
+    }
     let topology = match (&arguments.topology, env::var("NECKLACE_TOPOLOGY")) {
         (Some(text), _) => Some(("--topology", text.clone())),
         (None, Ok(text)) => Some(("NECKLACE_TOPOLOGY", text)),
