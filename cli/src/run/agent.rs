@@ -221,8 +221,12 @@ impl Hearing {
         let why = match protocol::skip_to_magic(&mut from) {
             Ok(()) => self.hear(&mut from).err().map(|error| error.to_string()),
             // What stands there instead may say what is wrong.
-            Err(noise) => String::from_utf8_lossy(&noise).lines().next().map(str::to_owned),
+            Err(noise) => {
+                let noise = String::from_utf8_lossy(&noise);
+                noise.lines().find(|line| !line.trim().is_empty()).map(str::to_owned)
+            }
         };
+        let why = why.map(|why| legible(&why));
         // Somebody may keep standard error for longer: a master connection of ssh's.
         let _ = silent.recv_timeout(Duration::from_millis(500));
         let _ = self.events.send(Event::Gone(self.number, why));
@@ -256,4 +260,22 @@ impl Hearing {
         }
         Ok(())
     }
+}
+
+/// What somebody else has said, for a message: it does nothing to a terminal, and is not long.
+pub(super) fn legible(text: &str) -> String {
+    const MOST: usize = 200;
+    let mut legible = String::new();
+    for (at, character) in text.chars().enumerate() {
+        if at == MOST {
+            legible.push_str("...");
+            break;
+        }
+        if character.is_control() {
+            legible.extend(character.escape_default());
+        } else {
+            legible.push(character);
+        }
+    }
+    legible
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::agent::{Agent, Event, Reach};
+use super::agent::{Agent, Event, Reach, legible};
 use super::output::Output;
 use crate::agent::protocol::{Description, End, Order, Report, Root, Stream};
 use crate::output::Failure;
@@ -265,7 +265,7 @@ impl Launch<'_> {
                     member.here = true;
                     self.describe();
                 } else {
-                    let message = format!("{host} has necklace {version}, this is {own}");
+                    let message = format!("{host} has necklace {}, this is {own}", legible(&version));
                     self.fail(1, message, false);
                     self.enter(Stage::Terminating);
                 }

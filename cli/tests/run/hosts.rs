@@ -70,6 +70,12 @@ fn a_host_that_cannot_be_reached_is_named_with_what_was_said() {
             assert_eq!(error.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{error}");
         }
     }
+    // What is no text does nothing to a terminal, and is not told at length.
+    let noisy = place.script("noisy.sh", r"printf '\n\r\n\033[31mred\a\377\t'; head -c 30000 /dev/zero | tr '\0' x");
+    let error = stderr(&place.run(&["-n", "1", "--hosts", "one", "--agent", &noisy, "--", ENDLESS]));
+    let (begin, rest) = error.split_once("xxx").unwrap();
+    assert!(begin.ends_with(": \\u{1b}[31mred\\u{7}\u{fffd}\\t"), "{error}");
+    assert!(rest.len() < 200 && rest.trim_matches('x') == "...\n", "{error}");
     let output = place.run(&["-n", "1", "--hosts", "one", "--agent", "/no/such/agent", "--", ENDLESS]);
     assert!(output.status.code() == Some(1) && stderr(&output).contains("/no/such/agent"), "{}", stderr(&output));
 }
