@@ -1,10 +1,14 @@
 //! What outlives the agent of a host, however that ends: a process that clears up.
 //!
 //! It is told the process groups of the ranks through its standard input. When that ends, because the agent wants it so
-//! or is no more, it kills these groups, and whatever else is in the agent's session, which the agent has to itself; then
-//! it removes the directory with the key. Nothing of a rank's escapes but what has made a session of its own.
+//! or is no more, it kills these groups, and whatever else is in the agent's session, which the agent has to itself, or
+//! has the job's key file in its environment; then it removes the directory with the key. Nothing of a rank's escapes but
+//! what has made a session of its own and has put the key file out of its environment. Where there is no `/proc`, what is
+//! in none of the groups escapes too.
 
 use std::io::{self, PipeWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -14,7 +18,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use clap::Args;
-use rustix::process::{Pid, Signal, getpid, getppid, getsid, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, geteuid, getpid, getppid, getsid, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::secret::KEY;
@@ -89,18 +93,15 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Removes the key, and ends these groups of processes, and whatever else the agent's `setsid` holds together but this process
-/// and its parent.
+/// Ends these groups of processes, and whatever else is of the job but this process and its parent. Then it removes the key: no rank that lives is to miss it.
 fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
-    let _ = fs::remove_file(directory.join(KEY));
-    let _ = fs::remove_dir(directory);
     for &group in groups {
         let _ = kill_process_group(group, Signal::KILL);
     }
     // A process that is being made while the others are killed is found the next time. One that the system does not let
     // go, because of its disk for example, is not waited for for ever.
     for pass in 0..50 {
-        let left = living(session);
+        let left = living(session, directory);
         if left.is_empty() {
             break;
         }
@@ -109,15 +110,36 @@ fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
         }
         thread::sleep(Duration::from_millis(pass));
     }
+    let _ = fs::remove_file(directory.join(KEY));
+    let _ = fs::remove_dir(directory);
 }
 
-/// The processes under a `setsid` that run, this one and its parent left out. None are found where there is no `/proc`.
-fn living(session: Pid) -> Vec<Pid> {
+/// The processes that run under a `setsid`, or that know the key in that directory; this one and its parent are left out.
+/// None are found where there is no `/proc`.
+fn living(session: Pid, directory: &Path) -> Vec<Pid> {
+    let key_file = [b"NECKLACE_KEY_FILE=", directory.join(KEY).as_os_str().as_bytes()].concat();
     let parent = getppid();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
     let others = numbers.filter(|process| *process != getpid() && Some(*process) != parent);
-    others.filter(|process| running_in(*process) == Some(session)).collect()
+    others.filter(|process| running_in(*process) == Some(session) || was_told(*process, &key_file)).collect()
+}
+
+/// Whether a process of this user's was started with that in its environment.
+fn was_told(process: Pid, entry: &[u8]) -> bool {
+    let about = PathBuf::from(format!("/proc/{}", process.as_raw_nonzero()));
+    // Other users' can be read by the superuser, but anybody may write there what he likes.
+    let is_own = fs::metadata(&about).is_ok_and(|about| about.uid() == geteuid().as_raw());
+    // While its program is loaded it has neither words nor environment. That is waited for, within bounds.
+    for _ in 0..20 {
+        let words = fs::read(about.join("cmdline")).unwrap_or_default();
+        let environment = fs::read(about.join("environ")).unwrap_or_default();
+        if !words.is_empty() || !environment.is_empty() || !is_own || running_in(process).is_none() {
+            return is_own && environment.split(|byte| *byte == 0).any(|other| other == entry);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    false
 }
 
 /// Whose `setsid` a process is under, unless it has ended and only waits to be asked how.
@@ -135,17 +157,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_living_of_a_session_are_found() {
+    fn the_living_of_a_session_are_found_and_those_who_know_the_key() {
         let session = getsid(None).unwrap();
-        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let nobodys = Pid::from_raw(i32::MAX).unwrap();
+        let [here, elsewhere] = ["/here", "/here/key"].map(Path::new);
+        let mut child = Command::new("sleep").arg("1000").env("NECKLACE_KEY_FILE", "/here/key").spawn().unwrap();
         let process = Pid::from_raw(child.id().cast_signed()).unwrap();
-        let seen = living(session).contains(&process);
+        let is_found = |session, directory| living(session, directory).contains(&process);
+        let found = [is_found(session, elsewhere), is_found(nobodys, here), is_found(nobodys, elsewhere)];
         child.kill().unwrap();
         while running_in(process).is_some() {
             thread::yield_now();
         }
-        assert!(!living(session).contains(&process));
+        assert!(!is_found(session, here));
         child.wait().unwrap();
-        assert!(seen || !Path::new("/proc/self/stat").exists());
+        assert!(found == [true, true, false] || !Path::new("/proc/self/stat").exists(), "{found:?}");
     }
 }

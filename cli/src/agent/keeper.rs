@@ -18,11 +18,13 @@ struct Started {
     /// None when it has been told to clear up.
     guard: Option<Guard>,
     groups: Vec<Pid>,
+    /// Whether they have been asked to end. None is started after that.
+    asked: bool,
 }
 
 impl Keeper {
     pub(super) fn of(guard: Guard) -> Self {
-        Self(Arc::new(Mutex::new(Started { guard: Some(guard), groups: Vec::new() })))
+        Self(Arc::new(Mutex::new(Started { guard: Some(guard), groups: Vec::new(), asked: false })))
     }
 
     /// Does what would have to be cleared up, unless that has been done already.
@@ -32,21 +34,26 @@ impl Keeper {
         if started.guard.is_some() { what() } else { Err(cleared()) }
     }
 
-    /// Starts a process that leads a group, unless things are cleared up.
-    pub(super) fn start(&self, command: &mut Command) -> io::Result<Child> {
+    /// Starts a process that leads a group, unless things are cleared up. None if all have been asked to end.
+    pub(super) fn start(&self, command: &mut Command) -> io::Result<Option<Child>> {
         let mut started = self.started();
-        let Started { guard: Some(guard), groups } = &mut *started else { return Err(cleared()) };
+        let Started { guard: Some(guard), groups, asked } = &mut *started else { return Err(cleared()) };
+        if *asked {
+            return Ok(None);
+        }
         let child = command.spawn()?;
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             groups.push(group);
             guard.watch(group)?;
         }
-        Ok(child)
+        Ok(Some(child))
     }
 
-    /// Asks all to end.
+    /// Asks all to end. The next are not started.
     pub(super) fn terminate(&self) {
-        for &group in &self.started().groups {
+        let mut started = self.started();
+        started.asked = true;
+        for &group in &started.groups {
             // One that has ended is no matter.
             let _ = kill_process_group(group, Signal::TERM);
         }

@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::process::{Pid, getpid, getsid, setsid};
 
 use self::guard::Guard;
@@ -98,7 +99,7 @@ pub(crate) fn run() -> ExitCode {
 
 impl Refusal {
     fn of(what: &str, error: &io::Error) -> Self {
-        Self(format!("{what}: {error}"), 1)
+        Self(format!("{what}: {}", with_limit(error)), 1)
     }
 
     fn report(self, description: &Description, launcher: &Launcher) {
@@ -131,7 +132,7 @@ fn serve(
     obey(stdin, keeper.clone());
     wait_for_guard(guarding, events.clone());
     let outcome = start(description, secret, launcher, &keeper, &events)
-        .and_then(|held| attend(&queue, description.ranks.len(), &keeper).map(|()| held))
+        .and_then(|(ranks, held)| attend(&queue, ranks, &keeper).map(|()| held))
         // First of all: that ranks are killed because of it is no news.
         .map_err(|refusal| refusal.report(description, launcher));
     keeper.clear();
@@ -139,14 +140,15 @@ fn serve(
     outcome.map(drop)
 }
 
-/// Starts the ranks. What is returned is to be kept as long as they live.
+/// Starts the ranks, as many as are started before they are asked to end. What is returned with their number is to be kept
+/// as long as they live.
 fn start(
     description: &Description,
     secret: &Secret,
     launcher: &Launcher,
     keeper: &Keeper,
     events: &Sender<Event>,
-) -> Result<Option<Held>, Refusal> {
+) -> Result<(usize, Option<Held>), Refusal> {
     let key = keeper.place(|| secret.keep(&description.key)).map_err(|error| Refusal::of("the key's file", &error))?;
     let held = match &description.root {
         Root::Held(name) => Some(Held::find(name).map_err(|error| Refusal::of("a port for rank 0", &error))?),
@@ -159,19 +161,33 @@ fn start(
     if held.is_some() {
         launcher.report(&Report::Root(root.to_owned()));
     }
+    let mut started = 0;
     for &rank in &description.ranks {
         let mut command = rank::command(rank, description, root, held.is_some(), &key);
         let child = keeper.start(&mut command).map_err(|error| cannot_be_started(description, &error))?;
+        let Some(child) = child else { break };
         launcher.report(&Report::Started { rank, process: child.id() });
         rank::attend(rank, child, launcher, events).map_err(|error| Refusal::of("a thread", &error))?;
+        started += 1;
     }
-    Ok(held)
+    Ok((started, held))
 }
 
 /// The status is the one that a shell has for it.
 fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-    Refusal(format!("{} cannot be started: {error}", description.program.display()), status)
+    Refusal(format!("{} cannot be started: {}", description.program.display(), with_limit(error)), status)
+}
+
+/// An error of starting something, and the limit that has been met, if that is what it means.
+pub(crate) fn with_limit(error: &io::Error) -> String {
+    let limit = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE) => "open files are limited by ulimit -n",
+        Some(Errno::NFILE) => "open files of all processes are limited by fs.file-max; of one, by ulimit -n",
+        Some(Errno::AGAIN) => "processes and threads of a user are limited by ulimit -u",
+        _ => return error.to_string(),
+    };
+    format!("{error}: {limit}")
 }
 
 /// Obeys the launcher, to the end of its orders.
@@ -228,4 +244,18 @@ fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_are_met_are_named() {
+        for (error, limit) in [(Errno::MFILE, "ulimit -n"), (Errno::NFILE, "ulimit -n"), (Errno::AGAIN, "ulimit -u")] {
+            let text = with_limit(&error.into());
+            assert!(text.contains(limit) && text.starts_with(&io::Error::from(error).to_string()), "{text}");
+        }
+        assert!(!with_limit(&Errno::NOENT.into()).contains("ulimit"));
+    }
 }

@@ -11,12 +11,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
 use super::hosts;
 use super::lines::Lines;
 use super::output::Output;
 use crate::agent::protocol::{self, Report, Said, Stream};
+use crate::agent::with_limit;
 use crate::output::Failure;
 
 /// What the launcher hears.
@@ -47,6 +49,8 @@ pub(super) struct Agent {
     /// The command that reaches it, for messages.
     by: String,
     child: Child,
+    /// Whether it leads a group of processes from its first moment.
+    leads: bool,
     /// Dropped to end it.
     orders: Option<Sender<Vec<u8>>>,
 }
@@ -63,8 +67,13 @@ impl Agent {
         let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
         let mut command = command(&host, &own, reach)?;
         let by = command.get_program().to_string_lossy().into_owned();
+        // A job in a rank of another has an agent and a guard that outlive that one's end, and clear up by themselves.
+        command.env_remove("NECKLACE_KEY_FILE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| Failure::of(&by, &error))?;
+        let mut child = command.spawn().map_err(|error| {
+            let message = format!("{host} cannot be reached: {by} cannot be started: {}", with_limit(&error));
+            Failure::Failed(message)
+        })?;
         let (orders, queue) = mpsc::channel();
         if let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -74,7 +83,8 @@ impl Agent {
             let hearing = Hearing { number, ranks: ranks.clone(), output: Arc::clone(output), events: events.clone() };
             thread::spawn(move || hearing.run(stdout, &silent));
         }
-        Ok(Self { host, ranks, by, child, orders: Some(orders) })
+        let leads = matches!(reach, Reach::Command(_)) || !hosts::is_here(&host);
+        Ok(Self { host, ranks, by, child, leads, orders: Some(orders) })
     }
 
     /// Sends it a message. If it is gone, that is heard as an event.
@@ -93,6 +103,11 @@ impl Agent {
     /// Ends its process, which is asked for nothing.
     pub(super) fn kill(&mut self) {
         self.close();
+        // With what a command of several processes has started. One that has ended, and is not known to yet, keeps its number.
+        let group = Pid::from_raw(self.child.id().cast_signed());
+        if let (true, Ok(None), Some(group)) = (self.leads, self.child.try_wait(), group) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         // It may have ended by itself.
         let _ = self.child.kill();
     }
@@ -112,6 +127,16 @@ impl Agent {
         self.kill();
         let _ = self.child.wait();
         None
+    }
+
+    /// That it has said nothing for so long, when it was to say that it is here or that its ranks have started.
+    pub(super) fn silence(&self, was_here: bool, patience: Duration) -> String {
+        let (host, by, seconds) = (&self.host, &self.by, patience.as_secs());
+        if was_here {
+            format!("{host} does not start its ranks: the agent there has said nothing for {seconds} s")
+        } else {
+            format!("{host} does not answer: {by} has said nothing of an agent's for {seconds} s")
+        }
     }
 
     /// What has become of it, after it has said its last word.
@@ -196,8 +221,12 @@ impl Hearing {
         let why = match protocol::skip_to_magic(&mut from) {
             Ok(()) => self.hear(&mut from).err().map(|error| error.to_string()),
             // What stands there instead may say what is wrong.
-            Err(noise) => String::from_utf8_lossy(&noise).lines().next().map(str::to_owned),
+            Err(noise) => {
+                let noise = String::from_utf8_lossy(&noise);
+                noise.lines().find(|line| !line.trim().is_empty()).map(str::to_owned)
+            }
         };
+        let why = why.map(|why| legible(&why));
         // Somebody may keep standard error for longer: a master connection of ssh's.
         let _ = silent.recv_timeout(Duration::from_millis(500));
         let _ = self.events.send(Event::Gone(self.number, why));
@@ -231,4 +260,22 @@ impl Hearing {
         }
         Ok(())
     }
+}
+
+/// What somebody else has said, for a message: it does nothing to a terminal, and is not long.
+pub(super) fn legible(text: &str) -> String {
+    const MOST: usize = 200;
+    let mut legible = String::new();
+    for (at, character) in text.chars().enumerate() {
+        if at == MOST {
+            legible.push_str("...");
+            break;
+        }
+        if character.is_control() {
+            legible.extend(character.escape_default());
+        } else {
+            legible.push(character);
+        }
+    }
+    legible
 }

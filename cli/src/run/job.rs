@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::agent::{Agent, Event, Reach};
+use super::agent::{Agent, Event, Reach, legible};
 use super::output::Output;
 use crate::agent::protocol::{Description, End, Order, Report, Root, Stream};
 use crate::output::Failure;
@@ -25,6 +25,8 @@ pub(super) struct Job {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
+    /// How long an agent may say nothing until its ranks have started.
+    pub(super) patience: Duration,
     /// Whether it is told who is started where.
     pub(super) verbose: bool,
 }
@@ -79,7 +81,24 @@ struct Member {
     agent: Agent,
     here: bool,
     described: bool,
+    /// How many of its ranks have started.
+    started: usize,
     over: bool,
+    /// When it last came further, or could from then on.
+    since: Instant,
+}
+
+impl Member {
+    fn of(agent: Agent) -> Self {
+        Self { agent, here: false, described: false, started: 0, over: false, since: Instant::now() }
+    }
+
+    /// Until when it is waited for, if it is: to answer, or to start its ranks. One that answered before it is known where
+    /// the ranks meet has nothing to say.
+    fn awaited(&self, patience: Duration) -> Option<Instant> {
+        let awaited = !self.here || self.described && self.started < self.agent.ranks.len();
+        if awaited && !self.over { self.since.checked_add(patience) } else { None }
+    }
 }
 
 struct Launch<'a> {
@@ -113,7 +132,7 @@ pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiv
     for (number, place) in job.places.iter().enumerate() {
         // If one cannot be started, those before hear the end of their input.
         let agent = Agent::start(number, place.clone(), &job.reach, output, &events)?;
-        members.push(Member { agent, here: false, described: false, over: false });
+        members.push(Member::of(agent));
     }
     let launch = Launch {
         job,
@@ -166,7 +185,17 @@ impl Launch<'_> {
         let lasting =
             if self.stage == Stage::Closing { Some(CLEARING) } else { self.stage.next().map(|(time, _)| time) };
         let end = lasting.map(|time| self.since + time);
-        [end, self.told].into_iter().flatten().min()
+        [end, self.told, self.silence().map(|(due, _)| due)].into_iter().flatten().min()
+    }
+
+    /// When the patience with the first of those that are awaited ends, and with whom.
+    fn silence(&self) -> Option<(Instant, &Member)> {
+        if self.stage != Stage::Running {
+            return None;
+        }
+        let patience = self.job.patience;
+        let awaited = self.members.iter().filter_map(|member| Some((member.awaited(patience)?, member)));
+        awaited.min_by_key(|(due, _)| *due)
     }
 
     /// Does what is due. False if nothing more can be done.
@@ -174,6 +203,11 @@ impl Launch<'_> {
         let now = Instant::now();
         if self.told.is_some_and(|due| due <= now) {
             self.tell_cause();
+        }
+        let silent = self.silence().filter(|(due, _)| *due <= now);
+        if let Some(message) = silent.map(|(_, member)| member.agent.silence(member.here, self.job.patience)) {
+            self.fail(1, message, false);
+            self.enter(Stage::Terminating);
         }
         match self.stage.next() {
             Some((time, next)) if self.since + time <= now => self.enter(next),
@@ -231,7 +265,7 @@ impl Launch<'_> {
                     member.here = true;
                     self.describe();
                 } else {
-                    let message = format!("{host} has necklace {version}, this is {own}");
+                    let message = format!("{host} has necklace {}, this is {own}", legible(&version));
                     self.fail(1, message, false);
                     self.enter(Stage::Terminating);
                 }
@@ -240,11 +274,14 @@ impl Launch<'_> {
                 self.meeting = Some(address);
                 self.describe();
             }
-            Report::Started { rank, process } if self.job.verbose => {
+            Report::Started { rank, process } => {
                 let line = format!("rank {rank} on {host}: process {process}\n");
-                self.say(line);
+                (member.started, member.since) = (member.started + 1, Instant::now());
+                if self.job.verbose {
+                    self.say(line);
+                }
             }
-            Report::Started { .. } | Report::Ended { how: End::Status(0), .. } => {}
+            Report::Ended { how: End::Status(0), .. } => {}
             Report::Ended { rank, how } => {
                 let (status, how) = match how {
                     End::Status(status) => (status, format!("ended with status {status}")),
@@ -276,6 +313,7 @@ impl Launch<'_> {
                 (None, _) => break,
             };
             if member.here && !mem::replace(&mut member.described, true) {
+                member.since = Instant::now();
                 member.agent.tell(&Description {
                     host: member.agent.host.clone(),
                     key: self.key.clone(),

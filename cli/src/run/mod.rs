@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -47,11 +48,14 @@ Output comes line by line; of lines longer than 1 MiB the parts end in \" [conti
 
 The first rank that fails, by its status or by a signal, ends the job: the others have a second to say so themselves, then
 are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
-have started ends with them, unless it has made a session of its own.
+have started ends with them; on systems other than Linux, unless it has made a session of its own.
 
 Exit status: 0 if all ranks end with 0; else that of the first that fails, 128 + n for signal n; 127 if the program is not
 found, 126 if it cannot be started; 130, 143 or 129 if the command itself was told to end by SIGINT, SIGTERM or SIGHUP; 141 if
 nobody reads the output; 1 if a host fails; 2 if the command line is wrong.";
+
+/// How long ranks wait for each other unless it is said.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -67,7 +71,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,..", value_parser = NonEmptyStringValueParser::new())]
     algorithm: Option<String>,
 
-    /// Seconds without progress after which a call of a rank fails
+    /// Seconds without progress after which a call of a rank fails, 300 unless given; the job fails if a host says nothing
+    /// for so long before its ranks have started
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
 
@@ -139,6 +144,9 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let Some((program, rest)) = arguments.command.split_first() else {
         return Err(Failure::Usage("there is no program".to_owned()));
     };
+    if program.is_empty() {
+        return Err(Failure::Usage("the program's name is empty".to_owned()));
+    }
     let topology = match (&arguments.topology, env::var("NECKLACE_TOPOLOGY")) {
         (Some(text), _) => Some(("--topology", text.clone())),
         (None, Ok(text)) => Some(("NECKLACE_TOPOLOGY", text)),
@@ -173,9 +181,17 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         directory,
         program: program.clone(),
         arguments: rest.to_vec(),
+        patience: patience(arguments),
         environment: carried().chain(set).collect(),
         verbose: arguments.verbose,
     })
+}
+
+/// How long a host may say nothing while it starts its ranks: as long as they wait for each other.
+fn patience(arguments: &Arguments) -> Duration {
+    // One that the ranks cannot read they complain of.
+    let of_environment = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok().filter(|seconds| *seconds > 0);
+    arguments.timeout.or_else(of_environment).map_or(PATIENCE, Duration::from_secs)
 }
 
 /// How many ranks there are, as all who say so agree.

@@ -67,6 +67,23 @@ fn signals_to_the_launcher_end_everything() {
 }
 
 #[test]
+fn ranks_are_all_asked_to_end_also_while_others_are_being_started() {
+    let place = Place::new("starting");
+    // Who is ready hears it; who is not yet may be ended by it unheard.
+    let script = "trap 'echo asked; exit' TERM; echo ready; sleep 1000 & wait";
+    for times in 0..3 {
+        let mut job = place.start(&["-n", "150", "--no-prefix", "--", script]);
+        job.lines(1 + 20 * times);
+        job.send(Signal::INT);
+        let (status, rest, error) = job.end();
+        assert_eq!((status.code(), error.as_str()), (Some(130), ""));
+        let count = |word| rest.lines().filter(|line| *line == word).count();
+        assert_eq!(count("ready") + 1 + 20 * times, count("asked"), "{rest}");
+        place.nothing_is_left();
+    }
+}
+
+#[test]
 fn what_a_rank_leaves_behind_ends_with_the_job() {
     let place = Place::new("behind");
     let output = place.run(&["-n", "2", "--", "(sleep 1000; echo too late) & echo started"]);

@@ -70,8 +70,39 @@ fn a_host_that_cannot_be_reached_is_named_with_what_was_said() {
             assert_eq!(error.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{error}");
         }
     }
+    // What is no text does nothing to a terminal, and is not told at length.
+    let noisy = place.script("noisy.sh", r"printf '\n\r\n\033[31mred\a\377\t'; head -c 30000 /dev/zero | tr '\0' x");
+    let error = stderr(&place.run(&["-n", "1", "--hosts", "one", "--agent", &noisy, "--", ENDLESS]));
+    let (begin, rest) = error.split_once("xxx").unwrap();
+    assert!(begin.ends_with(": \\u{1b}[31mred\\u{7}\u{fffd}\\t"), "{error}");
+    assert!(rest.len() < 200 && rest.trim_matches('x') == "...\n", "{error}");
     let output = place.run(&["-n", "1", "--hosts", "one", "--agent", "/no/such/agent", "--", ENDLESS]);
     assert!(output.status.code() == Some(1) && stderr(&output).contains("/no/such/agent"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_host_that_says_nothing_fails_the_job() {
+    let place = Place::new("silent");
+    let agent = place.stand_in();
+    // The first words of an agent, and no more.
+    let message = format!(r#"{{"Here":{{"version":"{}"}}}}"#, env!("CARGO_PKG_VERSION"));
+    let words = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message.as_bytes()].concat();
+    fs::write(place.directory.join("old-words"), words).unwrap();
+    let silent = place.script("silent.sh", "sleep 1000; :");
+    for (hosts, agent, error) in [
+        ("one,two", &silent, "one does not answer: "),
+        ("one,mute", &agent, "mute does not answer: "),
+        ("mute,one", &agent, "mute does not answer: "),
+        ("old-words,one", &agent, "old-words does not start its ranks: "),
+    ] {
+        let output = place.run(&["-n", "2", "--timeout", "1", "--hosts", hosts, "--agent", agent, "--", ENDLESS]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{hosts}: {said}");
+        assert!(said.starts_with(&format!("error: {error}")) && said.ends_with(" for 1 s\n"), "{hosts}: {said}");
+    }
+    // One that has started its ranks has nothing to say.
+    let arguments = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &agent, "--", "sleep 1.5"];
+    ended_well(&place.run(&arguments));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Signal, kill_process, kill_process_group};
 
 use crate::place::{Place, until};
-use crate::{ENDLESS, PARENT, STUBBORN};
+use crate::{ENDLESS, PARENT, STUBBORN, ended_well};
 
 #[test]
 fn a_launcher_that_is_killed_leaves_nothing() {
@@ -30,6 +30,47 @@ fn a_launcher_that_is_killed_leaves_nothing() {
             place.nothing_is_left();
             drop(until("the port is free", || TcpListener::bind(&root)));
         }
+    }
+}
+
+#[test]
+fn sessions_that_ranks_have_made_end_with_the_job() {
+    let place = Place::new("sessions");
+    // In the background, since of a leader of a group it makes two processes.
+    let script = "setsid -w sh -c 'setsid sleep 1000 & sleep 1000 & echo ready; wait' & wait";
+    assert_eq!(ended_well(&place.run(&["-n", "2", "setsid", "sleep", "1000"])), "");
+    let mut job = place.start(&["-n", "3", "--", script]);
+    job.lines(3);
+    job.send(Signal::KILL);
+    job.end();
+    place.nothing_is_left();
+    // A job in a session of a rank's ends too, and removes its own key.
+    let script =
+        format!("setsid -w {} run -n 2 --no-prefix sh -c 'echo ready; sleep 1000'", env!("CARGO_BIN_EXE_necklace"));
+    for kill_agent in [false, true] {
+        let mut job = place.start(&["-n", "2", "--", &script]);
+        job.lines(4);
+        if kill_agent {
+            kill_process(place.called("agent").unwrap(), Signal::KILL).unwrap();
+        } else {
+            job.send(Signal::KILL);
+        }
+        job.end();
+        place.nothing_is_left();
+    }
+}
+
+#[test]
+fn ranks_find_the_key_as_long_as_they_live() {
+    let place = Place::new("living");
+    let script = "echo ready; while test -e $NECKLACE_KEY_FILE; do :; done; : >missed";
+    for _ in 0..5 {
+        let mut job = place.start(&["-n", "8", "--", script]);
+        job.lines(8);
+        job.send(Signal::KILL);
+        job.end();
+        place.nothing_is_left();
+        assert!(!place.directory.join("missed").exists());
     }
 }
 

@@ -100,6 +100,7 @@ impl Place {
                  down*) echo "connect to host $host: No route to host" >&2; exit 255;;
                  rude*) exec yes 'You are not welcome';;
                  cut*) exit 0;;
+                 mute*) exec sleep 1000;;
                  old*) cat "$host"; exec sleep 1000;;
                esac
                cd /; export NECKLACE_RANK=stale NECKLACE_ADDRESS=of-the-host HOST_NAME=$host

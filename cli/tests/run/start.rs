@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
@@ -156,6 +156,23 @@ fn a_program_that_cannot_be_started_is_named_with_the_reason() {
     // Relative to where the command was started.
     place.script("own.sh", "echo here");
     assert_eq!(ended_well(&place.run(&["-n", "1", "./own.sh", "x"])), "[0] here\n");
+}
+
+#[test]
+fn a_limit_that_is_met_is_named_with_the_program_and_the_host() {
+    let place = Place::new("limit");
+    let command = place.command(&["-n", "40", "sleep", "1000"]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 40; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = limited.current_dir(&place.directory).output().unwrap();
+    let (error, host) = (stderr(&output), rustix::system::uname().nodename().to_string_lossy().into_owned());
+    assert_eq!(output.status.code(), Some(126), "{error}");
+    let start = format!("error: {host}: sleep cannot be started: ");
+    assert!(error.starts_with(&start) && error.contains("ulimit -n") && error.lines().count() == 1, "{error}");
+    place.nothing_is_left();
+    let nameless = place.run(&["-n", "1", "", "argument"]);
+    assert_eq!(nameless.status.code(), Some(2), "{}", stderr(&nameless));
 }
 
 #[test]
