@@ -39,8 +39,8 @@ pub(super) struct Context {
     /// Who has proposed something to this process, and not taken it back; and who has asked whether it may decide itself.
     pub(super) turned: Vec<usize>,
     pub(super) asking: Vec<usize>,
-    /// How often this process has turned to somebody.
-    pub(super) turns: u32,
+    /// How often one that could not decide has asked after all.
+    pub(super) returns: u32,
     /// Processes that were asked to decide, and did not; and those that said that they cannot.
     pub(super) mute: Vec<usize>,
     pub(super) unable: Vec<usize>,
@@ -127,7 +127,7 @@ impl Context {
             proposal: None,
             turned: Vec::new(),
             asking: Vec::new(),
-            turns: 0,
+            returns: 0,
             mute: Vec::new(),
             unable: Vec::new(),
             declined: false,

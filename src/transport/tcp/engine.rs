@@ -42,6 +42,8 @@ pub(super) struct Engine {
     pub(super) due: Vec<usize>,
     /// Connections that had their turn, and on which more may come or go.
     pub(super) unfinished: Vec<usize>,
+    /// How often in a row not everything that had come was read.
+    pub(super) hurries: u32,
     /// Whether a failure may be decided on.
     pub(super) undecided: bool,
     /// How often somebody has left or was lost.
@@ -72,6 +74,9 @@ pub(super) struct Poller {
 /// Bytes read at once, where it is not known where they belong.
 const DESK: usize = 128 << 10;
 
+/// How often in a row a decision waits for more to be read.
+const MOST_HURRIES: u32 = 8;
+
 /// Contexts that each of the others may have opened before this process does.
 const MOST_EXPECTED: usize = 1024;
 
@@ -92,6 +97,7 @@ impl Engine {
             rotation: 0,
             due: Vec::with_capacity(processes),
             unfinished: Vec::with_capacity(processes),
+            hurries: 0,
             undecided: false,
             departures: 0,
             questions: 0,
@@ -315,8 +321,11 @@ impl Engine {
     pub(super) fn resume(&mut self) {
         for _ in 0..self.unfinished.len() {
             let process = self.unfinished.remove(0);
-            if self.is_wanted(process) {
+            let wanted = self.is_wanted(process);
+            if wanted || self.connections[process].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
                 self.pump_out(process);
+            }
+            if wanted {
                 self.pump_in(process);
             }
         }
@@ -339,14 +348,21 @@ impl Engine {
                 (self.overlooked += u64::from(self.is_wanted(from)));
                 self.pump_in(from);
             }
-            if let Some(why) = broken {
+            // What has come is read first.
+            if let Some(why) = broken
+                && !self.unfinished.contains(&from)
+            {
                 self.lose(from, why);
             }
             if self.connections[from].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
                 self.pump_out(from);
             }
         }
-        self.decide();
+        // Who would decide has read everything before; unless somebody keeps sending.
+        self.hurries = if self.unfinished.is_empty() { 0 } else { self.hurries.wrapping_add(1) };
+        if self.hurries.is_multiple_of(MOST_HURRIES) {
+            self.decide();
+        }
     }
 
     /// Reads what has come from those that a round still waits for, and sends them what there is room for, told of or not.

@@ -151,7 +151,7 @@ impl Header {
         let fault = NoFrame { kind: code, text, bytes };
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code).ok_or(fault.clone())?;
         let eager = first >> 8 & 0xffff == 1;
-        let some = kind != Kind::More || text > 0;
+        let some = text > 0 || kind != Kind::More && (kind != Kind::Message || bytes == 0);
         let fits = text <= kind.most() && (kind != Kind::Message || u64::from(text) <= bytes) && some;
         if !fits || first >> 8 & 0xff_ffff > 1 || eager && kind != Kind::Message && kind != Kind::Offer {
             return Err(fault);

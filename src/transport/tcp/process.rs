@@ -57,7 +57,12 @@ impl Shared {
     /// Sleeps until something has come, or for a while.
     fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, limit: Duration) -> MutexGuard<'s, Engine> {
         let Some(mut poller) = engine.poller.take() else {
-            // Another thread sleeps on the sockets.
+            // Another thread sleeps on the sockets, and may not know that there is more to do.
+            if !engine.unfinished.is_empty() {
+                engine.resume();
+                self.wake(&engine);
+                return engine;
+            }
             engine.sleepers += 1;
             let mut engine = match self.moved.wait_timeout(engine, limit) {
                 Ok((engine, _)) => engine,

@@ -33,9 +33,9 @@ const MOST_NEXT: usize = 16;
 /// How often the same one is turned to again that has not decided, and says other things meanwhile.
 const MOST_AGAIN: u32 = 4;
 
-/// How often a process turns to somebody in a context, at most, because others say that they can decide or cannot: who says now
-/// this, now that, does not put it off for ever.
-const MOST_TURNS: u32 = 32;
+/// How often in a context somebody is turned to again that could not decide: who says now this, now that, does not put it off
+/// for ever.
+const MOST_RETURNS: u32 = 32;
 
 /// How long somebody may take to answer, in a context whose rounds may wait so long.
 pub(super) fn grace(timeout: Duration) -> Duration {
@@ -132,7 +132,6 @@ impl Engine {
             self.pump_out(to);
         }
         if let Some(context) = self.contexts.get_mut(&id) {
-            context.turns += 1;
             let again = context.proposal.take().filter(|before| before.to == to).map_or(0, |before| before.again);
             context.proposal = Some(Proposal { failure, to, since: Instant::now(), next, asked: false, again });
         }
@@ -194,8 +193,10 @@ impl Engine {
         if !list.contains(&from) {
             list.push(from);
         }
-        if kind == Kind::Ask && context.turns < MOST_TURNS {
+        let out = context.unable.contains(&from) || context.mute.contains(&from);
+        if kind == Kind::Ask && out && context.returns < MOST_RETURNS {
             // Who asks is there, and able.
+            context.returns += 1;
             context.unable.retain(|process| *process != from);
             context.mute.retain(|process| *process != from);
         }
@@ -225,7 +226,7 @@ impl Engine {
     /// Somebody that was asked cannot decide: others do.
     pub(super) fn unable(&mut self, from: usize, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
-        if !context.unable.contains(&from) && context.turns < MOST_TURNS {
+        if !context.unable.contains(&from) {
             context.unable.push(from);
             self.turn(id);
         }
@@ -252,7 +253,7 @@ impl Engine {
                 self.tell(id, Header::new(Kind::Verdict, id), &words);
             } else {
                 if let Some(proposal) = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut()) {
-                    proposal.asked = true;
+                    (proposal.asked, proposal.since) = (true, Instant::now());
                 }
                 self.tell(id, Header::new(Kind::Ask, id), &words);
             }
