@@ -48,7 +48,7 @@ Output comes line by line; of lines longer than 1 MiB the parts end in \" [conti
 
 The first rank that fails, by its status or by a signal, ends the job: the others have a second to say so themselves, then
 are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
-have started ends with them; on systems other than Linux, unless it has made a session of its own.
+have started ends with them; on systems other than Linux, unless it is in a process group of its own.
 
 Exit status: 0 if all ranks end with 0; else that of the first that fails, 128 + n for signal n; 127 if the program is not
 found, 126 if it cannot be started; 130, 143 or 129 if the command itself was told to end by SIGINT, SIGTERM or SIGHUP; 141 if
