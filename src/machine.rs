@@ -146,8 +146,8 @@ impl Machine {
 
     /// Ranks that are processes of one host, over TCP: a message costs its calls to the system at either end, a byte two
     /// copies. Round figures, fitted to `necklace bench --transport tcp` with 2 ranks of 8 bytes to 1 MiB on two cores, and
-    /// by which algorithms rank there with 4 to 16 (`bruck` before `direct` up to some KiB from 8 ranks on). A network
-    /// between hosts has prices of its own.
+    /// by which algorithms rank there with 4 to 16 (`bruck` before `direct` for small blocks, up to some KiB with 8 ranks
+    /// and more). A network between hosts has prices of its own.
     pub const TCP: Self = Self { startup: 1_000_000, message: 2_500_000, byte: 300, ..Self::FREE };
 
     /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`

@@ -1,8 +1,8 @@
 //! One failure a context, the same for everybody: who finds a fault proposes it to one of the members, and that one decides.
 //!
 //! Everybody turns to the first member that it can talk to, that has not left, and that has not slept past the deadline. That
-//! one takes the first proposal that comes to it, and tells everybody. Before it decides, it has read everything that has come:
-//! so a process that was stopped for a while first learns what was decided meanwhile.
+//! one takes the first proposal that comes to it, and tells everybody. Before it decides, it has read everything that has come,
+//! unless somebody keeps sending: so a process that was stopped for a while first learns what was decided meanwhile.
 //!
 //! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone, and both might decide; who is
 //! killed may have told some of what it decided, and not others. So who would decide in the place of somebody that it has
