@@ -183,8 +183,7 @@ impl Engine {
         // What was told of before anybody wanted it is not told again: messages, and that somebody is ready.
         for message in receives.iter().chain(sends) {
             let from = self.process(id, message.peer.index());
-            let connection = self.connections[from].as_ref();
-            if connection.is_some_and(|connection| !connection.queue.is_empty()) {
+            if self.has_words(from) {
                 self.pump_out(from);
             }
             if self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
@@ -250,6 +249,11 @@ impl Engine {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
             connection.queue.extend_from_slice(text);
         }
+    }
+
+    /// Whether something waits in line for a process.
+    fn has_words(&self, to: usize) -> bool {
+        self.connections[to].as_ref().is_some_and(|connection| !connection.queue.is_empty())
     }
 
     /// Takes note that something may go to a process that could not before.
@@ -322,7 +326,7 @@ impl Engine {
         for _ in 0..self.unfinished.len() {
             let process = self.unfinished.remove(0);
             let wanted = self.is_wanted(process);
-            if wanted || self.connections[process].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
+            if wanted || self.has_words(process) {
                 self.pump_out(process);
             }
             if wanted {
@@ -354,7 +358,7 @@ impl Engine {
             {
                 self.lose(from, why);
             }
-            if self.connections[from].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
+            if self.has_words(from) {
                 self.pump_out(from);
             }
         }
@@ -415,7 +419,7 @@ impl Engine {
         }
         context.turn = Some(turn);
         for to in 0..self.connections.len() {
-            if self.connections[to].as_ref().is_some_and(|connection| !connection.queue.is_empty()) {
+            if self.has_words(to) {
                 self.pump_out(to);
             }
         }
