@@ -18,7 +18,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use clap::Args;
-use rustix::process::{Pid, Signal, geteuid, getpid, getppid, getsid, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, geteuid, getpid, getppid, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::secret::KEY;
@@ -59,7 +59,7 @@ impl Guard {
         drop(told);
         // It may have been killed. Then there is nobody else to do it.
         if !child.wait().is_ok_and(|status| status.success()) {
-            clear_up(getpid(), groups, &directory);
+            clear_up(Some(getpid()), groups, &directory);
         }
     }
 }
@@ -83,18 +83,15 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
     let groups = io::stdin().lines().map_while(Result::ok).filter_map(|line| Pid::from_raw(line.parse().ok()?));
     let groups: Vec<Pid> = groups.collect();
-    match getsid(None) {
-        // Never a session that somebody else has made.
-        Ok(session) if session.as_raw_nonzero().get() == arguments.session => {
-            clear_up(session, &groups, &arguments.directory);
-            ExitCode::SUCCESS
-        }
-        _ => ExitCode::FAILURE,
-    }
+    // Never a session that somebody else has made.
+    let session = running_in(getpid()).filter(|session| session.as_raw_nonzero().get() == arguments.session);
+    clear_up(session, &groups, &arguments.directory);
+    ExitCode::SUCCESS
 }
 
-/// Ends these groups of processes, and whatever else is of the job but this process and its parent. Then it removes the key: no rank that lives is to miss it.
-fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
+/// Ends these groups of processes, and whatever else is of the job but this process and its parent. Then it removes the
+/// key: no rank that lives is to miss it.
+fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
     for &group in groups {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -116,13 +113,14 @@ fn clear_up(session: Pid, groups: &[Pid], directory: &Path) {
 
 /// The processes that run under a `setsid`, or that know the key in that directory; this one and its parent are left out.
 /// None are found where there is no `/proc`.
-fn living(session: Pid, directory: &Path) -> Vec<Pid> {
+fn living(session: Option<Pid>, directory: &Path) -> Vec<Pid> {
     let key_file = [b"NECKLACE_KEY_FILE=", directory.join(KEY).as_os_str().as_bytes()].concat();
     let parent = getppid();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
     let others = numbers.filter(|process| *process != getpid() && Some(*process) != parent);
-    others.filter(|process| running_in(*process) == Some(session) || was_told(*process, &key_file)).collect()
+    let is_within = |process| running_in(process).is_some_and(|other| Some(other) == session);
+    others.filter(|process| is_within(*process) || was_told(*process, &key_file)).collect()
 }
 
 /// Whether a process of this user's was started with that in its environment.
@@ -142,7 +140,8 @@ fn was_told(process: Pid, entry: &[u8]) -> bool {
     false
 }
 
-/// Whose `setsid` a process is under, unless it has ended and only waits to be asked how.
+/// Whose `setsid` a process is under, unless it has ended and only waits to be asked how, or that was outside the
+/// container that it runs in.
 fn running_in(process: Pid) -> Option<Pid> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     // The name, in parentheses, may hold any character. State, parent, group and session follow.
@@ -152,25 +151,28 @@ fn running_in(process: Pid) -> Option<Pid> {
     Pid::from_raw(session).filter(|_| !matches!(state, "Z" | "X"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
     fn the_living_of_a_session_are_found_and_those_who_know_the_key() {
-        let session = getsid(None).unwrap();
-        let nobodys = Pid::from_raw(i32::MAX).unwrap();
+        let mut command = Command::new("setsid");
+        let mut child = command.args(["sleep", "1000"]).env("NECKLACE_KEY_FILE", "/here/key").spawn().unwrap();
+        let session = Pid::from_raw(child.id().cast_signed());
+        let process = session.unwrap();
+        while running_in(process) != session {
+            thread::yield_now();
+        }
         let [here, elsewhere] = ["/here", "/here/key"].map(Path::new);
-        let mut child = Command::new("sleep").arg("1000").env("NECKLACE_KEY_FILE", "/here/key").spawn().unwrap();
-        let process = Pid::from_raw(child.id().cast_signed()).unwrap();
         let is_found = |session, directory| living(session, directory).contains(&process);
-        let found = [is_found(session, elsewhere), is_found(nobodys, here), is_found(nobodys, elsewhere)];
+        let found = [is_found(session, elsewhere), is_found(None, here), is_found(None, elsewhere)];
         child.kill().unwrap();
         while running_in(process).is_some() {
             thread::yield_now();
         }
         assert!(!is_found(session, here));
         child.wait().unwrap();
-        assert!(found == [true, true, false] || !Path::new("/proc/self/stat").exists(), "{found:?}");
+        assert_eq!(found, [true, true, false]);
     }
 }

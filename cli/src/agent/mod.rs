@@ -25,7 +25,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, getpid, getsid, setsid};
+use rustix::process::{Pid, setsid};
 
 use self::guard::Guard;
 pub(crate) use self::guard::{Arguments as GuardArguments, run as run_guard};
@@ -72,7 +72,7 @@ pub(crate) fn run() -> ExitCode {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"necklace-agent");
     // A session of its own: out of reach of the terminal, and of what is sent to the launcher's group.
-    if setsid().is_err() && getsid(None) != Ok(getpid()) {
+    if setsid().is_err() {
         // The leader of a group cannot make one. A child of it can.
         let child = env::current_exe().and_then(|own| Command::new(own).arg("agent").status());
         return child
