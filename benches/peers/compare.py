@@ -12,20 +12,33 @@ MPICH over TCP, and Gloo, each rank a process.
 Standard output gets the figures as `necklace bench --csv` writes them: medians over the rounds of a round's median, and the
 like. Standard error gets them beside the goals. MPICH waits without giving way, so it is run only where each rank has a core.
 """
-import argparse, collections, csv, io, os, pathlib, statistics, subprocess, sys, tempfile
+import argparse, collections, csv, io, os, pathlib, signal, statistics, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).parent
 OPEN_MPI = "mpirun.openmpi --allow-run-as-root --oversubscribe".split()
 SHARED_MEMORY = ("--mca btl_vader_single_copy_mechanism none --mca btl_vader_eager_limit 32768 "
                  "--mca btl_vader_max_send_size 65536").split()
+# Seconds for one system to do all sizes once.
+PATIENCE = 120
 TCP = "--mca pml ob1 --mca btl tcp,self".split()
 
 
 def lines(command, **variables):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **variables})
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: {done.stderr}")
-    return done.stdout
+    words = " ".join(map(str, command))
+    for _ in range(3):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, **variables}, start_new_session=True) as running:
+            try:
+                out, err = running.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                # Seen once: a rank of MPICH that waits in MPI_Finalize for another that has gone on.
+                os.killpg(running.pid, signal.SIGKILL)
+                print(f"{words}: not done after {PATIENCE} s, once more", file=sys.stderr)
+                continue
+        if running.returncode:
+            sys.exit(f"{words}: {err}")
+        return out
+    sys.exit(f"{words}: not done after {PATIENCE} s, thrice")
 
 
 def own(program, transport, ranks, sizes, algorithms):
