@@ -57,7 +57,7 @@ const OWN: Family = Family { name: "necklace run", rank: "NECKLACE_RANK", size: 
 const TORCHRUN: Family =
     Family { name: "torchrun", rank: "RANK", size: "WORLD_SIZE", whole: "start this program with torchrun" };
 
-const OTHERS: [Family; 4] = [
+const OTHERS: [Family; 6] = [
     TORCHRUN,
     Family {
         name: "Slurm",
@@ -72,6 +72,14 @@ const OTHERS: [Family; 4] = [
         whole: "start this program with mpirun",
     },
     Family { name: "PMI", rank: "PMI_RANK", size: "PMI_SIZE", whole: "start this program with mpiexec" },
+    Family {
+        name: "MVAPICH",
+        rank: "MV2_COMM_WORLD_RANK",
+        size: "MV2_COMM_WORLD_SIZE",
+        whole: "start this program with mpirun_rsh",
+    },
+    // It tells its processes no size. But they have been started, and others may tell.
+    Family { name: "PMIx", rank: "PMIX_RANK", size: "PMIX_SIZE", whole: "start this program with mpirun or srun" },
 ];
 
 /// What to do where nothing of this is meant.
@@ -111,8 +119,8 @@ impl Claim {
 /// A look at the environment.
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What the environment makes of this process.
-pub(super) fn read(variable: Variable<'_>) -> Result<Said, Error> {
+/// What the environment makes of this process. With `connects` it does not run threads: a job of one process is one, too.
+pub(super) fn read(variable: Variable<'_>, connects: bool) -> Result<Said, Error> {
     let tcp = match variable("NECKLACE_BACKEND").as_deref() {
         Some("local") => return Ok(Said::Threads),
         Some("tcp") => true,
@@ -123,7 +131,7 @@ pub(super) fn read(variable: Variable<'_>) -> Result<Said, Error> {
         None => false,
     };
     let point = own_point(variable)?;
-    let Some(claim) = claim(variable, tcp || point.is_some())? else {
+    let Some(claim) = claim(variable, connects || tcp || point.is_some())? else {
         return match (point, tcp) {
             (Some((_, said)), _) => Err(wrong(format!(
                 "{said}, but nothing says which rank this process is: set NECKLACE_RANK and NECKLACE_SIZE, as `necklace run` does"
@@ -167,6 +175,10 @@ fn claim(variable: Variable<'_>, meant: bool) -> Result<Option<Claim>, Error> {
             Some(claim) => several.push(claim),
             None => {}
         }
+    }
+    if alone.is_some() {
+        // Where one says that there is no other process, that is what the first of a number not said is.
+        several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
     }
     for (i, one) in several.iter().enumerate() {
         if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
@@ -303,7 +315,11 @@ mod tests {
     type Pairs<'a> = &'a [(&'a str, &'a str)];
 
     fn said(environment: Pairs<'_>) -> Result<Said, Error> {
-        read(&|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+        reads(environment, false)
+    }
+
+    fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, Error> {
+        read(&|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()), connects)
     }
 
     fn seat(environment: Pairs<'_>) -> Seat {
@@ -330,7 +346,7 @@ mod tests {
 
     #[test]
     fn without_a_launcher_ranks_are_threads() {
-        let no_launchers: [Pairs<'_>; 8] = [
+        let no_launchers: [Pairs<'_>; 9] = [
             &[],
             &[("NECKLACE_RANKS", "4"), ("NECKLACE_TOPOLOGY", "ring:4")],
             &[("NECKLACE_BACKEND", "local"), ("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4")],
@@ -339,6 +355,7 @@ mod tests {
             &[("SLURM_NTASKS", "1"), ("SLURM_PROCID", "0")],
             &[("SLURM_NTASKS", "1")],
             &[("PMI_SIZE", "1"), ("PMI_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")],
+            &[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")],
         ];
         for environment in no_launchers {
             assert_eq!(said(environment).unwrap(), Said::Threads, "{environment:?}");
@@ -379,6 +396,20 @@ mod tests {
         assert_eq!((own.rank, own.size, own.point), (0, 1, None));
         let other = seat(&[("NECKLACE_BACKEND", "tcp"), ("SLURM_NTASKS", "1")]);
         assert_eq!((other.rank, other.size, other.point), (0, 1, None));
+        // Who connects runs no threads, and a launcher there was.
+        let alone: [Pairs<'_>; 3] = [
+            &[("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "1")],
+            &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1")],
+            &[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")],
+        ];
+        for environment in alone {
+            let said = reads(environment, true).unwrap();
+            assert!(
+                matches!(&said, Said::Process(seat) if (seat.rank, seat.size) == (0, 1)),
+                "{environment:?}: {said:?}"
+            );
+        }
+        assert_eq!(reads(&[], true).unwrap(), Said::Threads);
     }
 
     #[test]
@@ -420,6 +451,7 @@ mod tests {
             ("SLURM_PROCID", "SLURM_NTASKS", "Slurm"),
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"),
             ("PMI_RANK", "PMI_SIZE", "PMI"),
+            ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MVAPICH"),
         ] {
             let process = [(rank, "2"), (size, "4")];
             refused(&process, &[rank, size, name, "4 ranks", "NECKLACE_ROOT", "NECKLACE_RENDEZVOUS=file:PATH"]);
@@ -441,6 +473,8 @@ mod tests {
             ("SLURM_NTASKS", "8", "SLURM_PROCID is not set", "srun"),
             ("OMPI_COMM_WORLD_SIZE", "2", "OMPI_COMM_WORLD_RANK is not set", "mpirun"),
             ("PMI_SIZE", "2", "PMI_RANK is not set", "mpiexec"),
+            ("PMIX_RANK", "1", "PMIX_SIZE is not set", "mpirun"),
+            ("MV2_COMM_WORLD_RANK", "0", "MV2_COMM_WORLD_SIZE is not set", "mpirun_rsh"),
             ("NECKLACE_RANK", "0", "NECKLACE_SIZE is not set", "necklace run"),
             ("NECKLACE_SIZE", "1", "NECKLACE_RANK is not set", "necklace run"),
         ] {

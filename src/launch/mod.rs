@@ -51,8 +51,9 @@ use environment::{Said, Seat};
 ///
 /// `necklace run` sets all that is needed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting
 /// point from `MASTER_ADDR`, `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`,
-/// `_SIZE`) or PMI (`PMI_RANK`, `PMI_SIZE`); for the last three, say by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to
-/// meet. One of these that says that the size is 1 is taken for none. `NECKLACE_*` overrides them.
+/// `_SIZE`), PMI (`PMI_RANK`, `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`); for all but torchrun, say by
+/// `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet. One of these that says that the size is 1 is taken for none, but by
+/// [`connect`]. `NECKLACE_*` overrides them.
 ///
 /// # Errors
 ///
@@ -116,7 +117,7 @@ impl Launch {
     ///
     /// As [`launch`].
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-        match environment::read(&system)? {
+        match environment::read(&system, false)? {
             Said::Threads => self.run_threads(body),
             Said::Process(seat) => self.run_process(&seat, body),
         }
@@ -128,7 +129,7 @@ impl Launch {
     ///
     /// As [`connect`].
     pub fn connect(self) -> Result<Communicator, Error> {
-        match environment::read(&system)? {
+        match environment::read(&system, true)? {
             Said::Process(seat) => self.join(&seat, system),
             Said::Threads => Err(Error::Environment(
                 "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or \
@@ -336,7 +337,7 @@ mod tests {
 
     fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, Error> {
         let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-        match environment::read(&variable)? {
+        match environment::read(&variable, false)? {
             Said::Process(seat) => launch.join(&seat, variable),
             Said::Threads => panic!("threads"),
         }

@@ -3,8 +3,8 @@
 //! It is told the process groups of the ranks through its standard input. When that ends, because the agent wants it so
 //! or is no more, it kills these groups, and whatever else is in the agent's session, which the agent has to itself, or
 //! has the job's key file in its environment; then it removes the directory with the key. Nothing of a rank's escapes but
-//! what has made a session of its own and has put the key file out of its environment. Where there is no `/proc`, what is
-//! in none of the groups escapes too.
+//! what has made a session of its own and has put the key file out of its environment. Where there is no `/proc`, or one
+//! of other processes, what is in none of the groups escapes too.
 
 use std::io::{self, PipeWriter, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -112,10 +112,13 @@ fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
 }
 
 /// The processes that run under a `setsid`, or that know the key in that directory; this one and its parent are left out.
-/// None are found where there is no `/proc`.
+/// None are found where there is no `/proc`, or one of another namespace, in which numbers mean other processes.
 fn living(session: Option<Pid>, directory: &Path) -> Vec<Pid> {
     let key_file = [b"NECKLACE_KEY_FILE=", directory.join(KEY).as_os_str().as_bytes()].concat();
     let parent = getppid();
+    if fs::read_link("/proc/self").ok().as_deref() != Some(Path::new(&getpid().to_string())) {
+        return Vec::new();
+    }
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
     let others = numbers.filter(|process| *process != getpid() && Some(*process) != parent);

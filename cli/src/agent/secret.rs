@@ -4,7 +4,7 @@ use std::env;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 /// The file's name.
 pub(super) const KEY: &str = "key";
@@ -22,7 +22,11 @@ impl Secret {
         getrandom::fill(&mut drawn).map_err(io::Error::other)?;
         let name = format!("necklace-{:016x}", u64::from_le_bytes(drawn));
         let own = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| is_own(path));
-        Ok(Self { directory: own.unwrap_or_else(env::temp_dir).join(name) })
+        // Who is told of it works in other directories.
+        let temporary = Some(env::temp_dir()).filter(|path| !path.as_os_str().is_empty());
+        let directory = own.or(temporary).unwrap_or_else(|| "/tmp".into());
+        let directory = path::absolute(directory.join(name))?;
+        Ok(Self { directory })
     }
 
     pub(super) fn directory(&self) -> &Path {

@@ -11,9 +11,28 @@ pub(super) struct Host {
     has_slots: bool,
 }
 
+impl Host {
+    /// This machine, with one slot.
+    pub(super) fn here() -> Self {
+        // A machine may be called what no list could name.
+        let own = host(&own_name()).ok().filter(|host| host.name == own_name());
+        own.unwrap_or_else(|| Self { name: "localhost".to_owned(), slots: 1, has_slots: false })
+    }
+}
+
+/// Reads the name or the address of a host.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    match host(text) {
+        Ok(host) if !host.has_slots => Ok(host.name),
+        _ => Err("expected the name or the address of a host, without a port".to_owned()),
+    }
+}
+
 /// Reads `HOST` or `HOST:SLOTS`; an IPv6 address in brackets, where slots follow.
 pub(super) fn host(text: &str) -> Result<Host, String> {
-    let is_address = text.parse::<Ipv6Addr>().is_ok();
+    // What follows % is the interface.
+    let address = text.split_once('%').map_or(text, |(address, _)| address);
+    let is_address = address.parse::<Ipv6Addr>().is_ok();
     let (name, slots) = match text.rsplit_once(':') {
         Some((name, slots)) if !is_address && !text.ends_with(']') => (name, Some(slots)),
         _ => (text, None),
@@ -30,8 +49,8 @@ pub(super) fn host(text: &str) -> Result<Host, String> {
     }
 }
 
-/// More ranks than a job has on any machine that there is.
-pub(super) const MOST: usize = 1 << 20;
+/// The ranks of a job, at most: as many as the library takes.
+pub(super) const MOST: usize = 1 << 16;
 
 /// All slots, if every host says how many it has.
 pub(super) fn slots(hosts: &[Host]) -> Option<usize> {
@@ -102,6 +121,14 @@ mod tests {
         assert_eq!(name("fe80::1"), Ok(("fe80::1".into(), 1, false)));
         assert_eq!(name("[fe80::1]:3"), Ok(("fe80::1".into(), 3, true)));
         assert_eq!(name("[::1]"), Ok(("::1".into(), 1, false)));
+        assert_eq!(name("fe80::1%eth0"), Ok(("fe80::1%eth0".into(), 1, false)));
+        for (text, expected) in
+            [("node", Some("node")), ("[fe80::1%eth0]", Some("fe80::1%eth0")), ("10.0.0.1", Some("10.0.0.1"))]
+                .into_iter()
+                .chain(["10.0.0.1:5000", "node:1", "[::1]:5", "a b", ""].map(|wrong| (wrong, None)))
+        {
+            assert_eq!(super::name(text).ok().as_deref(), expected, "{text}");
+        }
         for wrong in ["", ":3", "a:0", "a:b", "-oProxyCommand=x", "a b", "a:9999999999"] {
             assert!(host(wrong).is_err(), "{wrong}");
         }

@@ -12,6 +12,7 @@ mod output;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -29,7 +30,7 @@ use self::agent::{Event, Reach};
 use self::hosts::{Host, host};
 use self::job::Job;
 use self::output::{Output, Style};
-use crate::agent::is_of_jobs;
+use crate::agent::{is_of_jobs, with_limit};
 use crate::output::Failure;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -48,7 +49,8 @@ Output comes line by line; of lines longer than 1 MiB the parts end in \" [conti
 
 The first rank that fails, by its status or by a signal, ends the job: the others have a second to say so themselves, then
 are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
-have started ends with them; on systems other than Linux, unless it is in a process group of its own.
+have started ends with them; where
+the system has no /proc, unless it is in a process group of its own.
 
 Exit status: 0 if all ranks end with 0; else that of the first that fails, 128 + n for signal n; 127 if the program is not
 found, 126 if it cannot be started; 130, 143 or 129 if the command itself was told to end by SIGINT, SIGTERM or SIGHUP; 141 if
@@ -85,7 +87,7 @@ pub(crate) struct Arguments {
     agent: Option<String>,
 
     /// The name or address by which the other hosts reach the first, where rank 0 is
-    #[arg(long, value_name = "HOST", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "HOST", value_parser = hosts::name)]
     root_address: Option<String>,
 
     /// Print lines without the rank in front
@@ -110,7 +112,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let job = job(arguments)?;
     let ranks: usize = job.places.iter().map(|(_, ranks)| ranks.len()).sum();
     let style = if arguments.no_prefix { Style::Plain } else { Style::Prefixed((ranks - 1).to_string().len()) };
-    let output = Output::standard(style).map_err(|error| Failure::of("standard output", &error))?;
+    let output = Output::standard(style)
+        .map_err(|error| Failure::of("standard output", &io::Error::other(with_limit(&error))))?;
     let (events, queue) = job::events();
     listen_to_signals(events.clone())?;
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
@@ -153,11 +156,7 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         (None, Err(_)) => None,
     };
     let size = size(arguments, topology.as_ref())?;
-    let hosts = if arguments.hosts.is_empty() {
-        vec![host(&hosts::own_name()).map_err(Failure::Failed)?]
-    } else {
-        arguments.hosts.clone()
-    };
+    let hosts = if arguments.hosts.is_empty() { vec![Host::here()] } else { arguments.hosts.clone() };
     let places = hosts::spread(&hosts, size);
     let reach = match &arguments.agent {
         None => Reach::Ssh,
@@ -259,7 +258,8 @@ fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
     if !ignores(SIGHUP) {
         wanted.push(SIGHUP);
     }
-    let mut signals = Signals::new(wanted).map_err(|error| Failure::of("signals", &error))?;
+    let mut signals =
+        Signals::new(wanted).map_err(|error| Failure::of("signals", &io::Error::other(with_limit(&error))))?;
     thread::spawn(move || {
         for signal in signals.forever() {
             if events.send(Event::Signal(signal)).is_err() {

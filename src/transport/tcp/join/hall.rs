@@ -154,10 +154,17 @@ impl Hall {
         let (calling, hello) = Calling::new(&self.identity, role, rank, nonce);
         let id = self.next;
         self.next += 1;
-        let connected = TcpStream::connect(address).and_then(|mut stream| {
-            let interest = Interest::READABLE | Interest::WRITABLE;
-            self.poll.registry().register(&mut stream, Token(id), interest).map(|()| stream)
-        });
+        let connected = loop {
+            let connected = TcpStream::connect(address).and_then(|mut stream| {
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                self.poll.registry().register(&mut stream, Token(id), interest).map(|()| stream)
+            });
+            match connected {
+                // Those who have proved nothing give way.
+                Err(error) if host::exhausted(&error) && self.drop_oldest() => {}
+                connected => break connected,
+            }
+        };
         match connected {
             Ok(stream) => {
                 let until = Some(Instant::now() + HANDSHAKE);

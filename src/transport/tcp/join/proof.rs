@@ -17,17 +17,22 @@ const VERDICT: &[u8; 16] = b"necklace answer\0";
 /// What the caller proves itself by. Both hellos are in it: the fresh numbers of both sides (nothing old will do), the
 /// sides (nothing can be sent back), purpose, ranks, size, job and version (nothing can be changed on the way).
 pub(super) fn caller(key: &Key, call: &Bytes, answer: &Bytes) -> [u8; PROOF] {
-    mac(key, &[CALLER, call, answer])
+    mac(key, &[CALLER, &length(key), call, answer])
 }
 
 /// What the answerer proves itself by, and that it says this: its verdict, 0 for welcome, and why.
 pub(super) fn verdict(key: &Key, call: &Bytes, answer: &Bytes, refused: u8, words: &[u8]) -> [u8; PROOF] {
-    mac(key, &[VERDICT, call, answer, &[refused], words])
+    mac(key, &[VERDICT, &length(key), call, answer, &[refused], words])
 }
 
 /// Whether they are equal, in a time that does not tell where they differ.
 pub(super) fn equal(one: &[u8; PROOF], other: &[u8; PROOF]) -> bool {
     one.ct_eq(other).into()
+}
+
+/// To the hash no key is as one of zeros, of any length; here they differ.
+fn length(key: &Key) -> [u8; 8] {
+    (key.bytes().len() as u64).to_le_bytes()
 }
 
 /// The last part alone may vary in length.
@@ -48,6 +53,7 @@ fn mac(key: &Key, parts: &[&[u8]]) -> [u8; PROOF] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hello::HELLO;
     use super::*;
 
     #[test]
@@ -63,6 +69,18 @@ mod tests {
             mac_of(&[0xaa; 131], &[b"Test Using Larger Than Block-Size Key", b" - Hash Key First"]),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         );
+    }
+
+    #[test]
+    fn a_key_of_zeros_is_not_none() {
+        let proofs =
+            |key: &Key| (caller(key, &[1; HELLO], &[2; HELLO]), verdict(key, &[1; HELLO], &[2; HELLO], 0, b""));
+        let keys = [Key::none(), Key::new(&[0; 16]).unwrap(), Key::new(&[0; 17]).unwrap(), Key::new(&[0; 65]).unwrap()];
+        for (i, one) in keys.iter().enumerate() {
+            for other in &keys[..i] {
+                assert!(proofs(one).0 != proofs(other).0 && proofs(one).1 != proofs(other).1);
+            }
+        }
     }
 
     #[test]

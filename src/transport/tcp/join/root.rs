@@ -10,6 +10,7 @@ use super::Join;
 use super::error::JoinError;
 use super::hall::canonical;
 use super::host;
+use super::key::random;
 
 /// Where the ranks of a job meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,9 +227,11 @@ impl Posted {
         let line = address.to_string();
         // Written beside it and renamed: nobody reads half of it.
         let mut name = path.file_name().ok_or_else(|| failed(ErrorKind::InvalidInput.into()))?.to_owned();
-        name.push(format!(".{}-{}", std::process::id(), address.port()));
+        let mut drawn = [0; 8];
+        random(&mut drawn)?;
+        name.push(format!(".{:016x}", u64::from_le_bytes(drawn)));
         let beside = path.with_file_name(name);
-        let written = File::create(&beside).and_then(|mut file| {
+        let written = File::create_new(&beside).and_then(|mut file| {
             file.write_all(format!("{line}\n").as_bytes())?;
             file.sync_all()
         });

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -121,4 +123,61 @@ fn a_caller_of_another_protocol_is_told_which_this_is() {
     drop(stream);
     let error = failed(root);
     assert!(error.to_string().contains("protocol 2"), "{error}");
+}
+
+/// Where the rank with few descriptors listens, as its parent finds it.
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+const CRAMPED: &str = "127.0.0.77";
+
+/// Not a test by itself: rank 6 of the next one's eight, a process of its own, for which there is a limit.
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[test]
+fn a_cramped_rank() {
+    let Ok(root) = std::env::var("NECKLACE_TEST_CRAMPED") else { return };
+    let join = Join::new(6, 8, Root::Address(root)).key(key()).timeout(Duration::from_secs(60));
+    join.address(CRAMPED.parse().unwrap()).mesh().unwrap();
+}
+
+/// The port on which somebody listens there.
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+fn listening() -> u16 {
+    loop {
+        // The address is in hexadecimal, as it lies in memory; the state is 0A.
+        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let mut ports = sockets.lines().filter_map(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            let port = fields.next()?.strip_prefix("4D00007F:")?;
+            fields.nth(1).filter(|state| *state == "0A").and_then(|_| u16::from_str_radix(port, 16).ok())
+        });
+        if let Some(port) = ports.next() {
+            return port;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[test]
+fn strangers_do_not_keep_a_rank_with_few_descriptors_from_calling_others() {
+    let port = Port::new();
+    let own = std::env::current_exe().unwrap();
+    let test = "transport::tcp::join::meeting::tests::strangers::a_cramped_rank";
+    // Some more than it asks for.
+    let mut cramped = Command::new("sh")
+        .args(["-c", "ulimit -n 40; exec \"$0\" --exact \"$1\""])
+        .arg(own)
+        .arg(test)
+        .env("NECKLACE_TEST_CRAMPED", port.address().to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let others: Vec<_> = (0..6).map(|rank| start(port.join(rank, 8))).collect();
+    let listener = SocketAddr::new(CRAMPED.parse().unwrap(), listening());
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(listener).unwrap()).collect();
+    // By now it has accepted as many as it can.
+    thread::sleep(Duration::from_millis(200));
+    let last = start(port.join(7, 8));
+    assert!(cramped.wait().unwrap().success());
+    others.into_iter().chain([last]).for_each(|rank| drop(rank.join().unwrap().unwrap()));
+    drop(silent);
 }
