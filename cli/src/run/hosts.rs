@@ -14,8 +14,12 @@ pub(super) struct Host {
 impl Host {
     /// This machine, with one slot.
     pub(super) fn here() -> Self {
-        // A machine may be called what no list could name.
-        let own = host(&own_name()).ok().filter(|host| host.name == own_name());
+        Self::called(&own_name())
+    }
+
+    /// That machine; this one may be called what no list could name.
+    fn called(name: &str) -> Self {
+        let own = host(name).ok().filter(|host| host.name == name);
         own.unwrap_or_else(|| Self { name: "localhost".to_owned(), slots: 1, has_slots: false })
     }
 }
@@ -112,6 +116,14 @@ mod tests {
         assert_eq!(spread_of("a,b", 5), places(&[("a", &[0, 2, 4]), ("b", &[1, 3])]));
         assert_eq!(spread_of("a:2,b", 5), places(&[("a", &[0, 1, 3, 4]), ("b", &[2])]));
         assert_eq!(spread_of("a,b,a", 4), places(&[("a", &[0, 2, 3]), ("b", &[1])]));
+    }
+
+    #[test]
+    fn a_machine_may_have_any_name() {
+        assert_eq!(Host::called("vm").name, "vm");
+        for odd in ["", "a b", "-x", "a:b", "node:4", "[x]", "a\nb"] {
+            assert_eq!((Host::called(odd).name.as_str(), Host::called(odd).slots), ("localhost", 1), "{odd:?}");
+        }
     }
 
     #[test]

@@ -102,6 +102,8 @@ fn the_number_of_ranks_is_one_that_all_agree_on() {
         (&["-n", "2", "--hosts", "a:0"], &["slots of a"]),
         (&["-n", "2", "--hosts", "-oProxyCommand=x"], &["HOST:SLOTS"]),
         (&["-n", "2", "--hosts", "localhost,b"], &["b cannot reach rank 0 on localhost", "--root-address"]),
+        (&["-n", "2", "--root-address", "127.0.0.1:5000"], &["127.0.0.1:5000", "without a port"]),
+        (&["-n", "65537"], &["65537", "1 to 65536"]),
         (&["-n", "2", "--hosts", "b", "--agent", "'unclosed"], &["--agent", "no command"]),
         (&["-n", "2", "--agent", "ssh"], &["--hosts"]),
     ] {
@@ -173,6 +175,20 @@ fn a_limit_that_is_met_is_named_with_the_program_and_the_host() {
     place.nothing_is_left();
     let nameless = place.run(&["-n", "1", "", "argument"]);
     assert_eq!(nameless.status.code(), Some(2), "{}", stderr(&nameless));
+}
+
+#[test]
+fn the_key_is_found_and_cleared_up_wherever_temporary_files_are() {
+    let place = Place::new("temporary");
+    for temporary in ["keys", ""] {
+        let mut command = place.command(&["-n", "2", "--", "cd /; wc -c <$NECKLACE_KEY_FILE"]);
+        let output = command.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", temporary).output().unwrap();
+        let mut lines: Vec<String> = ended_well(&output).lines().map(str::to_owned).collect();
+        lines.sort();
+        assert_eq!(lines, ["[0] 32", "[1] 32"]);
+        place.nothing_is_left();
+        assert_eq!(fs::read_dir(&place.directory).unwrap().count(), 1, "{temporary:?}");
+    }
 }
 
 #[test]
