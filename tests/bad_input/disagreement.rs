@@ -232,3 +232,14 @@ fn without_fingerprints_lengths_still_must_agree() {
         assert!(from.index() == 1 && (expected, found) == (16, 24) || to.index() == 1 && (expected, found) == (24, 16));
     });
 }
+
+#[test]
+fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
+    watched("roots", || {
+        let outcomes = run(on("complete:3"), |mut comm| comm.broadcast(&mut [1_u64], usize::from(comm.rank() == 2)));
+        assert_eq!((outcomes[0].clone(), outcomes[1].clone()), (Ok(()), Ok(())));
+        let failure = failure(&outcomes[2]);
+        let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+        assert!([ones, others].iter().any(|words| words.contains("from root 1")), "{failure}");
+    });
+}

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mio::event::Event;
 use mio::{Events, Poll, Registry};
@@ -57,6 +57,8 @@ pub(super) struct Engine {
     pub(super) falling: Vec<ContextId>,
     /// When it last looked at all sockets.
     pub(super) polled: Instant,
+    /// The longest deadline that any round has had.
+    pub(super) patience: Duration,
     /// Whether the process is at its end.
     pub(super) ended: bool,
     /// How often something that a round waits for lay unread until everything was looked through.
@@ -105,6 +107,7 @@ impl Engine {
             supervised: false,
             falling: Vec::new(),
             polled: Instant::now(),
+            patience: Duration::ZERO,
             ended: false,
             #[cfg(test)]
             overlooked: 0,
@@ -146,6 +149,7 @@ impl Engine {
         signature: &Signature,
         (sends, receives): (&[Message], &[Message]),
     ) {
+        self.patience = self.patience.max(turn.timeout);
         let Some(context) = self.contexts.get_mut(&id) else { return };
         context.say(turn.call, signature);
         context.posted = Some((turn.call, turn.number));
@@ -407,9 +411,11 @@ impl Engine {
             if turn.doubt.is_none() {
                 turn.doubt = doubt;
             }
-            // What has begun tells what it is.
+            // What has begun tells what it is: its header may be on its way already.
+            let begun = self.connections[process].as_ref().and_then(|connection| connection.sending.as_ref());
             if let Some(message) = turn.next_out(out)
                 && out.went == 0
+                && begun.is_none_or(|sending| sending.context != id)
                 && out.may_go(turn.stamp(message), message.bytes, self.credit).is_none()
                 && out.offered.replace(turn.stamp(message)) != Some(turn.stamp(message))
                 && let Some(connection) = self.connections[process].as_mut().filter(|open| open.is_open())

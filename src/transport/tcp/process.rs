@@ -22,9 +22,9 @@ use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
-/// How long a process that ends waits at most until the others have read what it sent them; and if something has failed, so
-/// that nobody needs any of it but word of the failure.
-const LINGER: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(1)];
+/// How long a process that ends waits at least until the others have read what it sent them, while nothing goes. They
+/// have as long as their deadlines are; unless something has failed, so that nobody needs any of it but word of the failure.
+pub(super) const LINGER: Duration = Duration::from_secs(1);
 
 /// A process of a job that has met.
 #[derive(Debug)]
@@ -183,11 +183,21 @@ impl Drop for Process {
             engine.pump_out(process);
         }
         let failed = engine.contexts.values().any(|context| context.failure.is_some());
-        let until = Instant::now() + LINGER[usize::from(failed)];
-        let waits = |connection: &Connection| connection.is_open() && !connection.heard;
-        while engine.connections.iter().flatten().any(waits) && Instant::now() < until {
+        let patience = if failed { LINGER } else { engine.patience.max(LINGER) };
+        let waits = |connection: &&Connection| connection.is_open() && !connection.heard;
+        // Who has not heard all, and how much has gone.
+        let state = |engine: &Engine| {
+            let waiting = engine.connections.iter().flatten().filter(waits);
+            waiting.fold((0, 0), |(count, gone), connection| (count + 1, gone + connection.gone))
+        };
+        let (mut last, mut since) = (state(&engine), Instant::now());
+        while last.0 > 0 && since.elapsed() < patience {
             engine = self.shared.sleep(engine, TICK);
             engine.sweep();
+            let now = state(&engine);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
         }
         engine.ended = true;
         drop(engine);

@@ -54,6 +54,8 @@ pub(super) struct Watch {
     /// The count of what the context got done, and of departures, as last seen.
     progress: u64,
     departures: Option<u64>,
+    /// When it found that somebody it needs has left.
+    missed: Option<Instant>,
     /// When it looked last, and how often it had slept before that.
     looked: Instant,
     naps: u32,
@@ -79,6 +81,7 @@ impl Watch {
             paused: false,
             progress: u64::MAX,
             departures: None,
+            missed: None,
             looked: now,
             naps: 0,
             swept: now,
@@ -157,18 +160,15 @@ impl Watch {
                 Doubt::Of(from, theirs) => self.disagreement(engine, about, (from, theirs)),
             };
         }
-        if self.departures != Some(engine.departures) {
-            self.departures = Some(engine.departures);
-            let needed =
-                |lane: &Lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty() || lane.out.settling;
-            let mut members =
-                context.members.iter().enumerate().filter(|(_, member)| needed(&context.lanes[member.index()]));
-            let gone = members.find_map(|(rank, member)| {
-                engine.gone(context, member.index(), about.call).map(|how| (Rank::new(rank), how))
-            });
-            if let Some((rank, how)) = gone {
-                return Some((Some(rank), Cause::Gone { rank, how }));
+        if let Some(gone) = self.gone(engine, about) {
+            // Who has left may have done what it was to do, and this rank something else: what others have said tells.
+            if now.duration_since(*self.missed.get_or_insert(now)) < TICK {
+                return None;
             }
+            engine.sweep();
+            engine.patrol(about.id);
+            let turn = engine.contexts.get(&about.id)?.turn.as_ref()?;
+            return turn.doubt.is_none().then_some(gone);
         }
         if now.duration_since(self.patrolled) >= TICK {
             self.patrolled = now;
@@ -177,6 +177,25 @@ impl Watch {
         let waited = now.duration_since(self.since);
         self.compare(engine, about, waited);
         self.deadline(engine, about, waited)
+    }
+
+    /// That somebody it needs has left.
+    fn gone(&mut self, engine: &Engine, about: &About<'_>) -> Option<Fault> {
+        if self.departures == Some(engine.departures) {
+            return None;
+        }
+        let context = engine.contexts.get(&about.id)?;
+        let needed = |lane: &Lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty() || lane.out.settling;
+        let mut members =
+            (0..).map(Rank::new).zip(&context.members).filter(|(_, member)| needed(&context.lanes[member.index()]));
+        let gone = members.find_map(|(rank, member)| {
+            let how = engine.gone(context, member.index(), about.call)?;
+            Some((Some(rank), Cause::Gone { rank, how }))
+        });
+        if gone.is_none() {
+            self.departures = Some(engine.departures);
+        }
+        gone
     }
 
     /// Asks the one it waits for what that calls, now and then; what differs is a doubt.

@@ -5,8 +5,11 @@ use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
 
+use super::super::connection::Sending;
 use super::super::frame::{Header, Kind, Stamp};
 use super::super::lane::Credit;
+use super::alone::Alone;
+use super::call::call;
 use super::half;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
@@ -88,4 +91,26 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
     // By now all is taken: what is not heard of must leave room for another.
     let open = 4 * Credit::cost(SHORT) - heard;
     assert!(open + Credit::cost(SHORT) <= Credit::among(2).lane, "{heard} of {} bytes", 4 * Credit::cost(SHORT));
+}
+
+#[test]
+fn what_is_on_its_way_is_not_offered() {
+    for begun in [false, true] {
+        let mut alone = Alone::new(0, 2);
+        // The socket takes nothing, or it has taken a part of a header, of a message that used up the credit.
+        alone.connection(1).blocked = true;
+        let spent = alone.engine.credit.lane;
+        alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;
+        alone.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |alone| {
+            if begun {
+                let header = Header::new(Kind::Message, ContextId::WORLD).encode();
+                let sending = Sending { context: ContextId::WORLD, header, headed: 5, left: 65_536 };
+                alone.connection(1).sending = Some(sending);
+            }
+            alone.engine.patrol(ContextId::WORLD);
+            assert_eq!(alone.connection(1).queue.is_empty(), begun);
+            // So that nothing is finished when the turn is withdrawn.
+            alone.connection(1).sending = None;
+        });
+    }
 }

@@ -1,9 +1,22 @@
-//! The end of a connection.
+//! The end of a connection, of a context, and of a process.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use socket2::SockRef;
 
 use super::super::connection::Connection;
 use super::super::engine::Engine;
 use super::super::frame::{Header, Kind, Stamp};
+use super::super::mesh::Mesh;
+use super::super::process::{LINGER, Member};
+use super::super::words::{read_failure, write_failure};
 use super::alone::Alone;
+use super::call::{exchange, open};
+use super::unable::aborted;
+use super::{CROWD, endpoint, streams};
 use crate::transport::ContextId;
 
 #[test]
@@ -16,4 +29,68 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_as_they_are() {
     let gone = |engine: &Engine| !engine.connections[1].as_ref().is_some_and(Connection::is_open);
     assert!(alone.listen_until(gone), "nobody has seen the end");
     assert!(!alone.engine.contexts[&ContextId::WORLD].lanes[1].into.stash.is_empty(), "the message is lost");
+}
+
+#[test]
+fn who_has_sent_all_waits_until_it_is_read() {
+    let mut streams = streams(2).unwrap();
+    // So little room that most of it stays with the sender.
+    SockRef::from(streams[1][0].as_ref().unwrap()).set_recv_buffer_size(20_000).unwrap();
+    let (calls, timeout) = (4, Duration::from_secs(20));
+    let first = endpoint(0, streams.remove(0), CROWD).unwrap();
+    let sender = thread::spawn(move || {
+        let mut world = open(&*first, ContextId::WORLD);
+        (0..calls).for_each(|call| exchange(&mut *world, call, &[(1, 60_000)], &[], timeout).unwrap());
+    });
+    // It has returned by now, and has nobody to hear that.
+    thread::sleep(2 * LINGER);
+    let last = endpoint(1, streams.remove(0), CROWD).unwrap();
+    let mut world = open(&*last, ContextId::WORLD);
+    (0..calls).for_each(|call| exchange(&mut *world, call, &[], &[(0, 60_000)], timeout).unwrap());
+    drop((world, last));
+    sender.join().unwrap();
+}
+
+#[test]
+fn who_leaves_a_context_that_has_failed_says_of_what() {
+    let mut alone = Alone::new(1, 3);
+    let failure = aborted(0);
+    alone.hear(0, Header::new(Kind::Verdict, ContextId::WORLD), &write_failure(&failure));
+    assert!(alone.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
+    let mut other = alone.others[2].take().unwrap();
+    other.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut heard = Vec::new();
+    let mut hear = || {
+        let mut bytes = [0; Header::BYTES];
+        other.read_exact(&mut bytes).unwrap();
+        let header = Header::decode(&bytes).unwrap();
+        let mut words = vec![0; header.text as usize];
+        other.read_exact(&mut words).unwrap();
+        heard.push(header.kind);
+        (header.kind, words)
+    };
+    alone.engine.tell_leave(ContextId::WORLD, "");
+    // Rank 2 may have heard it before; but not of the leave.
+    let mut word = hear();
+    while word.0 != Kind::Leave {
+        assert!(word.0 != Kind::Verdict || read_failure(&word.1).unwrap() == failure);
+        word = hear();
+    }
+    assert!(heard.contains(&Kind::Verdict), "{heard:?}");
+}
+
+#[test]
+fn what_all_have_left_is_forgotten() {
+    let member = |(rank, streams)| Member::start(Mesh { rank, streams, neighbours: CROWD }).unwrap();
+    let members: Vec<Arc<Member>> = streams(2).unwrap().into_iter().enumerate().map(member).collect();
+    for i in 0..3000 {
+        let opened: Vec<_> = members.iter().map(|member| open(&**member, ContextId::WORLD.child(i, 0))).collect();
+        drop(opened);
+    }
+    let begin = Instant::now();
+    let known = |member: &Arc<Member>| member.process.lock().contexts.len();
+    while members.iter().any(|member| known(member) > 0) && begin.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(members.iter().map(known).collect::<Vec<_>>(), [0, 0]);
 }

@@ -115,3 +115,23 @@ fn a_sender_that_is_always_ahead_does_not_fill_the_memory() {
         assert!(capacity <= 4 * Credit::among(2).lane as usize, "{capacity} bytes in call {call}");
     }
 }
+
+#[test]
+fn what_is_sent_beyond_its_bounds_ends_the_connection() {
+    let mut bench = Bench::new();
+    let elsewhere = |id| ContextId::of(id);
+    // More than there is credit for, in a context that nobody drives.
+    bench.reset();
+    let eager = Header { context: elsewhere(5), eager: true, ..header(Kind::Message, Stamp::default(), 60_000) };
+    let (bytes, lane) = (flat(&[frame(eager, &[1; 60_000])]), Credit::among(2).lane);
+    let most = lane / Credit::cost(60_000);
+    (0..most).for_each(|_| bench.engine.take(1, &bytes).unwrap());
+    assert!(bench.engine.take(1, &bytes).unwrap_err().contains("credit"));
+    bench.bounds();
+    // Of more contexts than it may have opened before this process.
+    bench.reset();
+    let ready = |id| flat(&[frame(Header { context: elsewhere(id), ..header(Kind::Ready, Stamp::default(), 0) }, &[])]);
+    (0..1024).for_each(|id| bench.engine.take(1, &ready(9 + id)).unwrap());
+    assert!(bench.engine.take(1, &ready(7)).unwrap_err().contains("context"));
+    bench.bounds();
+}
