@@ -237,7 +237,7 @@ fn without_fingerprints_lengths_still_must_agree() {
 fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
     watched("roots", || {
         let outcomes = run(on("complete:3"), |mut comm| comm.broadcast(&mut [1_u64], usize::from(comm.rank() == 2)));
-        assert_eq!((outcomes[0].clone(), outcomes[1].clone()), (Ok(()), Ok(())));
+        assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
         let failure = failure(&outcomes[2]);
         let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
         assert!([ones, others].iter().any(|words| words.contains("from root 1")), "{failure}");

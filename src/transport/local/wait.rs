@@ -104,8 +104,13 @@ impl Turn<'_> {
         self.seat.own().status.set_awaits(Some(whom));
         let since = *self.wait.since.get_or_insert_with(Instant::now);
         self.wait.departures = self.seat.group.departures();
-        if self.wait.departures > 0 {
-            self.look_for_the_gone()?;
+        if self.wait.departures > 0
+            && let Err(gone) = self.look_for_the_gone()
+        {
+            // Who has left may have done what it was to do, and this rank something else: what others have said tells.
+            self.look_at_the_posts()?;
+            self.look_at_the_letters()?;
+            return Err(gone);
         }
         self.look_at_the_posts()?;
         self.look_at_the_letters()?;

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::connection::Connection;
 use super::context::Context;
 use super::engine::Engine;
 use super::frame::{Header, Kind, Stamp};
@@ -65,9 +66,11 @@ impl Engine {
     pub(super) fn reply(&mut self, id: ContextId, grace: Duration) -> Reply {
         let Some(context) = self.contexts.get_mut(&id) else { return Reply::None };
         let Some(inquiry) = &mut context.inquiry else { return Reply::None };
+        // Who is gone will not answer.
+        let hears = self.connections[inquiry.asked].as_ref().is_some_and(Connection::is_open);
         let reply = match inquiry.standing.take() {
             Some(standing) => Reply::Standing(standing),
-            None if inquiry.since.elapsed() < grace => return Reply::Pending,
+            None if hears && inquiry.since.elapsed() < grace => return Reply::Pending,
             None => Reply::None,
         };
         context.inquiry = None;
