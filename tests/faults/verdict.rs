@@ -92,8 +92,7 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
         let pair = kind.split_once([':', ',']).filter(|_| culprit.is_none()).map(|(_, pair)| pair);
         let between = pair.is_some_and(|pair| pair.split(',').any(|one| one == fault.rank.to_string()));
         let right = match fault.kind {
-            // Who had what it needed of the call is through, and gone for who waits for it in another.
-            Kind::Disagree => between || *kind == "deadline" || culprit.is_some_and(|gone| is_well(&stories[gone])),
+            Kind::Disagree => between || *kind == "deadline",
             // What is written into a connection may look like a message of another call.
             Kind::Absurd | Kind::Half | Kind::Truncate if between => true,
             _ => culprit.is_some_and(guilty),
