@@ -24,7 +24,7 @@ pub mod rank;
 mod router;
 
 pub use counters::{Counts, Link, Loads};
-pub use job::Job;
+pub use job::{Job, Outcome};
 pub use network::{Lab, Settings};
 pub use router::Router;
 

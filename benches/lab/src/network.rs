@@ -113,6 +113,27 @@ impl Lab {
         Ok(command)
     }
 
+    /// Cuts a node off from the others. What is sent to it, and what it sends, vanishes; nobody is told.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Node`] with the words of `ip`, or where there is no such node.
+    pub fn cut(&self, node: usize) -> Result<(), LabError> {
+        let next = self.router.topology().neighbours(necklace::Node::new(node));
+        for (at, to) in next.into_iter().flat_map(|next| [(node, next.index()), (next.index(), node)]) {
+            let mut ip = self.command(at, "ip")?;
+            // To a device that is not there.
+            let (address, device) = (self.address(to).to_string(), format!("to{to}"));
+            ip.args(["neigh", "replace", &address, "lladdr", "02:4e:ff:ff:ff:ff", "dev", &device, "nud", "permanent"]);
+            let output = ip.output().map_err(while_doing("ip"))?;
+            if !output.status.success() {
+                let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+                return Err(LabError::Node { node: at, why });
+            }
+        }
+        Ok(())
+    }
+
     /// What each directed link carried since the lab was built.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use necklace::collective::Collective;
 use necklace::schedule::Problem;
 use necklace::topology::parse;
 use necklace_lab::rank::{Exchange, Order};
-use necklace_lab::{Job, Lab, LabError, Loads, Settings};
+use necklace_lab::{Job, Lab, LabError, Loads, Outcome, Settings};
 
 /// A lab, or word that there is none. Who relies on there being one sets `NECKLACE_REQUIRE_LAB`.
 fn lab(topology: &str, settings: Settings) -> Option<Lab> {
@@ -47,11 +47,15 @@ fn assert_alike(counted: &Loads, expected: &Loads, what: &str) {
     );
 }
 
+/// Labs share the machine's processors.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Each case: an algorithm, the bytes of a block, how many calls.
 fn exchange(topology: &str, mbit: u64, cases: &[(&str, usize, usize)]) {
-    // Labs share the machine's processors.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = one_at_a_time();
     // Large pieces: this is about where bytes go, and headers and acknowledgements are a piece's.
     let Some(lab) = lab(topology, Settings::mbit(mbit).pieces(14 << 10)) else { return };
     let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
@@ -75,6 +79,32 @@ fn sixteen_ranks_put_on_the_links_what_the_schedule_says() {
 #[test]
 fn sixty_four_ranks_put_on_the_links_what_the_schedule_says() {
     exchange("torus:8x8", 10, &[("torus-exchange", 64, 3), ("torus-exchange", 4096, 1)]);
+}
+
+#[test]
+fn a_rank_whose_links_go_silent_is_named_by_all() {
+    let _one = one_at_a_time();
+    let (program, deadline) = (Path::new(env!("CARGO_BIN_EXE_necklace-lab")), Duration::from_secs(4));
+    for cut in [0, 3] {
+        // No way between the others leads over it.
+        let Some(lab) = lab("complete:5", Settings::mbit(10)) else { return };
+        let mut job = Job::start_within(&lab, program, &["rank"], deadline).unwrap();
+        let endless = Exchange { algorithm: "direct".to_owned(), block_bytes: 1000, calls: 1_000_000 };
+        let outcomes = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(500));
+                lab.cut(cut).unwrap();
+            });
+            job.outcomes(&Order::Exchange(endless)).unwrap()
+        });
+        // After the name of the rank that says it.
+        let words = |outcome: Outcome| outcome.unwrap_err().split_once(": ").unwrap().1.to_owned();
+        let words: Vec<String> = outcomes.into_iter().map(words).collect();
+        let others: Vec<&String> = (0..5).filter(|rank| *rank != cut).map(|rank| &words[rank]).collect();
+        assert!(others.iter().all(|other| *other == others[0]), "{words:#?}");
+        assert!(others[0].contains("no progress for 4s") && others[0].contains(&format!("rank {cut}")), "{words:#?}");
+        assert!(words[cut].contains("no progress for 4s"), "{words:#?}");
+    }
 }
 
 /// The processes in a network namespace.
