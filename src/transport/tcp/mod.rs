@@ -37,9 +37,14 @@
 //!   milliseconds. Where a network falls apart into islands, or the one that decides is lost while it tells, ranks may
 //!   see different failures.
 //!
+//! A process that ends, or drops its last handle of the endpoint, waits until the others have read all that it has sent
+//! them: what is lost with a connection may be what they still need. While nothing moves it waits as long as its longest
+//! deadline was; a second, if something had failed.
+//!
 //! # What it costs
 //!
-//! A descriptor for each other rank, and some hundred bytes for each in each context. Connections are made at the
+//! A descriptor for each other rank, and some hundred bytes for each in each context; once a message comes from it, up
+//! to 512 KiB of address space, of which memory is what had to be kept. Connections are made at the
 //! start, all of them: so every rank sees the end of every other at once, whoever waits for whom; no collective stops
 //! in the middle to make one; and a limit of descriptors is found before anything moves. A context that nobody drives
 //! keeps at most 64 MiB of what comes for it, or 16 KiB a rank if that is more. Ranks that wait sleep; where there are
