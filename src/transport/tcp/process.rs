@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll};
 
-use super::connection::Connection;
+use super::connection::{Connection, hurry_within_a_host};
 use super::context::Presence;
 use super::engine::{Engine, Poller};
 use super::frame::{Header, Kind};
@@ -112,15 +112,18 @@ impl Process {
         let Mesh { rank, streams, neighbours } = mesh;
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
+        let spins = neighbours <= thread::available_parallelism().map_or(1, usize::from);
+        if spins {
+            streams.iter().flatten().for_each(hurry_within_a_host);
+        }
         let connections: Box<[Option<Connection>]> = streams
             .into_iter()
             .enumerate()
             .map(|(process, stream)| stream.map(|stream| Connection::new(stream, process, &registry)).transpose())
             .collect::<io::Result<_>>()?;
         let events = Events::with_capacity(connections.len().clamp(16, 1024));
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         let engine = Engine::new(rank, connections, Poller { poll, events }, registry);
-        let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins: neighbours <= cores });
+        let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins });
         let listening = Arc::clone(&shared);
         let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
         Ok(Arc::new(Self { shared, listener: Some(listener) }))
