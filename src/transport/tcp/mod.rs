@@ -49,7 +49,8 @@
 //! in the middle to make one; and a limit of descriptors is found before anything moves. A context that nobody drives
 //! keeps at most 64 MiB of what comes for it, or 16 KiB a rank if that is more. Ranks that wait sleep; where there are
 //! no more ranks on a host than cores, they look for up to 50 microseconds first. Socket buffers are the system's,
-//! which grow as the network needs.
+//! which grow as the network needs, and so is the congestion control, but (on Linux, Reno) between two ranks of a host where
+//! each has a core.
 
 // How it works. A process has an engine (`engine`), behind one lock: its connections (`connection`), its contexts
 // (`context`), for each of those a lane to every other process (`lane`). Whoever is in a round (`round`) moves what it
