@@ -131,7 +131,7 @@ pub(super) fn read(variable: Variable<'_>, connects: bool) -> Result<Said, Error
         None => false,
     };
     let point = own_point(variable)?;
-    let Some(claim) = claim(variable, connects || tcp || point.is_some())? else {
+    let Some(claim) = claim(variable, tcp || point.is_some(), connects)? else {
         return match (point, tcp) {
             (Some((_, said)), _) => Err(wrong(format!(
                 "{said}, but nothing says which rank this process is: set NECKLACE_RANK and NECKLACE_SIZE, as `necklace run` does"
@@ -162,22 +162,25 @@ pub(super) fn read(variable: Variable<'_>, connects: bool) -> Result<Said, Error
 }
 
 /// What counts of what all families say; none where nobody has started this process as one of several. A job of one process is
-/// one only where that is `meant`.
-fn claim(variable: Variable<'_>, meant: bool) -> Result<Option<Claim>, Error> {
+/// one only where that is `meant`, or where it `connects` and somebody says that it is the only one.
+fn claim(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, Error> {
     if let Some(own) = claim_of(variable, &OWN)? {
         return Ok(Some(own));
     }
     let mut several: Vec<Claim> = Vec::new();
-    let mut alone = None;
+    let mut alone: Option<Claim> = None;
     for family in &OTHERS {
         match claim_of(variable, family)? {
-            Some(claim) if claim.size == Some(1) => alone = alone.or(Some(Claim { rank: Some(0), ..claim })),
+            // The first that says it whole.
+            Some(claim) if claim.size == Some(1) => {
+                alone = alone.filter(|said| said.rank.is_some() || claim.rank.is_none()).or(Some(claim));
+            }
             Some(claim) => several.push(claim),
             None => {}
         }
     }
-    if alone.is_some() {
-        // Where one says that there is no other process, that is what the first of a number not said is.
+    if alone.as_ref().is_some_and(|said| said.rank.is_some() && said.family.name != TORCHRUN.name) {
+        // Where a launcher says that there is no other process, that is what the first of a number not said is.
         several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
     }
     for (i, one) in several.iter().enumerate() {
@@ -194,7 +197,8 @@ fn claim(variable: Variable<'_>, meant: bool) -> Result<Option<Claim>, Error> {
     // Where all agree, one that says all speaks for those that say half.
     let best = several.iter().position(|claim| claim.whole().is_ok()).unwrap_or(0);
     if several.is_empty() {
-        return Ok(alone.filter(|_| meant));
+        let alone = alone.filter(|claim| meant || connects && claim.rank.is_some());
+        return Ok(alone.map(|claim| Claim { rank: Some(0), ..claim }));
     }
     Ok(Some(several.swap_remove(best)))
 }
@@ -409,7 +413,12 @@ mod tests {
                 "{environment:?}: {said:?}"
             );
         }
-        assert_eq!(reads(&[], true).unwrap(), Said::Threads);
+        let none: [Pairs<'_>; 3] = [&[], &[("SLURM_NTASKS", "1")], &[("WORLD_SIZE", "1")]];
+        for environment in none {
+            assert_eq!(reads(environment, true).unwrap(), Said::Threads, "{environment:?}");
+        }
+        // Those that torchrun would set may be somebody else's.
+        refused(&[("PMIX_RANK", "0"), ("RANK", "0"), ("WORLD_SIZE", "1")], &["PMIX_RANK is 0", "PMIX_SIZE is not set"]);
     }
 
     #[test]

@@ -55,6 +55,9 @@ use environment::{Said, Seat};
 /// `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet. One of these that says that the size is 1 is taken for none, but by
 /// [`connect`]. `NECKLACE_*` overrides them.
 ///
+/// A process returns when the other ranks have read what it has sent them, which they do whatever they are doing; one that is
+/// stopped or out of reach is waited for as long as the longest deadline was, at most half a minute.
+///
 /// # Errors
 ///
 /// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for

@@ -18,7 +18,8 @@
 //! - **Lengths** are checked before a byte lands: a message of another length than awaited is a failure, and nothing of
 //!   it is written.
 //! - **Agreement.** Each message carries the call's [`Signature`]; a message of the same call with another fingerprint
-//!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for.
+//!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for. (Who only sends does not
+//!   wait, and in its last call does not look.)
 //! - **Deadline.** A round that makes no progress for [`RoundIo::timeout`] fails, naming the rank at the end of the
 //!   chain of who waits for whom; as long as those on the chain get something done in this context, the time starts again.
 //! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an

@@ -243,3 +243,25 @@ fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
         assert!([ones, others].iter().any(|words| words.contains("from root 1")), "{failure}");
     });
 }
+
+#[test]
+fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
+    watched("late", || {
+        let outcomes = run(on("complete:4"), |mut comm| {
+            comm.choose("alltoall", "direct")?;
+            if comm.rank() == 0 {
+                return comm.broadcast(&mut [1_u64], 0);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            exchange(&mut comm, 1)
+        });
+        assert!(outcomes[0].is_ok(), "{outcomes:?}");
+        for outcome in &outcomes[1..] {
+            let failure = failure(outcome);
+            let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+            let words = [ones, others];
+            let one_says = |what| words.iter().any(|words| words.contains(what));
+            assert!(one_says("broadcast from root 0") && one_says("alltoall"), "{failure}");
+        }
+    });
+}

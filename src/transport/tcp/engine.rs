@@ -12,10 +12,10 @@ use mio::{Events, Poll, Registry};
 
 use super::connection::{Connection, Receiving, State};
 use super::context::{Context, Doubt, Presence, Turn};
-use super::frame::{Header, Kind, MOST_WORDS, Stamp};
-use super::lane::{Credit, Lane};
+use super::frame::{Header, Kind, Stamp};
+use super::lane::{Credit, Lane, Left};
 use super::outbound::STAGE;
-use super::words::write_failure;
+use super::words::{write_failure, write_left};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::{ContextId, Failure, Signature};
@@ -57,6 +57,8 @@ pub(super) struct Engine {
     pub(super) falling: Vec<ContextId>,
     /// When it last looked at all sockets.
     pub(super) polled: Instant,
+    /// Whether a thread in a round, or between two, has panicked.
+    pub(super) fallen: bool,
     /// The longest deadline that any round has had.
     pub(super) patience: Duration,
     /// Whether the process is at its end.
@@ -107,6 +109,7 @@ impl Engine {
             supervised: false,
             falling: Vec::new(),
             polled: Instant::now(),
+            fallen: false,
             patience: Duration::ZERO,
             ended: false,
             #[cfg(test)]
@@ -286,15 +289,17 @@ impl Engine {
             self.tell(id, Header::new(Kind::Verdict, id), &words);
         }
         let Some(context) = self.contexts.get(&id) else { return };
-        let call = context.posted.map_or(0, |(call, _)| call.saturating_add(1));
-        let how = &how.as_bytes()[..how.len().min(MOST_WORDS as usize)];
-        self.tell(id, Header { stamp: Stamp { call, ..Stamp::default() }, ..Header::new(Kind::Leave, id) }, how);
+        let call = context.posted.map(|(call, _)| call);
+        let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.words.clone()));
+        let left = Left { call, how: (!how.is_empty()).then(|| how.into()), said };
+        self.tell(id, Header::new(Kind::Leave, id), &write_left(&left));
         self.forget();
     }
 
     /// Says how those contexts were left that a panic dropped.
     pub(super) fn fell(&mut self, how: &str) {
         self.supervised = false;
+        self.fallen |= !self.falling.is_empty();
         for id in std::mem::take(&mut self.falling) {
             self.tell_leave(id, how);
         }

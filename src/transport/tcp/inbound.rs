@@ -10,8 +10,8 @@ use super::context::{Context, Presence};
 use super::cursor::is_scattered;
 use super::engine::Engine;
 use super::frame::{Header, Kind};
-use super::lane::{Credit, Left};
-use super::words::{read_contexts, read_failure, read_standing};
+use super::lane::Credit;
+use super::words::{read_contexts, read_failure, read_left, read_standing};
 use crate::transport::ContextId;
 
 /// From here on what is left of a message is read straight to where it belongs.
@@ -394,8 +394,7 @@ impl Engine {
             Kind::Question => self.answer(from, header),
             Kind::Answer => self.answered(from, header.bytes, read_standing(words).map_err(garbled)?),
             Kind::Leave => {
-                let how = (!words.is_empty()).then(|| String::from_utf8_lossy(words).into());
-                let left = Left { call: header.stamp.call.checked_sub(1), how };
+                let left = read_left(words).map_err(garbled)?;
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].left.get_or_insert(left);
                 self.departures += 1;

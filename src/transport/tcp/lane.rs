@@ -50,15 +50,22 @@ pub(super) struct Lane {
 }
 
 /// How somebody left a context.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Left {
     /// The last call it was in.
     pub(super) call: Option<u64>,
     /// What it says of it: nothing, unless it panicked.
     pub(super) how: Option<Arc<str>>,
+    /// What that call was: fingerprint, words.
+    pub(super) said: Option<(u64, Arc<str>)>,
 }
 
 impl Left {
+    /// What it called in that call, if it was its last.
+    pub(super) fn called(&self, call: u64) -> Option<&(u64, Arc<str>)> {
+        self.said.as_ref().filter(|_| self.call == Some(call))
+    }
+
     /// How it left, for somebody in that call.
     pub(super) fn words(&self, during: u64) -> Arc<str> {
         match &self.how {

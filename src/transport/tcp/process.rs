@@ -23,8 +23,12 @@ use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
 /// How long a process that ends waits at least until the others have read what it sent them, while nothing goes. They
-/// have as long as their deadlines are; unless something has failed, so that nobody needs any of it but word of the failure.
+/// have as long as their deadlines are, within bounds; unless something has failed, so that nobody needs any of it but word
+/// of the failure.
 pub(super) const LINGER: Duration = Duration::from_secs(1);
+
+/// How long it waits at most: whoever has started it wants to know what came of it.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// A process of a job that has met.
 #[derive(Debug)]
@@ -170,7 +174,10 @@ impl Process {
         context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
         match (thread::panicking(), engine.supervised) {
             (false, _) => engine.tell_leave(id, ""),
-            (true, false) => engine.tell_leave(id, "panicked"),
+            (true, false) => {
+                engine.fallen = true;
+                engine.tell_leave(id, "panicked");
+            }
             (true, true) => engine.falling.push(id),
         }
     }
@@ -185,8 +192,9 @@ impl Drop for Process {
             engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
-        let failed = engine.contexts.values().any(|context| context.failure.is_some());
-        let patience = if failed { LINGER } else { engine.patience.max(LINGER) };
+        let failed =
+            |engine: &Engine| engine.fallen || engine.contexts.values().any(|context| context.failure.is_some());
+        let patience = |engine: &Engine| if failed(engine) { LINGER } else { engine.patience.clamp(LINGER, LONGEST) };
         let waits = |connection: &&Connection| connection.is_open() && !connection.heard;
         // Who has not heard all, and how much has gone.
         let state = |engine: &Engine| {
@@ -194,7 +202,7 @@ impl Drop for Process {
             waiting.fold((0, 0), |(count, gone), connection| (count + 1, gone + connection.gone))
         };
         let (mut last, mut since) = (state(&engine), Instant::now());
-        while last.0 > 0 && since.elapsed() < patience {
+        while last.0 > 0 && since.elapsed() < patience(&engine) {
             engine = self.shared.sleep(engine, TICK);
             engine.sweep();
             let now = state(&engine);

@@ -167,7 +167,14 @@ impl Watch {
             }
             engine.sweep();
             engine.patrol(about.id);
-            let turn = engine.contexts.get(&about.id)?.turn.as_ref()?;
+            let context = engine.contexts.get_mut(&about.id)?;
+            let left = context.lanes.get(context.process(gone.0?)).and_then(|lane| lane.left.as_ref());
+            let said = left.filter(|left| left.how.is_none()).and_then(|left| left.called(about.call));
+            let other = said.map(|(fingerprint, _)| *fingerprint).filter(|other| *other != about.signature.fingerprint);
+            let turn = context.turn.as_mut()?;
+            if let (None, Some(fingerprint)) = (&turn.doubt, other) {
+                turn.doubt = Some(Doubt::Of(gone.0?, theirs(about, fingerprint)));
+            }
             return turn.doubt.is_none().then_some(gone);
         }
         if now.duration_since(self.patrolled) >= TICK {
@@ -220,10 +227,8 @@ impl Watch {
         // It may not have come to that call.
         let fingerprint = said.filter(|_| posted.is_some_and(|(call, _)| call >= about.call))?.0;
         if fingerprint != about.signature.fingerprint {
-            let stamp = Stamp { call: about.call, ..Stamp::default() };
-            let theirs = Header { stamp, fingerprint, ..Header::new(Kind::Offer, about.id) };
             let turn = engine.contexts.get_mut(&about.id)?.turn.as_mut()?;
-            turn.doubt.get_or_insert(Doubt::Of(asked, theirs));
+            turn.doubt.get_or_insert(Doubt::Of(asked, theirs(about, fingerprint)));
         }
         None
     }
@@ -247,6 +252,9 @@ impl Watch {
             Reply::None => None,
         };
         let context = engine.contexts.get(&about.id)?;
+        // Who has left has said it then.
+        let left = context.lanes.get(context.process(from)).and_then(|lane| lane.left.as_ref());
+        let said = said.or_else(|| left?.called(call).cloned());
         let equal = theirs.stamp.call == about.call;
         let (fingerprint, words) = said.unwrap_or((theirs.fingerprint, "something else".into()));
         let (ones, others) = match context.called(call) {
@@ -296,4 +304,10 @@ impl Watch {
         *self = Self { since: self.now, walk: None, looks: [looks[1], None], ..*self };
         None
     }
+}
+
+/// What a rank would have announced that has the same call as this one, with that fingerprint.
+fn theirs(about: &About<'_>, fingerprint: u64) -> Header {
+    let stamp = Stamp { call: about.call, ..Stamp::default() };
+    Header { stamp, fingerprint, ..Header::new(Kind::Offer, about.id) }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::frame::MOST_WORDS;
+use super::lane::Left;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure};
 
@@ -207,6 +208,28 @@ pub(super) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
     from.end(Standing { posted, awaits, progress, left, failed, said })
 }
 
+/// How somebody left, as bytes.
+pub(super) fn write_left(left: &Left) -> Vec<u8> {
+    let mut to = Writer::default();
+    let Left { call, how, said } = left;
+    to.option(*call, Writer::number);
+    to.option(how.as_ref(), |to, how| to.text(how));
+    to.option(said.as_ref(), |to, (fingerprint, words)| {
+        to.number(*fingerprint);
+        to.text(words);
+    });
+    to.0
+}
+
+/// Reads it.
+pub(super) fn read_left(bytes: &[u8]) -> Result<Left, Garbled> {
+    let mut from = Reader(bytes);
+    let call = from.option(Reader::number)?;
+    let how = from.option(Reader::text)?;
+    let said = from.option(|from| Ok((from.number()?, from.text()?)))?;
+    from.end(Left { call, how, said })
+}
+
 /// Which contexts somebody has open, as bytes; as many as there is room for.
 pub(super) fn write_contexts(contexts: impl Iterator<Item = ContextId>) -> Vec<u8> {
     contexts.take(MOST_WORDS as usize / 8).flat_map(|context| context.number().to_le_bytes()).collect()
@@ -255,6 +278,12 @@ mod tests {
         }
     }
 
+    /// How somebody left who stood there.
+    fn left(standing: &Standing, how: &str) -> Left {
+        let call = standing.posted.map(|(call, _)| call);
+        Left { call, how: standing.left.then(|| how.into()), said: standing.said.clone() }
+    }
+
     #[test]
     fn what_is_written_is_read() {
         fn same(seed: (u64, u32), one: String, other: String) -> bool {
@@ -262,6 +291,7 @@ mod tests {
             failures(seed, (&one, &other))
                 .iter()
                 .all(|failure| read_failure(&write_failure(failure)).as_ref() == Ok(failure))
+                && read_left(&write_left(&left(&standing, &other))).as_ref() == Ok(&left(&standing, &other))
                 && read_standing(&write_standing(&standing)) == Ok(standing)
         }
         QuickCheck::new().quickcheck(same as fn((u64, u32), String, String) -> bool);
@@ -284,6 +314,7 @@ mod tests {
         fn survives(seed: (u64, u32), words: String, changes: Vec<(usize, u8)>, end: usize) -> bool {
             let mut all: Vec<Vec<u8>> = failures(seed, (&words, "x")).iter().map(write_failure).collect();
             all.push(write_standing(&standing(seed, &words)));
+            all.push(write_left(&left(&standing(seed, &words), "panicked")));
             for bytes in &mut all {
                 for (at, change) in &changes {
                     let at = at % bytes.len();
@@ -295,6 +326,9 @@ mod tests {
                 }
                 if let Ok(standing) = read_standing(bytes) {
                     assert_eq!(write_standing(&standing), *bytes);
+                }
+                if let Ok(left) = read_left(bytes) {
+                    assert_eq!(write_left(&left), *bytes);
                 }
                 let _ = read_contexts(bytes);
             }

@@ -1,6 +1,7 @@
 //! The end of a connection, of a context, and of a process.
 
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use super::super::words::{read_failure, write_failure};
 use super::alone::Alone;
 use super::call::{exchange, open};
 use super::unable::aborted;
-use super::{CROWD, endpoint, streams};
+use super::{CROWD, endpoint, half, streams};
 use crate::transport::ContextId;
 
 #[test]
@@ -93,4 +94,20 @@ fn what_all_have_left_is_forgotten() {
         thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(members.iter().map(known).collect::<Vec<_>>(), [0, 0]);
+}
+
+#[test]
+fn who_panics_does_not_wait_for_a_deadline_until_that_is_known() {
+    let (member, other) = half();
+    let timeout = Duration::from_secs(600);
+    let begin = Instant::now();
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let mut world = open(&*member, ContextId::WORLD);
+        exchange(&mut *world, 0, &[(1, 8)], &[], timeout).unwrap();
+        panic!("as it should");
+    }));
+    drop(member);
+    // It has said so to somebody who says nothing. Had it not panicked, that would have half a minute.
+    assert!(panicked.is_err() && begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    drop(other);
 }

@@ -68,7 +68,7 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         vec![frame(header(Kind::Verdict, stamp, 0), &[])],
         vec![frame(header(Kind::Goodbye, stamp, 0), &[1; 7])],
         vec![frame(header(Kind::Farewell, stamp, 0), &[])],
-        vec![frame(header(Kind::Leave, stamp, 0), b"panicked: \xff")],
+        vec![frame(header(Kind::Leave, stamp, 0), &[1; 50])],
         (0..2000)
             .map(|at| frame(Header { context: ContextId::of(at + 9), ..header(Kind::Ready, stamp, 0) }, &[]))
             .collect(),

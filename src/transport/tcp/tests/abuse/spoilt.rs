@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::super::super::frame::{Header, Kind, Stamp};
-use super::super::super::words::{Standing, write_contexts, write_failure, write_standing};
+use super::super::super::lane::Left;
+use super::super::super::words::{Standing, write_contexts, write_failure, write_left, write_standing};
 use super::dice::Dice;
 use super::speech::{Frame, frame, header};
 use crate::ids::Rank;
@@ -26,13 +27,16 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
         Kind::Goodbye,
         Kind::Farewell,
         Kind::Heard,
+        Kind::Unable,
+        Kind::Retract,
+        Kind::Ask,
     ];
     let kind = kinds[dice.below(kinds.len())];
     let context = if dice.below(3) > 0 { ContextId::WORLD } else { ContextId::of(dice.number()) };
     let stamp = Stamp { call: dice.number(), round: dice.number() as u32, index: dice.number() as u32 };
     let rank = |dice: &mut Dice| Rank::new(dice.number() as u32 as usize % (1 << 31));
     let mut words = match kind {
-        Kind::Proposal | Kind::Verdict => {
+        Kind::Proposal | Kind::Ask | Kind::Verdict => {
             let (one, other) = (rank(dice), rank(dice));
             let cause = match dice.below(3) {
                 0 => Cause::Gone { rank: one, how: "is away".into() },
@@ -52,7 +56,11 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
             said: Some((dice.number(), "something".into())),
         }),
         Kind::Goodbye => write_contexts([ContextId::WORLD, context].into_iter().take(dice.below(3))),
-        Kind::Leave => b"panicked: \xff\xfe".to_vec(),
+        Kind::Leave => write_left(&Left {
+            call: (dice.below(2) == 0).then(|| dice.number()),
+            how: (dice.below(2) == 0).then(|| "panicked".into()),
+            said: (dice.below(2) == 0).then(|| (dice.number(), "something".into())),
+        }),
         _ => Vec::new(),
     };
     if dice.below(4) == 0 {
