@@ -1,6 +1,8 @@
 //! Ranks that do not do the same: found, not garbled, by all of them alike.
 
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use necklace::op::{Max, Sum, by};
 use necklace::topology::Complete;
@@ -247,12 +249,14 @@ fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
 #[test]
 fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
     watched("late", || {
-        let outcomes = run(on("complete:4"), |mut comm| {
+        let outcomes = run(on("complete:8"), |mut comm| {
             comm.choose("alltoall", "direct")?;
-            if comm.rank() == 0 {
-                return comm.broadcast(&mut [1_u64], 0);
+            match comm.rank() {
+                0 => return comm.broadcast(&mut [1_u64], 0),
+                // To whom it sends something.
+                1 | 2 | 4 => thread::sleep(Duration::from_millis(200)),
+                _ => {}
             }
-            std::thread::sleep(std::time::Duration::from_millis(100));
             exchange(&mut comm, 1)
         });
         assert!(outcomes[0].is_ok(), "{outcomes:?}");
