@@ -7,8 +7,7 @@ use std::net::TcpStream;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::path::PathBuf;
 use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
 use std::time::{Duration, SystemTime};
 
@@ -56,7 +55,7 @@ struct Rank {
     scenario: Scenario,
     root: PathBuf,
     /// The call it is in.
-    position: Arc<AtomicI64>,
+    position: Arc<Mutex<i64>>,
     /// The faults that it sees to itself.
     own: Vec<Fault>,
     /// Who sees to the others.
@@ -72,7 +71,7 @@ enum Outcome {
 
 impl Rank {
     fn new(rank: usize, scenario: Scenario, root: PathBuf) -> Self {
-        let position = Arc::new(AtomicI64::new(MEETING));
+        let position = Arc::new(Mutex::new(MEETING));
         let mine = scenario.faults.iter().filter(|fault| fault.rank == rank).copied();
         let (sudden, own): (Vec<_>, Vec<_>) = mine.partition(|fault| {
             // While a rank meets others it is not to be had for anything; and words of the meeting are none of its data.
@@ -88,7 +87,7 @@ impl Rank {
     }
 
     fn reach(&self, position: i64) {
-        self.position.store(position, Ordering::SeqCst);
+        *self.position.lock().unwrap() = position;
         self.threads.iter().for_each(Thread::unpark);
     }
 
@@ -139,7 +138,7 @@ impl Rank {
             Ok(Outcome::Done) => report("ok"),
             Ok(Outcome::Returned) => {}
             Ok(Outcome::Failed(failure)) => {
-                report(&told(self.position.load(Ordering::SeqCst), &failure));
+                report(&told(*self.position.lock().unwrap(), &failure));
                 match comm.barrier() {
                     Err(Error::Dead { failure: again, .. }) if again == failure => {}
                     other => report(&format!("wrong: after a failure a barrier says {other:?}")),
@@ -173,7 +172,7 @@ impl Rank {
 
     /// Does what is to be done to this rank. Whether it is to return then.
     fn strike(&self, fault: Fault) -> bool {
-        let position = self.position.load(Ordering::SeqCst);
+        let position = *self.position.lock().unwrap();
         match fault.kind {
             Kind::Return => {
                 report(&format!("fault {position}"));
@@ -208,16 +207,16 @@ fn position_of(fault: &Fault) -> i64 {
     }
 }
 
-/// Waits for the moment, in a thread of its own.
-fn strike_suddenly(fault: Fault, position: &AtomicI64) {
-    while position.load(Ordering::SeqCst) < position_of(&fault) {
+/// Waits for the moment, in a thread of its own. While it strikes the rank comes to no other position.
+fn strike_suddenly(fault: Fault, position: &Mutex<i64>) {
+    while *position.lock().unwrap() < position_of(&fault) {
         thread::park_timeout(Duration::from_millis(5));
     }
     thread::sleep(fault.delay);
-    let position = position.load(Ordering::SeqCst);
+    let position = position.lock().unwrap();
     // What comes too late for the meeting would come in the middle of a frame.
-    if fault.kind.is_sudden() || position == MEETING {
-        strike(fault, position);
+    if fault.kind.is_sudden() || *position == MEETING {
+        strike(fault, *position);
     }
 }
 
