@@ -69,7 +69,7 @@ pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>
 }
 
 /// This process's communicator, where a launcher has started it as a rank of a job. The environment is that of
-/// [`launch`].
+/// [`launch`]. Whoever drops the last handle of the job waits until the others have read what was sent, as there.
 ///
 /// # Errors
 ///

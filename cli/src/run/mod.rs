@@ -49,8 +49,8 @@ Output comes line by line; of lines longer than 1 MiB the parts end in \" [conti
 
 The first rank that fails, by its status or by a signal, ends the job: the others have a second to say so themselves, then
 are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
-have started ends with them; where
-the system has no /proc, unless it is in a process group of its own.
+have started ends with them, unless it has left both their process groups and the job's environment; on systems without
+/proc, unless it has left their process groups.
 
 Exit status: 0 if all ranks end with 0; else that of the first that fails, 128 + n for signal n; 127 if the program is not
 found, 126 if it cannot be started; 130, 143 or 129 if the command itself was told to end by SIGINT, SIGTERM or SIGHUP; 141 if
@@ -112,8 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let job = job(arguments)?;
     let ranks: usize = job.places.iter().map(|(_, ranks)| ranks.len()).sum();
     let style = if arguments.no_prefix { Style::Plain } else { Style::Prefixed((ranks - 1).to_string().len()) };
-    let output = Output::standard(style)
-        .map_err(|error| Failure::of("standard output", &io::Error::other(with_limit(&error))))?;
+    let output = Output::standard(style).map_err(failed("standard output"))?;
     let (events, queue) = job::events();
     listen_to_signals(events.clone())?;
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
@@ -136,7 +135,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         verbose: false,
         command: words.collect(),
     };
-    let output = Arc::new(Output::kept().map_err(|error| Failure::of("standard error", &error))?);
+    let output = Arc::new(Output::kept().map_err(failed("standard error"))?);
     match job::run(&job(&arguments)?, &output, job::events())? {
         0 => Ok(String::from_utf8_lossy(&output.take()).into_owned()),
         status => Err(Failure::Failed(format!("the ranks ended with status {status}"))),
@@ -252,14 +251,18 @@ fn carried() -> impl Iterator<Item = (OsString, OsString)> {
     env::vars_os().filter(move |(name, _)| is_rust(name) || is_of_jobs(name) && !is_job(name))
 }
 
+/// What the system refuses, with the limit that has been met, if one was.
+fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure::Failed(format!("{what}: {}", with_limit(&error)))
+}
+
 /// Has signals that are to end the job come as events. A hang-up that is ignored (`nohup`) stays so.
 fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
     let mut wanted = vec![SIGINT, SIGTERM];
     if !ignores(SIGHUP) {
         wanted.push(SIGHUP);
     }
-    let mut signals =
-        Signals::new(wanted).map_err(|error| Failure::of("signals", &io::Error::other(with_limit(&error))))?;
+    let mut signals = Signals::new(wanted).map_err(failed("signals"))?;
     thread::spawn(move || {
         for signal in signals.forever() {
             if events.send(Event::Signal(signal)).is_err() {

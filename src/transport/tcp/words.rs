@@ -55,6 +55,12 @@ impl Writer {
         self.0.extend_from_slice(&text.as_bytes()[..end]);
     }
 
+    /// What somebody called: fingerprint, words.
+    fn said(&mut self, (fingerprint, words): &(u64, Arc<str>)) {
+        self.number(*fingerprint);
+        self.text(words);
+    }
+
     fn option<T>(&mut self, option: Option<T>, write: impl FnOnce(&mut Self, T)) {
         self.byte(u8::from(option.is_some()));
         if let Some(value) = option {
@@ -95,6 +101,10 @@ impl Reader<'_> {
     fn text(&mut self) -> Result<Arc<str>, Garbled> {
         let count = usize::try_from(self.number()?).ok().filter(|count| *count <= MOST_TEXT).ok_or(Garbled)?;
         std::str::from_utf8(self.bytes(count)?).map(Arc::from).map_err(|_| Garbled)
+    }
+
+    fn said(&mut self) -> Result<(u64, Arc<str>), Garbled> {
+        Ok((self.number()?, self.text()?))
     }
 
     fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Garbled>) -> Result<Option<T>, Garbled> {
@@ -189,10 +199,7 @@ pub(super) fn write_standing(standing: &Standing) -> Vec<u8> {
     to.number(*progress);
     to.byte(u8::from(*left));
     to.option(*failed, |to, context| to.number(context.number()));
-    to.option(said.as_ref(), |to, (fingerprint, words)| {
-        to.number(*fingerprint);
-        to.text(words);
-    });
+    to.option(said.as_ref(), Writer::said);
     to.0
 }
 
@@ -203,7 +210,7 @@ pub(super) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
     let awaits = from.option(|from| Ok((ContextId::of(from.number()?), from.small()?)))?;
     let (progress, left) = (from.number()?, from.byte()?);
     let failed = from.option(|from| from.number().map(ContextId::of))?;
-    let said = from.option(|from| Ok((from.number()?, from.text()?)))?;
+    let said = from.option(Reader::said)?;
     let left = if left < 2 { left == 1 } else { return Err(Garbled) };
     from.end(Standing { posted, awaits, progress, left, failed, said })
 }
@@ -214,10 +221,7 @@ pub(super) fn write_left(left: &Left) -> Vec<u8> {
     let Left { call, how, said } = left;
     to.option(*call, Writer::number);
     to.option(how.as_ref(), |to, how| to.text(how));
-    to.option(said.as_ref(), |to, (fingerprint, words)| {
-        to.number(*fingerprint);
-        to.text(words);
-    });
+    to.option(said.as_ref(), Writer::said);
     to.0
 }
 
@@ -226,7 +230,7 @@ pub(super) fn read_left(bytes: &[u8]) -> Result<Left, Garbled> {
     let mut from = Reader(bytes);
     let call = from.option(Reader::number)?;
     let how = from.option(Reader::text)?;
-    let said = from.option(|from| Ok((from.number()?, from.text()?)))?;
+    let said = from.option(Reader::said)?;
     from.end(Left { call, how, said })
 }
 

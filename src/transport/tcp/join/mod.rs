@@ -37,10 +37,11 @@ use crate::transport::Endpoint;
 ///
 /// # How they meet
 ///
-/// Rank 0 is the meeting point; it may come last. Every other rank connects to it, listens on the interface by which it has
-/// reached it, and says where (to the others, and in the log, crate `log`, level info). When all are there, rank 0 tells everybody where the others are, each rank connects to those
-/// with lower numbers, and when all are connected to all, rank 0 lets them go. A rank has a descriptor for each other rank
-/// from then on, and nobody listens any more. A job of one opens no socket.
+/// Rank 0 is the meeting point; it may come last. Every other rank connects to it, listens on the interface by which it
+/// has reached it, and says where (to the others, and in the log, crate `log`, level info). When all are there, rank 0
+/// tells everybody where the others are, each rank connects to those with lower numbers, and when all are connected to
+/// all, rank 0 lets them go. A rank has a descriptor for each other rank from then on, and nobody listens any more. A
+/// job of one opens no socket.
 ///
 /// Where something is wrong, every rank that came says what, as soon as it is known; see [`JoinError`].
 ///
