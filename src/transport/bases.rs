@@ -5,14 +5,14 @@ use crate::plan::{Buffer, Buffers};
 
 /// Where a rank's three buffers begin.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::transport) struct Bases {
-    pub(in crate::transport) input: *const u8,
-    pub(in crate::transport) output: *mut u8,
-    pub(in crate::transport) scratch: *mut u8,
+pub(crate) struct Bases {
+    pub(crate) input: *const u8,
+    pub(crate) output: *mut u8,
+    pub(crate) scratch: *mut u8,
 }
 
 impl Bases {
-    pub(in crate::transport) fn of(buffers: &mut Buffers<'_>) -> Self {
+    pub(crate) fn of(buffers: &mut Buffers<'_>) -> Self {
         let Buffers { input, output, scratch } = buffers;
         Self { input: input.as_ptr(), output: output.as_mut_ptr(), scratch: scratch.as_mut_ptr() }
     }
@@ -21,7 +21,7 @@ impl Bases {
     ///
     /// That offset lies inside the buffer, or at its end.
     #[inline]
-    pub(in crate::transport) unsafe fn at(&self, buffer: Buffer, offset: usize) -> *mut u8 {
+    pub(crate) unsafe fn at(&self, buffer: Buffer, offset: usize) -> *mut u8 {
         let base = match buffer {
             Buffer::Input => self.input.cast_mut(),
             Buffer::Output => self.output,

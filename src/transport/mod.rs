@@ -37,9 +37,11 @@
 //! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts.
 //! `local` is the one among threads; [`trace`] and [`fault`] wrap any.
 
-#[cfg(any(feature = "local", feature = "tcp"))]
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 mod bases;
 pub mod conformance;
+#[cfg(any(feature = "mpi", feature = "tcp"))]
+mod engine;
 pub mod fault;
 mod forward;
 #[cfg(feature = "local")]
@@ -124,7 +126,7 @@ impl ContextId {
     }
 
     /// That of this number, which came by a wire.
-    #[cfg(feature = "tcp")]
+    #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) const fn of(number: u64) -> Self {
         Self(number)
     }
@@ -195,7 +197,7 @@ impl<'a> RoundIo<'a> {
     }
 
     /// Which of the program's rounds it is.
-    #[cfg(any(feature = "local", feature = "tcp"))]
+    #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
     pub(crate) fn index(&self) -> usize {
         self.round
     }

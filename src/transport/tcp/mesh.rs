@@ -1,6 +1,13 @@
 //! What a meeting ends with: a connection to every other rank.
 
+use std::io;
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+
+use super::join::JoinError;
+use super::sockets::{Sockets, hurry_within_a_host};
+use crate::transport::engine::process::Member;
 
 /// The connections of a rank whose job has met.
 #[derive(Debug)]
@@ -11,4 +18,19 @@ pub(super) struct Mesh {
     pub(super) streams: Vec<Option<TcpStream>>,
     /// How many ranks run on this host, this one among them.
     pub(super) neighbours: usize,
+}
+
+impl Mesh {
+    /// The process that talks over them.
+    pub(super) fn start(self) -> Result<Arc<Member>, JoinError> {
+        let Self { rank, streams, neighbours } = self;
+        let spins = neighbours <= thread::available_parallelism().map_or(1, usize::from);
+        if spins {
+            streams.iter().flatten().for_each(hurry_within_a_host);
+        }
+        let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
+        let size = streams.len();
+        let (sockets, poller) = Sockets::new(streams).map_err(failed)?;
+        Member::start((rank, size), Box::new(sockets), Box::new(poller), spins).map_err(failed)
+    }
 }

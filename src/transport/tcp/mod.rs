@@ -53,42 +53,16 @@
 //! which grow as the network needs, and so is the congestion control, but (on Linux, Reno) between two ranks of a host where
 //! each has a core.
 
-// How it works. A process has an engine (`engine`), behind one lock: its connections (`connection`), its contexts
-// (`context`), for each of those a lane to every other process (`lane`). Whoever is in a round (`round`) moves what it
-// can of all contexts, out (`outbound`) and in (`inbound`), and sleeps on the sockets without the lock; others then
-// sleep until it has moved something for them. While nobody is in a round a thread of the process listens now and then
-// (`process`).
-//
-// What goes over a connection are frames (`frame`). A short message, and the head of a long one, is sent without being
-// asked for, on credit; the rest once its receiver is ready for it (`lane`). Either goes straight from where the sender
-// has it, and, if it is awaited, straight to where the receiver wants it (`cursor`), unless it is in many small pieces.
-// What comes early stays with the kernel, or is kept.
-//
-// While it waits a round watches (`watch`). Who finds a fault proposes it to one of the members, which decides
-// (`verdict`). Who waits too long asks from rank to rank who waits for whom (`walk`).
-//
-// Before all that the ranks meet (`join`): rank 0 hosts, the others attend (`join::meeting`), through a loop that owns
-// all sockets until then (`join::hall`); every connection opens with a proof (`join::handshake`). It ends with a
-// `mesh`.
+// How it works: an engine (`transport/engine`) over sockets (`sockets`). Before that the ranks meet (`join`): rank 0 hosts,
+// the others attend (`join::meeting`), through a loop that owns all sockets until then (`join::hall`); every connection
+// opens with a proof (`join::handshake`). It ends with a `mesh`.
 
-mod connection;
-mod context;
-mod cursor;
-mod engine;
-mod frame;
-mod inbound;
 mod join;
-mod lane;
 mod mesh;
-mod outbound;
-mod process;
-mod round;
-mod verdict;
-mod walk;
-mod watch;
-mod words;
+mod sockets;
 
-pub use self::join::{Join, JoinError, Key, Root, Supervisor};
+pub use self::join::{Join, JoinError, Key, Root};
+pub use super::engine::Supervisor;
 
 #[cfg(test)]
 mod tests;

@@ -21,10 +21,10 @@ mod turns;
 mod unable;
 mod unopened;
 
-use super::mesh::Mesh;
-use super::process::Member;
 use crate::transport::Endpoint;
 use crate::transport::conformance::{self, Fixture};
+use crate::transport::engine::process::Member;
+use crate::transport::tcp::mesh::Mesh;
 
 /// Processes that are threads, with connections made at once.
 #[derive(Debug)]
@@ -73,12 +73,12 @@ fn pair() -> (TcpStream, TcpStream) {
 fn half() -> (Arc<Member>, TcpStream) {
     let (one, other) = pair();
     let mesh = Mesh { rank: 0, streams: vec![None, Some(one)], neighbours: 2 };
-    (Member::start(mesh).unwrap(), other)
+    (mesh.start().unwrap(), other)
 }
 
 /// A rank on these connections, one of so many on its host.
 fn endpoint(rank: usize, streams: Vec<Option<TcpStream>>, neighbours: usize) -> std::io::Result<Arc<dyn Endpoint>> {
-    Ok(Member::start(Mesh { rank, streams, neighbours }).map_err(std::io::Error::other)?)
+    Ok(Mesh { rank, streams, neighbours }.start().map_err(std::io::Error::other)?)
 }
 
 /// So many that none of them has a core of its own.

@@ -20,9 +20,8 @@ use self::error::MAX_RANKS;
 pub use self::key::Key;
 pub use self::root::Root;
 use super::mesh::Mesh;
-use super::process::Member;
-pub use super::process::Supervisor;
 use crate::transport::Endpoint;
+use crate::transport::engine::Supervisor;
 
 /// A process that joins a job: who it is, and how it finds the others.
 ///
@@ -133,7 +132,7 @@ impl Join {
     ///
     /// See [`JoinError`].
     pub fn endpoint(self) -> Result<Arc<dyn Endpoint>, JoinError> {
-        Ok(Member::start(self.mesh()?)?)
+        Ok(self.mesh()?.start()?)
     }
 
     /// The same, for a launcher that catches the panics of this process: it owes the job a
@@ -143,7 +142,7 @@ impl Join {
     ///
     /// See [`JoinError`].
     pub fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
-        let member = Member::start(self.mesh()?)?;
+        let member = self.mesh()?.start()?;
         Ok((Supervisor::new(Arc::clone(&member)), member))
     }
 

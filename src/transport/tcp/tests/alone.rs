@@ -5,16 +5,15 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use mio::{Events, Poll};
-
-use super::super::connection::Connection;
-use super::super::context::Turn;
-use super::super::engine::{Engine, Poller};
-use super::super::frame::Header;
 use super::{Streams, streams};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Program};
 use crate::transport::bases::Bases;
+use crate::transport::engine::connection::Connection;
+use crate::transport::engine::context::Turn;
+use crate::transport::engine::frame::Header;
+use crate::transport::engine::state::Engine;
+use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
 
 /// See the [module](self).
@@ -33,15 +32,8 @@ impl Alone {
     /// The same, on these connections.
     pub(super) fn on(me: usize, mut streams: Streams) -> Self {
         let size = streams.len();
-        let poll = Poll::new().unwrap();
-        let registry = poll.registry().try_clone().unwrap();
-        let connections = std::mem::take(&mut streams[me])
-            .into_iter()
-            .enumerate()
-            .map(|(process, stream)| stream.map(|stream| Connection::new(stream, process, &registry).unwrap()))
-            .collect();
-        let poller = Poller { poll, events: Events::with_capacity(64) };
-        let mut engine = Engine::new(me, connections, poller, registry);
+        let (sockets, poller) = Sockets::new(std::mem::take(&mut streams[me])).unwrap();
+        let mut engine = Engine::new(me, size, Box::new(sockets), Box::new(poller));
         engine.open(ContextId::WORLD, &(0..size).map(Rank::new).collect::<Vec<_>>()).unwrap();
         Self { engine, others: streams.into_iter().map(|mut ends| ends.get_mut(me).and_then(Option::take)).collect() }
     }
@@ -57,11 +49,11 @@ impl Alone {
     pub(super) fn listen_until(&mut self, done: impl Fn(&Engine) -> bool) -> bool {
         let begin = Instant::now();
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
-            let mut poller = self.engine.poller.take().unwrap();
-            poller.poll.poll(&mut poller.events, Some(Duration::from_millis(10))).unwrap();
-            poller.events.iter().for_each(|event| self.engine.heed(event));
+            let mut sleeper = self.engine.sleeper.take().unwrap();
+            sleeper.sleep(Duration::from_millis(10), &mut self.engine.events);
+            self.engine.heed();
             self.engine.polled = Instant::now();
-            self.engine.poller = Some(poller);
+            self.engine.sleeper = Some(sleeper);
         }
         done(&self.engine)
     }

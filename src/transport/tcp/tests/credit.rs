@@ -5,14 +5,14 @@ use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
 
-use super::super::connection::Sending;
-use super::super::frame::{Header, Kind, Stamp};
-use super::super::lane::Credit;
 use super::alone::Alone;
 use super::call::call;
 use super::half;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
+use crate::transport::engine::connection::Sending;
+use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::lane::Credit;
 use crate::transport::{ContextId, Endpoint, RoundIo, Signature};
 
 const LONG: u64 = 16 << 20;

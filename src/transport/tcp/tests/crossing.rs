@@ -4,11 +4,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::super::frame::{Header, Kind};
 use super::alone::Alone;
 use super::unable::aborted;
 use crate::ids::Rank;
 use crate::transport::ContextId;
+use crate::transport::engine::frame::{Header, Kind};
 
 const ID: ContextId = ContextId::of(5);
 

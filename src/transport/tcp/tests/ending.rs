@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-use super::super::connection::Connection;
-use super::super::engine::Engine;
-use super::super::frame::{Header, Kind, Stamp};
-use super::super::mesh::Mesh;
-use super::super::process::{LINGER, Member};
-use super::super::words::{read_failure, write_failure};
 use super::alone::Alone;
 use super::call::{exchange, open};
 use super::unable::aborted;
 use super::{CROWD, endpoint, half, streams};
 use crate::transport::ContextId;
+use crate::transport::engine::connection::Connection;
+use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::process::{LINGER, Member};
+use crate::transport::engine::state::Engine;
+use crate::transport::engine::words::{read_failure, write_failure};
+use crate::transport::tcp::mesh::Mesh;
 
 #[test]
 fn an_end_that_comes_with_the_last_bytes_is_seen_as_they_are() {
@@ -82,7 +82,7 @@ fn who_leaves_a_context_that_has_failed_says_of_what() {
 
 #[test]
 fn what_all_have_left_is_forgotten() {
-    let member = |(rank, streams)| Member::start(Mesh { rank, streams, neighbours: CROWD }).unwrap();
+    let member = |(rank, streams)| Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
     let members: Vec<Arc<Member>> = streams(2).unwrap().into_iter().enumerate().map(member).collect();
     for i in 0..3000 {
         let opened: Vec<_> = members.iter().map(|member| open(&**member, ContextId::WORLD.child(i, 0))).collect();

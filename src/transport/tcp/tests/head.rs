@@ -4,10 +4,10 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::super::frame::{Header, Kind};
 use super::alone::Alone;
 use super::call::call;
 use crate::transport::ContextId;
+use crate::transport::engine::frame::{Header, Kind};
 
 const LONG: u64 = 300_000;
 

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use log::{LevelFilter, Log, Metadata, Record};
 
-use super::super::mesh::Mesh;
-use super::super::process::Member;
 use super::call::{exchange, open};
 use super::{CROWD, streams};
 use crate::transport::ContextId;
+use crate::transport::tcp::mesh::Mesh;
 
 thread_local!(static PANICS: Cell<bool> = const { Cell::new(false) });
 
@@ -34,7 +33,7 @@ fn a_round_that_panics_leaves_nothing_behind_that_reaches_for_its_buffers() {
     log::set_logger(&Logger).unwrap();
     log::set_max_level(LevelFilter::Debug);
     let mut streams = streams(2).unwrap();
-    let member = Member::start(Mesh { rank: 0, streams: streams.swap_remove(0), neighbours: CROWD }).unwrap();
+    let member = Mesh { rank: 0, streams: streams.swap_remove(0), neighbours: CROWD }.start().unwrap();
     let mut world = open(&*member, ContextId::WORLD);
     PANICS.set(true);
     // The other says nothing; that it does not is logged.

@@ -3,14 +3,13 @@
 use std::thread;
 use std::time::Duration;
 
-use super::super::engine::Engine;
-use super::super::frame::{Header, Kind};
-use super::super::mesh::Mesh;
-use super::super::process::Member;
 use super::alone::Alone;
 use super::call::{call, drive, open};
 use super::{CROWD, streams};
 use crate::transport::ContextId;
+use crate::transport::engine::frame::{Header, Kind};
+use crate::transport::engine::state::Engine;
+use crate::transport::tcp::mesh::Mesh;
 
 /// A message so long that it waits for its receiver.
 const LONG: u64 = 100_000;
@@ -40,7 +39,7 @@ fn what_ranks_of_a_ring_wait_for_never_lies_unread_until_they_look_again() {
         .enumerate()
         .map(|(rank, streams)| {
             thread::spawn(move || {
-                let member = Member::start(Mesh { rank, streams, neighbours: CROWD }).unwrap();
+                let member = Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
                 let mut world = open(&*member, ContextId::WORLD);
                 let program = call(&[((rank + 1) % RANKS, LONG, false)], &[((rank + RANKS - 1) % RANKS, LONG, false)]);
                 let (input, mut output) = (vec![7; LONG as usize + 8], vec![0; LONG as usize + 8]);

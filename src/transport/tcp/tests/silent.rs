@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use super::super::engine::Engine;
-use super::super::frame::{Header, Kind};
-use super::super::verdict::grace;
 use super::alone::Alone;
 use crate::ids::Rank;
+use crate::transport::engine::frame::{Header, Kind};
+use crate::transport::engine::state::Engine;
+use crate::transport::engine::verdict::grace;
 use crate::transport::{Cause, ContextId, Failure};
 
 const RANKS: usize = 12;

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::super::frame::{Header, Kind};
 use super::alone::Alone;
 use super::call::{Item, call, drive, open};
 use super::{CROWD, Streams, endpoint, streams};
 use crate::ids::Rank;
 use crate::plan::{Message, Program};
 use crate::transport::conformance::{self, Fixture};
+use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::{ContextId, Endpoint};
 
 /// Connections with so many bytes of room where they are sent, and where they are received.

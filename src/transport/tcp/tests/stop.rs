@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::super::engine::Engine;
-use super::super::frame::{Header, Kind};
-use super::super::words::{read_failure, write_failure};
 use super::alone::Alone;
 use super::call::{exchange, open};
 use super::{CROWD, endpoint};
 use crate::ids::Rank;
+use crate::transport::engine::frame::{Header, Kind};
+use crate::transport::engine::state::Engine;
+use crate::transport::engine::words::{read_failure, write_failure};
 use crate::transport::{Cause, ContextId, Failure};
 
 /// Tells a process of the test that it is the one that is stopped: whom to connect to, and its timeout in milliseconds.

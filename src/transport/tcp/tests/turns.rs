@@ -4,14 +4,13 @@ use std::io::{Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::super::frame::{Header, Kind, MOST_TEXT};
-use super::super::inbound::TURN;
-use super::super::mesh::Mesh;
-use super::super::process::Member;
 use super::alone::Alone;
 use super::call::{call, drive, open};
 use super::{CROWD, streams};
 use crate::transport::ContextId;
+use crate::transport::engine::frame::{Header, Kind, MOST_TEXT};
+use crate::transport::engine::inbound::TURN;
+use crate::transport::tcp::mesh::Mesh;
 
 #[test]
 fn who_keeps_sending_is_read_from_a_few_times_and_put_off() {
@@ -72,7 +71,7 @@ fn a_long_message_is_read_in_long_pieces_wherever_it_goes() {
         let ranks: Vec<_> = ranks
             .map(|(rank, streams)| {
                 thread::spawn(move || {
-                    let member = Member::start(Mesh { rank, streams, neighbours: CROWD }).unwrap();
+                    let member = Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
                     let mut world = open(&*member, ContextId::WORLD);
                     let (sends, receives) = ([(1, LONG, false)], [(0, LONG, scattered)]);
                     let program = if rank == 0 { call(&sends, &[]) } else { call(&[], &receives) };

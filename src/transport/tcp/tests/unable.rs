@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::super::frame::{Header, Kind};
-use super::super::words::write_failure;
 use super::alone::Alone;
 use crate::ids::Rank;
+use crate::transport::engine::frame::{Header, Kind};
+use crate::transport::engine::words::write_failure;
 use crate::transport::{Cause, ContextId, Failure};
 
 pub(super) fn aborted(rank: usize) -> Failure {

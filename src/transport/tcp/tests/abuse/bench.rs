@@ -4,19 +4,18 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use mio::{Events, Poll};
-
-use super::super::super::connection::{Connection, Receiving, State};
-use super::super::super::context::Turn;
-use super::super::super::engine::{Engine, Poller};
-use super::super::super::frame::{Kind, MOST_WORDS};
-use super::super::super::lane::Credit;
 use super::super::pair;
 use super::dice::Dice;
 use super::speech::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, program};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Program, Sizes};
 use crate::transport::bases::Bases;
+use crate::transport::engine::connection::{Connection, Receiving, State};
+use crate::transport::engine::context::Turn;
+use crate::transport::engine::frame::{Kind, MOST_WORDS};
+use crate::transport::engine::lane::Credit;
+use crate::transport::engine::state::Engine;
+use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
 
 /// The engine of rank 0 of 2, whose socket takes nothing and tells nothing: what comes is put in by hand.
@@ -30,15 +29,12 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        let poll = Poll::new().unwrap();
-        let registry = poll.registry().try_clone().unwrap();
         let (stream, other) = pair();
-        let connection = Connection::new(stream, 1, &registry).unwrap();
-        let poller = Poller { poll, events: Events::with_capacity(4) };
+        let (sockets, poller) = Sockets::new(vec![None, Some(stream)]).unwrap();
         let program = program();
         let Sizes { input, output, .. } = program.sizes();
         Self {
-            engine: Engine::new(0, [None, Some(connection)].into(), poller, registry),
+            engine: Engine::new(0, 2, Box::new(sockets), Box::new(poller)),
             program,
             input: vec![1; input as usize],
             output: vec![0; output as usize],

@@ -1,6 +1,6 @@
 //! Numbers drawn.
 
-use super::super::super::frame::MOST_TEXT;
+use crate::transport::engine::frame::MOST_TEXT;
 
 /// Random numbers that are the same in every run.
 pub(super) struct Dice(pub(super) u64);

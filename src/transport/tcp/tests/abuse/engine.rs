@@ -1,13 +1,13 @@
 //! What an engine does, whatever comes in whatever parts.
 
-use super::super::super::frame::{Header, Kind, Stamp};
-use super::super::super::lane::Credit;
-use super::super::super::words::write_failure;
 use super::bench::Bench;
 use super::dice::Dice;
 use super::speech::{CALLS, Frame, ROUNDS, content, flat, frame, frames, header};
 use super::spoilt::{spoil, word};
 use crate::ids::Rank;
+use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::lane::Credit;
+use crate::transport::engine::words::write_failure;
 use crate::transport::{Cause, ContextId, Failure};
 
 #[test]

@@ -5,13 +5,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::super::super::frame::{Header, Kind, MOST_TEXT, Stamp};
 use super::super::half;
 use super::dice::Dice;
 use super::speech::{CALLS, FINGERPRINT, Frame, ROUNDS, content, flat, frame, frames, header, program};
 use super::spoilt::spoil;
 use crate::ids::Rank;
 use crate::plan::{Buffers, Sizes};
+use crate::transport::engine::frame::{Header, Kind, MOST_TEXT, Stamp};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
 /// Calls until something fails, and once more; how many rounds ended well.

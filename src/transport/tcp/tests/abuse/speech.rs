@@ -1,9 +1,9 @@
 //! What rank 0 awaits, and what rank 1 says.
 
-use super::super::super::frame::{Header, Kind, Stamp};
 use crate::ids::Rank;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::ContextId;
+use crate::transport::engine::frame::{Header, Kind, Stamp};
 
 /// What rank 0 receives, round by round; it sends as much as it receives in the rounds that are marked.
 pub(super) const ROUNDS: [(&[u64], bool); 4] = [(&[100], true), (&[600, 0, 30], false), (&[2000], false), (&[9], true)];

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::super::super::frame::{Header, Kind, Stamp};
-use super::super::super::lane::Left;
-use super::super::super::words::{Standing, write_contexts, write_failure, write_left, write_standing};
 use super::dice::Dice;
 use super::speech::{Frame, frame, header};
 use crate::ids::Rank;
+use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::lane::Left;
+use crate::transport::engine::words::{Standing, write_contexts, write_failure, write_left, write_standing};
 use crate::transport::{Cause, ContextId, Failure};
 
 /// Something that may be said at some time, with sense or without.

@@ -21,9 +21,9 @@
 use std::time::{Duration, Instant};
 
 use super::context::{Context, Presence, Proposal};
-use super::engine::Engine;
 use super::frame::{Header, Kind};
 use super::process::TICK;
+use super::state::Engine;
 use super::words::{read_failure, write_failure};
 use crate::transport::{Cause, ContextId, Failure};
 
@@ -38,13 +38,13 @@ const MOST_AGAIN: u32 = 4;
 const MOST_RETURNS: u32 = 32;
 
 /// How long somebody may take to answer, in a context whose rounds may wait so long.
-pub(super) fn grace(timeout: Duration) -> Duration {
+pub(crate) fn grace(timeout: Duration) -> Duration {
     (timeout / 8).clamp(Duration::from_millis(100), Duration::from_secs(15))
 }
 
 impl Engine {
     /// Proposes a failure, unless there is one or something else is proposed already.
-    pub(super) fn propose(&mut self, id: ContextId, failure: Failure) {
+    pub(crate) fn propose(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         if context.failure.is_none() && context.proposal.is_none() {
             log::debug!("process {}: in context {id}: {failure}", self.me);
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// Turns to somebody else where the one who should decide does not, or is not there any more.
-    pub(super) fn press(&mut self) {
+    pub(crate) fn press(&mut self) {
         let is_due = |context: &Context| {
             let proposal = context.proposal.as_ref().filter(|_| context.failure.is_none())?;
             let late = proposal.since.elapsed() > grace(context.timeout);
@@ -176,7 +176,7 @@ impl Engine {
 
     /// Takes note of a proposal, or that somebody asks; who does hears at once if there is a failure already. `None` if there
     /// are too many contexts.
-    pub(super) fn consider(&mut self, from: usize, id: ContextId, failure: Failure, kind: Kind) -> Option<()> {
+    pub(crate) fn consider(&mut self, from: usize, id: ContextId, failure: Failure, kind: Kind) -> Option<()> {
         let context = self.expect(from, id)?;
         if let Some(known) = &context.failure {
             let words = write_failure(known);
@@ -224,7 +224,7 @@ impl Engine {
     }
 
     /// Somebody that was asked cannot decide: others do.
-    pub(super) fn unable(&mut self, from: usize, id: ContextId) {
+    pub(crate) fn unable(&mut self, from: usize, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         if !context.unable.contains(&from) {
             context.unable.push(from);
@@ -233,7 +233,7 @@ impl Engine {
     }
 
     /// Makes failures of what was proposed, or asks the others whether it may. Everything that has come must have been read.
-    pub(super) fn decide(&mut self) {
+    pub(crate) fn decide(&mut self) {
         // If this process was stopped since it looked at the sockets, the decision may be there.
         if !self.undecided || self.polled.elapsed() >= 4 * TICK {
             return;
@@ -262,7 +262,7 @@ impl Engine {
 
     /// Somebody has decided. Who has turned to this process hears of it from here: it may not hear the one who decided. Nor
     /// may who is at fault, if that is still there.
-    pub(super) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
+    pub(crate) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
         let mut others = [&context.turned[..], &context.asking].concat();
         others.extend(failure.culprit.map(|culprit| context.process(culprit)));
@@ -278,7 +278,7 @@ impl Engine {
     }
 
     /// A context has failed.
-    pub(super) fn fail(&mut self, id: ContextId, failure: Failure) {
+    pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         context.failure = Some(failure);
         (context.proposal, context.turned, context.asking) = (None, Vec::new(), Vec::new());

@@ -11,23 +11,23 @@ use crate::transport::{Cause, ContextId, Failure};
 
 /// Where a rank stands in a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     /// The call and the round it is in, or was in last.
-    pub(super) posted: Option<(u64, u32)>,
+    pub(crate) posted: Option<(u64, u32)>,
     /// In which context it waits for which process, if the thread that drives this one waits.
-    pub(super) awaits: Option<(ContextId, u32)>,
+    pub(crate) awaits: Option<(ContextId, u32)>,
     /// Counts whatever it gets done in the context.
-    pub(super) progress: u64,
-    pub(super) left: bool,
+    pub(crate) progress: u64,
+    pub(crate) left: bool,
     /// A context of its that has failed.
-    pub(super) failed: Option<ContextId>,
+    pub(crate) failed: Option<ContextId>,
     /// What it called in the call asked about: fingerprint, words.
-    pub(super) said: Option<(u64, Arc<str>)>,
+    pub(crate) said: Option<(u64, Arc<str>)>,
 }
 
 /// Nothing that was written by [`Writer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Garbled;
+pub(crate) struct Garbled;
 
 /// Longest of a text in bytes; a longer one is cut.
 const MOST_TEXT: usize = MOST_WORDS as usize / 8;
@@ -121,7 +121,7 @@ impl Reader<'_> {
 }
 
 /// A failure as bytes.
-pub(super) fn write_failure(failure: &Failure) -> Vec<u8> {
+pub(crate) fn write_failure(failure: &Failure) -> Vec<u8> {
     let mut to = Writer::default();
     let Failure { call, words, round, observer, culprit, cause } = failure;
     to.number(*call);
@@ -165,7 +165,7 @@ pub(super) fn write_failure(failure: &Failure) -> Vec<u8> {
 }
 
 /// Reads a failure.
-pub(super) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
+pub(crate) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
     let mut from = Reader(bytes);
     let (call, round, observer) = (from.number()?, from.small()?, from.rank()?);
     let (culprit, words) = (from.option(Reader::rank)?, from.text()?);
@@ -185,7 +185,7 @@ pub(super) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
 }
 
 /// Where a rank stands, as bytes.
-pub(super) fn write_standing(standing: &Standing) -> Vec<u8> {
+pub(crate) fn write_standing(standing: &Standing) -> Vec<u8> {
     let mut to = Writer::default();
     let Standing { posted, awaits, progress, left, failed, said } = standing;
     to.option(*posted, |to, (call, round)| {
@@ -204,7 +204,7 @@ pub(super) fn write_standing(standing: &Standing) -> Vec<u8> {
 }
 
 /// Reads where a rank stands.
-pub(super) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
+pub(crate) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
     let mut from = Reader(bytes);
     let posted = from.option(|from| Ok((from.number()?, from.small()?)))?;
     let awaits = from.option(|from| Ok((ContextId::of(from.number()?), from.small()?)))?;
@@ -216,7 +216,7 @@ pub(super) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
 }
 
 /// How somebody left, as bytes.
-pub(super) fn write_left(left: &Left) -> Vec<u8> {
+pub(crate) fn write_left(left: &Left) -> Vec<u8> {
     let mut to = Writer::default();
     let Left { call, how, said } = left;
     to.option(*call, Writer::number);
@@ -226,7 +226,7 @@ pub(super) fn write_left(left: &Left) -> Vec<u8> {
 }
 
 /// Reads it.
-pub(super) fn read_left(bytes: &[u8]) -> Result<Left, Garbled> {
+pub(crate) fn read_left(bytes: &[u8]) -> Result<Left, Garbled> {
     let mut from = Reader(bytes);
     let call = from.option(Reader::number)?;
     let how = from.option(Reader::text)?;
@@ -235,12 +235,12 @@ pub(super) fn read_left(bytes: &[u8]) -> Result<Left, Garbled> {
 }
 
 /// Which contexts somebody has open, as bytes; as many as there is room for.
-pub(super) fn write_contexts(contexts: impl Iterator<Item = ContextId>) -> Vec<u8> {
+pub(crate) fn write_contexts(contexts: impl Iterator<Item = ContextId>) -> Vec<u8> {
     contexts.take(MOST_WORDS as usize / 8).flat_map(|context| context.number().to_le_bytes()).collect()
 }
 
 /// Reads which.
-pub(super) fn read_contexts(bytes: &[u8]) -> Result<Vec<ContextId>, Garbled> {
+pub(crate) fn read_contexts(bytes: &[u8]) -> Result<Vec<ContextId>, Garbled> {
     let (numbers, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
         return Err(Garbled);

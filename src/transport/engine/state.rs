@@ -1,4 +1,4 @@
-//! The engine of a process: its connections, its contexts, and the rounds that its threads drive.
+//! The state of an engine: its connections, its contexts, and the rounds that its threads drive.
 //!
 //! It is behind one lock. A thread in a round moves what it can of all contexts, its own and those of other threads, and
 //! sleeps without the lock; so it does not matter which thread a byte comes to.
@@ -7,14 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mio::event::Event;
-use mio::{Events, Poll, Registry};
-
 use super::connection::{Connection, Receiving, State};
 use super::context::{Context, Doubt, Presence, Turn};
 use super::frame::{Header, Kind, Stamp};
 use super::lane::{Credit, Lane, Left};
 use super::outbound::STAGE;
+use super::wire::{Event, Sleeper, Wire};
 use super::words::{write_failure, write_left};
 use crate::ids::Rank;
 use crate::plan::Message;
@@ -22,57 +20,52 @@ use crate::transport::{ContextId, Failure, Signature};
 
 /// See the [module](self).
 #[derive(Debug)]
-pub(super) struct Engine {
-    pub(super) me: usize,
+pub(crate) struct Engine {
+    pub(crate) me: usize,
     /// By process; none with this one.
-    pub(super) connections: Box<[Option<Connection>]>,
-    pub(super) contexts: BTreeMap<ContextId, Context>,
+    pub(crate) connections: Box<[Option<Connection>]>,
+    pub(crate) contexts: BTreeMap<ContextId, Context>,
     /// Those with a round under way.
-    pub(super) active: Vec<ContextId>,
-    pub(super) credit: Credit,
-    pub(super) registry: Registry,
-    /// Taken away by whoever sleeps with it.
-    pub(super) poller: Option<Poller>,
+    pub(crate) active: Vec<ContextId>,
+    pub(crate) credit: Credit,
+    pub(crate) wire: Box<dyn Wire>,
+    /// What to sleep with. Taken away by whoever does.
+    pub(crate) sleeper: Option<Box<dyn Sleeper>>,
+    /// What it has told.
+    pub(crate) events: Vec<Event>,
     /// Where bytes are read to, and where short frames are put together.
-    pub(super) desk: Box<[u8]>,
-    pub(super) stage: Vec<u8>,
+    pub(crate) desk: Box<[u8]>,
+    pub(crate) stage: Vec<u8>,
     /// Which of the active contexts is the first to send.
-    pub(super) rotation: usize,
+    pub(crate) rotation: usize,
     /// Connections on which something may go that could not before.
-    pub(super) due: Vec<usize>,
+    pub(crate) due: Vec<usize>,
     /// Connections that had their turn, and on which more may come or go.
-    pub(super) unfinished: Vec<usize>,
+    pub(crate) unfinished: Vec<usize>,
     /// How often in a row not everything that had come was read.
-    pub(super) hurries: u32,
+    pub(crate) hurries: u32,
     /// Whether a failure may be decided on.
-    pub(super) undecided: bool,
+    pub(crate) undecided: bool,
     /// How often somebody has left or was lost.
-    pub(super) departures: u64,
+    pub(crate) departures: u64,
     /// The number of the last question.
-    pub(super) questions: u64,
+    pub(crate) questions: u64,
     /// Threads that sleep until another has moved something for them.
-    pub(super) sleepers: usize,
+    pub(crate) sleepers: usize,
     /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
-    pub(super) supervised: bool,
-    pub(super) falling: Vec<ContextId>,
+    pub(crate) supervised: bool,
+    pub(crate) falling: Vec<ContextId>,
     /// When it last looked at all sockets.
-    pub(super) polled: Instant,
+    pub(crate) polled: Instant,
     /// Whether a thread in a round, or between two, has panicked.
-    pub(super) fallen: bool,
+    pub(crate) fallen: bool,
     /// The longest deadline that any round has had.
-    pub(super) patience: Duration,
+    pub(crate) patience: Duration,
     /// Whether the process is at its end.
-    pub(super) ended: bool,
+    pub(crate) ended: bool,
     /// How often something that a round waits for lay unread until everything was looked through.
     #[cfg(test)]
-    pub(super) overlooked: u64,
-}
-
-/// What to sleep with.
-#[derive(Debug)]
-pub(super) struct Poller {
-    pub(super) poll: Poll,
-    pub(super) events: Events,
+    pub(crate) overlooked: u64,
 }
 
 /// Bytes read at once, where it is not known where they belong.
@@ -85,8 +78,9 @@ const MOST_HURRIES: u32 = 8;
 const MOST_EXPECTED: usize = 1024;
 
 impl Engine {
-    pub(super) fn new(me: usize, connections: Box<[Option<Connection>]>, poller: Poller, registry: Registry) -> Self {
-        let processes = connections.len();
+    /// That process of so many.
+    pub(crate) fn new(me: usize, processes: usize, wire: Box<dyn Wire>, sleeper: Box<dyn Sleeper>) -> Self {
+        let connections = (0..processes).map(|process| (process != me).then(Connection::default)).collect();
         let credit = Credit::among(processes);
         Self {
             me,
@@ -94,8 +88,9 @@ impl Engine {
             contexts: BTreeMap::new(),
             active: Vec::new(),
             credit,
-            registry,
-            poller: Some(poller),
+            wire,
+            sleeper: Some(sleeper),
+            events: Vec::with_capacity(processes.clamp(16, 1024)),
             desk: vec![0; DESK].into(),
             stage: Vec::with_capacity(2 * STAGE),
             rotation: 0,
@@ -119,7 +114,7 @@ impl Engine {
 
     /// What there is of a context; if nothing yet, its beginning, of which that process is the first to say something. `None`
     /// if there are too many of those, or that one has spoken of too many that only others have opened.
-    pub(super) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
+    pub(crate) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
         if !self.contexts.contains_key(&id) {
             let expected = |context: &&Context| context.presence == Presence::Expected && context.first == from;
             if self.contexts.values().filter(expected).count() >= MOST_EXPECTED {
@@ -131,7 +126,7 @@ impl Engine {
     }
 
     /// A context that this process opens: none of which it has open, or which it has left while others have not.
-    pub(super) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<()> {
+    pub(crate) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<()> {
         let (processes, me) = (self.connections.len(), self.me);
         let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes, me));
         if context.presence != Presence::Expected {
@@ -145,7 +140,7 @@ impl Engine {
     /// Begins a round: takes what has come for it already, says what it is ready for, sends what may go.
     ///
     /// `sends` and `receives` are the turn's.
-    pub(super) fn post(
+    pub(crate) fn post(
         &mut self,
         id: ContextId,
         mut turn: Turn,
@@ -204,13 +199,13 @@ impl Engine {
     }
 
     /// Whether the round under way has all it needs.
-    pub(super) fn is_done(&self, id: ContextId) -> bool {
+    pub(crate) fn is_done(&self, id: ContextId) -> bool {
         let turn = self.contexts.get(&id).and_then(|context| context.turn.as_ref());
         turn.is_none_or(|turn| turn.incoming == 0 && turn.outgoing == 0 && turn.doubt.is_none())
     }
 
     /// Ends a round: from here on nobody touches its buffers.
-    pub(super) fn withdraw(&mut self, id: ContextId) {
+    pub(crate) fn withdraw(&mut self, id: ContextId) {
         let done = self.is_done(id);
         self.active.retain(|active| *active != id);
         let Some(context) = self.contexts.get_mut(&id) else { return };
@@ -251,7 +246,7 @@ impl Engine {
     }
 
     /// Puts something in line that is no message. It goes with the next [`pump_out`](Self::pump_out).
-    pub(super) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
+    pub(crate) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
         if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.is_open()) {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
             connection.queue.extend_from_slice(text);
@@ -264,14 +259,14 @@ impl Engine {
     }
 
     /// Takes note that something may go to a process that could not before.
-    pub(super) fn owe(&mut self, to: usize) {
+    pub(crate) fn owe(&mut self, to: usize) {
         if !self.due.contains(&to) {
             self.due.push(to);
         }
     }
 
     /// Says something to all members of a context but this one, and sends it.
-    pub(super) fn tell(&mut self, id: ContextId, header: Header, text: &[u8]) {
+    pub(crate) fn tell(&mut self, id: ContextId, header: Header, text: &[u8]) {
         for member in 0..self.contexts.get(&id).map_or(0, |context| context.members.len()) {
             let to = self.process(id, member);
             if to != self.me {
@@ -283,7 +278,7 @@ impl Engine {
 
     /// Tells the members of a context that this process has left it, and how, unless it just returned. If the context has
     /// failed, they hear of that first: they may not have heard who decided it.
-    pub(super) fn tell_leave(&mut self, id: ContextId, how: &str) {
+    pub(crate) fn tell_leave(&mut self, id: ContextId, how: &str) {
         if let Some(failure) = self.failure(id) {
             let words = write_failure(failure);
             self.tell(id, Header::new(Kind::Verdict, id), &words);
@@ -297,7 +292,7 @@ impl Engine {
     }
 
     /// Says how those contexts were left that a panic dropped.
-    pub(super) fn fell(&mut self, how: &str) {
+    pub(crate) fn fell(&mut self, how: &str) {
         self.supervised = false;
         self.fallen |= !self.falling.is_empty();
         for id in std::mem::take(&mut self.falling) {
@@ -305,33 +300,36 @@ impl Engine {
         }
     }
 
-    /// Takes note of what the sockets tell, and moves what somebody waits for.
-    pub(super) fn heed(&mut self, event: &Event) {
-        let from = event.token().0;
-        let Some(connection) = self.connections.get_mut(from).and_then(Option::as_mut) else { return };
-        if event.is_writable() {
-            connection.blocked = false;
+    /// Takes note of what has happened, and moves what somebody waits for.
+    pub(crate) fn heed(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        self.wire.poll(&mut events);
+        for event in events.drain(..) {
+            let Event { process: from, readable, writable, ended } = event;
+            let Some(connection) = self.connections.get_mut(from).and_then(Option::as_mut) else { continue };
+            connection.blocked &= !writable;
+            connection.closing |= ended;
+            connection.readable |= readable;
+            if writable {
+                self.pump_out(from);
+            }
+            // What nobody waits for stays where it is for a while: it may be wanted soon, and is then copied once.
+            if ended || self.is_wanted(from) {
+                self.pump_in(from);
+            }
         }
-        connection.closing |= event.is_read_closed() || event.is_error();
-        connection.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
-        if event.is_writable() {
-            self.pump_out(from);
-        }
-        // What nobody waits for stays with the kernel for a while: it may be wanted soon, and is then copied once.
-        if event.is_read_closed() || event.is_error() || self.is_wanted(from) {
-            self.pump_in(from);
-        }
+        self.events = events;
     }
 
     /// Takes note that a connection has had its turn, and there may be more.
-    pub(super) fn put_off(&mut self, process: usize) {
+    pub(crate) fn put_off(&mut self, process: usize) {
         if !self.unfinished.contains(&process) {
             self.unfinished.push(process);
         }
     }
 
     /// Goes on with those that had their turn; what nobody waits for has time.
-    pub(super) fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         for _ in 0..self.unfinished.len() {
             let process = self.unfinished.remove(0);
             let wanted = self.is_wanted(process);
@@ -353,7 +351,7 @@ impl Engine {
     }
 
     /// Reads everything that has come, wanted or not, and decides on failures.
-    pub(super) fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         for from in 0..self.connections.len() {
             let broken = self.connections[from].as_ref().and_then(|connection| connection.broken.clone());
             if broken.is_some() || self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
@@ -379,7 +377,7 @@ impl Engine {
     }
 
     /// Reads what has come from those that a round still waits for, and sends them what there is room for, told of or not.
-    pub(super) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
+    pub(crate) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
         for message in receives.iter().chain(sends) {
             let peer = self.process(id, message.peer.index());
             let Some(lane) = self.contexts.get(&id).map(|context| &context.lanes[peer]) else { return };
@@ -396,7 +394,7 @@ impl Engine {
 
     /// Looks whether what has come is what it should be, awaited or not; and tells those who have not said that they are ready
     /// what waits for them, so that they can look at that.
-    pub(super) fn patrol(&mut self, id: ContextId) {
+    pub(crate) fn patrol(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(mut turn) = context.turn.take() else { return };
         let me = context.rank_of(self.me).unwrap_or_default();
@@ -437,25 +435,26 @@ impl Engine {
     }
 
     /// Whether a failure of a context was proposed, and nobody has decided yet.
-    pub(super) fn is_undecided(&self, id: ContextId) -> bool {
+    pub(crate) fn is_undecided(&self, id: ContextId) -> bool {
         self.contexts.get(&id).is_some_and(|context| context.failure.is_none() && context.proposal.is_some())
     }
 
     /// Somebody is not there any more.
-    pub(super) fn lose(&mut self, process: usize, why: Arc<str>) {
+    pub(crate) fn lose(&mut self, process: usize, why: Arc<str>) {
         let Some(connection) = self.connections[process].as_mut().filter(|connection| connection.is_open()) else {
             return;
         };
         let state = if connection.farewell { State::Ended } else { State::Lost(why) };
         log::debug!("process {}: process {process} is gone: {state:?}", self.me);
-        connection.close(state, &self.registry);
+        connection.close(state);
+        self.wire.close(process);
         self.departures += 1;
         self.undecided = true;
         self.forget();
     }
 
     /// How a process has left a context, if it has, for somebody in that call.
-    pub(super) fn gone(&self, context: &Context, process: usize, call: u64) -> Option<Arc<str>> {
+    pub(crate) fn gone(&self, context: &Context, process: usize, call: u64) -> Option<Arc<str>> {
         if let Some(left) = &context.lanes[process].left {
             return Some(left.words(call));
         }
@@ -472,14 +471,14 @@ impl Engine {
     }
 
     /// Whether a process can hear what it is told.
-    pub(super) fn hears(&self, process: usize) -> bool {
+    pub(crate) fn hears(&self, process: usize) -> bool {
         let speaks =
             |connection: &Connection| connection.is_open() && connection.broken.is_none() && !connection.farewell;
         process == self.me || self.connections[process].as_ref().is_some_and(speaks)
     }
 
     /// Drops the contexts that this process has left and in which nobody can be any more.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         let Self { contexts, connections, me, .. } = self;
         contexts.retain(|id, context| {
             let is_there = |process: usize| {
@@ -496,13 +495,13 @@ impl Engine {
     }
 
     /// The failure of a context.
-    pub(super) fn failure(&self, id: ContextId) -> Option<&Failure> {
+    pub(crate) fn failure(&self, id: ContextId) -> Option<&Failure> {
         self.contexts.get(&id)?.failure.as_ref()
     }
 }
 
 /// A number for the running thread, from 1.
-pub(super) fn this_thread() -> u64 {
+pub(crate) fn this_thread() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));

@@ -3,29 +3,30 @@
 
 use std::io::IoSlice;
 
-use super::connection::{Connection, Sending, Went};
+use super::connection::{Connection, Sending};
 use super::context::Context;
 use super::cursor::is_scattered;
-use super::engine::Engine;
 use super::frame::{Header, Kind, MOST_TEXT};
 use super::inbound::TURN;
 use super::lane::{Credit, Outgoing};
+use super::state::Engine;
+use super::wire::{Went, Wire};
 use crate::transport::ContextId;
 
 /// Up to here a message is cheaper copied to the others that go with it than named beside them.
 const SHORT: u64 = 2 << 10;
 
 /// So much is put together before it is written.
-pub(super) const STAGE: usize = 64 << 10;
+pub(crate) const STAGE: usize = 64 << 10;
 
 /// Pieces that one call to the system takes.
 const PIECES: usize = 64;
 
 impl Engine {
     /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had its turn.
-    pub(super) fn pump_out(&mut self, to: usize) {
+    pub(crate) fn pump_out(&mut self, to: usize) {
         for _ in 0..TURN {
-            let Self { connections, contexts, active, stage, credit, registry, rotation, .. } = self;
+            let Self { connections, contexts, active, stage, credit, wire, rotation, .. } = self;
             let ready = |open: &&mut Connection| open.is_open() && !open.blocked && open.broken.is_none();
             let Some(connection) = connections[to].as_mut().filter(ready) else { return };
             stage.clear();
@@ -47,13 +48,16 @@ impl Engine {
                 }
             }
             if stage.is_empty() && connection.sending.is_none() {
-                connection.broken = connection.is_through(registry);
+                connection.broken = wire.rest(to);
                 return;
             }
-            let went = write(connection, contexts.get_mut(&sending_context(connection)), to, stage, registry);
-            let (count, on) = match went {
+            let context = contexts.get_mut(&sending_context(connection));
+            let (count, on) = match write(connection, context, to, stage, &mut **wire) {
                 Went::On(count) => (count, true),
-                Went::Stuck(count) => (count, false),
+                Went::Stuck(count) => {
+                    connection.blocked = true;
+                    (count, false)
+                }
                 Went::Ended(why) => {
                     connection.broken = Some(why);
                     return;
@@ -168,13 +172,7 @@ fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64
 }
 
 /// Writes once: what is put together, then what is left of the frame under way.
-fn write(
-    connection: &mut Connection,
-    context: Option<&mut Context>,
-    to: usize,
-    stage: &[u8],
-    registry: &mio::Registry,
-) -> Went {
+fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stage: &[u8], wire: &mut dyn Wire) -> Went {
     let mut slices = [IoSlice::new(&[]); PIECES];
     slices[0] = IoSlice::new(stage);
     let mut count = 1;
@@ -197,5 +195,5 @@ fn write(
         };
         count = 2 + pieces;
     }
-    connection.write(&slices[..count], registry)
+    wire.write(to, &slices[..count])
 }

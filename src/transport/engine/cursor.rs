@@ -6,7 +6,7 @@ use crate::transport::bases::Bases;
 
 /// See the [module](self). It holds no pointer, so that it may outlive the round.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cursor {
+pub(crate) struct Cursor {
     run: usize,
     piece: u64,
     /// How much of the piece is behind it.
@@ -20,7 +20,7 @@ fn pieces(run: &Run) -> (u64, u64, u64) {
 }
 
 /// Whether a message of so many bytes is in pieces so small that it is cheaper to gather them than to name them all.
-pub(super) fn is_scattered(runs: &[Run], bytes: u64) -> bool {
+pub(crate) fn is_scattered(runs: &[Run], bytes: u64) -> bool {
     /// Measured: below that, a piece costs more in a list of pieces than its copy does.
     const SMALL: u64 = 512;
     runs.iter().map(|run| pieces(run).2).fold(0, u64::saturating_add) > 1 + bytes / SMALL
@@ -61,7 +61,7 @@ impl Cursor {
     /// # Safety
     ///
     /// As for [`piece`](Self::piece), and `slice` may touch what it is given.
-    pub(super) unsafe fn slices<S>(
+    pub(crate) unsafe fn slices<S>(
         mut self,
         (runs, bases): (&[Run], &Bases),
         limit: usize,
@@ -84,7 +84,7 @@ impl Cursor {
     }
 
     /// Goes on by so many bytes, of which there are as many.
-    pub(super) fn advance(&mut self, runs: &[Run], mut bytes: usize) {
+    pub(crate) fn advance(&mut self, runs: &[Run], mut bytes: usize) {
         while bytes > 0 {
             let Some(run) = runs.get(self.run) else { return };
             let here = bytes.min((pieces(run).0 - self.at) as usize);
@@ -98,7 +98,7 @@ impl Cursor {
     /// # Safety
     ///
     /// As for [`piece`](Self::piece), and nobody else writes there.
-    pub(super) unsafe fn take(&mut self, runs: &[Run], bases: &Bases, mut bytes: usize, into: &mut Vec<u8>) {
+    pub(crate) unsafe fn take(&mut self, runs: &[Run], bases: &Bases, mut bytes: usize, into: &mut Vec<u8>) {
         // SAFETY: as the caller promises.
         while bytes > 0
             && let Some((from, len)) = unsafe { self.piece(runs, bases) }
@@ -116,7 +116,7 @@ impl Cursor {
     /// # Safety
     ///
     /// As for [`piece`](Self::piece), none of the runs is of the input, and nobody else touches what lies there.
-    pub(super) unsafe fn put(&mut self, runs: &[Run], bases: &Bases, mut from: &[u8]) {
+    pub(crate) unsafe fn put(&mut self, runs: &[Run], bases: &Bases, mut from: &[u8]) {
         debug_assert!(runs.iter().all(|run| run.buffer != Buffer::Input));
         // SAFETY: as the caller promises.
         while !from.is_empty()

@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use super::context::Doubt;
-use super::engine::Engine;
 use super::frame::{Header, Kind, Stamp};
 use super::lane::Lane;
 use super::process::TICK;
+use super::state::Engine;
 use super::verdict::grace;
 use super::walk::{Look, Reply, Walk};
 use super::words::Standing;
@@ -15,22 +15,22 @@ use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure, Signature};
 
 /// A cause, and whose fault it is.
-pub(super) type Fault = (Option<Rank>, Cause);
+pub(crate) type Fault = (Option<Rank>, Cause);
 
 /// What a round is of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct About<'a> {
-    pub(super) id: ContextId,
+pub(crate) struct About<'a> {
+    pub(crate) id: ContextId,
     /// Whose it is.
-    pub(super) rank: Rank,
-    pub(super) call: u64,
-    pub(super) signature: &'a Signature,
-    pub(super) round: u32,
-    pub(super) timeout: Duration,
+    pub(crate) rank: Rank,
+    pub(crate) call: u64,
+    pub(crate) signature: &'a Signature,
+    pub(crate) round: u32,
+    pub(crate) timeout: Duration,
 }
 
 impl About<'_> {
-    pub(super) fn failure(&self, (culprit, cause): Fault) -> Failure {
+    pub(crate) fn failure(&self, (culprit, cause): Fault) -> Failure {
         let &Self { rank: observer, call, signature, round, .. } = self;
         Failure { call, words: signature.words.clone(), round, observer, culprit, cause }
     }
@@ -45,7 +45,7 @@ const PROBE: Duration = Duration::from_millis(200);
 
 /// What a round knows of its waiting.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     /// The time, looked at once for all that is done between two pauses.
     now: Instant,
     /// When something moved last, or the chain of who waits for whom did.
@@ -73,7 +73,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         let now = Instant::now();
         Self {
             now,
@@ -95,27 +95,27 @@ impl Watch {
     }
 
     /// The time, as last looked at.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         self.now
     }
 
     /// Looks at the time.
-    pub(super) fn tick(&mut self) {
+    pub(crate) fn tick(&mut self) {
         self.now = Instant::now();
     }
 
     /// For how long nothing has moved.
-    pub(super) fn waited(&self) -> Duration {
+    pub(crate) fn waited(&self) -> Duration {
         self.now.duration_since(self.since)
     }
 
     /// Whether it has not waited yet.
-    pub(super) fn is_first_pause(&mut self) -> bool {
+    pub(crate) fn is_first_pause(&mut self) -> bool {
         !std::mem::replace(&mut self.paused, true)
     }
 
     /// Whether what nobody waits for is to be read; then it is taken for done.
-    pub(super) fn is_time_to_sweep(&mut self) -> bool {
+    pub(crate) fn is_time_to_sweep(&mut self) -> bool {
         let due = self.now.duration_since(self.swept) >= TICK;
         if due {
             self.swept = self.now;
@@ -136,7 +136,7 @@ impl Watch {
     }
 
     /// What is wrong, if something is.
-    pub(super) fn fault(&mut self, engine: &mut Engine, about: &About<'_>) -> Option<Fault> {
+    pub(crate) fn fault(&mut self, engine: &mut Engine, about: &About<'_>) -> Option<Fault> {
         let context = engine.contexts.get(&about.id)?;
         if context.proposal.is_some() {
             return None;

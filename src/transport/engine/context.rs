@@ -13,45 +13,45 @@ use crate::transport::{Cause, ContextId, Failure, Signature};
 
 /// See the [module](self). It begins when this process opens it, or when the first word of it comes.
 #[derive(Debug)]
-pub(super) struct Context {
-    pub(super) id: ContextId,
+pub(crate) struct Context {
+    pub(crate) id: ContextId,
     /// The process of each member; empty until this process opens it.
-    pub(super) members: Box<[Rank]>,
-    pub(super) presence: Presence,
+    pub(crate) members: Box<[Rank]>,
+    pub(crate) presence: Presence,
     /// Who was the first to say something of it.
-    pub(super) first: usize,
+    pub(crate) first: usize,
     /// By process.
-    pub(super) lanes: Box<[Lane]>,
+    pub(crate) lanes: Box<[Lane]>,
     /// The round that this process drives.
-    pub(super) turn: Option<Turn>,
+    pub(crate) turn: Option<Turn>,
     /// The call and the round it drives, or drove last.
-    pub(super) posted: Option<(u64, u32)>,
+    pub(crate) posted: Option<(u64, u32)>,
     /// Which thread did.
-    pub(super) driver: u64,
+    pub(crate) driver: u64,
     /// What it has been calling: the last changes, the latest first, each from which call on.
     said: VecDeque<(u64, Signature)>,
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
     /// Counts whatever it gets done.
-    pub(super) progress: u64,
-    pub(super) failure: Option<Failure>,
+    pub(crate) progress: u64,
+    pub(crate) failure: Option<Failure>,
     /// What this process proposes, found by itself or by others, and to whom.
-    pub(super) proposal: Option<Proposal>,
+    pub(crate) proposal: Option<Proposal>,
     /// Who has proposed something to this process, and not taken it back; and who has asked whether it may decide itself.
-    pub(super) turned: Vec<usize>,
-    pub(super) asking: Vec<usize>,
+    pub(crate) turned: Vec<usize>,
+    pub(crate) asking: Vec<usize>,
     /// How often one that could not decide has asked after all.
-    pub(super) returns: u32,
+    pub(crate) returns: u32,
     /// Processes that were asked to decide, and did not; and those that said that they cannot.
-    pub(super) mute: Vec<usize>,
-    pub(super) unable: Vec<usize>,
+    pub(crate) mute: Vec<usize>,
+    pub(crate) unable: Vec<usize>,
     /// Whether this process has said that it cannot.
-    pub(super) declined: bool,
-    pub(super) inquiry: Option<Inquiry>,
+    pub(crate) declined: bool,
+    pub(crate) inquiry: Option<Inquiry>,
 }
 
 /// Where this process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
+pub(crate) enum Presence {
     /// It has not opened it yet.
     Expected,
     Open,
@@ -60,16 +60,16 @@ pub(super) enum Presence {
 
 /// A failure on its way to whoever decides.
 #[derive(Clone, Debug)]
-pub(super) struct Proposal {
-    pub(super) failure: Failure,
-    pub(super) to: usize,
-    pub(super) since: Instant,
+pub(crate) struct Proposal {
+    pub(crate) failure: Failure,
+    pub(crate) to: usize,
+    pub(crate) since: Instant,
     /// Those who might decide next, and how often something had been read from each.
-    pub(super) next: Vec<(usize, u64)>,
+    pub(crate) next: Vec<(usize, u64)>,
     /// Whether all others were asked, where this process is to decide.
-    pub(super) asked: bool,
+    pub(crate) asked: bool,
     /// How often the same one was turned to again.
-    pub(super) again: u32,
+    pub(crate) again: u32,
 }
 
 /// A round under way.
@@ -77,19 +77,19 @@ pub(super) struct Proposal {
 /// Its pointers are to what the thread lends that drives the round. It stays in `Transport::round` until it has taken the turn
 /// out of the context again, under the lock of the engine, so what they point to lives as long as the turn is there.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     program: *const Program,
     round: usize,
-    pub(super) bases: Bases,
-    pub(super) call: u64,
-    pub(super) number: u32,
-    pub(super) fingerprint: u64,
-    pub(super) timeout: Duration,
+    pub(crate) bases: Bases,
+    pub(crate) call: u64,
+    pub(crate) number: u32,
+    pub(crate) fingerprint: u64,
+    pub(crate) timeout: Duration,
     /// Lanes on which something is still to come, and to go.
-    pub(super) incoming: usize,
-    pub(super) outgoing: usize,
+    pub(crate) incoming: usize,
+    pub(crate) outgoing: usize,
     /// Something that came is not what is awaited.
-    pub(super) doubt: Option<Doubt>,
+    pub(crate) doubt: Option<Doubt>,
 }
 
 // SAFETY: what it points to is lent by a thread that waits until the turn is over; whoever holds the lock of the engine may
@@ -99,7 +99,7 @@ unsafe impl Send for Turn {}
 
 /// What is wrong with something that came.
 #[derive(Clone, Debug)]
-pub(super) enum Doubt {
+pub(crate) enum Doubt {
     /// It is a message of another call, or round.
     Of(Rank, Header),
     /// It is the message, but not as long.
@@ -110,7 +110,7 @@ pub(super) enum Doubt {
 const REMEMBERED: usize = 8;
 
 impl Context {
-    pub(super) fn new(id: ContextId, processes: usize, first: usize) -> Self {
+    pub(crate) fn new(id: ContextId, processes: usize, first: usize) -> Self {
         Self {
             id,
             members: Box::default(),
@@ -136,7 +136,7 @@ impl Context {
     }
 
     /// The rank of a process in the context.
-    pub(super) fn rank_of(&self, process: usize) -> Option<Rank> {
+    pub(crate) fn rank_of(&self, process: usize) -> Option<Rank> {
         let member = Rank::new(process);
         if self.members.get(process) == Some(&member) {
             return Some(member);
@@ -145,12 +145,12 @@ impl Context {
     }
 
     /// The process of a rank.
-    pub(super) fn process(&self, rank: Rank) -> usize {
+    pub(crate) fn process(&self, rank: Rank) -> usize {
         self.members.get(rank.index()).map_or(usize::MAX, |process| process.index())
     }
 
     /// Remembers what a call is.
-    pub(super) fn say(&mut self, call: u64, signature: &Signature) {
+    pub(crate) fn say(&mut self, call: u64, signature: &Signature) {
         if self.said.front().is_none_or(|(_, last)| last.fingerprint != signature.fingerprint) {
             self.said.push_front((call, signature.clone()));
             self.said.truncate(REMEMBERED);
@@ -158,12 +158,12 @@ impl Context {
     }
 
     /// What this process called in that call, if it remembers.
-    pub(super) fn called(&self, call: u64) -> Option<&Signature> {
+    pub(crate) fn called(&self, call: u64) -> Option<&Signature> {
         self.said.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature)
     }
 
     /// One of those it waits for.
-    pub(super) fn awaits(&self) -> Option<usize> {
+    pub(crate) fn awaits(&self) -> Option<usize> {
         self.turn.as_ref()?;
         let awaited = self.lanes.iter().position(|lane| !lane.into.awaited.is_empty());
         awaited.or_else(|| self.lanes.iter().position(|lane| !lane.out.waiting.is_empty() || lane.out.settling))
@@ -175,7 +175,7 @@ impl Turn {
     ///
     /// The program stays where it is, and the buffers are for this turn alone, until it is dropped.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn new(
+    pub(crate) unsafe fn new(
         (program, round): (&Program, usize),
         bases: Bases,
         call: u64,
@@ -205,33 +205,33 @@ impl Turn {
     }
 
     /// The message that is to go next on a lane.
-    pub(super) fn next_out(&self, out: &Outgoing) -> Option<&Message> {
+    pub(crate) fn next_out(&self, out: &Outgoing) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].sends;
         if out.waiting.is_empty() { None } else { messages.get(out.waiting.start as usize) }
     }
 
     /// The message that is to come next on a lane.
-    pub(super) fn next_in(&self, into: &Incoming) -> Option<&Message> {
+    pub(crate) fn next_in(&self, into: &Incoming) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].receives;
         if into.awaited.is_empty() { None } else { messages.get(into.awaited.start as usize) }
     }
 
-    pub(super) fn runs(&self, message: &Message) -> &[Run] {
+    pub(crate) fn runs(&self, message: &Message) -> &[Run] {
         self.program().runs(message)
     }
 
-    pub(super) fn stamp(&self, message: &Message) -> Stamp {
+    pub(crate) fn stamp(&self, message: &Message) -> Stamp {
         Stamp { call: self.call, round: self.number, index: message.index }
     }
 
     /// What a message sent is announced by.
-    pub(super) fn header(&self, kind: super::frame::Kind, context: ContextId, message: &Message) -> Header {
+    pub(crate) fn header(&self, kind: super::frame::Kind, context: ContextId, message: &Message) -> Header {
         let stamp = self.stamp(message);
         Header { stamp, bytes: message.bytes, fingerprint: self.fingerprint, ..Header::new(kind, context) }
     }
 
     /// Why what came is not the message that is awaited, if it is not.
-    pub(super) fn doubt(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Doubt> {
+    pub(crate) fn doubt(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Doubt> {
         if (header.stamp, header.fingerprint) != (self.stamp(awaited), self.fingerprint) {
             return Some(Doubt::Of(from, *header));
         }

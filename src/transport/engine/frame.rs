@@ -6,7 +6,7 @@ use crate::transport::ContextId;
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A message, or its beginning.
     Message = 1,
     /// The next bytes of the message before it in the same context.
@@ -75,54 +75,54 @@ impl Kind {
 }
 
 /// Bytes of a message in one frame: so many that headers do not count, so few that others have their turn.
-pub(super) const MOST_TEXT: u32 = 512 << 10;
+pub(crate) const MOST_TEXT: u32 = 512 << 10;
 
 /// Bytes of what is said in words.
-pub(super) const MOST_WORDS: u32 = 64 << 10;
+pub(crate) const MOST_WORDS: u32 = 64 << 10;
 
 /// Which message of a pair it is: they come in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Stamp {
-    pub(super) call: u64,
-    pub(super) round: u32,
-    pub(super) index: u32,
+pub(crate) struct Stamp {
+    pub(crate) call: u64,
+    pub(crate) round: u32,
+    pub(crate) index: u32,
 }
 
 /// What stands before a frame. What a kind does not need is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
     /// Whether the receiver has not said that it is ready.
-    pub(super) eager: bool,
+    pub(crate) eager: bool,
     /// How many bytes follow.
-    pub(super) text: u32,
-    pub(super) context: ContextId,
-    pub(super) stamp: Stamp,
+    pub(crate) text: u32,
+    pub(crate) context: ContextId,
+    pub(crate) stamp: Stamp,
     /// How long the whole message is; where it goes on, how much of it came before; of a question, its number.
-    pub(super) bytes: u64,
-    pub(super) fingerprint: u64,
+    pub(crate) bytes: u64,
+    pub(crate) fingerprint: u64,
     /// How much the sender has taken of what the receiver sent it in this context without being asked for it.
-    pub(super) taken: u64,
+    pub(crate) taken: u64,
 }
 
 /// No frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of kind {kind} with {text} bytes of {bytes}")]
-pub(super) struct NoFrame {
+pub(crate) struct NoFrame {
     kind: u8,
     text: u32,
     bytes: u64,
 }
 
 impl Header {
-    pub(super) const BYTES: usize = 56;
+    pub(crate) const BYTES: usize = 56;
 
-    pub(super) fn new(kind: Kind, context: ContextId) -> Self {
+    pub(crate) fn new(kind: Kind, context: ContextId) -> Self {
         let (stamp, bytes, fingerprint) = (Stamp::default(), 0, 0);
         Self { kind, eager: false, text: 0, context, stamp, bytes, fingerprint, taken: 0 }
     }
 
-    pub(super) fn encode(&self) -> [u8; Self::BYTES] {
+    pub(crate) fn encode(&self) -> [u8; Self::BYTES] {
         let Self { kind, eager, text, context, stamp: Stamp { call, round, index }, .. } = *self;
         let mut bytes = [0; Self::BYTES];
         let words = [
@@ -141,7 +141,7 @@ impl Header {
     }
 
     /// Reads one; refuses what no sender makes.
-    pub(super) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, NoFrame> {
+    pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, NoFrame> {
         let mut words = [0; Self::BYTES / 8];
         for (word, from) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*from);

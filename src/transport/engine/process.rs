@@ -5,34 +5,31 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mio::{Events, Poll};
-
-use super::connection::{Connection, hurry_within_a_host};
+use super::connection::Connection;
 use super::context::Presence;
-use super::engine::{Engine, Poller};
 use super::frame::{Header, Kind};
-use super::join::JoinError;
-use super::mesh::Mesh;
-use super::round::Tcp;
+use super::round::Driver;
+use super::state::Engine;
+use super::wire::{Sleeper, Wire};
 use super::words::write_contexts;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
 
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
-pub(super) const TICK: Duration = Duration::from_millis(20);
+pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// How long a process that ends waits at least until the others have read what it sent them, while nothing goes. They
 /// have as long as their deadlines are, within bounds; unless something has failed, so that nobody needs any of it but word
 /// of the failure.
-pub(super) const LINGER: Duration = Duration::from_secs(1);
+pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// How long it waits at most: whoever has started it wants to know what came of it.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// A process of a job that has met.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     shared: Arc<Shared>,
     listener: Option<JoinHandle<()>>,
 }
@@ -60,8 +57,8 @@ impl Shared {
 
     /// Sleeps until something has come, or for a while.
     fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, limit: Duration) -> MutexGuard<'s, Engine> {
-        let Some(mut poller) = engine.poller.take() else {
-            // Another thread sleeps on the sockets, and may not know that there is more to do.
+        let Some(mut sleeper) = engine.sleeper.take() else {
+            // Another thread sleeps on the wire, and may not know that there is more to do.
             if !engine.unfinished.is_empty() {
                 engine.resume();
                 self.wake(&engine);
@@ -77,17 +74,15 @@ impl Shared {
         };
         // Where there is more to do, nobody sleeps.
         let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
+        let mut events = std::mem::take(&mut engine.events);
         drop(engine);
-        if poller.poll.poll(&mut poller.events, Some(limit)).is_err() {
-            // A signal has interrupted it, perhaps after this process was stopped for long: what has come is not known yet.
-            // It does not fail otherwise; if it does, there are no events.
-            let _ = poller.poll.poll(&mut poller.events, Some(Duration::ZERO));
-        }
+        sleeper.sleep(limit, &mut events);
         let mut engine = self.lock();
-        poller.events.iter().for_each(|event| engine.heed(event));
+        engine.events = events;
+        engine.heed();
         engine.resume();
         engine.polled = Instant::now();
-        engine.poller = Some(poller);
+        engine.sleeper = Some(sleeper);
         self.wake(&engine);
         engine
     }
@@ -100,8 +95,8 @@ impl Shared {
             if engine.ended {
                 return;
             }
-            // Who sleeps on the sockets does it itself.
-            if engine.poller.is_some() {
+            // Who sleeps on the wire does it itself.
+            if engine.sleeper.is_some() {
                 engine = self.sleep(engine, Duration::ZERO);
                 engine.sweep();
             }
@@ -112,62 +107,55 @@ impl Shared {
 }
 
 impl Process {
-    fn start(mesh: Mesh) -> io::Result<Arc<Self>> {
-        let Mesh { rank, streams, neighbours } = mesh;
-        let poll = Poll::new()?;
-        let registry = poll.registry().try_clone()?;
-        let spins = neighbours <= thread::available_parallelism().map_or(1, usize::from);
-        if spins {
-            streams.iter().flatten().for_each(hurry_within_a_host);
-        }
-        let connections: Box<[Option<Connection>]> = streams
-            .into_iter()
-            .enumerate()
-            .map(|(process, stream)| stream.map(|stream| Connection::new(stream, process, &registry)).transpose())
-            .collect::<io::Result<_>>()?;
-        let events = Events::with_capacity(connections.len().clamp(16, 1024));
-        let engine = Engine::new(rank, connections, Poller { poll, events }, registry);
+    fn start(
+        rank: usize,
+        size: usize,
+        wire: Box<dyn Wire>,
+        sleeper: Box<dyn Sleeper>,
+        spins: bool,
+    ) -> io::Result<Arc<Self>> {
+        let engine = Engine::new(rank, size, wire, sleeper);
         let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins });
         let listening = Arc::clone(&shared);
         let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
         Ok(Arc::new(Self { shared, listener: Some(listener) }))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Engine> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
         self.shared.lock()
     }
 
-    pub(super) fn wake(&self, engine: &Engine) {
+    pub(crate) fn wake(&self, engine: &Engine) {
         self.shared.wake(engine);
     }
 
-    pub(super) fn sleep<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+    pub(crate) fn sleep<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
         self.shared.sleep(engine, TICK)
     }
 
     /// Takes note of what has come, without waiting.
-    pub(super) fn peek<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
-        // Who sleeps on the sockets does it itself.
-        if engine.poller.is_none() {
+    pub(crate) fn peek<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        // Who sleeps on the wire does it itself.
+        if engine.sleeper.is_none() {
             return engine;
         }
         self.shared.sleep(engine, Duration::ZERO)
     }
 
     /// Reads what has come, without waiting.
-    pub(super) fn glance<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+    pub(crate) fn glance<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
         let mut engine = self.peek(engine);
         engine.sweep();
         engine
     }
 
     /// Whether a rank that spins takes nobody's core.
-    pub(super) fn spins(&self) -> bool {
+    pub(crate) fn spins(&self) -> bool {
         self.shared.spins
     }
 
     /// Leaves a context. Where somebody will say why a thread panicked, the others hear of it then.
-    pub(super) fn leave(&self, id: ContextId) {
+    pub(crate) fn leave(&self, id: ContextId) {
         let mut engine = self.lock();
         let Some(context) = engine.contexts.get_mut(&id) else { return };
         context.presence = Presence::Left;
@@ -228,7 +216,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    pub(super) fn new(member: Arc<Member>) -> Self {
+    pub(crate) fn new(member: Arc<Member>) -> Self {
         member.process.lock().supervised = true;
         Self { member }
     }
@@ -248,18 +236,32 @@ impl Drop for Supervisor {
 
 /// The endpoint of a process.
 #[derive(Debug)]
-pub(super) struct Member {
-    pub(super) process: Arc<Process>,
+pub(crate) struct Member {
+    pub(crate) process: Arc<Process>,
     rank: Rank,
     size: usize,
+    machine: Machine,
 }
 
 impl Member {
-    /// Takes the connections of a job that has met.
-    pub(super) fn start(mesh: Mesh) -> Result<Arc<Self>, JoinError> {
-        let (rank, size) = (Rank::new(mesh.rank), mesh.streams.len());
-        let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
-        Ok(Arc::new(Self { process: Process::start(mesh).map_err(failed)?, rank, size }))
+    /// That process of a job of so many, which talk over that wire. Where it `spins`, ranks that wait take nobody's core.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no thread for it.
+    pub(crate) fn start(
+        (rank, size): (usize, usize),
+        wire: Box<dyn Wire>,
+        sleeper: Box<dyn Sleeper>,
+        spins: bool,
+    ) -> io::Result<Arc<Self>> {
+        let machine = wire.machine();
+        Ok(Arc::new(Self {
+            process: Process::start(rank, size, wire, sleeper, spins)?,
+            rank: Rank::new(rank),
+            size,
+            machine,
+        }))
     }
 }
 
@@ -275,11 +277,11 @@ impl Endpoint for Member {
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let me = position(self.rank, self.size, members)?;
         self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
-        Ok(Box::new(Tcp::new(Arc::clone(&self.process), id, Rank::new(me), members.len())))
+        Ok(Box::new(Driver::new(Arc::clone(&self.process), id, Rank::new(me), members.len())))
     }
 
     fn machine(&self) -> Machine {
-        Machine::TCP
+        self.machine
     }
 }
 

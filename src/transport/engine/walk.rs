@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use super::connection::Connection;
 use super::context::Context;
-use super::engine::Engine;
 use super::frame::{Header, Kind, Stamp};
+use super::state::Engine;
 use super::words::{Standing, write_standing};
 use crate::ids::Rank;
 use crate::transport::ContextId;
@@ -22,7 +22,7 @@ const MOST_ANSWERS: usize = 1 << 20;
 
 /// A question that was asked.
 #[derive(Debug)]
-pub(super) struct Inquiry {
+pub(crate) struct Inquiry {
     number: u64,
     asked: usize,
     since: Instant,
@@ -31,14 +31,14 @@ pub(super) struct Inquiry {
 
 impl Inquiry {
     /// Whether it is open, and to that process.
-    pub(super) fn is_to(&self, process: usize) -> bool {
+    pub(crate) fn is_to(&self, process: usize) -> bool {
         self.standing.is_none() && self.asked == process
     }
 }
 
 /// What became of a question.
 #[derive(Debug)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// It may still be answered.
     Pending,
     Standing(Standing),
@@ -48,7 +48,7 @@ pub(super) enum Reply {
 
 impl Engine {
     /// Asks a process where it stands in the context `about`, and what it called in that call, on behalf of a context.
-    pub(super) fn ask(&mut self, id: ContextId, asked: usize, about: ContextId, call: u64) {
+    pub(crate) fn ask(&mut self, id: ContextId, asked: usize, about: ContextId, call: u64) {
         self.questions += 1;
         let number = self.questions;
         let standing = (asked == self.me).then(|| self.standing(about, call));
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// What became of the question of a context, which is done with if there is anything to say.
-    pub(super) fn reply(&mut self, id: ContextId, grace: Duration) -> Reply {
+    pub(crate) fn reply(&mut self, id: ContextId, grace: Duration) -> Reply {
         let Some(context) = self.contexts.get_mut(&id) else { return Reply::None };
         let Some(inquiry) = &mut context.inquiry else { return Reply::None };
         // Who is gone will not answer.
@@ -78,12 +78,12 @@ impl Engine {
     }
 
     /// Whether so many answers wait to be read that no more are given.
-    pub(super) fn is_full(&self, to: usize) -> bool {
+    pub(crate) fn is_full(&self, to: usize) -> bool {
         self.connections[to].as_ref().is_none_or(|connection| connection.queue.len() > MOST_ANSWERS)
     }
 
     /// Answers a question, unless so many answers wait to be read that nobody can need them all.
-    pub(super) fn answer(&mut self, from: usize, question: Header) {
+    pub(crate) fn answer(&mut self, from: usize, question: Header) {
         if self.is_full(from) {
             return;
         }
@@ -93,7 +93,7 @@ impl Engine {
     }
 
     /// An answer has come.
-    pub(super) fn answered(&mut self, from: usize, number: u64, standing: Standing) {
+    pub(crate) fn answered(&mut self, from: usize, number: u64, standing: Standing) {
         let inquiries = self.contexts.values_mut().filter_map(|context| context.inquiry.as_mut());
         for inquiry in inquiries.filter(|inquiry| (inquiry.asked, inquiry.number) == (from, number)) {
             inquiry.standing = Some(standing.clone());
@@ -130,7 +130,7 @@ impl Engine {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(crate) struct Walk {
     home: ContextId,
     hops: Vec<Hop>,
     /// The call that the last hop waits in, if it is known.
@@ -167,7 +167,7 @@ const MOST_HOPS: usize = 1024;
 /// What has to stay the same for a deadline to hold: who is the last in the context where the chain begins, and that nobody
 /// there got anything done. What goes on in other contexts does not count.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     last: usize,
     /// Of all but the last.
     progress: u64,
@@ -177,7 +177,7 @@ pub(super) struct Look {
 
 impl Look {
     /// Whether nothing got done between the two. Who says nothing gets nothing done.
-    pub(super) fn is_still(&self, other: &Self) -> bool {
+    pub(crate) fn is_still(&self, other: &Self) -> bool {
         let own = self.own.is_none() || other.own.is_none() || self.own == other.own;
         (self.last, self.progress) == (other.last, other.progress) && own
     }
@@ -185,7 +185,7 @@ impl Look {
 
 impl Walk {
     /// Begins with this process, which waits in a context. `None` if it does not.
-    pub(super) fn begin(engine: &mut Engine, home: ContextId) -> Option<Self> {
+    pub(crate) fn begin(engine: &mut Engine, home: ContextId) -> Option<Self> {
         let context = engine.contexts.get(&home)?;
         let (call, to) = (context.turn.as_ref()?.call, context.awaits()?);
         let (from, progress) = (engine.me, context.progress);
@@ -196,7 +196,7 @@ impl Walk {
     }
 
     /// Goes as far as answers have come. What it has found, if it is at its end; that is where it is if `now`.
-    pub(super) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Look> {
+    pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Look> {
         while self.end.is_none() {
             let Hop { context, to, .. } = *self.hops.last()?;
             let call = engine.contexts.get(&self.home)?.turn.as_ref()?.call;
@@ -250,7 +250,7 @@ impl Walk {
     }
 
     /// Whose fault it is, by its rank in the context where it began.
-    pub(super) fn culprit(&self, home: &Context) -> Option<Rank> {
+    pub(crate) fn culprit(&self, home: &Context) -> Option<Rank> {
         let last = match self.end {
             Some(End::Circle) => return None,
             // Answers are not given all at once, so those others may be well; who waits for them here is at fault here.
@@ -261,7 +261,7 @@ impl Walk {
     }
 
     /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait.
-    pub(super) fn words(&self, home: &Context) -> String {
+    pub(crate) fn words(&self, home: &Context) -> String {
         let name = |process: usize| match home.rank_of(process) {
             Some(rank) => format!("rank {rank}"),
             None => format!("process {process}"),

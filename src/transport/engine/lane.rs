@@ -15,59 +15,59 @@ use super::frame::{Header, Stamp};
 
 /// How much goes without being asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Credit {
+pub(crate) struct Credit {
     /// Bytes of one message, at most: its head.
-    pub(super) message: u64,
+    pub(crate) message: u64,
     /// Bytes of all that is not taken yet, headers counted.
-    pub(super) lane: u64,
+    pub(crate) lane: u64,
 }
 
 impl Credit {
     /// In a job of so many ranks: of what a context keeps at most, 64 MiB, each of them gets its part.
-    pub(super) fn among(ranks: usize) -> Self {
+    pub(crate) fn among(ranks: usize) -> Self {
         let lane = ((64 << 20) / ranks.max(1) as u64).clamp(16 << 10, 256 << 10);
         Self { message: lane / 4, lane }
     }
 
     /// How much of a message goes without being asked for.
-    pub(super) fn head(self, bytes: u64) -> u64 {
+    pub(crate) fn head(self, bytes: u64) -> u64 {
         bytes.min(self.message)
     }
 
     /// What a message costs.
-    pub(super) fn cost(bytes: u64) -> u64 {
+    pub(crate) fn cost(bytes: u64) -> u64 {
         Header::BYTES as u64 + bytes
     }
 }
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Lane {
-    pub(super) into: Incoming,
-    pub(super) out: Outgoing,
+pub(crate) struct Lane {
+    pub(crate) into: Incoming,
+    pub(crate) out: Outgoing,
     /// How the other has left the context, if it has.
-    pub(super) left: Option<Left>,
+    pub(crate) left: Option<Left>,
 }
 
 /// How somebody left a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Left {
+pub(crate) struct Left {
     /// The last call it was in.
-    pub(super) call: Option<u64>,
+    pub(crate) call: Option<u64>,
     /// What it says of it: nothing, unless it panicked.
-    pub(super) how: Option<Arc<str>>,
+    pub(crate) how: Option<Arc<str>>,
     /// What that call was: fingerprint, words.
-    pub(super) said: Option<(u64, Arc<str>)>,
+    pub(crate) said: Option<(u64, Arc<str>)>,
 }
 
 impl Left {
     /// What it called in that call, if it was its last.
-    pub(super) fn called(&self, call: u64) -> Option<&(u64, Arc<str>)> {
+    pub(crate) fn called(&self, call: u64) -> Option<&(u64, Arc<str>)> {
         self.said.as_ref().filter(|_| self.call == Some(call))
     }
 
     /// How it left, for somebody in that call.
-    pub(super) fn words(&self, during: u64) -> Arc<str> {
+    pub(crate) fn words(&self, during: u64) -> Arc<str> {
         match &self.how {
             Some(how) => how.clone(),
             None if self.call.is_some_and(|call| call >= during) => "returned in the middle of the call".into(),
@@ -78,45 +78,45 @@ impl Left {
 
 /// What comes.
 #[derive(Debug, Default)]
-pub(super) struct Incoming {
+pub(crate) struct Incoming {
     /// Those of the round's messages that are still to come.
-    pub(super) awaited: Range<u32>,
+    pub(crate) awaited: Range<u32>,
     /// How much of the first of them is there, and where the rest goes.
-    pub(super) came: u64,
-    pub(super) to: Cursor,
-    pub(super) stash: Stash,
+    pub(crate) came: u64,
+    pub(crate) to: Cursor,
+    pub(crate) stash: Stash,
     /// Bytes that came without being asked for; of those, how many have been taken; and of how many the sender knows.
-    pub(super) arrived: u64,
-    pub(super) taken: u64,
-    pub(super) told: u64,
+    pub(crate) arrived: u64,
+    pub(crate) taken: u64,
+    pub(crate) told: u64,
     /// A message that waits at its sender.
-    pub(super) offer: Option<Header>,
+    pub(crate) offer: Option<Header>,
 }
 
 /// What goes.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     /// Those of the round's messages that are still to go.
-    pub(super) waiting: Range<u32>,
+    pub(crate) waiting: Range<u32>,
     /// How much of the first of them has gone, and where the rest is.
-    pub(super) went: u64,
-    pub(super) from: Cursor,
+    pub(crate) went: u64,
+    pub(crate) from: Cursor,
     /// Whether the last of them is with the connection, which has not got rid of it; and how many bytes of all that goes over
     /// the connection have gone when it has.
-    pub(super) settling: bool,
-    pub(super) end: u64,
+    pub(crate) settling: bool,
+    pub(crate) end: u64,
     /// Bytes sent without being asked for, and how many of those the receiver has taken as far as is known.
-    pub(super) sent: u64,
-    pub(super) taken: u64,
+    pub(crate) sent: u64,
+    pub(crate) taken: u64,
     /// The last call and round whose messages the receiver awaits.
-    pub(super) ready: Option<(u64, u32)>,
+    pub(crate) ready: Option<(u64, u32)>,
     /// What was offered last.
-    pub(super) offered: Option<Stamp>,
+    pub(crate) offered: Option<Stamp>,
 }
 
 impl Outgoing {
     /// Whether a message may go, and if so, whether on credit.
-    pub(super) fn may_go(&self, stamp: Stamp, bytes: u64, credit: Credit) -> Option<bool> {
+    pub(crate) fn may_go(&self, stamp: Stamp, bytes: u64, credit: Credit) -> Option<bool> {
         if self.ready.is_some_and(|ready| ready >= (stamp.call, stamp.round)) {
             return Some(false);
         }
@@ -127,31 +127,31 @@ impl Outgoing {
 
 /// Messages that came before anybody awaited them: their frames, one after the other, the last perhaps not whole yet.
 #[derive(Debug, Default)]
-pub(super) struct Stash {
+pub(crate) struct Stash {
     /// Those from `begin` on.
     bytes: Vec<u8>,
     begin: usize,
 }
 
 impl Stash {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.begin == self.bytes.len()
     }
 
     /// How many bytes are kept, and how many there is room for.
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.begin
     }
 
     #[cfg(test)]
-    pub(super) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
     /// Makes room for all that may come within that credit, and as much again, so that what is taken leaves its place to what
     /// comes without moving it often. Of memory, it costs what is used.
-    pub(super) fn make_room(&mut self, credit: Credit) {
+    pub(crate) fn make_room(&mut self, credit: Credit) {
         let most = 2 * credit.lane as usize;
         if self.bytes.capacity() < most {
             self.bytes.reserve_exact(most - self.bytes.len());
@@ -159,7 +159,7 @@ impl Stash {
     }
 
     /// Keeps what comes.
-    pub(super) fn keep(&mut self, bytes: &[u8]) {
+    pub(crate) fn keep(&mut self, bytes: &[u8]) {
         // A sender that is always ahead never leaves it empty.
         if self.bytes.len() + bytes.len() > self.bytes.capacity() && self.begin >= self.bytes.len() / 2 {
             self.bytes.drain(..self.begin);
@@ -169,21 +169,21 @@ impl Stash {
     }
 
     /// The header of the first message, and as much of its text as is there.
-    pub(super) fn first(&self) -> Option<(Header, &[u8])> {
+    pub(crate) fn first(&self) -> Option<(Header, &[u8])> {
         let (header, rest) = self.bytes.get(self.begin..)?.split_first_chunk::<{ Header::BYTES }>()?;
         let header = Header::decode(header).ok()?;
         Some((header, &rest[..rest.len().min(header.text as usize)]))
     }
 
     /// Drops the first message, of which so many bytes of text are there.
-    pub(super) fn pop(&mut self, text: usize) {
+    pub(crate) fn pop(&mut self, text: usize) {
         self.begin += Header::BYTES + text;
         if self.is_empty() {
             self.clear();
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         (self.begin, _) = (0, self.bytes.clear());
     }
 }

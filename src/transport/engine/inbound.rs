@@ -5,12 +5,13 @@ use std::io::IoSliceMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::connection::{Connection, Receiving, Went};
+use super::connection::{Connection, Receiving};
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
-use super::engine::Engine;
 use super::frame::{Header, Kind};
 use super::lane::Credit;
+use super::state::Engine;
+use super::wire::Went;
 use super::words::{read_contexts, read_failure, read_left, read_standing};
 use crate::transport::ContextId;
 
@@ -19,7 +20,7 @@ const DIRECT: usize = 4 << 10;
 
 /// How often one process is read from, or written to, before others have their turn: where the other is as fast as this one, the
 /// socket is never empty, or full.
-pub(super) const TURN: u32 = 16;
+pub(crate) const TURN: u32 = 16;
 
 /// Where at least so much is to come of a message, its next header is read alone, so that nothing of it is copied twice.
 const LONG: u64 = 32 << 10;
@@ -32,7 +33,7 @@ type Fault = Arc<str>;
 
 impl Engine {
     /// Reads what has come from a process, until there is no more for now, or it has had its turn.
-    pub(super) fn pump_in(&mut self, from: usize) {
+    pub(crate) fn pump_in(&mut self, from: usize) {
         let mut desk = std::mem::take(&mut self.desk);
         let mut turn = TURN;
         while self.connections[from].as_ref().is_some_and(Connection::is_open) {
@@ -58,7 +59,7 @@ impl Engine {
     /// Reads once.
     fn read(&mut self, from: usize, desk: &mut [u8]) -> Result<ControlFlow<()>, Fault> {
         let expects_long = self.expects_long(from);
-        let Self { connections, contexts, .. } = self;
+        let Self { connections, contexts, wire, .. } = self;
         let Some(connection) = connections[from].as_mut() else { return Ok(ControlFlow::Break(())) };
         let mut slices: [IoSliceMut<'_>; PIECES] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
         let (mut direct, mut pieces) = (0, 0);
@@ -90,8 +91,9 @@ impl Engine {
         let held = connection.part.len;
         desk[..held].copy_from_slice(&connection.part.bytes[..held]);
         slices[pieces] = IoSliceMut::new(&mut desk[held..room]);
-        let went = connection.read(&mut slices[..=pieces]);
-        let (count, flow) = match went {
+        let (count, flow) = match wire.read(from, &mut slices[..=pieces]) {
+            // An end that came with the bytes is not told again.
+            Went::Stuck(count) if count > 0 && connection.closing => (count, ControlFlow::Continue(())),
             Went::On(count) => (count, ControlFlow::Continue(())),
             Went::Stuck(count) => {
                 connection.readable = false;
@@ -99,6 +101,7 @@ impl Engine {
             }
             Went::Ended(why) => return Err(why),
         };
+        connection.reads += u64::from(count > 0);
         let placed = count.min(direct);
         if placed > 0 {
             self.placed(from, placed, None);
@@ -124,7 +127,7 @@ impl Engine {
     }
 
     /// Takes apart what was read.
-    pub(super) fn take(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn take(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), Fault> {
         loop {
             let Some(connection) = self.connections[from].as_mut().filter(|open| open.is_open()) else { return Ok(()) };
             match &mut connection.receiving {
@@ -234,7 +237,7 @@ impl Engine {
     }
 
     /// Takes what was kept for the round that has begun.
-    pub(super) fn unpack(&mut self, id: ContextId, from: usize) {
+    pub(crate) fn unpack(&mut self, id: ContextId, from: usize) {
         loop {
             let Some(context) = self.contexts.get_mut(&id) else { return };
             let me = context.rank_of(self.me).zip(context.rank_of(from));

@@ -4,17 +4,17 @@ use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::context::Turn;
-use super::engine::Engine;
 use super::process::{Process, TICK};
+use super::state::Engine;
 use super::watch::{About, Watch};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
 use crate::transport::{Cause, ContextId, Failure, RoundIo, Transport};
 
-/// One context of a process.
+/// Drives one context of a process.
 #[derive(Debug)]
-pub(super) struct Tcp {
+pub(crate) struct Driver {
     process: Arc<Process>,
     id: ContextId,
     rank: Rank,
@@ -30,8 +30,8 @@ const SPIN: Duration = Duration::from_micros(50);
 /// How long it does so without giving way.
 const EAGER: Duration = Duration::from_micros(10);
 
-impl Tcp {
-    pub(super) fn new(process: Arc<Process>, id: ContextId, rank: Rank, size: usize) -> Self {
+impl Driver {
+    pub(crate) fn new(process: Arc<Process>, id: ContextId, rank: Rank, size: usize) -> Self {
         Self { process, id, rank, size, last: None, over: Instant::now() }
     }
 
@@ -85,7 +85,7 @@ impl Tcp {
     }
 }
 
-impl Transport for Tcp {
+impl Transport for Driver {
     fn rank(&self) -> Rank {
         self.rank
     }
@@ -171,7 +171,7 @@ impl Drop for Posted<'_> {
     }
 }
 
-impl Drop for Tcp {
+impl Drop for Driver {
     fn drop(&mut self) {
         self.process.leave(self.id);
     }

@@ -1,0 +1,114 @@
+//! A connection with one other process: what is halfway through it.
+
+use std::sync::Arc;
+
+use super::frame::Header;
+use super::outbound::STAGE;
+use crate::transport::ContextId;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) state: State,
+    /// Whether something may have come that was not read.
+    pub(crate) readable: bool,
+    /// Whether the other has closed it: then what is read last is not the end.
+    pub(crate) closing: bool,
+    /// How often something was read.
+    pub(crate) reads: u64,
+    /// Whether the wire takes no more for now.
+    pub(crate) blocked: bool,
+    /// Why nothing can be written any more. What has come is to be read first: it may say why.
+    pub(crate) broken: Option<Arc<str>>,
+    /// How many bytes have gone.
+    pub(crate) gone: u64,
+    /// What is to go before anything else, but for the rest of a frame that is under way.
+    pub(crate) queue: Vec<u8>,
+    pub(crate) sending: Option<Sending>,
+    /// The beginning of a header.
+    pub(crate) part: Part,
+    pub(crate) receiving: Receiving,
+    /// The contexts that the other had open when it said that it opens no more.
+    pub(crate) goodbye: Option<Vec<ContextId>>,
+    /// Whether the other has said that nothing follows but answers.
+    pub(crate) farewell: bool,
+    /// Whether it has read everything that this process had to say.
+    pub(crate) heard: bool,
+}
+
+/// Whether there is somebody at the other end.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    Open,
+    /// It is gone, as it said it would be.
+    Ended,
+    /// It is gone without a word.
+    Lost(Arc<str>),
+}
+
+/// A frame of a message that goes straight from the memory of a round.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub(crate) context: ContextId,
+    pub(crate) header: [u8; Header::BYTES],
+    /// How much of the header has gone.
+    pub(crate) headed: usize,
+    /// How much of the text has not.
+    pub(crate) left: usize,
+}
+
+/// The bytes of a header that have come so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) bytes: [u8; Header::BYTES],
+    pub(crate) len: usize,
+}
+
+/// What the next bytes are.
+#[derive(Debug)]
+pub(crate) enum Receiving {
+    Header,
+    /// So many bytes more of a message, for where its round wants it.
+    Placed(ContextId, usize),
+    /// So many bytes more of a message that is kept.
+    Kept(ContextId, usize),
+    /// So many bytes that nobody wants any more.
+    Dropped(usize),
+    /// So many bytes more of what is said in words, and what there is of it.
+    Said(Header, Vec<u8>, usize),
+}
+
+impl Default for Connection {
+    fn default() -> Self {
+        Self {
+            state: State::Open,
+            readable: true,
+            closing: false,
+            reads: 0,
+            blocked: false,
+            broken: None,
+            // What the wire does not take is put back here, at any time; it is not touched before.
+            queue: Vec::with_capacity(2 * STAGE),
+            gone: 0,
+            sending: None,
+            part: Part { bytes: [0; Header::BYTES], len: 0 },
+            receiving: Receiving::Header,
+            goodbye: None,
+            farewell: false,
+            heard: false,
+        }
+    }
+}
+
+impl Connection {
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
+
+    /// Nothing comes or goes any more.
+    pub(crate) fn close(&mut self, state: State) {
+        self.state = state;
+        self.queue = Vec::new();
+        (self.sending, self.readable, self.blocked) = (None, false, false);
+    }
+}

@@ -1,0 +1,159 @@
+//! The wire of sockets: a TCP connection with each of the other processes, and what tells of them.
+
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Registry, Token};
+
+use crate::machine::Machine;
+use crate::transport::engine::wire::{Event, Sleeper, Went, Wire};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Sockets {
+    /// By process; none with this one.
+    sockets: Box<[Option<Socket>]>,
+    registry: Registry,
+}
+
+#[derive(Debug)]
+struct Socket {
+    stream: TcpStream,
+    token: Token,
+    /// Whether it is told when there is room.
+    watched: bool,
+}
+
+/// Tells what happens on the sockets.
+#[derive(Debug)]
+pub(super) struct Poller {
+    poll: Poll,
+    events: Events,
+}
+
+impl Sockets {
+    /// Takes the connections, by process.
+    pub(super) fn new(streams: Vec<Option<std::net::TcpStream>>) -> io::Result<(Self, Poller)> {
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let events = Events::with_capacity(streams.len().clamp(16, 1024));
+        let socket = |(process, stream): (usize, std::net::TcpStream)| {
+            stream.set_nonblocking(true)?;
+            let (mut stream, token) = (TcpStream::from_std(stream), Token(process));
+            registry.register(&mut stream, token, Interest::READABLE)?;
+            Ok(Socket { stream, token, watched: false })
+        };
+        let sockets = streams.into_iter().enumerate();
+        let sockets = sockets
+            .map(|(process, stream)| stream.map(|stream| socket((process, stream))).transpose())
+            .collect::<io::Result<_>>()?;
+        Ok((Self { sockets, registry }, Poller { poll, events }))
+    }
+}
+
+impl Wire for Sockets {
+    fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Went {
+        let Some(Socket { stream, .. }) = &mut self.sockets[from] else { return Went::Stuck(0) };
+        let room: usize = into.iter().map(|slice| slice.len()).sum();
+        loop {
+            return match stream.read_vectored(into) {
+                Ok(0) => Went::Ended("its connection is closed".into()),
+                // The socket is empty; what comes later is told again.
+                Ok(count) if count < room => Went::Stuck(count),
+                Ok(count) => Went::On(count),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Went::Stuck(0),
+                Err(error) => Went::Ended(format!("its connection failed: {error}").into()),
+            };
+        }
+    }
+
+    fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Went {
+        let Self { sockets, registry } = self;
+        let Some(socket) = &mut sockets[to] else { return Went::Stuck(0) };
+        let all: usize = from.iter().map(|slice| slice.len()).sum();
+        let went = loop {
+            break match socket.stream.write_vectored(from) {
+                Ok(count) if count < all => Went::Stuck(count),
+                Ok(count) => Went::On(count),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Went::Stuck(0),
+                Err(error) => Went::Ended(format!("its connection failed: {error}").into()),
+            };
+        };
+        match went {
+            Went::Stuck(_) => socket.watch(true, registry).map_or(went, Went::Ended),
+            _ => went,
+        }
+    }
+
+    /// Otherwise everything that comes would be told twice.
+    fn rest(&mut self, to: usize) -> Option<Arc<str>> {
+        let Self { sockets, registry } = self;
+        sockets[to].as_mut()?.watch(false, registry)
+    }
+
+    fn close(&mut self, process: usize) {
+        let Self { sockets, registry } = self;
+        if let Some(Socket { stream, .. }) = &mut sockets[process] {
+            // It may be closed at the other end already.
+            let _ = registry.deregister(stream);
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::TCP
+    }
+}
+
+impl Socket {
+    /// Whether it is to be told when there is room. Returns why it cannot.
+    fn watch(&mut self, room: bool, registry: &Registry) -> Option<Arc<str>> {
+        if std::mem::replace(&mut self.watched, room) == room {
+            return None;
+        }
+        let what = if room { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+        let done = registry.reregister(&mut self.stream, self.token, what);
+        done.err().map(|error| format!("its connection cannot be watched: {error}").into())
+    }
+}
+
+impl Sleeper for Poller {
+    fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>) {
+        let Self { poll, events: told } = self;
+        if poll.poll(told, Some(limit)).is_err() {
+            // A signal has interrupted it, perhaps after this process was stopped for long: what has come is not known yet.
+            // It does not fail otherwise; if it does, there are no events.
+            let _ = poll.poll(told, Some(Duration::ZERO));
+        }
+        events.extend(told.iter().map(|event| {
+            let ended = event.is_read_closed() || event.is_error();
+            Event {
+                process: event.token().0,
+                readable: event.is_readable() || ended,
+                writable: event.is_writable(),
+                ended,
+            }
+        }));
+    }
+}
+
+/// Where two processes of one host have a core each, nothing is lost between them, and nobody is in the way: what the system
+/// does for networks, to send at the pace that it has measured for example (BBR), only takes time. Reno, which does
+/// not, is there on every Linux; where it is not allowed, all stays as it is. (Where many share a core, the pace keeps
+/// down what lies about unread, and it is faster so.)
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn hurry_within_a_host(stream: &std::net::TcpStream) {
+    if let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr())
+        && (here.ip() == there.ip() || there.ip().is_loopback())
+    {
+        let _ = socket2::SockRef::from(stream).set_tcp_congestion(b"reno");
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn hurry_within_a_host(_: &std::net::TcpStream) {}
