@@ -158,6 +158,10 @@ pub enum Error {
     #[cfg(feature = "tcp")]
     #[error(transparent)]
     Join(#[from] crate::transport::tcp::JoinError),
+    /// This process has no place in a job over MPI.
+    #[cfg(feature = "mpi")]
+    #[error(transparent)]
+    Mpi(#[from] crate::transport::mpi::MpiError),
     /// The environment asks for something that cannot be.
     #[error("{0}")]
     Environment(String),

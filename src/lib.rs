@@ -66,7 +66,7 @@ pub mod communicator;
 pub mod cost;
 pub mod error;
 pub mod ids;
-#[cfg(any(feature = "local", feature = "tcp"))]
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub mod launch;
 #[cfg(feature = "local")]
 pub mod local;
@@ -81,7 +81,7 @@ pub mod transport;
 pub use communicator::{Communicator, Options, Persistent, op};
 pub use error::Error;
 pub use ids::{Channel, Node, Rank};
-#[cfg(any(feature = "local", feature = "tcp"))]
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub use launch::{connect, launch};
 pub use plan::Strided;
 

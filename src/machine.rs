@@ -150,6 +150,9 @@ impl Machine {
     /// and more). A network between hosts has prices of its own.
     pub const TCP: Self = Self { startup: 1_000_000, message: 2_500_000, byte: 300, ..Self::FREE };
 
+    /// Ranks that are processes of one host, over MPI.
+    pub const MPI: Self = Self { startup: 1_000_000, message: 1_000_000, byte: 250, ..Self::FREE };
+
     /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`
     /// 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us a doubling. Their `t_s` is the time of
     /// software at both ends of each message (section 2), so it stands here as a message's, half at each end: with one
@@ -176,9 +179,10 @@ impl Machine {
     };
 
     /// The machines that have a name.
-    pub const NAMES: [(&'static str, Self); 5] = [
+    pub const NAMES: [(&'static str, Self); 6] = [
         ("threads", Self::THREADS),
         ("tcp", Self::TCP),
+        ("mpi", Self::MPI),
         ("paragon", Self::PARAGON),
         ("unit", Self::UNIT),
         ("free", Self::FREE),

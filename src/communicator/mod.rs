@@ -83,7 +83,7 @@ impl Options {
     }
 
     /// How long a rank waits.
-    #[cfg(feature = "tcp")]
+    #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) fn patience(&self) -> Duration {
         self.timeout
     }

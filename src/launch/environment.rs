@@ -13,8 +13,19 @@ use crate::error::Error;
 pub(super) enum Said {
     /// Nobody has started it as one of several: its ranks are threads.
     Threads,
-    /// It is a rank.
+    /// It is a rank, over TCP.
     Process(Seat),
+    /// It is a rank of MPI's.
+    Mpi(Started),
+}
+
+/// What is said of a job over MPI, of which MPI itself knows more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+pub(super) struct Started {
+    /// The variables by which somebody says that he has started several processes, where nobody says that MPI has started one:
+    /// then it is wrong that this one is alone.
+    pub(super) several: Option<String>,
 }
 
 /// One rank of several.
@@ -50,37 +61,59 @@ struct Family {
     size: &'static str,
     /// What to do where it says half.
     whole: &'static str,
+    /// Whether it starts the ranks of an MPI library.
+    has_mpi: bool,
 }
 
-const OWN: Family = Family { name: "necklace run", rank: "NECKLACE_RANK", size: "NECKLACE_SIZE", whole: "set both" };
+const OWN: Family =
+    Family { name: "necklace run", rank: "NECKLACE_RANK", size: "NECKLACE_SIZE", whole: "set both", has_mpi: false };
 
-const TORCHRUN: Family =
-    Family { name: "torchrun", rank: "RANK", size: "WORLD_SIZE", whole: "start this program with torchrun" };
+const TORCHRUN: Family = Family {
+    name: "torchrun",
+    rank: "RANK",
+    size: "WORLD_SIZE",
+    whole: "start this program with torchrun",
+    has_mpi: false,
+};
+
+const SLURM: &str = "Slurm";
 
 const OTHERS: [Family; 6] = [
     TORCHRUN,
     Family {
-        name: "Slurm",
+        name: SLURM,
         rank: "SLURM_PROCID",
         size: "SLURM_NTASKS",
         whole: "start this program with srun, which sets both",
+        has_mpi: true,
     },
     Family {
         name: "Open MPI",
         rank: "OMPI_COMM_WORLD_RANK",
         size: "OMPI_COMM_WORLD_SIZE",
         whole: "start this program with mpirun",
+        has_mpi: true,
     },
-    Family { name: "PMI", rank: "PMI_RANK", size: "PMI_SIZE", whole: "start this program with mpiexec" },
+    Family { name: "PMI", rank: "PMI_RANK", size: "PMI_SIZE", whole: "start this program with mpiexec", has_mpi: true },
     Family {
         name: "MVAPICH",
         rank: "MV2_COMM_WORLD_RANK",
         size: "MV2_COMM_WORLD_SIZE",
         whole: "start this program with mpirun_rsh",
+        has_mpi: true,
     },
     // It tells its processes no size. But they have been started, and others may tell.
-    Family { name: "PMIx", rank: "PMIX_RANK", size: "PMIX_SIZE", whole: "start this program with mpirun or srun" },
+    Family {
+        name: "PMIx",
+        rank: "PMIX_RANK",
+        size: "PMIX_SIZE",
+        whole: "start this program with mpirun or srun",
+        has_mpi: true,
+    },
 ];
+
+/// What to say of that where ranks would otherwise be MPI's.
+const WITHOUT_MPI: &str = "; for ranks of MPI's this program would have to be built with the feature `mpi` of necklace";
 
 /// What to do where nothing of this is meant.
 const OR_ELSE: &str =
@@ -110,7 +143,7 @@ impl Claim {
         if let (Some(rank), Some(size)) = (self.rank, self.size) {
             return Ok((rank, size));
         }
-        let Family { name, rank, size, whole } = self.family;
+        let Family { name, rank, size, whole, .. } = self.family;
         let missing = if self.rank.is_none() { rank } else { size };
         Err(Error::Environment(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.words())))
     }
@@ -120,13 +153,14 @@ impl Claim {
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// What the environment makes of this process. With `connects` it does not run threads: a job of one process is one, too.
-pub(super) fn read(variable: Variable<'_>, connects: bool) -> Result<Said, Error> {
+/// With `has_mpi` this program can be a rank of MPI's.
+pub(super) fn read(variable: Variable<'_>, connects: bool, has_mpi: bool) -> Result<Said, Error> {
     let tcp = match variable("NECKLACE_BACKEND").as_deref() {
         Some("local") => return Ok(Said::Threads),
         Some("tcp") => true,
-        Some("mpi") => return Err(wrong("NECKLACE_BACKEND is \"mpi\", which this version does not have")),
+        Some("mpi") => return over_mpi(variable, has_mpi),
         Some(other) => {
-            return Err(wrong(format!("NECKLACE_BACKEND is {other:?}, it must be \"local\" or \"tcp\"")));
+            return Err(wrong(format!("NECKLACE_BACKEND is {other:?}, it must be \"local\", \"tcp\" or \"mpi\"")));
         }
         None => false,
     };
@@ -143,11 +177,15 @@ pub(super) fn read(variable: Variable<'_>, connects: bool) -> Result<Said, Error
             (None, false) => Ok(Said::Threads),
         };
     };
+    // Who has started it by MPI, and says nothing of another meeting point, means MPI.
+    if has_mpi && !tcp && point.is_none() && claim.family.has_mpi {
+        return Ok(Said::Mpi(started(variable)));
+    }
     let (rank, size) = claim.whole()?;
     let point = match point {
         Some((point, _)) => Some(point),
         None if size == 1 => None,
-        None => Some(other_point(variable, &claim)?),
+        None => Some(other_point(variable, &claim, has_mpi)?),
     };
     Ok(Said::Process(Seat {
         rank,
@@ -220,6 +258,34 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
     Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }
 
+/// What the environment says of a rank of MPI's, where that is asked for.
+fn over_mpi(variable: Variable<'_>, has_mpi: bool) -> Result<Said, Error> {
+    if !has_mpi {
+        return Err(wrong(
+            "NECKLACE_BACKEND is \"mpi\", but this program was built without the feature `mpi` of necklace",
+        ));
+    }
+    let of_tcp = ["NECKLACE_ROOT", "NECKLACE_RENDEZVOUS", "NECKLACE_RANK", "NECKLACE_SIZE"];
+    if let Some((name, value)) = of_tcp.iter().find_map(|name| Some((name, variable(name)?))) {
+        return Err(wrong(format!(
+            "NECKLACE_BACKEND is \"mpi\", but {name} is {value:?}, which is for ranks over TCP, such as `necklace run` starts: \
+             unset one of them"
+        )));
+    }
+    Ok(Said::Mpi(started(variable)))
+}
+
+/// What is said of a job over MPI. What makes no sense does not count.
+fn started(variable: Variable<'_>) -> Started {
+    let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
+    // Slurm starts processes, and those of MPI only if it is asked to.
+    let (schedulers, libraries): (Vec<_>, Vec<_>) =
+        claims.into_iter().partition(|claim| [TORCHRUN.name, SLURM].contains(&claim.family.name));
+    let several = schedulers.iter().find(|claim| claim.size.is_some_and(|size| size > 1));
+    let words = |claim: &Claim| format!("{} ({})", claim.words(), claim.family.name);
+    Started { several: several.filter(|_| libraries.is_empty()).map(words) }
+}
+
 /// Where `NECKLACE_*` says that the ranks meet, and the words of it.
 fn own_point(variable: Variable<'_>) -> Result<Option<(Point, String)>, Error> {
     let root = variable("NECKLACE_ROOT").map(|root| (format!("NECKLACE_ROOT is {root:?}"), root));
@@ -239,7 +305,7 @@ fn own_point(variable: Variable<'_>) -> Result<Option<(Point, String)>, Error> {
 }
 
 /// Where others say that the ranks meet.
-fn other_point(variable: Variable<'_>, claim: &Claim) -> Result<Point, Error> {
+fn other_point(variable: Variable<'_>, claim: &Claim, has_mpi: bool) -> Result<Point, Error> {
     // The variables of torchrun are believed of torchrun, and of somebody who has counted the ranks anew.
     let torchrun = claim.family.name == TORCHRUN.name;
     let master = (variable("MASTER_ADDR"), variable("MASTER_PORT"));
@@ -254,9 +320,10 @@ fn other_point(variable: Variable<'_>, claim: &Claim) -> Result<Point, Error> {
             };
             Err(wrong(format!(
                 "{} ({family}): where should the {} ranks meet? {lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to \
-                 listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read",
+                 listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read{}",
                 claim.words(),
-                claim.size.unwrap_or_default()
+                claim.size.unwrap_or_default(),
+                if claim.family.has_mpi && !has_mpi { WITHOUT_MPI } else { "" }
             )))
         }
     }
@@ -323,7 +390,11 @@ mod tests {
     }
 
     fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, Error> {
-        read(&|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()), connects)
+        read(
+            &|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()),
+            connects,
+            false,
+        )
     }
 
     fn seat(environment: Pairs<'_>) -> Seat {

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::env;
 #[cfg(feature = "local")]
 use std::num::NonZeroUsize;
-#[cfg(feature = "tcp")]
+#[cfg(any(feature = "mpi", feature = "tcp"))]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(feature = "local")]
@@ -15,16 +15,18 @@ use std::time::Duration;
 
 use crate::communicator::{Communicator, Options};
 use crate::error::{BuildError, Error};
-#[cfg(feature = "tcp")]
+#[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::ids::Rank;
 #[cfg(feature = "local")]
 use crate::local::Job;
 use crate::topology::{Complete, Topology, parse};
-#[cfg(feature = "tcp")]
+#[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::transport::Endpoint;
+#[cfg(feature = "mpi")]
+use crate::transport::mpi;
 #[cfg(feature = "tcp")]
 use crate::transport::tcp::{Join, Key, Root};
-use environment::{Said, Seat};
+use environment::{Said, Seat, Started};
 
 /// Runs the closure on every rank of this process, as the environment says, and returns their results: one, on this
 /// process's communicator, where a launcher has started it as a rank of a job; otherwise one for each of
@@ -120,9 +122,10 @@ impl Launch {
     ///
     /// As [`launch`].
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-        match environment::read(&system, false)? {
+        match environment::read(&system, false, HAS_MPI)? {
             Said::Threads => self.run_threads(body),
             Said::Process(seat) => self.run_process(&seat, body),
+            Said::Mpi(started) => self.run_mpi(&started, body),
         }
     }
 
@@ -132,8 +135,9 @@ impl Launch {
     ///
     /// As [`connect`].
     pub fn connect(self) -> Result<Communicator, Error> {
-        match environment::read(&system, true)? {
+        match environment::read(&system, true, HAS_MPI)? {
             Said::Process(seat) => self.join(&seat, system),
+            Said::Mpi(started) => self.join_mpi(&started, system),
             Said::Threads => Err(Error::Environment(
                 "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or \
                  set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT"
@@ -170,13 +174,7 @@ impl Launch {
     fn run_process<R>(self, seat: &Seat, body: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
         let (asked, join) = self.seated(seat, system)?;
         let (supervisor, endpoint) = join.supervised()?;
-        let comm = asked.communicator(endpoint)?;
-        let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
-        result.map(|result| vec![result]).map_err(|payload| {
-            let message = message(&*payload);
-            supervisor.panicked(message);
-            Error::Rank { rank: Rank::new(seat.rank), how: format!("panicked: {message}") }
-        })
+        run_rank(asked.communicator(endpoint)?, body, |message| supervisor.panicked(message))
     }
 
     #[cfg(not(feature = "tcp"))]
@@ -204,6 +202,53 @@ impl Launch {
         }
         let asked = self.asked(Some(seat.size), || 1, &variable)?;
         let join = seating(seat)?.timeout(asked.options.patience());
+        Ok((asked, join))
+    }
+
+    #[cfg(feature = "mpi")]
+    fn run_mpi<R>(self, started: &Started, body: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
+        let (asked, join) = self.started(started, system)?;
+        let (supervisor, endpoint) = join.supervised()?;
+        run_rank(asked.communicator(endpoint)?, body, |message| supervisor.panicked(message))
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    fn run_mpi<R>(self, _: &Started, _: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
+        Err(without_mpi())
+    }
+
+    /// The communicator of a rank of MPI's.
+    #[cfg(feature = "mpi")]
+    fn join_mpi(self, started: &Started, variable: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
+        let (asked, join) = self.started(started, variable)?;
+        asked.communicator(join.endpoint()?)
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    fn join_mpi(self, _: &Started, _: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
+        Err(without_mpi())
+    }
+
+    /// What a rank of MPI's was asked for, and how it joins its job.
+    #[cfg(feature = "mpi")]
+    fn started(
+        self,
+        started: &Started,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<(Asked, mpi::Join), Error> {
+        let join = mpi::Join::world()?;
+        let size = join.size()?;
+        if let Some(words) = started.several.as_ref().filter(|_| size == 1) {
+            return Err(Error::Environment(format!(
+                "{words}, but for MPI this process is the only one: start it as one of MPI's (`srun --mpi=pmix`; `srun \
+                 --mpi=list` names what there is), or over TCP with NECKLACE_ROOT=host:port, where rank 0 is to listen"
+            )));
+        }
+        if let Some(ranks) = number(&variable, "NECKLACE_RANKS")?.filter(|&ranks| ranks != size) {
+            return Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but MPI has started {size}")));
+        }
+        let asked = self.asked(Some(size), || 1, &variable)?;
+        let join = join.timeout(asked.options.patience());
         Ok((asked, join))
     }
 
@@ -247,7 +292,7 @@ struct Asked {
     algorithms: Vec<(String, String)>,
 }
 
-#[cfg(feature = "tcp")]
+#[cfg(any(feature = "mpi", feature = "tcp"))]
 impl Asked {
     fn communicator(self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, Error> {
         let mut comm = Communicator::with_options(endpoint, self.topology, self.options)?;
@@ -256,6 +301,22 @@ impl Asked {
         }
         Ok(comm)
     }
+}
+
+/// Runs the closure on a process's communicator. If it panics, the others are told.
+#[cfg(any(feature = "mpi", feature = "tcp"))]
+fn run_rank<R>(
+    comm: Communicator,
+    body: impl Fn(Communicator) -> R,
+    panicked: impl FnOnce(&str),
+) -> Result<Vec<R>, Error> {
+    let rank = Rank::new(comm.rank());
+    let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
+    result.map(|result| vec![result]).map_err(|payload| {
+        let message = message(&*payload);
+        panicked(message);
+        Error::Rank { rank, how: format!("panicked: {message}") }
+    })
 }
 
 /// How that rank joins its job.
@@ -284,6 +345,14 @@ fn without_tcp(seat: &Seat) -> Error {
          NECKLACE_BACKEND=local starts a job of threads in each process",
         seat.words
     ))
+}
+
+/// Whether this program can be a rank of MPI's.
+const HAS_MPI: bool = cfg!(feature = "mpi");
+
+#[cfg(not(feature = "mpi"))]
+fn without_mpi() -> Error {
+    Error::Environment("this program was built without the feature `mpi` of necklace".to_owned())
 }
 
 /// A variable of this process. What is no Unicode becomes what no variable may be, and is refused as such.
@@ -340,9 +409,9 @@ mod tests {
 
     fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, Error> {
         let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-        match environment::read(&variable, false)? {
+        match environment::read(&variable, false, false)? {
             Said::Process(seat) => launch.join(&seat, variable),
-            Said::Threads => panic!("threads"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -46,6 +46,8 @@ pub mod fault;
 mod forward;
 #[cfg(feature = "local")]
 pub mod local;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 pub mod trace;

@@ -19,7 +19,7 @@ mod cursor;
 pub(super) mod frame;
 pub(super) mod inbound;
 pub(super) mod lane;
-mod outbound;
+pub(super) mod outbound;
 pub(super) mod process;
 mod round;
 pub(super) mod state;

@@ -27,11 +27,15 @@ pub(crate) const LINGER: Duration = Duration::from_secs(1);
 /// How long it waits at most: whoever has started it wants to know what came of it.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// How long who waits on a wire that is polled only lets others run between two looks, and how long it sleeps at most.
+const YIELDING: Duration = Duration::from_micros(500);
+const LONGEST_NAP: Duration = Duration::from_millis(1);
+
 /// A process of a job that has met.
 #[derive(Debug)]
 pub(crate) struct Process {
     shared: Arc<Shared>,
-    listener: Option<JoinHandle<()>>,
+    listener: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What its threads share.
@@ -57,6 +61,16 @@ impl Shared {
 
     /// Sleeps until something has come, or for a while.
     fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, limit: Duration) -> MutexGuard<'s, Engine> {
+        if engine.polled {
+            let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
+            if !limit.is_zero() {
+                drop(engine);
+                thread::sleep(limit);
+                engine = self.lock();
+            }
+            self.heed(&mut engine);
+            return engine;
+        }
         let Some(mut sleeper) = engine.sleeper.take() else {
             // Another thread sleeps on the wire, and may not know that there is more to do.
             if !engine.unfinished.is_empty() {
@@ -79,12 +93,27 @@ impl Shared {
         sleeper.sleep(limit, &mut events);
         let mut engine = self.lock();
         engine.events = events;
+        engine.sleeper = Some(sleeper);
+        self.heed(&mut engine);
+        engine
+    }
+
+    /// Takes note of what has happened.
+    fn heed(&self, engine: &mut Engine) {
         engine.heed();
         engine.resume();
-        engine.polled = Instant::now();
-        engine.sleeper = Some(sleeper);
-        self.wake(&engine);
-        engine
+        engine.looked = Instant::now();
+        self.wake(engine);
+    }
+
+    /// How long to sleep at once, for somebody who has waited so long: until the next tick, unless the wire is polled, which
+    /// costs the more the sooner it is polled again.
+    fn nap(&self, engine: &Engine, waited: Duration) -> Duration {
+        match (engine.polled, waited < YIELDING) {
+            (false, _) => TICK,
+            (true, true) => Duration::ZERO,
+            (true, false) => (waited / 8).min(LONGEST_NAP),
+        }
     }
 
     /// Listens now and then, until the process ends.
@@ -96,7 +125,7 @@ impl Shared {
                 return;
             }
             // Who sleeps on the wire does it itself.
-            if engine.sleeper.is_some() {
+            if engine.polled || engine.sleeper.is_some() {
                 engine = self.sleep(engine, Duration::ZERO);
                 engine.sweep();
             }
@@ -111,14 +140,14 @@ impl Process {
         rank: usize,
         size: usize,
         wire: Box<dyn Wire>,
-        sleeper: Box<dyn Sleeper>,
+        sleeper: Option<Box<dyn Sleeper>>,
         spins: bool,
     ) -> io::Result<Arc<Self>> {
         let engine = Engine::new(rank, size, wire, sleeper);
         let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins });
         let listening = Arc::clone(&shared);
         let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
-        Ok(Arc::new(Self { shared, listener: Some(listener) }))
+        Ok(Arc::new(Self { shared, listener: Mutex::new(Some(listener)) }))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
@@ -129,14 +158,21 @@ impl Process {
         self.shared.wake(engine);
     }
 
-    pub(crate) fn sleep<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
-        self.shared.sleep(engine, TICK)
+    /// Sleeps a little, after somebody has waited so long.
+    pub(crate) fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, waited: Duration) -> MutexGuard<'s, Engine> {
+        let nap = self.shared.nap(&engine, waited);
+        if nap.is_zero() {
+            drop(engine);
+            thread::yield_now();
+            engine = self.lock();
+        }
+        self.shared.sleep(engine, nap)
     }
 
     /// Takes note of what has come, without waiting.
     pub(crate) fn peek<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
         // Who sleeps on the wire does it itself.
-        if engine.sleeper.is_none() {
+        if !engine.polled && engine.sleeper.is_none() {
             return engine;
         }
         self.shared.sleep(engine, Duration::ZERO)
@@ -171,10 +207,14 @@ impl Process {
     }
 }
 
-impl Drop for Process {
-    /// Says farewell, and waits until everybody has read it: what is in the kernel unread would be lost with the connection.
-    fn drop(&mut self) {
+impl Process {
+    /// Ends the process, once: says farewell, and waits until everybody has read it, since what lies unread in between would
+    /// be lost. Whether everybody has.
+    pub(crate) fn finish(&self) -> bool {
         let mut engine = self.shared.lock();
+        if engine.ended {
+            return engine.ended_well;
+        }
         let all: Vec<usize> = (0..engine.connections.len()).filter(|process| *process != engine.me).collect();
         for &process in &all {
             engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
@@ -191,20 +231,31 @@ impl Drop for Process {
         };
         let (mut last, mut since) = (state(&engine), Instant::now());
         while last.0 > 0 && since.elapsed() < patience(&engine) {
-            engine = self.shared.sleep(engine, TICK);
+            engine = self.sleep(engine, since.elapsed());
             engine.sweep();
             let now = state(&engine);
             if now != last {
                 (last, since) = (now, Instant::now());
             }
         }
-        engine.ended = true;
+        let well = engine.connections.iter().flatten().all(|connection| connection.heard);
+        (engine.ended, engine.ended_well) = (true, well);
+        engine.wire.end(well);
+        self.wake(&engine);
         drop(engine);
-        if let Some(listener) = self.listener.take() {
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(listener) = listener.filter(|listener| listener.thread().id() != thread::current().id()) {
             listener.thread().unpark();
-            // It may be this thread only if it panicked, and then it is over.
+            // It may have panicked, and then it is over.
             let _ = listener.join();
         }
+        well
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
@@ -252,7 +303,7 @@ impl Member {
     pub(crate) fn start(
         (rank, size): (usize, usize),
         wire: Box<dyn Wire>,
-        sleeper: Box<dyn Sleeper>,
+        sleeper: Option<Box<dyn Sleeper>>,
         spins: bool,
     ) -> io::Result<Arc<Self>> {
         let machine = wire.machine();

@@ -76,7 +76,7 @@ impl Driver {
             watch.tick();
             return engine;
         }
-        let mut engine = self.process.sleep(engine);
+        let mut engine = self.process.sleep(engine, waited);
         watch.tick();
         if watch.is_time_to_sweep() {
             engine.sweep();
@@ -147,8 +147,9 @@ impl Transport for Driver {
     fn failure(&self) -> Option<Failure> {
         let mut engine = self.process.lock();
         // What was proposed is decided on soon, one way or another.
+        let begin = Instant::now();
         while engine.is_undecided(self.id) {
-            engine = self.process.sleep(engine);
+            engine = self.process.sleep(engine, begin.elapsed());
             engine.sweep();
         }
         engine.failure(self.id).cloned()

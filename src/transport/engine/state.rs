@@ -29,7 +29,9 @@ pub(crate) struct Engine {
     pub(crate) active: Vec<ContextId>,
     pub(crate) credit: Credit,
     pub(crate) wire: Box<dyn Wire>,
-    /// What to sleep with. Taken away by whoever does.
+    /// Whether nothing tells what happens on the wire but a look at it.
+    pub(crate) polled: bool,
+    /// What to sleep with otherwise. Taken away by whoever does.
     pub(crate) sleeper: Option<Box<dyn Sleeper>>,
     /// What it has told.
     pub(crate) events: Vec<Event>,
@@ -55,14 +57,15 @@ pub(crate) struct Engine {
     /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
     pub(crate) supervised: bool,
     pub(crate) falling: Vec<ContextId>,
-    /// When it last looked at all sockets.
-    pub(crate) polled: Instant,
+    /// When it last looked at all connections.
+    pub(crate) looked: Instant,
     /// Whether a thread in a round, or between two, has panicked.
     pub(crate) fallen: bool,
     /// The longest deadline that any round has had.
     pub(crate) patience: Duration,
-    /// Whether the process is at its end.
+    /// Whether the process is at its end, and if so, whether everybody has heard all it had to say.
     pub(crate) ended: bool,
+    pub(crate) ended_well: bool,
     /// How often something that a round waits for lay unread until everything was looked through.
     #[cfg(test)]
     pub(crate) overlooked: u64,
@@ -79,7 +82,7 @@ const MOST_EXPECTED: usize = 1024;
 
 impl Engine {
     /// That process of so many.
-    pub(crate) fn new(me: usize, processes: usize, wire: Box<dyn Wire>, sleeper: Box<dyn Sleeper>) -> Self {
+    pub(crate) fn new(me: usize, processes: usize, wire: Box<dyn Wire>, sleeper: Option<Box<dyn Sleeper>>) -> Self {
         let connections = (0..processes).map(|process| (process != me).then(Connection::default)).collect();
         let credit = Credit::among(processes);
         Self {
@@ -89,7 +92,8 @@ impl Engine {
             active: Vec::new(),
             credit,
             wire,
-            sleeper: Some(sleeper),
+            polled: sleeper.is_none(),
+            sleeper,
             events: Vec::with_capacity(processes.clamp(16, 1024)),
             desk: vec![0; DESK].into(),
             stage: Vec::with_capacity(2 * STAGE),
@@ -103,10 +107,11 @@ impl Engine {
             sleepers: 0,
             supervised: false,
             falling: Vec::new(),
-            polled: Instant::now(),
+            looked: Instant::now(),
             fallen: false,
             patience: Duration::ZERO,
             ended: false,
+            ended_well: false,
             #[cfg(test)]
             overlooked: 0,
         }
@@ -305,7 +310,7 @@ impl Engine {
         let mut events = std::mem::take(&mut self.events);
         self.wire.poll(&mut events);
         for event in events.drain(..) {
-            let Event { process: from, readable, writable, ended } = event;
+            let Event { process: from, readable, writable, ended, urgent } = event;
             let Some(connection) = self.connections.get_mut(from).and_then(Option::as_mut) else { continue };
             connection.blocked &= !writable;
             connection.closing |= ended;
@@ -314,7 +319,7 @@ impl Engine {
                 self.pump_out(from);
             }
             // What nobody waits for stays where it is for a while: it may be wanted soon, and is then copied once.
-            if ended || self.is_wanted(from) {
+            if urgent || self.is_wanted(from) {
                 self.pump_in(from);
             }
         }
@@ -378,6 +383,9 @@ impl Engine {
 
     /// Reads what has come from those that a round still waits for, and sends them what there is room for, told of or not.
     pub(crate) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
+        if self.polled {
+            return self.heed();
+        }
         for message in receives.iter().chain(sends) {
             let peer = self.process(id, message.peer.index());
             let Some(lane) = self.contexts.get(&id).map(|context| &context.lanes[peer]) else { return };

@@ -235,7 +235,7 @@ impl Engine {
     /// Makes failures of what was proposed, or asks the others whether it may. Everything that has come must have been read.
     pub(crate) fn decide(&mut self) {
         // If this process was stopped since it looked at the sockets, the decision may be there.
-        if !self.undecided || self.polled.elapsed() >= 4 * TICK {
+        if !self.undecided || self.looked.elapsed() >= 4 * TICK {
             return;
         }
         self.undecided = false;

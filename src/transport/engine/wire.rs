@@ -22,13 +22,19 @@ pub(crate) trait Wire: fmt::Debug + Send {
         None
     }
 
-    /// Looks what has come, for wires of which no [`Sleeper`] tells.
+    /// Looks what has happened, for wires of which no [`Sleeper`] tells.
     fn poll(&mut self, events: &mut Vec<Event>) {
         let _ = events;
     }
 
     /// Nothing comes from a process, or goes there, any more.
     fn close(&mut self, process: usize);
+
+    /// The process is at its end: nothing more is to be read or written. `well` if all the others have heard all that it had
+    /// to say, and it has heard that.
+    fn end(&mut self, well: bool) {
+        let _ = well;
+    }
 
     /// What messages cost over it.
     fn machine(&self) -> Machine;
@@ -55,9 +61,12 @@ pub(crate) struct Event {
     pub(crate) writable: bool,
     /// The other end is closed; what it has sent may still be there.
     pub(crate) ended: bool,
+    /// It is read at once, whether somebody waits for it or not: what lies unread is in the way of others.
+    pub(crate) urgent: bool,
 }
 
-/// What a thread sleeps with, without the engine's lock, until something happens or time is up.
+/// What a thread sleeps with, without the engine's lock, until something happens or time is up. A wire that has none is
+/// polled: who waits lets others run, and then sleeps, a little longer each time.
 pub(crate) trait Sleeper: fmt::Debug + Send {
     /// Sleeps; returns at once if the limit is zero.
     fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>);

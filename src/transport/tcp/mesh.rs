@@ -31,6 +31,6 @@ impl Mesh {
         let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
         let size = streams.len();
         let (sockets, poller) = Sockets::new(streams).map_err(failed)?;
-        Member::start((rank, size), Box::new(sockets), Box::new(poller), spins).map_err(failed)
+        Member::start((rank, size), Box::new(sockets), Some(Box::new(poller)), spins).map_err(failed)
     }
 }

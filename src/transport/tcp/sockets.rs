@@ -137,6 +137,7 @@ impl Sleeper for Poller {
                 readable: event.is_readable() || ended,
                 writable: event.is_writable(),
                 ended,
+                urgent: ended,
             }
         }));
     }

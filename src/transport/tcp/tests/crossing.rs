@@ -45,7 +45,7 @@ impl Ranks {
 
     /// That rank decides, if it may.
     fn decide(&mut self, rank: usize) {
-        self.0[rank].engine.polled = Instant::now();
+        self.0[rank].engine.looked = Instant::now();
         self.0[rank].engine.decide();
     }
 

@@ -174,7 +174,7 @@ fn who_has_not_looked_at_its_sockets_for_long_decides_nothing_yet() {
     // Nothing has come of the third.
     alone.engine.pump_in(2);
     // As if it had been stopped here, and meanwhile the others had gone on without it.
-    alone.engine.polled -= Duration::from_secs(1);
+    alone.engine.looked -= Duration::from_secs(1);
     let verdict = failure(2, "of the others");
     alone.hear(2, Header::new(Kind::Verdict, ContextId::WORLD), &write_failure(&verdict));
     alone.engine.sweep();

@@ -24,7 +24,7 @@ fn settle(alone: &mut Alone) {
     for _ in 0..5 {
         thread::sleep(Duration::from_millis(2));
         (1..3).for_each(|from| alone.engine.pump_in(from));
-        alone.engine.polled = Instant::now();
+        alone.engine.looked = Instant::now();
         alone.engine.sweep();
     }
 }

@@ -34,7 +34,7 @@ impl Bench {
         let program = program();
         let Sizes { input, output, .. } = program.sizes();
         Self {
-            engine: Engine::new(0, 2, Box::new(sockets), Box::new(poller)),
+            engine: Engine::new(0, 2, Box::new(sockets), Some(Box::new(poller))),
             program,
             input: vec![1; input as usize],
             output: vec![0; output as usize],

@@ -1,0 +1,91 @@
+//! The library of this process: begun once, ended at most once, and by whoever has begun it.
+
+use std::ffi::{c_char, c_int};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use mpi::ffi;
+
+use super::error::MpiError;
+
+/// Runs one of MPI's functions; what it returns that is no success becomes an error with its words.
+macro_rules! call {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: the arguments are what MPI asks for, as the caller sees to; errors are returned, not fatal, on what this
+        // crate has made.
+        $crate::transport::mpi::library::succeed(stringify!($function), unsafe { mpi::ffi::$function($($argument),*) })
+    };
+}
+pub(super) use call;
+
+/// That a function has succeeded.
+pub(super) fn succeed(call: &'static str, code: c_int) -> Result<(), MpiError> {
+    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(MpiError::Refused { call, words: words(code) }) }
+}
+
+/// What MPI says of an error.
+pub(super) fn words(code: c_int) -> String {
+    let mut text = vec![0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length: c_int = 0;
+    // SAFETY: there is room for the longest text that it writes.
+    let told = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), &mut length) };
+    text.truncate(usize::try_from(length).unwrap_or(0));
+    match String::from_utf8(text) {
+        Ok(words) if told == ffi::MPI_SUCCESS as c_int && !words.is_empty() => words,
+        _ => format!("error {code}"),
+    }
+}
+
+/// Held while MPI is begun.
+static BEGINNING: Mutex<()> = Mutex::new(());
+
+/// Whether MPI can be called.
+pub(super) fn is_alive() -> bool {
+    flag(ffi::MPI_Initialized) && !flag(ffi::MPI_Finalized)
+}
+
+fn flag(ask: unsafe extern "C" fn(*mut c_int) -> c_int) -> bool {
+    let mut flag: c_int = 0;
+    // SAFETY: these two may be called at any time.
+    unsafe { ask(&mut flag) };
+    flag != 0
+}
+
+/// Sees to it that MPI is there, for any number of threads.
+///
+/// # Errors
+///
+/// [`MpiError::Finalized`], [`MpiError::Threads`]; what MPI itself refuses.
+pub(super) fn begin() -> Result<(), MpiError> {
+    let _alone = BEGINNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if flag(ffi::MPI_Finalized) {
+        return Err(MpiError::Finalized);
+    }
+    // SAFETY: they are constants of the library.
+    let needed = unsafe { ffi::RSMPI_THREAD_MULTIPLE };
+    let mut provided: c_int = 0;
+    if flag(ffi::MPI_Initialized) {
+        call!(MPI_Query_thread(&mut provided))?;
+    } else {
+        call!(MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), needed, &mut provided))?;
+        super::ending::at_exit();
+    }
+    super::ending::hear_of_finalize()?;
+    if provided < needed {
+        return Err(MpiError::Threads { provided: level(provided), needed: level(needed) });
+    }
+    Ok(())
+}
+
+fn level(number: c_int) -> &'static str {
+    // SAFETY: they are constants of the library.
+    let levels = unsafe {
+        [
+            (ffi::RSMPI_THREAD_SINGLE, "MPI_THREAD_SINGLE"),
+            (ffi::RSMPI_THREAD_FUNNELED, "MPI_THREAD_FUNNELED"),
+            (ffi::RSMPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"),
+            (ffi::RSMPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"),
+        ]
+    };
+    levels.iter().find(|(level, _)| *level == number).map_or("of no name", |(_, name)| name)
+}

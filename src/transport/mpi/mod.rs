@@ -1,0 +1,112 @@
+//! Ranks that are those of MPI: Open MPI or MPICH, over whatever network that knows.
+#![allow(unsafe_code)]
+
+mod ending;
+mod error;
+mod group;
+mod letters;
+mod library;
+
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use mpi::ffi;
+use mpi::raw::AsRaw;
+
+pub use self::error::MpiError;
+use super::Endpoint;
+pub use super::engine::Supervisor;
+use super::engine::process::Member;
+use group::Group;
+use letters::Letters;
+use library::call;
+
+/// How a rank joins its job: as one of a communicator's.
+#[derive(Clone, Debug)]
+pub struct Join {
+    parent: ffi::MPI_Comm,
+    timeout: Duration,
+}
+
+// SAFETY: a handle may be used by any thread: MPI is initialized for that.
+unsafe impl Send for Join {}
+// SAFETY: as before.
+unsafe impl Sync for Join {}
+
+impl Join {
+    /// All processes that MPI has started together. Initializes MPI, unless somebody has; then it is finalized when the
+    /// process exits.
+    ///
+    /// # Errors
+    ///
+    /// See [`MpiError`].
+    pub fn world() -> Result<Self, MpiError> {
+        library::begin()?;
+        // SAFETY: a constant of the library.
+        Ok(Self::new(unsafe { ffi::RSMPI_COMM_WORLD }))
+    }
+
+    /// The processes of a communicator that this program has made, by the crate `mpi`. Nothing is sent in it but to duplicate it.
+    ///
+    /// # Errors
+    ///
+    /// See [`MpiError`].
+    pub fn from_communicator(communicator: &impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Self, MpiError> {
+        library::begin()?;
+        Ok(Self::new(communicator.as_raw()))
+    }
+
+    fn new(parent: ffi::MPI_Comm) -> Self {
+        Self { parent, timeout: Duration::from_secs(300) }
+    }
+
+    /// How many ranks there are.
+    ///
+    /// # Errors
+    ///
+    /// What MPI says of the communicator.
+    pub fn size(&self) -> Result<usize, MpiError> {
+        let mut size: c_int = 0;
+        call!(MPI_Comm_size(self.parent, &mut size))?;
+        Ok(size as usize)
+    }
+
+    /// How long to wait for the others to call. 5 minutes unless set.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Meets the others. Collective.
+    ///
+    /// # Errors
+    ///
+    /// See [`MpiError`].
+    pub fn endpoint(self) -> Result<Arc<dyn Endpoint>, MpiError> {
+        Ok(self.member()?)
+    }
+
+    /// The same, for a launcher that catches the panics of this process: it owes the job a
+    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it with its message.
+    ///
+    /// # Errors
+    ///
+    /// See [`MpiError`].
+    pub fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), MpiError> {
+        let member = self.member()?;
+        Ok((Supervisor::new(Arc::clone(&member)), member))
+    }
+
+    fn member(self) -> Result<Arc<Member>, MpiError> {
+        // SAFETY: it is a communicator's, as who made this has seen to.
+        let group = unsafe { Group::duplicate(self.parent, self.timeout) }?;
+        let spins = group.neighbours <= thread::available_parallelism().map_or(1, usize::from);
+        let place = (group.rank, group.size);
+        let letters = Box::new(Letters::new(group));
+        let member = Member::start(place, letters, None, spins).map_err(|error| MpiError::Thread(error.to_string()))?;
+        ending::enlist(&member.process);
+        Ok(member)
+    }
+}
