@@ -414,12 +414,12 @@ impl Engine {
                 self.forget();
             }
             Kind::Farewell => {
-                let Some(connection) = &mut self.connections[from] else { return Ok(()) };
-                // It is answered once.
-                if !std::mem::replace(&mut connection.farewell, true) {
-                    self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
-                    self.pump_out(from);
+                // It is answered once, and that is the last it hears.
+                self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
+                if let Some(connection) = &mut self.connections[from] {
+                    connection.farewell = true;
                 }
+                self.pump_out(from);
                 self.departures += 1;
                 self.undecided = true;
                 self.forget();

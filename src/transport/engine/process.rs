@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::connection::Connection;
+use super::connection::{Connection, State};
 use super::context::Presence;
 use super::frame::{Header, Kind};
 use super::round::Driver;
@@ -215,19 +215,31 @@ impl Process {
         if engine.ended {
             return engine.ended_well;
         }
-        let all: Vec<usize> = (0..engine.connections.len()).filter(|process| *process != engine.me).collect();
-        for &process in &all {
+        // Who has said farewell itself needs no more of this process than it has been told.
+        let staying = |connection: &Option<Connection>| {
+            connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.farewell)
+        };
+        let staying: Vec<bool> = engine.connections.iter().map(staying).collect();
+        for (process, _) in staying.iter().enumerate().filter(|(_, stays)| **stays) {
             engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
         let failed =
             |engine: &Engine| engine.fallen || engine.contexts.values().any(|context| context.failure.is_some());
         let patience = |engine: &Engine| if failed(engine) { LINGER } else { engine.patience.clamp(LINGER, LONGEST) };
-        let waits = |connection: &&Connection| connection.is_open() && !connection.heard;
-        // Who has not heard all, and how much has gone.
+        // Who has not heard all, and what has not gone; and how much has.
         let state = |engine: &Engine| {
-            let waiting = engine.connections.iter().flatten().filter(waits);
-            waiting.fold((0, 0), |(count, gone), connection| (count + 1, gone + connection.gone))
+            let all = engine
+                .connections
+                .iter()
+                .zip(&staying)
+                .filter_map(|(connection, stays)| Some((connection.as_ref()?, stays)));
+            let open = all.filter(|(connection, _)| connection.is_open());
+            let start = (engine.wire.under_way(), 0);
+            open.fold(start, |(waiting, gone), (connection, stays)| {
+                let unheard = *stays && !connection.heard || engine.polled && !connection.queue.is_empty();
+                (waiting + usize::from(unheard), gone + connection.gone)
+            })
         };
         let (mut last, mut since) = (state(&engine), Instant::now());
         while last.0 > 0 && since.elapsed() < patience(&engine) {
@@ -238,7 +250,8 @@ impl Process {
                 (last, since) = (now, Instant::now());
             }
         }
-        let well = engine.connections.iter().flatten().all(|connection| connection.heard);
+        let lost = |connection: &Connection| matches!(connection.state, State::Lost(_));
+        let well = last.0 == 0 && !engine.connections.iter().flatten().any(lost);
         (engine.ended, engine.ended_well) = (true, well);
         engine.wire.end(well);
         self.wake(&engine);

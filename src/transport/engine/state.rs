@@ -250,9 +250,11 @@ impl Engine {
         }
     }
 
-    /// Puts something in line that is no message. It goes with the next [`pump_out`](Self::pump_out).
+    /// Puts something in line that is no message. It goes with the next [`pump_out`](Self::pump_out). Who has said farewell
+    /// hears no more.
     pub(crate) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
-        if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.is_open()) {
+        let hears = |connection: &&mut Connection| connection.is_open() && !connection.farewell;
+        if let Some(connection) = self.connections[to].as_mut().filter(hears) {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
             connection.queue.extend_from_slice(text);
         }

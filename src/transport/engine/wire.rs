@@ -27,6 +27,11 @@ pub(crate) trait Wire: fmt::Debug + Send {
         let _ = events;
     }
 
+    /// How much was written that has not gone yet, where that is lost if the process ends.
+    fn under_way(&self) -> usize {
+        0
+    }
+
     /// Nothing comes from a process, or goes there, any more.
     fn close(&mut self, process: usize);
 

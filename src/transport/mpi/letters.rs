@@ -262,6 +262,10 @@ impl Wire for Letters {
         }
     }
 
+    fn under_way(&self) -> usize {
+        self.going.len()
+    }
+
     fn close(&mut self, _: usize) {}
 
     fn end(&mut self, well: bool) {
