@@ -25,6 +25,9 @@ pub(crate) struct Connection {
     /// What is to go before anything else, but for the rest of a frame that is under way.
     pub(crate) queue: Vec<u8>,
     pub(crate) sending: Option<Sending>,
+    /// What goes, and what comes, apart from the stream: nothing else does meanwhile.
+    pub(crate) going: Option<Lent>,
+    pub(crate) coming: Option<Lent>,
     /// The beginning of a header.
     pub(crate) part: Part,
     pub(crate) receiving: Receiving,
@@ -55,6 +58,17 @@ pub(crate) struct Sending {
     pub(crate) headed: usize,
     /// How much of the text has not.
     pub(crate) left: usize,
+    /// Whether the text goes apart from the stream.
+    pub(crate) apart: bool,
+}
+
+/// Whose memory is lent to what goes apart from the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lent {
+    /// Nobody's.
+    Own,
+    /// A round's, of that context.
+    Round(ContextId),
 }
 
 /// The bytes of a header that have come so far.
@@ -91,6 +105,8 @@ impl Default for Connection {
             queue: Vec::with_capacity(2 * STAGE),
             gone: 0,
             sending: None,
+            going: None,
+            coming: None,
             part: Part { bytes: [0; Header::BYTES], len: 0 },
             receiving: Receiving::Header,
             goodbye: None,

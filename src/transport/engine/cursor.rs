@@ -33,7 +33,7 @@ impl Cursor {
     ///
     /// Every run lies inside its buffer, which begins where `bases` says.
     #[inline]
-    unsafe fn piece(&self, runs: &[Run], bases: &Bases) -> Option<(*mut u8, usize)> {
+    pub(crate) unsafe fn piece(&self, runs: &[Run], bases: &Bases) -> Option<(*mut u8, usize)> {
         let run = runs.get(self.run)?;
         let (len, stride, _) = pieces(run);
         let offset = run.offset + self.piece * stride + self.at;

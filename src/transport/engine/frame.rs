@@ -94,6 +94,8 @@ pub(crate) struct Header {
     pub(crate) kind: Kind,
     /// Whether the receiver has not said that it is ready.
     pub(crate) eager: bool,
+    /// Whether its text does not follow it in the stream, but comes apart from that.
+    pub(crate) apart: bool,
     /// How many bytes follow.
     pub(crate) text: u32,
     pub(crate) context: ContextId,
@@ -119,14 +121,14 @@ impl Header {
 
     pub(crate) fn new(kind: Kind, context: ContextId) -> Self {
         let (stamp, bytes, fingerprint) = (Stamp::default(), 0, 0);
-        Self { kind, eager: false, text: 0, context, stamp, bytes, fingerprint, taken: 0 }
+        Self { kind, eager: false, apart: false, text: 0, context, stamp, bytes, fingerprint, taken: 0 }
     }
 
     pub(crate) fn encode(&self) -> [u8; Self::BYTES] {
-        let Self { kind, eager, text, context, stamp: Stamp { call, round, index }, .. } = *self;
+        let Self { kind, eager, apart, text, context, stamp: Stamp { call, round, index }, .. } = *self;
         let mut bytes = [0; Self::BYTES];
         let words = [
-            u64::from(text) << 32 | u64::from(eager) << 8 | kind as u64,
+            u64::from(text) << 32 | u64::from(apart) << 9 | u64::from(eager) << 8 | kind as u64,
             context.number(),
             call,
             u64::from(index) << 32 | u64::from(round),
@@ -150,14 +152,16 @@ impl Header {
         let (code, text) = (first as u8, (first >> 32) as u32);
         let fault = NoFrame { kind: code, text, bytes };
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code).ok_or(fault.clone())?;
-        let eager = first >> 8 & 0xffff == 1;
+        let (eager, apart) = (first >> 8 & 1 == 1, first >> 9 & 1 == 1);
         let some = text > 0 || kind != Kind::More && (kind != Kind::Message || bytes == 0);
         let fits = text <= kind.most() && (kind != Kind::Message || u64::from(text) <= bytes) && some;
-        if !fits || first >> 8 & 0xff_ffff > 1 || eager && kind != Kind::Message && kind != Kind::Offer {
+        let odd = eager && kind != Kind::Message && kind != Kind::Offer
+            || apart && (text == 0 || kind != Kind::Message && kind != Kind::More);
+        if !fits || odd || first >> 8 & 0xff_ffff > 3 {
             return Err(fault);
         }
         let stamp = Stamp { call, round: place as u32, index: (place >> 32) as u32 };
-        Ok(Self { kind, eager, text, context: ContextId::of(context), stamp, bytes, fingerprint, taken })
+        Ok(Self { kind, eager, apart, text, context: ContextId::of(context), stamp, bytes, fingerprint, taken })
     }
 }
 
@@ -171,6 +175,7 @@ mod tests {
         Header {
             kind: Kind::Message,
             eager: word % 2 == 1,
+            apart: word % 3 == 1 && word % 1000 > 0,
             text: (word % 1000) as u32,
             context: ContextId::of(word ^ 77),
             stamp: Stamp { call: word ^ 5, round: word as u32, index: (word >> 32) as u32 },

@@ -5,7 +5,7 @@ use std::io::IoSliceMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::connection::{Connection, Receiving};
+use super::connection::{Lent, Receiving};
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
 use super::frame::{Header, Kind};
@@ -36,7 +36,7 @@ impl Engine {
     pub(crate) fn pump_in(&mut self, from: usize) {
         let mut desk = std::mem::take(&mut self.desk);
         let mut turn = TURN;
-        while self.connections[from].as_ref().is_some_and(Connection::is_open) {
+        while self.connections[from].as_ref().is_some_and(|open| open.is_open() && open.coming.is_none()) {
             let flow = self.read(from, &mut desk);
             // Before more is read: whoever has said that it is ready waits.
             while let Some(to) = self.due.pop() {
@@ -280,6 +280,9 @@ impl Engine {
             }
             _ => return self.hear(from, header, &[]),
         };
+        if header.apart {
+            return self.meet(from, receiving, text);
+        }
         match receiving {
             Receiving::Placed(_, 0) => {
                 self.set(from, receiving);
@@ -290,6 +293,51 @@ impl Engine {
             receiving => self.set(from, receiving),
         }
         Ok(())
+    }
+
+    /// Receives a text apart from the stream: straight to where it belongs if that is one piece, and otherwise by way of a desk.
+    fn meet(&mut self, from: usize, receiving: Receiving, text: usize) -> Result<(), Fault> {
+        let Self { connections, contexts, wire, .. } = self;
+        let (Some(connection), Some(apart)) = (connections[from].as_mut(), wire.apart()) else {
+            return Err(babble("a text apart from where all is said"));
+        };
+        let mut place = None;
+        if let Receiving::Placed(id, _) = receiving
+            && let Some(context) = contexts.get(&id)
+            && let Some(turn) = &context.turn
+            && let into = &context.lanes[from].into
+            && let Some(message) = turn.next_in(into)
+        {
+            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is.
+            let piece = unsafe { into.to.piece(turn.runs(message), &turn.bases) };
+            place = piece.filter(|(_, length)| *length >= text).map(|(at, _)| (id, at));
+        }
+        connection.receiving = receiving;
+        connection.coming = Some(place.map_or(Lent::Own, |(id, _)| Lent::Round(id)));
+        // SAFETY: there is room for as much; what is received is for this alone, and the turn is withdrawn only once what is
+        // lent has come back.
+        unsafe { apart.receive(from, place.map(|(_, at)| at), text) }
+    }
+
+    /// What comes apart from the stream has come.
+    pub(crate) fn met(&mut self, from: usize) {
+        let desk = self.wire.apart().and_then(|apart| apart.desk(from));
+        let Some(connection) = self.connections[from].as_mut() else { return };
+        connection.coming = None;
+        match (&desk, &connection.receiving) {
+            (Some(bytes), _) => {
+                if let Err(why) = self.take(from, bytes) {
+                    self.lose(from, why);
+                }
+            }
+            (None, &Receiving::Placed(_, left)) => self.placed(from, left, None),
+            // It came to its place, where nobody wanted it any more.
+            (None, _) => connection.receiving = Receiving::Header,
+        }
+        if let (Some(desk), Some(apart)) = (desk, self.wire.apart()) {
+            apart.put_back(desk);
+        }
+        self.pump_in(from);
     }
 
     fn set(&mut self, from: usize, receiving: Receiving) {

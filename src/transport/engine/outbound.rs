@@ -3,7 +3,7 @@
 
 use std::io::IoSlice;
 
-use super::connection::{Connection, Sending};
+use super::connection::{Connection, Lent, Sending};
 use super::context::Context;
 use super::cursor::is_scattered;
 use super::frame::{Header, Kind, MOST_TEXT};
@@ -27,8 +27,11 @@ impl Engine {
     pub(crate) fn pump_out(&mut self, to: usize) {
         for _ in 0..TURN {
             let Self { connections, contexts, active, stage, credit, wire, rotation, .. } = self;
-            let ready = |open: &&mut Connection| open.is_open() && !open.blocked && open.broken.is_none();
+            let ready = |open: &&mut Connection| {
+                open.is_open() && !open.blocked && open.broken.is_none() && open.going.is_none()
+            };
             let Some(connection) = connections[to].as_mut().filter(ready) else { return };
+            let least = wire.apart().map(|apart| apart.least());
             stage.clear();
             if connection.sending.as_ref().is_some_and(|sending| sending.headed == 0) {
                 // It has not begun: what was before it goes before it.
@@ -41,7 +44,7 @@ impl Engine {
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
                     connection.sending = first.iter().chain(last).find_map(|id| {
                         let context = contexts.get_mut(id)?;
-                        compose(context, to, *credit, (connection.gone, stage))
+                        compose(context, to, (*credit, least), (connection.gone, stage))
                     });
                 } else {
                     std::mem::swap(stage, &mut connection.queue);
@@ -70,11 +73,48 @@ impl Engine {
                 connection.queue.splice(0..0, stage.drain(staged..));
             }
             self.went(to, count - staged);
+            self.part(to);
             if !on {
                 return;
             }
         }
         self.put_off(to);
+    }
+
+    /// Sends the text of the frame under way apart from the stream, if that is how it goes, and the header has gone.
+    fn part(&mut self, to: usize) {
+        let Self { connections, contexts, wire, .. } = self;
+        let Some(connection) = connections[to].as_mut() else { return };
+        if let Some(sending) = connection.sending.as_ref().filter(|sending| sending.apart)
+            && sending.headed == Header::BYTES
+            && let Some(context) = contexts.get(&sending.context)
+            && let Some(turn) = &context.turn
+            && let out = &context.lanes[to].out
+            && let Some(message) = turn.next_out(out)
+            && let Some(apart) = wire.apart()
+        {
+            // SAFETY: the turn's runs lie inside of its buffers, and the piece is as long as it was when the frame was
+            // composed; the turn is withdrawn only once what is lent has come back, and nobody writes what is sent.
+            let begun = unsafe {
+                let Some((from, _)) = out.from.piece(turn.runs(message), &turn.bases) else { return };
+                apart.send(to, from, sending.left)
+            };
+            match begun {
+                Ok(()) => connection.going = Some(Lent::Round(sending.context)),
+                Err(why) => connection.broken = Some(why),
+            }
+        }
+    }
+
+    /// What went apart from the stream has gone.
+    pub(crate) fn parted(&mut self, to: usize) {
+        let Some(connection) = self.connections[to].as_mut() else { return };
+        connection.going = None;
+        if let Some(left) = connection.sending.as_ref().map(|sending| sending.left) {
+            connection.gone += left as u64;
+            self.went(to, left);
+        }
+        self.pump_out(to);
     }
 
     /// So many bytes of the frame under way have gone, and all that was before it, as far as the connection says. What has gone
@@ -132,7 +172,12 @@ impl Outgoing {
 
 /// Puts together what may go of a context, after so many bytes; and if a message is to go straight from its memory, its
 /// next frame.
-fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64, &mut Vec<u8>)) -> Option<Sending> {
+fn compose(
+    context: &mut Context,
+    to: usize,
+    (credit, least): (Credit, Option<usize>),
+    (gone, stage): (u64, &mut Vec<u8>),
+) -> Option<Sending> {
     let (turn, lane) = (context.turn.as_ref()?, &mut context.lanes[to]);
     let (out, into) = (&mut lane.out, &mut lane.into);
     while let Some(message) = turn.next_out(out)
@@ -148,7 +193,11 @@ fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64
             (false, true) => left.min(STAGE as u64),
             (false, false) => left.min(MOST_TEXT.into()),
         };
-        let mut header = Header { eager: on_credit, text: text as u32, ..turn.header(kind, context.id, message) };
+        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is.
+        let piece = unsafe { out.from.piece(runs, &turn.bases) }.map_or(0, |(_, length)| length);
+        let apart = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
+        let mut header =
+            Header { eager: on_credit, apart, text: text as u32, ..turn.header(kind, context.id, message) };
         if kind == Kind::Message {
             (into.told, header.taken) = (into.taken, into.taken);
         } else {
@@ -158,7 +207,13 @@ fn compose(context: &mut Context, to: usize, credit: Credit, (gone, stage): (u64
             out.sent += Credit::cost(text);
         }
         if !short {
-            return Some(Sending { context: context.id, header: header.encode(), headed: 0, left: text as usize });
+            return Some(Sending {
+                context: context.id,
+                header: header.encode(),
+                headed: 0,
+                left: text as usize,
+                apart,
+            });
         }
         stage.extend(header.encode());
         // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is; nobody writes what is sent.
@@ -184,14 +239,17 @@ fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stag
         && let out = &context.lanes[to].out
         && let Some(message) = turn.next_out(out)
     {
+        if sending.apart && stage.len() > STAGE {
+            // Its header goes in one piece, or not yet.
+            return wire.write(to, &slices[..1]);
+        }
         header = sending.header;
         slices[1] = IoSlice::new(&header[sending.headed..]);
         let memory = (turn.runs(message), &turn.bases);
+        let left = if sending.apart { 0 } else { sending.left };
         // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is; nobody writes what is sent.
         let (pieces, _) = unsafe {
-            out.from.slices(memory, sending.left, &mut slices[2..], |at, len| {
-                IoSlice::new(std::slice::from_raw_parts(at, len))
-            })
+            out.from.slices(memory, left, &mut slices[2..], |at, len| IoSlice::new(std::slice::from_raw_parts(at, len)))
         };
         count = 2 + pieces;
     }

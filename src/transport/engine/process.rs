@@ -185,6 +185,25 @@ impl Process {
         engine
     }
 
+    /// Ends a round, once what it has lent is back. Where that does not come, nobody may ever use that memory again, and the
+    /// job ends.
+    pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, id: ContextId) -> MutexGuard<'s, Engine> {
+        let begin = Instant::now();
+        while !engine.call_back(id) {
+            let (waited, patience) = (begin.elapsed(), engine.patience.clamp(LINGER, LONGEST));
+            if waited > patience {
+                let failure = engine.failure(id).map_or("a round ended".to_owned(), ToString::to_string);
+                if let Some(apart) = engine.wire.apart() {
+                    apart.abort(&failure);
+                }
+            }
+            engine = self.sleep(engine, waited);
+            engine.sweep();
+        }
+        engine.withdraw(id);
+        engine
+    }
+
     /// Whether a rank that spins takes nobody's core.
     pub(crate) fn spins(&self) -> bool {
         self.shared.spins

@@ -125,7 +125,7 @@ impl Transport for Driver {
             // A failure in a later call is none of what is done here.
             let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= about.call).cloned();
             if done || failure.is_some() {
-                engine.withdraw(self.id);
+                engine = process.withdraw(engine, self.id);
                 posted.turn = false;
                 process.wake(&engine);
                 drop(engine);
@@ -167,7 +167,7 @@ struct Posted<'p> {
 impl Drop for Posted<'_> {
     fn drop(&mut self) {
         if self.turn {
-            self.process.lock().withdraw(self.id);
+            drop(self.process.withdraw(self.process.lock(), self.id));
         }
     }
 }

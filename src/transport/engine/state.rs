@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::connection::{Connection, Receiving, State};
+use super::connection::{Connection, Lent, Receiving, State};
 use super::context::{Context, Doubt, Presence, Turn};
 use super::frame::{Header, Kind, Stamp};
 use super::lane::{Credit, Lane, Left};
@@ -209,7 +209,29 @@ impl Engine {
         turn.is_none_or(|turn| turn.incoming == 0 && turn.outgoing == 0 && turn.doubt.is_none())
     }
 
-    /// Ends a round: from here on nobody touches its buffers.
+    /// Calls back what a round has lent. Whether all of it is back.
+    pub(crate) fn call_back(&mut self, id: ContextId) -> bool {
+        let Self { connections, wire, .. } = self;
+        let Some(apart) = wire.apart() else { return true };
+        let mut back = true;
+        for (process, connection) in connections.iter_mut().enumerate() {
+            let Some(connection) = connection else { continue };
+            if connection.coming == Some(Lent::Round(id)) {
+                if apart.call_back(process) {
+                    connection.coming = Some(Lent::Own);
+                    if let Receiving::Placed(_, left) = connection.receiving {
+                        connection.receiving = Receiving::Dropped(left);
+                    }
+                } else {
+                    back = false;
+                }
+            }
+            back &= connection.going != Some(Lent::Round(id));
+        }
+        back
+    }
+
+    /// Ends a round, which has nothing lent: from here on nobody touches its buffers.
     pub(crate) fn withdraw(&mut self, id: ContextId) {
         let done = self.is_done(id);
         self.active.retain(|active| *active != id);
@@ -312,13 +334,18 @@ impl Engine {
         let mut events = std::mem::take(&mut self.events);
         self.wire.poll(&mut events);
         for event in events.drain(..) {
-            let Event { process: from, readable, writable, ended, urgent } = event;
+            let Event { process: from, readable, writable, ended, sent, received, urgent } = event;
             let Some(connection) = self.connections.get_mut(from).and_then(Option::as_mut) else { continue };
             connection.blocked &= !writable;
             connection.closing |= ended;
             connection.readable |= readable;
-            if writable {
+            if sent {
+                self.parted(from);
+            } else if writable {
                 self.pump_out(from);
+            }
+            if received {
+                self.met(from);
             }
             // What nobody waits for stays where it is for a while: it may be wanted soon, and is then copied once.
             if urgent || self.is_wanted(from) {

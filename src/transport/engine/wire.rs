@@ -27,6 +27,11 @@ pub(crate) trait Wire: fmt::Debug + Send {
         let _ = events;
     }
 
+    /// What carries long texts apart from the stream, if something does.
+    fn apart(&mut self) -> Option<&mut dyn Apart> {
+        None
+    }
+
     /// How much was written that has not gone yet, where that is lost if the process ends.
     fn under_way(&self) -> usize {
         0
@@ -43,6 +48,41 @@ pub(crate) trait Wire: fmt::Debug + Send {
 
     /// What messages cost over it.
     fn machine(&self) -> Machine;
+}
+
+/// Texts that go apart from the stream, straight from memory to memory: one at a time to and from each process, each
+/// announced in the stream. [`Event`]s tell what is done.
+#[allow(unsafe_code)]
+pub(crate) trait Apart {
+    /// From how many bytes on that is worth its while.
+    fn least(&self) -> usize;
+
+    /// Begins to send so many bytes.
+    ///
+    /// # Safety
+    ///
+    /// They are there, and nobody writes them, until they have gone.
+    unsafe fn send(&mut self, to: usize, from: *const u8, bytes: usize) -> Result<(), Arc<str>>;
+
+    /// Begins to receive so many bytes: there, or if nowhere is said, on a desk.
+    ///
+    /// # Safety
+    ///
+    /// There is room for them, and nobody else touches it, until they have come or are called back.
+    unsafe fn receive(&mut self, from: usize, into: Option<*mut u8>, bytes: usize) -> Result<(), Arc<str>>;
+
+    /// Has what is being received come on a desk after all. Whether it does, or has come; if not, it is just coming, and is to be
+    /// called back again.
+    fn call_back(&mut self, from: usize) -> bool;
+
+    /// The desk on which something has come; none if it went straight to its place. To be put back.
+    fn desk(&mut self, from: usize) -> Option<Vec<u8>>;
+
+    /// Puts back a desk.
+    fn put_back(&mut self, desk: Vec<u8>);
+
+    /// Ends the job, for this reason: memory that is lent to a process that says nothing any more does not come back.
+    fn abort(&mut self, why: &str);
 }
 
 /// What came of reading or writing once.
@@ -66,6 +106,9 @@ pub(crate) struct Event {
     pub(crate) writable: bool,
     /// The other end is closed; what it has sent may still be there.
     pub(crate) ended: bool,
+    /// What went apart from the stream has gone, or come.
+    pub(crate) sent: bool,
+    pub(crate) received: bool,
     /// It is read at once, whether somebody waits for it or not: what lies unread is in the way of others.
     pub(crate) urgent: bool,
 }

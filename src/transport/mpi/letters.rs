@@ -13,9 +13,10 @@ use mpi::ffi;
 use super::ending;
 use super::group::Group;
 use super::library::{call, is_alive};
+use super::parcels::Parcels;
 use crate::machine::Machine;
 use crate::transport::engine::outbound::STAGE;
-use crate::transport::engine::wire::{Event, Went, Wire};
+use crate::transport::engine::wire::{Apart, Event, Went, Wire};
 
 /// The most bytes of a letter: what an engine puts together at once, and a little more.
 const LETTER: usize = STAGE + (4 << 10);
@@ -43,6 +44,7 @@ pub(super) struct Letters {
     /// What is under way, and room for more.
     going: Vec<(usize, Letter)>,
     blank: Vec<Letter>,
+    parcels: Parcels,
     /// That MPI does not do what it is asked for any more, and why.
     broken: Option<String>,
 }
@@ -51,7 +53,7 @@ pub(super) struct Letters {
 #[derive(Debug)]
 struct Letter {
     bytes: Box<[u8]>,
-    request: Box<ffi::MPI_Request>,
+    request: ffi::MPI_Request,
 }
 
 // SAFETY: a handle may be used by any thread, and so may the bytes that it is for: MPI is initialized for that.
@@ -75,13 +77,13 @@ impl Letter {
     fn new() -> Self {
         // SAFETY: a constant of the library.
         let none = unsafe { ffi::RSMPI_REQUEST_NULL };
-        Self { bytes: vec![0; LETTER].into(), request: Box::new(none) }
+        Self { bytes: vec![0; LETTER].into(), request: none }
     }
 }
 
 impl Letters {
     pub(super) fn new(group: Group) -> Self {
-        let size = group.size;
+        let (size, parcels) = (group.size, Parcels::new(group.comm, group.size));
         let mut letters = Self {
             group,
             awaited: VecDeque::with_capacity(AWAITED),
@@ -90,6 +92,7 @@ impl Letters {
             unread: Vec::with_capacity(AWAITED),
             going: Vec::new(),
             blank: Vec::new(),
+            parcels,
             broken: None,
         };
         letters.await_more();
@@ -100,7 +103,7 @@ impl Letters {
     fn await_more(&mut self) {
         let Self { group, awaited, spent, broken, .. } = self;
         while let Some(mut letter) = spent.pop().filter(|_| broken.is_none()) {
-            let (into, request) = (letter.bytes.as_mut_ptr().cast(), &mut *letter.request);
+            let (into, request) = (letter.bytes.as_mut_ptr().cast(), &mut letter.request);
             let length = LETTER as c_int;
             let byte = unsafe { ffi::RSMPI_UINT8_T };
             let done = call!(MPI_Irecv(into, length, byte, ffi::RSMPI_ANY_SOURCE, TAG, group.comm, request));
@@ -127,7 +130,7 @@ impl Letters {
         while let Some(letter) = self.awaited.front_mut() {
             // SAFETY: all of a status may be zero.
             let (mut done, mut status): (c_int, ffi::MPI_Status) = (0, unsafe { mem::zeroed() });
-            if let Err(error) = call!(MPI_Test(&mut *letter.request, &mut done, &mut status)) {
+            if let Err(error) = call!(MPI_Test(&mut letter.request, &mut done, &mut status)) {
                 return self.broken = Some(error.to_string());
             }
             if done == 0 {
@@ -164,7 +167,7 @@ impl Letters {
         let mut at = 0;
         while let Some((to, letter)) = self.going.get_mut(at) {
             let mut done: c_int = 0;
-            if let Err(error) = call!(MPI_Test(&mut *letter.request, &mut done, ffi::RSMPI_STATUS_IGNORE)) {
+            if let Err(error) = call!(MPI_Test(&mut letter.request, &mut done, ffi::RSMPI_STATUS_IGNORE)) {
                 return self.broken = Some(error.to_string());
             }
             if done == 0 {
@@ -232,7 +235,7 @@ impl Wire for Letters {
             letter.bytes[count..count + here].copy_from_slice(&slice[..here]);
             count += here;
         }
-        let (bytes, request) = (letter.bytes.as_ptr().cast(), &mut *letter.request);
+        let (bytes, request) = (letter.bytes.as_ptr().cast(), &mut letter.request);
         let byte = unsafe { ffi::RSMPI_UINT8_T };
         match call!(MPI_Isend(bytes, count as c_int, byte, to as c_int, TAG, group.comm, request)) {
             Ok(()) => {
@@ -244,6 +247,10 @@ impl Wire for Letters {
         }
     }
 
+    fn apart(&mut self) -> Option<&mut dyn Apart> {
+        Some(&mut self.parcels)
+    }
+
     fn poll(&mut self, events: &mut Vec<Event>) {
         if self.broken.is_some() {
             return;
@@ -251,6 +258,7 @@ impl Wire for Letters {
         self.put_aside();
         self.take_in(events);
         self.take_back(events);
+        self.parcels.poll(events);
         if self.broken.is_some() {
             // Everybody who waits for somebody hears of it.
             events.extend((0..self.boxes.len()).map(|process| Event {
@@ -263,7 +271,7 @@ impl Wire for Letters {
     }
 
     fn under_way(&self) -> usize {
-        self.going.len()
+        self.going.len() + self.parcels.under_way()
     }
 
     fn close(&mut self, _: usize) {}
@@ -272,8 +280,8 @@ impl Wire for Letters {
         if well && is_alive() {
             // Nobody sends any more: what is awaited does not come.
             for letter in &mut self.awaited {
-                let done = call!(MPI_Cancel(&mut *letter.request))
-                    .and_then(|()| call!(MPI_Wait(&mut *letter.request, ffi::RSMPI_STATUS_IGNORE)));
+                let done = call!(MPI_Cancel(&mut letter.request))
+                    .and_then(|()| call!(MPI_Wait(&mut letter.request, ffi::RSMPI_STATUS_IGNORE)));
                 if done.is_err() {
                     self.broken = Some("cancel".to_owned());
                 }

@@ -6,6 +6,7 @@ mod error;
 mod group;
 mod letters;
 mod library;
+mod parcels;
 
 use std::ffi::c_int;
 use std::sync::Arc;

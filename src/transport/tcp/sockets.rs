@@ -138,6 +138,7 @@ impl Sleeper for Poller {
                 writable: event.is_writable(),
                 ended,
                 urgent: ended,
+                ..Event::default()
             }
         }));
     }

@@ -104,7 +104,7 @@ fn what_is_on_its_way_is_not_offered() {
         alone.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |alone| {
             if begun {
                 let header = Header::new(Kind::Message, ContextId::WORLD).encode();
-                let sending = Sending { context: ContextId::WORLD, header, headed: 5, left: 65_536 };
+                let sending = Sending { context: ContextId::WORLD, header, headed: 5, left: 65_536, apart: false };
                 alone.connection(1).sending = Some(sending);
             }
             alone.engine.patrol(ContextId::WORLD);
