@@ -1,10 +1,12 @@
 //! A context, as one process sees it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::frame::{Header, Stamp};
 use super::lane::{Incoming, Lane, Outgoing};
+use super::outside::{Outside, Vigil};
 use super::walk::Inquiry;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
@@ -47,6 +49,9 @@ pub(crate) struct Context {
     /// Whether this process has said that it cannot.
     pub(crate) declined: bool,
     pub(crate) inquiry: Option<Inquiry>,
+    /// Calls that are with a library beneath, where there is one; and what is known of the one under way.
+    pub(crate) outside: Option<Arc<Outside>>,
+    pub(crate) vigil: Option<Vigil>,
 }
 
 /// Where this process is.
@@ -107,7 +112,7 @@ pub(crate) enum Doubt {
 }
 
 /// How many changes of what is called are remembered. Who asks may be a few calls behind.
-const REMEMBERED: usize = 8;
+pub(crate) const REMEMBERED: usize = 8;
 
 impl Context {
     pub(crate) fn new(id: ContextId, processes: usize, first: usize) -> Self {
@@ -132,6 +137,8 @@ impl Context {
             unable: Vec::new(),
             declined: false,
             inquiry: None,
+            outside: None,
+            vigil: None,
         }
     }
 
@@ -151,6 +158,9 @@ impl Context {
 
     /// Remembers what a call is.
     pub(crate) fn say(&mut self, call: u64, signature: &Signature) {
+        if let Some(outside) = &self.outside {
+            return outside.say(call, signature);
+        }
         if self.said.front().is_none_or(|(_, last)| last.fingerprint != signature.fingerprint) {
             self.said.push_front((call, signature.clone()));
             self.said.truncate(REMEMBERED);
@@ -158,8 +168,17 @@ impl Context {
     }
 
     /// What this process called in that call, if it remembers.
-    pub(crate) fn called(&self, call: u64) -> Option<&Signature> {
-        self.said.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature)
+    pub(crate) fn called(&self, call: u64) -> Option<Signature> {
+        if let Some(outside) = &self.outside {
+            return outside.called(call);
+        }
+        self.said.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
+    }
+
+    /// The call and the round it is in, or was in last, with a library beneath or not.
+    pub(crate) fn at(&self) -> Option<(u64, u32)> {
+        let outside = self.outside.as_ref().and_then(|outside| outside.posted());
+        self.posted.max(outside.map(|call| (call, 0)))
     }
 
     /// One of those it waits for.

@@ -11,7 +11,8 @@
 // (`cursor`), unless it is in many small pieces. What comes early stays with the wire, or is kept.
 //
 // While it waits a round watches (`watch`). Who finds a fault proposes it to one of the members, which decides
-// (`verdict`). Who waits too long asks from rank to rank who waits for whom (`walk`).
+// (`verdict`). Who waits too long asks from rank to rank who waits for whom (`walk`). Calls that a library beneath does
+// are only looked after (`outside`).
 
 pub(super) mod connection;
 pub(super) mod context;
@@ -20,6 +21,7 @@ pub(super) mod frame;
 pub(super) mod inbound;
 pub(super) mod lane;
 pub(super) mod outbound;
+pub(super) mod outside;
 pub(super) mod process;
 mod round;
 pub(super) mod state;

@@ -130,6 +130,9 @@ impl Shared {
                 engine.sweep();
             }
             engine.press();
+            if let Some(failure) = engine.look_after() {
+                engine.wire.abort(&failure);
+            }
             self.wake(&engine);
         }
     }
@@ -192,9 +195,8 @@ impl Process {
         while !engine.call_back(id) {
             let (waited, patience) = (begin.elapsed(), engine.patience.clamp(LINGER, LONGEST));
             if waited > patience {
-                let failure = engine.failure(id).map_or("a round ended".to_owned(), ToString::to_string);
-                if let Some(apart) = engine.wire.apart() {
-                    apart.abort(&failure);
+                if let Some(failure) = engine.failure(id).cloned() {
+                    engine.wire.abort(&failure);
                 }
             }
             engine = self.sleep(engine, waited);

@@ -313,8 +313,8 @@ impl Engine {
             self.tell(id, Header::new(Kind::Verdict, id), &words);
         }
         let Some(context) = self.contexts.get(&id) else { return };
-        let call = context.posted.map(|(call, _)| call);
-        let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.words.clone()));
+        let call = context.at().map(|(call, _)| call);
+        let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.words));
         let left = Left { call, how: (!how.is_empty()).then(|| how.into()), said };
         self.tell(id, Header::new(Kind::Leave, id), &write_left(&left));
         self.forget();

@@ -94,6 +94,7 @@ impl Engine {
 
     /// An answer has come.
     pub(crate) fn answered(&mut self, from: usize, number: u64, standing: Standing) {
+        self.contexts.values_mut().for_each(|context| context.answered(from, number, &standing));
         let inquiries = self.contexts.values_mut().filter_map(|context| context.inquiry.as_mut());
         for inquiry in inquiries.filter(|inquiry| (inquiry.asked, inquiry.number) == (from, number)) {
             inquiry.standing = Some(standing.clone());
@@ -106,12 +107,12 @@ impl Engine {
         };
         let here = context.awaits().map(|process| (about, process as u32));
         Standing {
-            posted: context.posted,
+            posted: context.at(),
             awaits: here.or_else(|| self.elsewhere(context)),
             progress: context.progress,
             left: context.presence == super::context::Presence::Left,
             failed: self.failed(),
-            said: context.called(call).map(|signature| (signature.fingerprint, signature.words.clone())),
+            said: context.called(call).map(|signature| (signature.fingerprint, signature.words)),
         }
     }
 

@@ -259,7 +259,7 @@ impl Watch {
         let (fingerprint, words) = said.unwrap_or((theirs.fingerprint, "something else".into()));
         let (ones, others) = match context.called(call) {
             // If the calls are not the same, one of the two was through with the call in which they parted.
-            Some(mine) if mine.fingerprint != fingerprint => (mine.words.clone(), words),
+            Some(mine) if mine.fingerprint != fingerprint => (mine.words, words),
             _ if equal && theirs.fingerprint != about.signature.fingerprint => (about.signature.words.clone(), words),
             _ => {
                 let Stamp { call, round, .. } = theirs.stamp;

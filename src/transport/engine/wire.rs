@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::machine::Machine;
+use crate::transport::Failure;
 
 /// What carries the bytes. It is behind the engine's lock.
 pub(crate) trait Wire: fmt::Debug + Send {
@@ -46,6 +47,11 @@ pub(crate) trait Wire: fmt::Debug + Send {
         let _ = well;
     }
 
+    /// Ends the job, for this reason: what is lent to something beneath does not come back.
+    fn abort(&mut self, why: &Failure) {
+        let _ = why;
+    }
+
     /// What messages cost over it.
     fn machine(&self) -> Machine;
 }
@@ -80,9 +86,6 @@ pub(crate) trait Apart {
 
     /// Puts back a desk.
     fn put_back(&mut self, desk: Vec<u8>);
-
-    /// Ends the job, for this reason: memory that is lent to a process that says nothing any more does not come back.
-    fn abort(&mut self, why: &str);
 }
 
 /// What came of reading or writing once.

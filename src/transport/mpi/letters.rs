@@ -15,6 +15,7 @@ use super::group::Group;
 use super::library::{call, is_alive};
 use super::parcels::Parcels;
 use crate::machine::Machine;
+use crate::transport::Failure;
 use crate::transport::engine::outbound::STAGE;
 use crate::transport::engine::wire::{Apart, Event, Went, Wire};
 
@@ -294,6 +295,15 @@ impl Wire for Letters {
             ending::forbid();
         }
         self.broken = Some("MPI was finalized".to_owned());
+    }
+
+    fn abort(&mut self, why: &Failure) {
+        eprintln!(
+            "necklace: rank {}: {why}; MPI cannot give back what this rank has lent to it, so the job ends here",
+            self.group.rank
+        );
+        // SAFETY: MPI is alive as long as this is; it does not return.
+        unsafe { ffi::MPI_Abort(self.group.comm, 1) };
     }
 
     fn machine(&self) -> Machine {

@@ -192,13 +192,4 @@ impl Apart for Parcels {
             self.desks.push(desk);
         }
     }
-
-    fn abort(&mut self, why: &str) {
-        eprintln!(
-            "necklace: {why}; what this rank has lent to MPI for it does not come back, since another says nothing any more, so \
-             the job ends here"
-        );
-        // SAFETY: MPI is alive as long as this is; it does not return.
-        unsafe { ffi::MPI_Abort(self.comm, 1) };
-    }
 }

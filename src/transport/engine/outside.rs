@@ -1,0 +1,220 @@
+//! Calls that a library beneath does: the engine moves nothing for them, and cannot end them. It watches.
+//!
+//! A thread that is in such a call comes back when the library lets it. If somebody does not come to the call, or comes to
+//! another, it never does, and what it has lent to the library is lost to it: then the job has to end. The thread that
+//! listens finds out, by asking all members where they stand; what it finds is a failure like any other, and, where this
+//! process cannot come back from the call to say so, the reason for which it ends the job.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::context::{Context, REMEMBERED};
+use super::frame::{Header, Kind, Stamp};
+use super::process::LINGER;
+use super::state::Engine;
+use super::verdict::grace;
+use super::words::Standing;
+use crate::ids::Rank;
+use crate::transport::{Cause, ContextId, Failure, Signature};
+
+/// Which call of a library's a context is in. The thread in the call writes it, without the engine's lock.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    /// Twice the call, and one more if it is over; 0 before the first, which is call 1 here.
+    at: AtomicU64,
+    said: Mutex<Said>,
+}
+
+/// What a context has been calling, and how long its last call may take.
+#[derive(Debug, Default)]
+struct Said {
+    last: VecDeque<(u64, Signature)>,
+    timeout: Duration,
+}
+
+impl Outside {
+    /// Begins a call.
+    pub(crate) fn enter(&self, call: u64, signature: &Signature, timeout: Duration) {
+        self.say(call, signature);
+        self.said().timeout = timeout;
+        self.at.store(2 * (call + 1), Ordering::Release);
+    }
+
+    /// Ends it.
+    pub(crate) fn leave(&self) {
+        self.at.fetch_or(1, Ordering::Release);
+    }
+
+    /// The call that is under way.
+    fn inside(&self) -> Option<u64> {
+        let at = self.at.load(Ordering::Acquire);
+        (at > 0 && at % 2 == 0).then(|| at / 2 - 1)
+    }
+
+    /// The call that is under way, or was last.
+    pub(crate) fn posted(&self) -> Option<u64> {
+        (self.at.load(Ordering::Acquire) / 2).checked_sub(1)
+    }
+
+    /// Remembers what a call is, of whatever kind.
+    pub(crate) fn say(&self, call: u64, signature: &Signature) {
+        let last = &mut self.said().last;
+        if last.front().is_none_or(|(_, before)| before.fingerprint != signature.fingerprint) {
+            last.push_front((call, signature.clone()));
+            last.truncate(REMEMBERED);
+        }
+    }
+
+    /// What was called in that call, if it is remembered.
+    pub(crate) fn called(&self, call: u64) -> Option<Signature> {
+        self.said().last.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is known of a call under way.
+#[derive(Debug)]
+pub(crate) struct Vigil {
+    call: u64,
+    since: Instant,
+    /// When it was found that the call does not end.
+    failed: Option<Instant>,
+    /// When to ask all members where they stand; and what they say.
+    next: Duration,
+    roll: Option<Roll>,
+}
+
+/// A question to all members.
+#[derive(Debug)]
+struct Roll {
+    number: u64,
+    since: Instant,
+    /// By rank.
+    answers: Vec<Option<Standing>>,
+}
+
+/// How soon members are asked for the first time.
+const FIRST: Duration = Duration::from_millis(200);
+
+impl Engine {
+    /// Looks after the calls that are with a library. Returns why the job has to end, if it has.
+    pub(crate) fn look_after(&mut self) -> Option<Failure> {
+        let inside: Vec<(ContextId, Option<u64>)> = self
+            .contexts
+            .values()
+            .filter_map(|context| Some((context.id, context.outside.as_ref()?.inside())))
+            .collect();
+        inside.into_iter().find_map(|(id, call)| self.look_after_one(id, call))
+    }
+
+    fn look_after_one(&mut self, id: ContextId, call: Option<u64>) -> Option<Failure> {
+        let context = self.contexts.get_mut(&id)?;
+        let Some(call) = call else {
+            context.vigil = None;
+            return None;
+        };
+        if context.vigil.as_ref().is_none_or(|vigil| vigil.call != call) {
+            let since = Instant::now();
+            context.vigil = Some(Vigil { call, since, failed: None, next: FIRST, roll: None });
+            return None;
+        }
+        // Who is in a later call has done its part of this one.
+        if let Some(failure) = context.failure.clone().filter(|failure| failure.call <= call) {
+            let failed = context.vigil.as_mut()?.failed.get_or_insert_with(Instant::now);
+            return (failed.elapsed() > LINGER).then_some(failure);
+        }
+        if let Some((culprit, cause)) = self.finding(id, call) {
+            let context = self.contexts.get(&id)?;
+            let words = context.outside.as_ref()?.called(call)?.words;
+            let observer = context.rank_of(self.me)?;
+            self.propose(id, Failure { call, words, round: 0, observer, culprit, cause });
+        }
+        None
+    }
+
+    /// Why a call does not end, if that is so.
+    fn finding(&mut self, id: ContextId, call: u64) -> Option<(Option<Rank>, Cause)> {
+        let context = self.contexts.get(&id)?;
+        let me = context.rank_of(self.me)?;
+        let (outside, vigil) = (context.outside.as_ref()?, context.vigil.as_ref()?);
+        let timeout = outside.said().timeout;
+        let waited = vigil.since.elapsed();
+        let others = || (0..context.members.len()).map(Rank::new).filter(|rank| *rank != me);
+        // Who has left after it has done its part may be gone.
+        let gone = others().find_map(|rank| {
+            let process = context.process(rank);
+            let done = context.lanes[process].left.as_ref().is_some_and(|left| left.call >= Some(call));
+            Some((rank, self.gone(context, process, call).filter(|_| !done)?))
+        });
+        if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(timeout)) {
+            return Some((Some(rank), Cause::Gone { rank, how }));
+        }
+        let Some(roll) = &vigil.roll else {
+            if waited >= vigil.next.min(timeout) {
+                self.call_roll(id, call);
+            }
+            return None;
+        };
+        let complete = others().all(|rank| roll.answers[rank.index()].is_some());
+        if !complete && roll.since.elapsed() < grace(timeout) {
+            return None;
+        }
+        let mine = outside.called(call)?;
+        for rank in others() {
+            let Some(Standing { posted, said: Some((fingerprint, words)), .. }) = &roll.answers[rank.index()] else {
+                continue;
+            };
+            if posted.is_some_and(|(at, _)| at >= call) && *fingerprint != mine.fingerprint {
+                let (one, ones, other, others) = (me, mine.words.clone(), rank, words.clone());
+                return Some((None, Cause::Disagree { one, ones, other, others }));
+            }
+        }
+        let missing = others().find_map(|rank| match &roll.answers[rank.index()] {
+            None => Some((rank, "does not answer")),
+            Some(standing) if standing.posted.is_none_or(|(at, _)| at < call) => Some((rank, "has not called")),
+            Some(_) => None,
+        });
+        let vigil = self.contexts.get_mut(&id)?.vigil.as_mut()?;
+        vigil.roll = None;
+        if waited < timeout {
+            vigil.next = waited.saturating_mul(2);
+            return None;
+        }
+        let Some((rank, how)) = missing else {
+            // All are in it: it takes as long as it takes.
+            (vigil.since, vigil.next) = (Instant::now(), FIRST);
+            return None;
+        };
+        let chain = format!("rank {me} is in a call of the library's with rank {rank}, which {how}").into();
+        Some((Some(rank), Cause::Deadline { waited: timeout, chain }))
+    }
+
+    /// Asks all members where they stand.
+    fn call_roll(&mut self, id: ContextId, call: u64) {
+        self.questions += 1;
+        let number = self.questions;
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        let answers = (0..context.members.len()).map(|_| None).collect();
+        if let Some(vigil) = &mut context.vigil {
+            vigil.roll = Some(Roll { number, since: Instant::now(), answers });
+        }
+        let stamp = Stamp { call, ..Stamp::default() };
+        self.tell(id, Header { stamp, bytes: number, ..Header::new(Kind::Question, id) }, &[]);
+    }
+}
+
+impl Context {
+    /// Takes note of an answer to a question of that number.
+    pub(crate) fn answered(&mut self, from: usize, number: u64, standing: &Standing) {
+        let Some(rank) = self.rank_of(from) else { return };
+        let roll = self.vigil.as_mut().and_then(|vigil| vigil.roll.as_mut());
+        if let Some(roll) = roll.filter(|roll| roll.number == number) {
+            roll.answers[rank.index()] = Some(standing.clone());
+        }
+    }
+}
