@@ -60,7 +60,8 @@ impl Options {
         Self { timeout, ..self }
     }
 
-    /// Whether ranks compare what they call, and so find that they disagree. On unless set.
+    /// Whether ranks compare what they call, and so find that they disagree. On unless set. Lengths of messages are compared all
+    /// the same, but a call that the backend's own library does is then as unguarded as there.
     #[must_use]
     pub fn fingerprints(self, fingerprints: bool) -> Self {
         Self { fingerprints, ..self }

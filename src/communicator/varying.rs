@@ -227,9 +227,10 @@ impl Communicator {
         let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of other counts are other calls: the members agree on each by itself.
         let words = format!("{words}, counted in call {}", self.wire.calls);
+        let prepared = self.prepare_native(call, self.signature(words.clone()))?;
         let came = self.exchange_counts(problem, &rounds, sent, format!("counts of {words}"))?;
         self.check_counts(&came, awaited, element as u64, &words)?;
-        self.prepare_native(call, self.signature(words))
+        Ok(prepared)
     }
 
     /// Sends the counts through the schedule, and returns those of all blocks that come by.
