@@ -98,6 +98,11 @@ impl Options {
 /// only [`barrier`](Self::barrier) says anything of the others. It is driven by one thread at a time; to use several
 /// threads, [`split`](Self::split) off a communicator for each.
 ///
+/// Where the backend has [collectives of its own](crate::transport::native), such as MPI, `auto` takes those unless another
+/// algorithm is cheaper. Their members do not compare what they call in every message: they do so before each call of one kind,
+/// algorithm, size, root and operation is made for the first time (and now and then again, if there are hundreds). Should they
+/// later come to two different ones of these, what happens is the library's affair, until the timeout.
+///
 /// # Errors
 ///
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was. What befalls a call under

@@ -389,3 +389,88 @@ impl fmt::Debug for NativeIo<'_> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Buffer;
+
+    fn place(run: Run) -> Place {
+        Place::from_elem(run, 1)
+    }
+
+    fn fits(what: &NativeCall, input: usize, output: usize) -> bool {
+        struct Nothing;
+        impl Reduction for Nothing {
+            fn merge(&self, _: &mut [u8], _: &[u8], _: &[u8]) {}
+            fn prepend(&self, _: &mut [u8], _: &[u8]) {}
+            fn append(&self, _: &mut [u8], _: &[u8]) {}
+        }
+        let signature = Signature { fingerprint: 0, words: "".into() };
+        let (input, mut output) = (vec![0; input], vec![0; output]);
+        let buffers = (&input[..], &mut output[..]);
+        NativeIo::new(what, 3, buffers, Some(&Nothing), 0, &signature, Duration::ZERO).is_some()
+    }
+
+    #[test]
+    fn a_call_is_of_buffers_that_are_long_enough() {
+        let send = Blocks::new([0, 9, 4].map(|at| place(Run::new(Buffer::Input, at, 2))).to_vec()).unwrap();
+        let columns = Run { buffer: Buffer::Output, offset: 3, len: 2, stride: 5, count: 3 };
+        let receive = Blocks::new(vec![Place::new(), place(columns), Place::new()]).unwrap();
+        assert_eq!((send.end(), receive.end()), (11, 15));
+        assert_eq!((send.piece(Rank::new(1)), receive.piece(Rank::new(1))), (Some((9, 2)), None));
+        assert_eq!(receive.piece(Rank::new(2)), Some((0, 0)));
+        let each = Contributions { element: 4, count: 5, predefined: None };
+        let cases = [
+            (NativeCall::Alltoall { block: 4, in_place: false }, Some((12, 12))),
+            (NativeCall::Alltoall { block: 4, in_place: true }, Some((0, 12))),
+            (NativeCall::Alltoall { block: u64::MAX / 2, in_place: true }, None),
+            (NativeCall::Alltoallv { send: send.clone(), receive: send.clone() }, Some((11, 11))),
+            // Not in one piece, or not for as many.
+            (NativeCall::Alltoallv { send: send.clone(), receive: receive.clone() }, None),
+            (NativeCall::Alltoallw { send: send.clone(), receive: Blocks::default() }, None),
+            (NativeCall::Alltoallw { send, receive }, Some((11, 15))),
+            (NativeCall::Allgather { block: 4 }, Some((4, 12))),
+            (NativeCall::Allreduce(each), Some((20, 20))),
+            (NativeCall::Scan(Contributions { count: u64::MAX, ..each }), None),
+            (NativeCall::Broadcast { root: Rank::new(2), bytes: 7 }, Some((0, 7))),
+            (NativeCall::Broadcast { root: Rank::new(3), bytes: 7 }, None),
+            (NativeCall::Barrier, Some((0, 0))),
+        ];
+        for (what, lengths) in cases {
+            let Some((input, output)) = lengths else {
+                assert!(!fits(&what, 1000, 1000), "{what}");
+                continue;
+            };
+            assert!(fits(&what, input, output) && fits(&what, input + 1, output + 1), "{what}");
+            assert!(input == 0 || !fits(&what, input - 1, output), "{what}");
+            assert!(output == 0 || !fits(&what, input, output - 1), "{what}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_where_bytes_can_be() {
+        let run = |offset, len, stride, count| Run { buffer: Buffer::Output, offset, len, stride, count };
+        for bad in [run(0, 0, 0, 1), run(0, 1, 1, 0), run(0, 4, 3, 2), run(u64::MAX, 1, 1, 1), run(1 << 63, 1, 1, 1)] {
+            assert_eq!(Blocks::new(vec![place(bad)]), None, "{bad:?}");
+        }
+        assert_eq!(Blocks::new(vec![place(run((1 << 63) - 2, 1, 1, 1))]).unwrap().end(), (1 << 63) - 1);
+    }
+
+    #[test]
+    fn a_reduction_needs_an_operation() {
+        let signature = Signature { fingerprint: 0, words: "".into() };
+        let what = NativeCall::Scan(Contributions { element: 1, count: 0, predefined: None });
+        assert!(NativeIo::new(&what, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
+        assert!(NativeIo::new(&NativeCall::Barrier, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_some());
+    }
+
+    #[test]
+    fn primitive_types_are_known_by_what_they_are() {
+        assert_eq!([Primitive::of::<i8>(), Primitive::of::<u64>()], [Some(Primitive::I8), Some(Primitive::U64)]);
+        assert_eq!([Primitive::of::<f32>(), Primitive::of::<f64>()], [Some(Primitive::F32), Some(Primitive::F64)]);
+        let of_width = if usize::BITS == 64 { Primitive::U64 } else { Primitive::U32 };
+        assert_eq!(Primitive::of::<usize>(), Some(of_width));
+        assert_eq!([Primitive::of::<u128>(), Primitive::of::<[f32; 3]>(), Primitive::of::<char>()], [None; 3]);
+    }
+}

@@ -42,7 +42,7 @@ pub(crate) fn on(text: &str) -> Job {
 /// The endpoints of a job, by rank.
 pub(crate) fn endpoints(size: usize) -> Vec<Arc<dyn Endpoint>> {
     let calls = Calls::default();
-    let wrap = |endpoint| Library::new(endpoint, &calls, |_| true);
+    let wrap = |endpoint| Library::over(endpoint, &calls, |_| true);
     threads::job(size).unwrap().into_iter().map(wrap).collect()
 }
 
@@ -57,7 +57,7 @@ impl Job {
     /// One whose library offers these calls alone, and which tells of those that were made.
     pub(crate) fn offering(topology: Arc<dyn Topology>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Self {
         let calls = calls.clone();
-        Self(local::Job::on(topology).wrap(move |endpoint| Library::new(endpoint, &calls, offers)))
+        Self(local::Job::on(topology).wrap(move |endpoint| Library::over(endpoint, &calls, offers)))
     }
 
     pub(crate) fn options(self, options: Options) -> Self {
@@ -75,7 +75,9 @@ impl Job {
 
 /// The native calls of a job: the context and number of each, and what the members said it was.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls(Arc<Mutex<HashMap<(ContextId, u64), Arc<str>>>>);
+pub(crate) struct Calls(Arc<Mutex<Made>>);
+
+type Made = HashMap<(ContextId, u64), Arc<str>>;
 
 impl Calls {
     /// Notes that a member makes a call; panics where another makes a different one, as a library would mix them up.
@@ -104,7 +106,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    pub(crate) fn new(inner: Arc<dyn Endpoint>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Arc<dyn Endpoint> {
+    pub(crate) fn over(inner: Arc<dyn Endpoint>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Arc<dyn Endpoint> {
         Arc::new(Self { inner, calls: calls.clone(), offers })
     }
 }

@@ -188,6 +188,32 @@ fn plans_of_other_counts_are_other_calls() {
 }
 
 #[test]
+fn counts_that_disagree_are_found_before_the_library_is_called() {
+    for planned in [false, true] {
+        watched(&format!("planned: {planned}"), move || {
+            let (job, calls) = noted(3);
+            let outcomes = run(job.choose("alltoallv", "native"), |mut comm| {
+                // Rank 2 awaits more of rank 0 than that sends.
+                let awaited = if comm.rank() == 2 { [2, 1, 1] } else { [1; 3] };
+                let (send, mut receive, places) = ([1_u64; 3], [POISON; 6], [0, 2, 4]);
+                let outcome = if planned {
+                    let plan = comm.alltoallv_init::<u64>(&[1; 3], &[0, 1, 2], &awaited, &places);
+                    plan.and_then(|mut plan| plan.execute(&mut comm, &send, &mut receive))
+                } else {
+                    comm.alltoallv(&send, &[1; 3], &[0, 1, 2], &mut receive, &awaited, &places)
+                };
+                assert_eq!(receive, [POISON; 6]);
+                outcome
+            });
+            let failure = one_failure(&outcomes);
+            let Cause::Length { from, to, expected, found } = failure.cause else { panic!("{failure}") };
+            assert_eq!((from.index(), to.index(), expected, found), (0, 2, 16, 8), "{failure}");
+            assert_eq!(numbers(&calls), [0; 0]);
+        });
+    }
+}
+
+#[test]
 fn starting_and_splitting_go_by_messages_whatever_is_chosen() {
     watched("split", || {
         let (job, calls) = noted(4);

@@ -12,7 +12,7 @@ use crate::failures::one_failure;
 use crate::jobs::{Calls, Library, topology, watched};
 
 fn library(endpoint: Arc<dyn Endpoint>, calls: &Calls) -> Arc<dyn Endpoint> {
-    Library::new(endpoint, calls, |_| true)
+    Library::over(endpoint, calls, |_| true)
 }
 
 #[test]
