@@ -1,6 +1,6 @@
 //! Collectives of a backend's own: what a library beneath it, such as MPI, has ready.
 //!
-//! A transport that has some says so by [`Transport::native`](super::Transport::native). A communicator over it may then hand a
+//! A transport that has some says so by [`Transport::native`]. A communicator over it may then hand a
 //! whole call to it, by the algorithm that is called `native`, in place of the rounds of a schedule.
 //!
 //! # The contract of a native call
