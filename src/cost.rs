@@ -43,7 +43,7 @@
 
 use std::fmt;
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, scheduled};
 use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::machine::{Machine, Switching};
@@ -118,9 +118,10 @@ impl Demand {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Unfit`] where the algorithm does not fit.
+    /// [`BuildError::Unfit`] where the algorithm does not fit; [`BuildError::Unscheduled`] where it has no schedule that could demand
+    /// anything.
     pub fn claimed(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
-        algorithm.fits(problem)?;
+        scheduled(algorithm, problem)?;
         let ports = algorithm.about().ports;
         let claims = algorithm.claims(problem).completed(ports);
         let mut at_least = Vec::new();

@@ -79,6 +79,16 @@ pub enum BuildError {
         /// What it would need, and what it found.
         needs: String,
     },
+    /// The algorithm does this without a schedule of ours.
+    #[error("{algorithm} has no schedule for {collective} on {topology}: the backend does it in its own way")]
+    Unscheduled {
+        /// The algorithm.
+        algorithm: String,
+        /// The collective.
+        collective: String,
+        /// The topology.
+        topology: String,
+    },
     /// The ranks' shares of a schedule do not fit together: a bug of the algorithm.
     #[error("{algorithm}, round {round}: what {} sends to {} is not what the other awaits", mismatch.source, mismatch.destination)]
     Disagree {

@@ -46,9 +46,11 @@
 //!
 //! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on every member, naming the rank
 //!   that all wait for. A rank that panics, leaves or is killed is reported at once.
-//! - **Ranks that disagree are found.** Collective, sizes, algorithm, root and operation are compared by every message.
+//! - **Ranks that disagree are found.** Collective, sizes, algorithm, root and operation are compared by every message (before the
+//!   first call of its kind where the backend's own library does it).
 //! - **Bad input is an error before anything moves**; nothing panics.
-//! - **The same bits.** A reduction combines in the schedule's order, on every rank and in every run.
+//! - **The same bits.** A reduction combines in the schedule's order, on every rank and in every run. (Where the backend's own
+//!   library does it, by the algorithm `native`, the library orders it.)
 //! - An execution of a cached or [persistent](Persistent) plan **allocates nothing**.
 //!
 //! # Features

@@ -36,6 +36,17 @@ pub struct Candidate {
     /// The demands of which it claims nothing and for which the machine charges, so that the price is the least that it
     /// may be. Such an algorithm is picked only where there is none with a price that is certain.
     pub at_least: Vec<&'static str>,
+    /// Whose price it is, where the backend's library does it [in its own way](crate::algorithm::Native): the cheapest
+    /// algorithm of those that libraries are known to have.
+    pub priced_as: Option<String>,
+}
+
+impl Candidate {
+    /// By which it is picked: the least, of those that fit. Whoever claims less is not preferred for it: a price that is
+    /// certain goes before one that may be higher.
+    fn key(&self) -> Option<(bool, u128)> {
+        Some((!self.at_least.is_empty(), self.price.as_ref().ok()?.total))
+    }
 }
 
 /// Picks by name, or, for `auto`, the cheapest that fits, of those whose price is certain if there are any; of equals the
@@ -77,10 +88,7 @@ pub fn select_keeping(
         }
         algorithm
     } else {
-        // Whoever claims less is not preferred for it: a price that is certain goes before one that may be higher.
-        let key = |c: &Candidate| Some((!c.at_least.is_empty(), c.price.as_ref().ok()?.total));
-        let priced = candidates.iter().filter_map(|c| Some((key(c)?, &c.algorithm)));
-        let cheapest = priced.min_by_key(|(key, _)| *key).map(|(_, algorithm)| Arc::clone(algorithm));
+        let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
         let keeping = match ports {
             Ports::Unlimited => String::new(),
             _ => format!(" that promises ports {ports}"),
@@ -91,17 +99,34 @@ pub fn select_keeping(
     Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine: *machine })
 }
 
+/// The first of those with the least key.
+fn cheapest(candidates: &[Candidate]) -> Option<&Candidate> {
+    candidates.iter().filter(|candidate| candidate.price.is_ok()).min_by_key(|candidate| candidate.key())
+}
+
 fn candidates(problem: &Problem, ports: Ports, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
-    let priced = |algorithm: Arc<dyn Algorithm>| {
-        let demand = Demand::claimed(&*algorithm, problem);
-        let (price, at_least) = match (demand, breaks(&*algorithm, problem, ports)) {
-            (Err(BuildError::Unfit { needs, .. }), _) | (Ok(_), Some(needs)) => (Err(needs), vec![]),
-            (Ok(demand), None) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
-            (Err(other), _) => (Err(other.to_string()), vec![]),
-        };
-        Candidate { algorithm, price, at_least }
+    let priced = |algorithm: Arc<dyn Algorithm>| match breaks(&*algorithm, problem, ports) {
+        Some(needs) => Candidate { algorithm, price: Err(needs), at_least: vec![], priced_as: None },
+        None => candidate(algorithm, problem, block_bytes, machine),
     };
     crate::algorithm::candidates(problem).into_iter().map(priced).collect()
+}
+
+fn candidate(algorithm: Arc<dyn Algorithm>, problem: &Problem, block_bytes: u64, machine: &Machine) -> Candidate {
+    if let (Ok(()), Some(names)) = (algorithm.fits(problem), algorithm.priced_as()) {
+        let known = names.iter().filter_map(|name| find(problem.collective(), name).ok());
+        let known: Vec<Candidate> = known.map(|one| candidate(one, problem, block_bytes, machine)).collect();
+        if let Some(Candidate { algorithm: like, price, at_least, .. }) = cheapest(&known) {
+            let (price, at_least, priced_as) = (price.clone(), at_least.clone(), Some(like.name()));
+            return Candidate { algorithm, price, at_least, priced_as };
+        }
+    }
+    let (price, at_least) = match Demand::claimed(&*algorithm, problem) {
+        Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
+        Err(BuildError::Unfit { needs, .. }) => (Err(needs), vec![]),
+        Err(other) => (Err(other.to_string()), vec![]),
+    };
+    Candidate { algorithm, price, at_least, priced_as: None }
 }
 
 /// What an algorithm promises instead of keeping to these ports.
@@ -123,7 +148,7 @@ impl fmt::Display for Choice {
         }
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
         let width = names.iter().map(String::len).max().unwrap_or(0);
-        for (name, Candidate { price, at_least, .. }) in names.iter().zip(candidates) {
+        for (name, Candidate { price, at_least, priced_as, .. }) in names.iter().zip(candidates) {
             match price {
                 Ok(price) => write!(
                     f,
@@ -138,6 +163,9 @@ impl fmt::Display for Choice {
             }
             if !at_least.is_empty() {
                 write!(f, " (at least: nothing claimed of {})", at_least.join(", "))?;
+            }
+            if let Some(like) = priced_as {
+                write!(f, " (the backend's own; priced as {like}, and goes first where prices are equal)")?;
             }
         }
         Ok(())

@@ -102,7 +102,8 @@ fn every_algorithm_of_the_registry_is_planned_verified_and_checked() {
                 assert_eq!(figures["hops"], proof.hops, "{name} for {collective} on {topology}: {figures}");
             }
         }
-        assert!(fitting > 0, "{name} for {collective} fits nowhere");
+        // What the backend does is nothing that could be planned.
+        assert_eq!(fitting > 0, algorithm.priced_as().is_none(), "{name} for {collective} fits {fitting}");
     }
 }
 

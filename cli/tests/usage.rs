@@ -33,6 +33,10 @@ fn misuse_ends_with_2_and_says_what_would_be_right() {
         (on("how:8,2,2", &["alltoall"]), "how is not supported yet"),
         (on("ring:6", &["alltoall", "--algorithm", "direct-xor"]), "power of two of ranks, there are 6"),
         (on("mesh:4x4", &["alltoall", "--algorithm", "torus-exchange"]), "it needs a torus"),
+        (
+            on("ring:4", &["alltoall", "--algorithm", "native"]),
+            "a backend that has collectives of its own, such as MPI",
+        ),
         (on("ring:4", &["broadcast", "--root", "4"]), "0 to 3"),
         (on("ring:4", &["broadcast", "--root", "-1"]), "-1"),
         (on("ring:4", &["broadcast", "--root", "99999999999"]), "99999999999"),

@@ -8,9 +8,11 @@ pub mod alltoall;
 pub mod barrier;
 pub mod broadcast;
 mod loads;
+mod native;
 mod parameters;
 pub mod scan;
 
+pub use native::Native;
 pub use parameters::{Parameter, Settings, Values};
 
 use std::sync::{Arc, LazyLock};
@@ -122,6 +124,12 @@ pub trait Algorithm: Send + Sync {
         self.settings().name(self.about().name, self.parameters())
     }
 
+    /// For one that has no schedule, as the backend does the collective [in its own way](Native): the algorithms for it, by
+    /// name, as the cheapest of which it is priced. `None`, unless overridden: it has a schedule.
+    fn priced_as(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// What it would need and what it finds instead, for a problem of its collective that it cannot do. Unless overridden,
     /// it can do all.
     fn lacks(&self, problem: &Problem) -> Option<String> {
@@ -138,7 +146,8 @@ pub trait Algorithm: Send + Sync {
         vec![self.about().name.to_owned()]
     }
 
-    /// The rounds of one rank of a problem that it [fits](Self::fits).
+    /// The rounds of one rank of a problem that it [fits](Self::fits). None where it [has no schedule](Self::priced_as):
+    /// [`share`](Self::share) tells that from a schedule without rounds.
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share;
 
     /// Whether it can do this.
@@ -173,13 +182,14 @@ pub trait Algorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`fits`](Self::fits), and [`BuildError::Rank`] where there is no such rank.
+    /// As [`fits`](Self::fits), [`BuildError::Rank`] where there is no such rank, [`BuildError::Unscheduled`] where there is no
+    /// schedule.
     fn share(&self, problem: &Problem, rank: Rank) -> Result<Share, BuildError> {
         let ranks = problem.ranks();
         if rank.index() >= ranks {
             return Err(BuildError::Rank { rank, ranks });
         }
-        self.fits(problem)?;
+        scheduled(self, problem)?;
         Ok(self.rounds(problem, rank))
     }
 
@@ -187,9 +197,9 @@ pub trait Algorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`fits`](Self::fits).
+    /// As [`fits`](Self::fits), and [`BuildError::Unscheduled`] where there is no schedule.
     fn outline(&self, problem: &Problem) -> Result<Outline, BuildError> {
-        self.fits(problem)?;
+        scheduled(self, problem)?;
         Ok(Outline {
             problem: problem.clone(),
             algorithm: self.name(),
@@ -238,7 +248,8 @@ impl Claims {
 #[must_use]
 pub fn registry() -> &'static [Arc<dyn Algorithm>] {
     static ROWS: LazyLock<Vec<Arc<dyn Algorithm>>> = LazyLock::new(|| {
-        vec![
+        let native = Native::ALL.map(|native| Arc::new(native) as Arc<dyn Algorithm>);
+        let scheduled: Vec<Arc<dyn Algorithm>> = vec![
             Arc::new(alltoall::Direct),
             Arc::new(alltoall::DirectRotated),
             Arc::new(alltoall::DirectXor),
@@ -256,7 +267,8 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(scan::RecursiveDoubling),
             Arc::new(broadcast::Binomial),
             Arc::new(barrier::Dissemination),
-        ]
+        ];
+        native.into_iter().chain(scheduled).collect()
     });
     &ROWS
 }
@@ -294,6 +306,15 @@ pub fn find(collective: &Collective, text: &str) -> Result<Arc<dyn Algorithm>, B
     };
     let settings = Settings::read(name, row.parameters(), given)?;
     Ok(row.with(&settings).unwrap_or_else(|| Arc::clone(row)))
+}
+
+/// That an algorithm fits a problem and has a schedule for it.
+pub(crate) fn scheduled<A: Algorithm + ?Sized>(algorithm: &A, problem: &Problem) -> Result<(), BuildError> {
+    algorithm.fits(problem)?;
+    algorithm.priced_as().map_or(Ok(()), |_| {
+        let (collective, topology) = (problem.collective().to_string(), problem.topology().text());
+        Err(BuildError::Unscheduled { algorithm: algorithm.name(), collective, topology })
+    })
 }
 
 /// What an algorithm for powers of two of ranks lacks elsewhere.

@@ -2,18 +2,31 @@
 
 use std::sync::Arc;
 
+use super::native::Native;
 use crate::collective::Collective;
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::transport::Signature;
+use crate::transport::native::Predefined;
 
-/// A compiled call: what it does, what its members must agree on, and its scratch.
+/// A call that can be made: what its members must agree on, and how it goes.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) plan: Plan,
     pub(super) signature: Signature,
-    /// Aligned for every primitive type.
-    pub(super) scratch: Vec<u128>,
+    pub(super) way: Way,
+}
+
+/// How a call goes.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// By a schedule.
+    Plan {
+        plan: Plan,
+        /// Aligned for every primitive type.
+        scratch: Vec<u128>,
+    },
+    /// By the backend's own library.
+    Native(Native),
 }
 
 impl Prepared {
@@ -24,11 +37,15 @@ impl Prepared {
         let mut scratch = Vec::new();
         scratch.try_reserve_exact(words).map_err(|_| lack())?;
         scratch.resize(words, 0);
-        Ok(Self { plan, signature, scratch })
+        Ok(Self { signature, way: Way::Plan { plan, scratch } })
     }
 
     fn bytes(&self) -> usize {
-        self.plan.footprint() + size_of_val(&self.scratch[..])
+        match &self.way {
+            Way::Plan { plan, scratch } => plan.footprint() + size_of_val(&scratch[..]),
+            // Those that are kept have no lists.
+            Way::Native(_) => 0,
+        }
     }
 }
 
@@ -45,17 +62,23 @@ pub(super) struct Key {
     pub(super) kind: &'static str,
     /// The operation's name, or what else sets the call apart.
     pub(super) purpose: std::borrow::Cow<'static, str>,
+    /// What libraries call its operation.
+    pub(super) predefined: Option<Predefined>,
+    /// Whether it goes by a schedule though the backend may have its own way: where members may have agreed on nothing yet.
+    pub(super) scheduled: bool,
 }
 
 impl Key {
     fn is(&self, other: &Self) -> bool {
-        let Self { collective, element, elements, in_place, kind, purpose } = self;
+        let Self { collective, element, elements, in_place, kind, purpose, predefined, scheduled } = self;
         // Mostly there are no words. Comparing none with none is not left to `memcmp`, which was measured to take 80 ns for
         // that with glibc's for AVX-512: more than an exchange does.
         let same = |a: &str, b: &str| a.len() == b.len() && (a.is_empty() || a == b);
         *elements == other.elements
             && *element == other.element
             && *in_place == other.in_place
+            && *predefined == other.predefined
+            && *scheduled == other.scheduled
             && *collective == other.collective
             && same(kind, other.kind)
             && same(purpose, &other.purpose)
@@ -108,14 +131,25 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::native::{Operation, Primitive};
 
     fn key(elements: usize) -> Key {
-        Key { collective: Collective::Alltoall, element: 8, elements, in_place: false, kind: "", purpose: "".into() }
+        Key {
+            collective: Collective::Alltoall,
+            element: 8,
+            elements,
+            in_place: false,
+            kind: "",
+            purpose: "".into(),
+            predefined: None,
+            scheduled: false,
+        }
     }
 
     fn prepared(bytes: usize) -> Prepared {
         let signature = Signature { fingerprint: 0, words: "".into() };
-        Prepared { plan: Plan::default(), signature, scratch: vec![0; bytes / size_of::<u128>()] }
+        let way = Way::Plan { plan: Plan::default(), scratch: vec![0; bytes / size_of::<u128>()] };
+        Prepared { signature, way }
     }
 
     #[test]
@@ -134,7 +168,7 @@ mod tests {
         (1..=3).for_each(|i| cache.insert(key(i), prepared(16 * i)));
         for i in [2, 1, 1, 3] {
             assert!(cache.find(&key(i)));
-            assert_eq!(cache.last().map(|prepared| prepared.scratch.len()), Some(i));
+            assert_eq!(cache.last().map(|prepared| prepared.bytes()), Some(16 * i));
         }
     }
 
@@ -147,6 +181,8 @@ mod tests {
             Key { in_place: true, ..key(1) },
             Key { kind: "f64", ..key(1) },
             Key { purpose: "sum".into(), ..key(1) },
+            Key { predefined: Some(Predefined { operation: Operation::Sum, number: Primitive::U64 }), ..key(1) },
+            Key { scheduled: true, ..key(1) },
         ];
         assert!(key(1).is(&key(1)) && other.iter().all(|other| !key(1).is(other) && other.is(&other.clone())));
     }

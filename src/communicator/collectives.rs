@@ -74,7 +74,7 @@ impl Communicator {
         purpose: Cow<'static, str>,
     ) -> Result<(), Error> {
         check("receive buffer", receive.len(), total(send.len(), self.size(), size_of::<T>())?)?;
-        let key = Key { purpose, ..key::<T>(Collective::Allgather, send.len()) };
+        let key = Key { scheduled: !purpose.is_empty(), purpose, ..key::<T>(Collective::Allgather, send.len()) };
         let (wire, prepared) = self.prepared(key)?;
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
     }
@@ -115,7 +115,8 @@ impl Communicator {
         op: &O,
     ) -> Result<(), Error> {
         check("receive buffer", receive.len(), send.len())?;
-        let key = Key { kind: type_name::<T>(), purpose: op.name(), ..key::<T>(collective, send.len()) };
+        let predefined = op.predefined();
+        let key = Key { kind: type_name::<T>(), purpose: op.name(), predefined, ..key::<T>(collective, send.len()) };
         let (wire, prepared) = self.prepared(key)?;
         let reduction = OnBytes::<T, O>::new(op);
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), Some(&reduction))
@@ -144,7 +145,8 @@ impl Communicator {
         if root.index() >= self.size() {
             return Err(BuildError::Rank { rank: root, ranks: self.size() }.into());
         }
-        let key = Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }, buffer.len()) };
+        let scheduled = !purpose.is_empty();
+        let key = Key { in_place: true, purpose, scheduled, ..key::<T>(Collective::Broadcast { root }, buffer.len()) };
         let (wire, prepared) = self.prepared(key)?;
         wire.execute(prepared, &[], bytemuck::cast_slice_mut(buffer), None)
     }
@@ -160,8 +162,17 @@ impl Communicator {
     }
 }
 
-fn key<T>(collective: Collective, elements: usize) -> Key {
-    Key { collective, element: size_of::<T>(), elements, in_place: false, kind: "", purpose: Cow::Borrowed("") }
+pub(super) fn key<T>(collective: Collective, elements: usize) -> Key {
+    Key {
+        collective,
+        element: size_of::<T>(),
+        elements,
+        in_place: false,
+        kind: "",
+        purpose: Cow::Borrowed(""),
+        predefined: None,
+        scheduled: false,
+    }
 }
 
 /// That a buffer has so many elements.

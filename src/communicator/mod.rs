@@ -2,6 +2,7 @@
 
 mod cache;
 mod collectives;
+mod native;
 pub mod op;
 mod persistent;
 mod split;
@@ -19,12 +20,13 @@ use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::plan::{Buffers, Execution, Layout, PlanError, Reduction, compile};
+use crate::plan::{Buffers, Execution, Layout, Plan, PlanError, Reduction, compile};
 use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
 use crate::select::{Choice, select};
 use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
-use cache::{Cache, Key, Prepared};
+use cache::{Cache, Key, Prepared, Way};
+use native::{Agreed, native_call, native_manner};
 use persistent::Maker;
 
 /// What a communicator may be told at its making. The same on every rank.
@@ -58,7 +60,8 @@ impl Options {
         Self { timeout, ..self }
     }
 
-    /// Whether ranks compare what they call, and so find that they disagree. On unless set.
+    /// Whether ranks compare what they call, and so find that they disagree. On unless set. Lengths of messages are compared all
+    /// the same, but a call that the backend's own library does is then as unguarded as there.
     #[must_use]
     pub fn fingerprints(self, fingerprints: bool) -> Self {
         Self { fingerprints, ..self }
@@ -95,6 +98,11 @@ impl Options {
 /// only [`barrier`](Self::barrier) says anything of the others. It is driven by one thread at a time; to use several
 /// threads, [`split`](Self::split) off a communicator for each.
 ///
+/// Where the backend has [collectives of its own](crate::transport::native), such as MPI, `auto` takes those unless another
+/// algorithm is cheaper. Their members do not compare what they call in every message: they do so before each call of one kind,
+/// algorithm, size, root and operation is made for the first time (and now and then again, if there are hundreds). Should they
+/// later come to two different ones of these, what happens is the library's affair, until the timeout.
+///
 /// # Errors
 ///
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was. What befalls a call under
@@ -113,6 +121,8 @@ pub struct Communicator {
     algorithms: HashMap<&'static str, String>,
     cache: Cache,
     splits: u64,
+    /// In which members agree on native calls, once there is one.
+    barrier: Option<Arc<Plan>>,
     /// By which it chooses: the same on every member.
     machine: Machine,
     options: Options,
@@ -126,6 +136,9 @@ struct Wire {
     /// Which communicator of this process it is; plans are for the one that made them.
     identity: u64,
     calls: u64,
+    /// Whether the backend has collectives of its own.
+    native: bool,
+    agreed: Agreed,
     timeout: Duration,
     /// Whether the user knows that the context has failed.
     told: bool,
@@ -175,10 +188,20 @@ impl Communicator {
     ) -> Result<Self, Error> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let identity = MADE.fetch_add(1, Ordering::Relaxed);
-        let transport = endpoint.open(context, &members)?;
+        let mut transport = endpoint.open(context, &members)?;
+        let native = transport.native().is_some();
         let machine = options.machine.unwrap_or_else(|| endpoint.machine());
         Ok(Self {
-            wire: Wire { transport, context, identity, calls: 0, timeout: options.timeout, told: false },
+            wire: Wire {
+                transport,
+                context,
+                identity,
+                calls: 0,
+                native,
+                agreed: Agreed::default(),
+                timeout: options.timeout,
+                told: false,
+            },
             endpoint,
             members,
             topology,
@@ -186,6 +209,7 @@ impl Communicator {
             algorithms: HashMap::new(),
             cache: Cache::new(options.plans, options.plan_bytes),
             splits: 0,
+            barrier: None,
             machine,
             options,
         })
@@ -200,7 +224,8 @@ impl Communicator {
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
-        let purpose = format!("start{links}{placed}");
+        let native = if self.wire.native { ", collectives of the backend's own" } else { "" };
+        let purpose = format!("start{native}{links}{placed}");
         self.broadcast_for(&mut prices, 0, purpose.into())?;
         self.machine = Machine::of_words(prices);
         self.barrier()?;
@@ -234,8 +259,9 @@ impl Communicator {
     }
 
     /// The algorithm to use for a collective from now on: a name of the registry, with `:key=value,..` behind it where it
-    /// takes parameters, or `auto`. `alltoallv` may have one of its own among those of alltoall; it is `direct` unless
-    /// chosen. Every member chooses the same.
+    /// takes parameters, or `auto`. `native` is what the backend's own library does, where it [has
+    /// one](crate::transport::native), such as MPI. `alltoallv` may have one of its own among those of alltoall; `auto` is `direct`
+    /// for it, and `native` for its plans where the backend offers that. Every member chooses the same.
     ///
     /// # Errors
     ///
@@ -256,7 +282,9 @@ impl Communicator {
         Ok(())
     }
 
-    /// Which algorithm a collective of blocks of so many bytes would use, and why. Print it.
+    /// Which algorithm a collective of blocks of so many bytes would use, and why. Print it. (Where that is `native` and the
+    /// backend does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest of the
+    /// others.)
     ///
     /// # Errors
     ///
@@ -271,7 +299,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where there is no schedule, [`Error::Argument`] with all violations where it is wrong.
+    /// [`BuildError`] where there is no schedule ([`Unscheduled`](BuildError::Unscheduled) where the backend does it in its own
+    /// way), [`Error::Argument`] with all violations where it is wrong.
     pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
         let choice = self.select(collective, block_bytes as u64)?;
         let shares = Shares::new(choice.algorithm.as_ref(), &self.problem(collective.clone())?)?;
@@ -280,12 +309,21 @@ impl Communicator {
 
     fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
         // Contributions are combined in rank order whatever the operation: then the bits are the same everywhere.
-        Ok(Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)?.ordered())
+        let problem = Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)?;
+        Ok(problem.ordered().over_native(self.wire.native))
     }
 
     fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
         let name = self.algorithms.get(collective.name()).map_or("auto", String::as_str);
         Ok(select(&self.problem(collective.clone())?, name, block_bytes, &self.machine)?)
+    }
+
+    /// The same of those with a schedule.
+    fn select_scheduled(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
+        let name =
+            self.algorithms.get(collective.name()).filter(|name| *name != "native").map_or("auto", String::as_str);
+        let problem = self.problem(collective.clone())?.over_native(false);
+        Ok(select(&problem, name, block_bytes, &self.machine)?)
     }
 
     /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
@@ -298,8 +336,8 @@ impl Communicator {
         Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
     }
 
-    fn compile(&self, key: &Key) -> Result<Prepared, Error> {
-        let Key { collective, element, elements, in_place, kind, purpose } = key;
+    fn compile(&mut self, key: &Key) -> Result<Prepared, Error> {
+        let Key { collective, element, elements, in_place, kind, purpose, .. } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem(collective.clone())?;
         let blocks =
@@ -311,16 +349,30 @@ impl Communicator {
             let back = |block: Block| Block::raw(block.destination(), block.source());
             layout = layout.in_place(back);
         }
-        let choice = self.select(collective, layout.element * *elements as u64)?;
-        let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
-        let (algorithm, topology) = (choice.algorithm.name(), self.topology.text());
+        let topology = self.topology.text();
         let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
         let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
-        let words = format!(
-            "{collective}{what} of blocks of {elements} x {element} bytes{kind} among {size} ranks by {algorithm} on {topology}"
-        );
-        log::debug!("rank {rank}: planned {words}");
-        Prepared::new(plan, self.signature(words))
+        let words = |algorithm: &str| {
+            let what = format!("{collective}{what} of blocks of {elements} x {element} bytes{kind}");
+            let words = format!("{what} among {size} ranks by {algorithm} on {topology}");
+            log::debug!("rank {rank}: planned {words}");
+            words
+        };
+        let block_bytes = layout.element * *elements as u64;
+        let scheduled = |this: &Self| this.select_scheduled(collective, block_bytes);
+        let mut choice = if key.scheduled { scheduled(self)? } else { self.select(collective, block_bytes)? };
+        if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), native_call(key)) {
+            if self.offers(&call) {
+                let words = words(&(choice.algorithm.name() + native_manner(&call)));
+                return self.prepare_native(call, self.signature(words));
+            }
+            if choice.named {
+                return Err(self.not_offered(collective, &call));
+            }
+            choice = scheduled(self)?;
+        }
+        let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
+        Prepared::new(plan, self.signature(words(&choice.algorithm.name())))
     }
 
     fn signature(&self, words: String) -> Signature {
@@ -333,7 +385,7 @@ impl Communicator {
 }
 
 impl Wire {
-    /// Executes a plan on buffers that are as long as it needs.
+    /// Makes a call on buffers that are as long as it needs.
     fn execute(
         &mut self,
         prepared: &mut Prepared,
@@ -342,9 +394,24 @@ impl Wire {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         self.alive()?;
-        let Prepared { plan, signature, scratch } = prepared;
-        let mut buffers = Buffers { input, output, scratch: bytemuck::cast_slice_mut(scratch) };
-        let short = || Error::Argument("a buffer is shorter than its plan needs".to_owned());
+        let Prepared { signature, way } = prepared;
+        match way {
+            Way::Plan { plan, scratch } => {
+                let buffers = Buffers { input, output, scratch: bytemuck::cast_slice_mut(scratch) };
+                self.run(plan, buffers, signature, reduction)
+            }
+            Way::Native(native) => self.call_native(native, signature, (input, output), reduction),
+        }
+    }
+
+    /// Executes a plan: a call.
+    fn run(
+        &mut self,
+        plan: &Plan,
+        mut buffers: Buffers<'_>,
+        signature: &Signature,
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(), Error> {
         if !plan.fits(&buffers) {
             return Err(short());
         }
@@ -377,6 +444,10 @@ impl Wire {
             Error::Failed { rank, failure }
         }
     }
+}
+
+fn short() -> Error {
+    Error::Argument("a buffer is shorter than its plan needs".to_owned())
 }
 
 /// A hash of the links of a network whose text does not say what they are, or names a file that may differ from rank to

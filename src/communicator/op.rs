@@ -6,10 +6,12 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use crate::plan::Reduction;
+use crate::transport::native::{Operation, Predefined, Primitive};
 
 /// How two contributions become one. Must be associative; contributions are combined in rank order, so it need not
 /// commute. (Floating-point sums are associative but for rounding: the order is fixed by the algorithm, so the bits are
-/// the same on every rank and in every run.)
+/// the same on every rank and in every run. Where the backend's own library does it, by the algorithm `native`, it is that which
+/// puts the brackets.)
 ///
 /// A closure `|left, right| ...` is made one by [`by`].
 pub trait Op<T> {
@@ -18,6 +20,12 @@ pub trait Op<T> {
 
     /// `left` before `right`.
     fn combine(&self, left: T, right: T) -> T;
+
+    /// Which of the operations that libraries have predefined this is, if it is one: a library beneath the backend may then use
+    /// its own. `None` unless overridden.
+    fn predefined(&self) -> Option<Predefined> {
+        None
+    }
 }
 
 /// A number that can be added and multiplied without panicking: integers wrap, as in MPI.
@@ -74,6 +82,10 @@ macro_rules! op {
 
             fn combine(&self, $left: T, $right: T) -> T {
                 $combine
+            }
+
+            fn predefined(&self) -> Option<Predefined> {
+                Primitive::of::<T>().map(|number| Predefined { operation: Operation::$name, number })
             }
         }
     };

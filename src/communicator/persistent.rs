@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use super::cache::{Key, Prepared};
-use super::collectives::check;
+use super::collectives::{check, key};
 use super::{Communicator, total};
 use crate::collective::Collective;
 use crate::error::Error;
@@ -105,12 +105,10 @@ impl Communicator {
     /// As [`alltoall_init`](Self::alltoall_init).
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
         let len = total(elements, self.size(), size_of::<T>())?;
-        let (collective, element) = (Collective::Allgather, size_of::<T>());
-        let key = Key { collective, element, elements, in_place: false, kind: "", purpose: "".into() };
-        self.persistent(&key, elements, len)
+        self.persistent(&key::<T>(Collective::Allgather, elements), elements, len)
     }
 
-    fn persistent<T: Pod>(&self, key: &Key, send: usize, receive: usize) -> Result<Persistent<T>, Error> {
+    fn persistent<T: Pod>(&mut self, key: &Key, send: usize, receive: usize) -> Result<Persistent<T>, Error> {
         Ok(Persistent {
             prepared: self.compile(key)?,
             maker: self.wire.maker(),

@@ -2,7 +2,8 @@
 //!
 //! A rank knows only the lengths of what it sends and what it shall receive; an algorithm that relays needs those of what
 //! passes through as well. So planning is itself collective: the counts travel once, as blocks of one number, over the
-//! same schedule, and every rank keeps those that come by.
+//! same schedule, and every rank keeps those that come by. Where the backend's own library does it they travel for another
+//! reason: a library does not look whether what a rank awaits is what the other sends.
 
 use std::collections::{BTreeSet, HashMap};
 use std::marker::PhantomData;
@@ -20,13 +21,14 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, compile, overlap_of};
 use crate::schedule::{Block, Problem, RankRound};
+use crate::transport::native::{Blocks, NativeCall};
 use crate::transport::{Cause, Failure};
 
 impl Communicator {
     /// Everyone gives everyone a block of any length: `send_counts[j]` elements from `send_displacements[j]` on go to rank
     /// j; what comes from rank i, `receive_counts[i]` elements, goes to `receive_displacements[i]`. Counts may be 0. Uses
-    /// `direct` unless [told otherwise](Self::choose) for `alltoallv`; other algorithms pay for an exchange of the counts in
-    /// each call, which [`alltoallv_init`](Self::alltoallv_init) pays once.
+    /// `direct` unless [told otherwise](Self::choose) for `alltoallv`; other algorithms, also `native`, pay for an exchange of the
+    /// counts in each call, which [`alltoallv_init`](Self::alltoallv_init) pays once.
     ///
     /// # Errors
     ///
@@ -47,8 +49,9 @@ impl Communicator {
         self.exchange("alltoallv", (send, &from), (receive, &into))
     }
 
-    /// Plans an [`alltoallv`](Self::alltoallv) of these counts, by the algorithm chosen for `alltoallv`. Collective, unless
-    /// that is `direct`.
+    /// Plans an [`alltoallv`](Self::alltoallv) of these counts, by the algorithm chosen for `alltoallv`; unless one is, by
+    /// `native` where the backend [offers](crate::transport::native) it, otherwise by `direct`. Collective, unless it is
+    /// `direct`.
     ///
     /// # Errors
     ///
@@ -106,8 +109,8 @@ impl Communicator {
         self.exchange("alltoallw", (send, from), (receive, into))
     }
 
-    /// Plans an [`alltoallw`](Self::alltoallw) of blocks that lie so, for buffers that are long enough for them. Collective,
-    /// unless the algorithm chosen for `alltoallv` is `direct`. Executed on a slice that begins further on, the plan moves
+    /// Plans an [`alltoallw`](Self::alltoallw) of blocks that lie so, for buffers that are long enough for them, by the algorithm
+    /// that [`alltoallv_init`](Self::alltoallv_init) would use. Collective, unless that is `direct`. Executed on a slice that begins further on, the plan moves
     /// what lies there; so one plan serves all bands of a matrix.
     ///
     /// # Errors
@@ -139,7 +142,7 @@ impl Communicator {
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), Error> {
         let (from, into) = (Side::new("send", from, Some(send.len())), Side::new("receive", into, Some(receive.len())));
-        let mut prepared = self.plan_varying(collective, size_of::<T>(), &from, &into)?;
+        let mut prepared = self.plan_varying(collective, size_of::<T>(), &from, &into, false)?;
         self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
     }
 
@@ -151,7 +154,7 @@ impl Communicator {
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Side::new("send", from, None), Side::new("receive", into, None));
         Ok(Persistent {
-            prepared: self.plan_varying(collective, size_of::<T>(), &from, &into)?,
+            prepared: self.plan_varying(collective, size_of::<T>(), &from, &into, true)?,
             maker: self.wire.maker(),
             send: Need::AtLeast(from.length),
             receive: Need::AtLeast(into.length),
@@ -165,23 +168,36 @@ impl Communicator {
         element: usize,
         send: &Side<'_>,
         receive: &Side<'_>,
+        again: bool,
     ) -> Result<Prepared, Error> {
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let (sent, awaited) = (send.check(size)?, receive.check(size)?);
         let problem = self.problem(Collective::Alltoall)?;
-        let algorithm: Arc<dyn Algorithm> = match self.algorithms.get("alltoallv").map(String::as_str) {
-            None | Some("auto") => Arc::new(Direct),
-            Some(name) => find(problem.collective(), name)?,
-        };
-        let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         let mut layout = Layout::strided(rank, element, &send.blocks, &receive.blocks, (send.length, receive.length))?;
         receive.check_apart()?;
         let (out, back) = (sent[rank.index()], awaited[rank.index()]);
         if out != back {
             return Err(Error::Argument(format!("rank {rank} sends itself {out} elements but awaits {back}")));
         }
-        let what = format!("of {element}-byte elements among {size} ranks by {}", algorithm.name());
+        let chosen = self.algorithms.get("alltoallv").filter(|name| *name != "auto").cloned();
+        let native = chosen.as_deref().map_or(again && self.wire.native, |name| name == "native");
+        let native = if native { Some(native_call(collective, &layout)?) } else { None };
+        let native = match native {
+            Some(call) if self.offers(&call) => Some(call),
+            Some(call) if chosen.is_some() => return Err(self.not_offered(problem.collective(), &call)),
+            _ => None,
+        };
+        let algorithm: Arc<dyn Algorithm> = match &chosen {
+            Some(name) => find(problem.collective(), name)?,
+            None => Arc::new(Direct),
+        };
+        let by = if native.is_some() { "native".to_owned() } else { algorithm.name() };
+        let what = format!("of {element}-byte elements among {size} ranks by {by}");
         let words = format!("{collective} {what} on {}", self.topology.text());
+        if let Some(call) = native {
+            return self.plan_native(call, &problem, (&sent, &awaited), element, words);
+        }
+        let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         if algorithm.name() == "direct" {
             return Prepared::new(compile(rounds, &layout)?, self.signature(words));
         }
@@ -197,6 +213,24 @@ impl Communicator {
             let cause = Cause::Aborted { rank, reason: error.to_string().into() };
             self.fail_planning(&words, Some(rank), cause)
         })
+    }
+
+    /// Plans a native call, once every rank knows that what comes is what it awaits.
+    fn plan_native(
+        &mut self,
+        call: NativeCall,
+        problem: &Problem,
+        (sent, awaited): (&[usize], &[usize]),
+        element: usize,
+        words: String,
+    ) -> Result<Prepared, Error> {
+        let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
+        // Plans of other counts are other calls: the members agree on each by itself.
+        let words = format!("{words}, counted in call {}", self.wire.calls);
+        let prepared = self.prepare_native(call, self.signature(words.clone()))?;
+        let came = self.exchange_counts(problem, &rounds, sent, format!("counts of {words}"))?;
+        self.check_counts(&came, awaited, element as u64, &words)?;
+        Ok(prepared)
     }
 
     /// Sends the counts through the schedule, and returns those of all blocks that come by.
@@ -315,6 +349,19 @@ impl<'a> Side<'a> {
             format!("{} blocks {i} and {j} overlap, at element {index}", self.what)
         }))
     }
+}
+
+/// What a library is asked to do for blocks that lie so.
+fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, Error> {
+    let blocks = |side: &[(Block, Place)]| {
+        let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
+        blocks.ok_or_else(|| Error::Argument("blocks that are in no buffer".to_owned()))
+    };
+    let (send, receive) = (blocks(&layout.before)?, blocks(&layout.after)?);
+    Ok(match collective {
+        "alltoallv" => NativeCall::Alltoallv { send, receive },
+        _ => NativeCall::Alltoallw { send, receive },
+    })
 }
 
 /// That all a rank holds at any time can be counted in bytes: the blocks that it has, gets or passes on together.

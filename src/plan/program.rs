@@ -59,7 +59,7 @@ impl Run {
     }
 
     /// One past the last byte, if that is a number. There must be bytes, and pieces must not overlap.
-    pub(super) fn end(&self) -> Option<u64> {
+    pub(crate) fn end(&self) -> Option<u64> {
         if self.len == 0 || self.count > 1 && self.stride < self.len {
             return None;
         }

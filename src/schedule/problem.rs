@@ -154,6 +154,7 @@ pub struct Problem {
     placement: Placement,
     collective: Collective,
     commutative: bool,
+    native: bool,
     /// Searching a network takes long: once for the problem and all its copies.
     bounds: Arc<OnceLock<Bounds>>,
 }
@@ -187,13 +188,19 @@ impl Problem {
         if let Some(rank) = collective.root().filter(|root| root.index() >= ranks) {
             return Err(BuildError::Rank { rank, ranks });
         }
-        Ok(Self { topology, placement, collective, commutative: true, bounds: Arc::default() })
+        Ok(Self { topology, placement, collective, commutative: true, native: false, bounds: Arc::default() })
     }
 
     /// The same, where contributions must be combined in rank order.
     #[must_use]
     pub fn ordered(self) -> Self {
         Self { commutative: false, ..self }
+    }
+
+    /// The same over a backend that has collectives [of its own](crate::transport::native), or over one that has none.
+    #[must_use]
+    pub fn over_native(self, native: bool) -> Self {
+        Self { native, ..self }
     }
 
     /// What no schedule for it can do without: [`Bounds::of`], found when it is first asked for, and kept.
@@ -224,6 +231,12 @@ impl Problem {
     #[must_use]
     pub fn commutative(&self) -> bool {
         self.commutative
+    }
+
+    /// Whether the backend has collectives of its own. Not so unless [said](Self::over_native).
+    #[must_use]
+    pub fn native(&self) -> bool {
+        self.native
     }
 
     /// Whether blocks have bytes: those of a barrier have none.

@@ -59,7 +59,7 @@ use std::fmt;
 use engine::Engine;
 use network::Network;
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, scheduled};
 use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -192,7 +192,7 @@ pub fn simulate(
     block_bytes: u64,
     progress: impl FnMut(u64),
 ) -> Result<Played, SimulateError> {
-    algorithm.fits(problem)?;
+    scheduled(algorithm, problem)?;
     let network = Network::new(problem)?;
     let shares = problem.all().map(|rank| algorithm.rounds(problem, rank)).collect();
     Engine::new(shares, problem, network, machine, block_bytes).play(progress)

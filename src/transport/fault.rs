@@ -23,12 +23,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::native::{self, Native, NativeCall, NativeIo};
 use super::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
 
-/// One thing that goes wrong: in every round of a process, unless told when.
+/// One thing that goes wrong: in every round of a process, unless told when. A [native] call is its round 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     process: Rank,
@@ -46,9 +47,9 @@ pub enum What {
     Delay(Duration),
     /// The process says nothing for so long, or until the context has failed; then the round begins.
     Silence(Duration),
-    /// The messages to a rank of the context are not sent.
+    /// The messages to a rank of the context are not sent. Those of a native call are: they are the backend's own.
     Drop(Rank),
-    /// The first message to a rank of the context is sent with only so many bytes.
+    /// The first message to a rank of the context is sent with only so many bytes; whole in a native call.
     Truncate {
         /// To whom.
         to: Rank,
@@ -88,8 +89,8 @@ impl Fault {
         Self { round: Some(round), ..self }
     }
 
-    fn applies(&self, io: &RoundIo<'_>) -> bool {
-        self.call.is_none_or(|call| call == io.call) && self.round.is_none_or(|round| round == io.number())
+    fn applies(&self, call: u64, round: u32) -> bool {
+        self.call.is_none_or(|only| only == call) && self.round.is_none_or(|only| only == round)
     }
 }
 
@@ -151,22 +152,20 @@ impl Transport for FaultyTransport {
     ///
     /// If the script says so.
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
-        if !self.script.iter().any(|fault| fault.applies(&io)) {
+        let (call, round) = (io.call, io.number());
+        if !self.script.iter().any(|fault| fault.applies(call, round)) {
             return self.inner.round(io);
         }
         let mut signature = Cow::Borrowed(io.signature);
         let mut sends = Cow::Borrowed(io.sends());
         let mut cuts = Vec::new();
-        for fault in self.script.iter().filter(|fault| fault.applies(&io)) {
+        for fault in self.script.iter().filter(|fault| fault.applies(call, round)) {
             match &fault.what {
                 What::Delay(time) => thread::sleep(*time),
                 What::Silence(time) => self.fall_silent(*time),
                 What::Drop(to) => sends.to_mut().retain(|message| message.peer != *to),
                 What::Truncate { to, bytes } => cuts.push((to.index(), *bytes)),
-                What::Fingerprint(fingerprint) => {
-                    let words = format!("{}, under the fingerprint {fingerprint:x}", io.signature.words).into();
-                    signature = Cow::Owned(Signature { fingerprint: *fingerprint, words });
-                }
+                What::Fingerprint(fingerprint) => signature = Cow::Owned(marked(io.signature, *fingerprint)),
                 What::GiveUp(reason) => {
                     let failure = gave_up(self.rank(), &io, reason.clone());
                     return Err(self.give_up(failure));
@@ -203,6 +202,42 @@ impl Transport for FaultyTransport {
     fn failure(&self) -> Option<Failure> {
         self.inner.failure()
     }
+
+    fn native(&mut self) -> Option<&mut dyn Native> {
+        self.inner.native()?;
+        Some(self)
+    }
+}
+
+impl Native for FaultyTransport {
+    fn offers(&mut self, what: &NativeCall) -> bool {
+        self.inner.native().is_some_and(|native| native.offers(what))
+    }
+
+    /// # Panics
+    ///
+    /// If the script says so.
+    fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure> {
+        let mut io = io;
+        let mut signature = Cow::Borrowed(io.signature);
+        let call = io.call;
+        for fault in self.script.iter().filter(|fault| fault.applies(call, 0)) {
+            match &fault.what {
+                What::Delay(time) => thread::sleep(*time),
+                What::Silence(time) => self.fall_silent(*time),
+                // What messages there are, and how long, is not known here.
+                What::Drop(_) | What::Truncate { .. } => {}
+                What::Fingerprint(fingerprint) => signature = Cow::Owned(marked(io.signature, *fingerprint)),
+                What::GiveUp(reason) => {
+                    let failure = io.gave_up(self.rank(), reason.clone());
+                    return Err(self.give_up(failure));
+                }
+                What::Panic(message) => panic!("{message}"),
+            }
+        }
+        io.signature = &signature;
+        native::call(&mut *self.inner, io)
+    }
 }
 
 impl FaultyTransport {
@@ -218,6 +253,12 @@ impl FaultyTransport {
             thread::sleep(Duration::from_millis(1).min(time));
         }
     }
+}
+
+/// The signature with another fingerprint, which its words tell of.
+fn marked(signature: &Signature, fingerprint: u64) -> Signature {
+    let words = format!("{}, under the fingerprint {fingerprint:x}", signature.words).into();
+    Signature { fingerprint, words }
 }
 
 fn gave_up(rank: Rank, io: &RoundIo<'_>, reason: Arc<str>) -> Failure {

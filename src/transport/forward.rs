@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::native::Native;
 use super::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -51,6 +52,10 @@ macro_rules! forward_transport {
 
             fn failure(&self) -> Option<Failure> {
                 (**self).failure()
+            }
+
+            fn native(&mut self) -> Option<&mut dyn Native> {
+                (**self).native()
             }
         }
     )*};

@@ -34,6 +34,12 @@
 //! - **Threads.** A transport is driven by one thread at a time, different contexts by different threads as they like;
 //!   data for a context that nobody drives blocks no other and does not pile up.
 //!
+//! # Collectives of its own
+//!
+//! A transport may stand on a library that has collectives ready, and offer those: [`native`] has the contract.
+//!
+//! # Checking and wrapping
+//!
 //! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts.
 //! `local` is the one among threads; [`trace`] and [`fault`] wrap any.
 
@@ -48,6 +54,7 @@ mod forward;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+pub mod native;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 pub mod trace;
@@ -59,6 +66,7 @@ use std::time::Duration;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
+use native::Native;
 
 /// A process's hold on the wire.
 pub trait Endpoint: Send + Sync + fmt::Debug {
@@ -104,6 +112,12 @@ pub trait Transport: Send + fmt::Debug {
 
     /// The context's failure, if it has one.
     fn failure(&self) -> Option<Failure>;
+
+    /// The [collectives of its own](native), if it has any: on every member or on none, and at any time. None unless
+    /// overridden.
+    fn native(&mut self) -> Option<&mut dyn Native> {
+        None
+    }
 }
 
 /// Which context: equal on all members, and of no other context of the job.

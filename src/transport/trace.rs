@@ -1,4 +1,4 @@
-//! Who sent what when: a wrapper that notes every message of any backend.
+//! Who sent what when: a wrapper that notes every message of any backend, and every native call.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {
@@ -18,6 +18,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::native::{self, Native, NativeCall, NativeIo};
 use super::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -42,9 +43,12 @@ pub enum Direction {
     Out,
     /// Received.
     In,
+    /// Neither: a whole call that the backend [did itself](super::native), whose messages are not known.
+    Native,
 }
 
-/// A message, as one end saw it. A round that goes well is seen from both ends.
+/// A message, as one end saw it. A round that goes well is seen from both ends. Or a [native](Direction::Native) call, as one
+/// member saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Which process of the job.
@@ -57,15 +61,15 @@ pub struct Event {
     pub call: u64,
     /// What the call was, in words.
     pub words: Arc<str>,
-    /// In which round of the schedule.
+    /// In which round of the schedule; 0 for a native call.
     pub round: u32,
-    /// The rank at the other end.
+    /// The rank at the other end; for a native call the rank itself.
     pub peer: Rank,
     /// The how-manieth message between the two, in this direction, in this round.
     pub index: u32,
     /// Which way.
     pub direction: Direction,
-    /// How long it is.
+    /// How long it is; for a native call, what the rank gives to it.
     pub bytes: u64,
     /// When its round began, since the trace did. A transport does not tell of single messages.
     pub begin: Duration,
@@ -186,6 +190,42 @@ impl Transport for TracedTransport {
     fn failure(&self) -> Option<Failure> {
         self.inner.failure()
     }
+
+    fn native(&mut self) -> Option<&mut dyn Native> {
+        self.inner.native()?;
+        Some(self)
+    }
+}
+
+impl Native for TracedTransport {
+    fn offers(&mut self, what: &NativeCall) -> bool {
+        self.inner.native().is_some_and(|native| native.offers(what))
+    }
+
+    fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure> {
+        let rank = self.inner.rank();
+        let (call, words, bytes) = (io.call, io.signature.words.clone(), io.given(rank));
+        let begin = self.tracing.0.start.elapsed();
+        let outcome = native::call(&mut *self.inner, io);
+        let end = self.tracing.0.start.elapsed();
+        let event = Event {
+            process: self.process,
+            context: self.context,
+            rank,
+            call,
+            words,
+            round: 0,
+            peer: rank,
+            index: 0,
+            direction: Direction::Native,
+            bytes,
+            begin,
+            end,
+            failed: outcome.is_err(),
+        };
+        self.tracing.0.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+        outcome
+    }
 }
 
 fn chrome_trace(events: &[Event]) -> String {
@@ -211,6 +251,7 @@ fn slice(event: &Event, tid: usize) -> String {
     let name = match event.direction {
         Direction::Out => format!("send {bytes} B to {peer}"),
         Direction::In => format!("receive {bytes} B from {peer}"),
+        Direction::Native => format!("native, {bytes} B"),
     };
     format!(
         r#"{{"name":{},"cat":{},"ph":"X","ts":{},"dur":{},"pid":{process},"tid":{tid},"args":{{"rank":{rank},"peer":{peer},"call":{call},"round":{round},"index":{index},"bytes":{bytes},"failed":{failed}}}}}"#,

@@ -80,7 +80,11 @@ fn a_rank_that_comes_late_in_a_later_call_is_named_with_the_call() {
             outcome
         });
         let failure = one_failure(&outcomes);
-        assert_eq!((failure.call, failure.culprit.map(|culprit| culprit.index())), (4, Some(2)), "{failure}");
+        assert_eq!(
+            (failure.call, failure.culprit.map(|culprit| culprit.index())),
+            (2 + 2 * jobs::FIRST_TIME, Some(2)),
+            "{failure}"
+        );
         assert!(failure.words.contains("allreduce"), "{failure}");
     });
 }
@@ -201,7 +205,8 @@ fn a_rank_that_panics_is_named_with_its_message() {
 #[test]
 fn a_panic_that_is_caught_on_the_way_leaves_no_hang() {
     watched("caught", || {
-        let outcomes = run(impatient("complete:4"), |mut comm| {
+        // By a schedule: in what a library does, nobody may need anything of rank 1 any more.
+        let outcomes = run(impatient("complete:4").choose("allreduce", "recursive-doubling"), |mut comm| {
             let me = comm.rank();
             let falling = by("falling", |left: u64, right: u64| {
                 fall_if(me == 1);

@@ -4,7 +4,7 @@ use necklace::transport::Cause;
 use necklace::{Communicator, Error};
 
 use crate::failures::{POISON, failure, is_dead, one_failure, run};
-use crate::jobs::{Job, on, watched};
+use crate::jobs::{self, Job, on, watched};
 
 /// Everyone sends everyone 2 elements, but `from` sends `sent` to `to`, which awaits `awaited`.
 #[derive(Clone, Copy)]
@@ -48,15 +48,15 @@ impl Case {
 
 #[test]
 fn every_rank_learns_who_sends_what_to_whom_and_what_was_awaited() {
-    let jobs: [(&str, &[&str]); 5] = [
+    let networks: [(&str, &[&str]); 5] = [
         ("complete:2", &["direct", "ring"]),
         ("ring:5", &["direct", "ring", "direct-rotated"]),
         ("complete:8", &["direct", "ring", "direct-xor"]),
         ("torus:4x4", &["direct", "torus-exchange"]),
         ("torus:8x4", &["torus-exchange"]),
     ];
-    for (topology, algorithms) in jobs {
-        for &algorithm in algorithms {
+    for (topology, algorithms) in networks {
+        for algorithm in algorithms.iter().copied().chain(jobs::NATIVE.then_some("native")) {
             for (from, to, sent, awaited) in [(0, 1, 2, 3), (1, 0, 3, 2), (1, 0, 0, 2), (0, 1, 2, 0), (0, 1, 5, 9)] {
                 for planned in [false, true] {
                     let name = format!("{algorithm} on {topology}: {from} sends {to} {sent} of {awaited}, {planned}");
@@ -84,7 +84,7 @@ fn disagree(job: Job, algorithm: &'static str, case: Case, planned: bool) {
 
 #[test]
 fn elements_of_other_lengths_are_another_call() {
-    for algorithm in ["direct", "ring"] {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
         watched(algorithm, move || {
             let outcomes = run(on("ring:3").choose("alltoallv", algorithm), |mut comm| {
                 // As many bytes.

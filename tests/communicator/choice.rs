@@ -38,6 +38,11 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
     texts.into_iter().map(topology).chain([Arc::new(graph) as Arc<dyn Topology>]).collect()
 }
 
+/// What is chosen in place of an algorithm that libraries have.
+fn or_native(name: &'static str) -> &'static str {
+    if jobs::NATIVE { "native" } else { name }
+}
+
 /// The collective's calls, whatever its algorithm.
 fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     match collective {
@@ -62,7 +67,7 @@ fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
                     let (kind, name) = (algorithm.about().collective, algorithm.name());
                     let collective = Collective::named(kind, Rank::new(comm.size() / 2)).unwrap();
                     let problem = Problem::new(Arc::clone(&network), collective.clone()).unwrap();
-                    if algorithm.fits(&problem.ordered()).is_err() {
+                    if algorithm.fits(&problem.ordered().over_native(jobs::NATIVE)).is_err() {
                         let refused = comm.choose(kind, &name);
                         assert!(matches!(refused, Err(Error::Build(BuildError::Unfit { .. }))), "{name}: {refused:?}");
                         continue;
@@ -75,7 +80,13 @@ fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
                     assert!(choice.named && choice.algorithm.name() == name);
                     let text = choice.to_string();
                     assert!(text.contains(&name) && text.contains(kind) && text.contains("36"), "{text}");
-                    if comm.rank() == 0 {
+                    if algorithm.priced_as().is_some() {
+                        let proof = comm.prove(&collective, 36);
+                        assert!(
+                            matches!(proof, Err(Error::Build(BuildError::Unscheduled { .. }))),
+                            "{name}: {proof:?}"
+                        );
+                    } else if comm.rank() == 0 {
                         comm.prove(&collective, 36).unwrap_or_else(|e| panic!("{name}: {e}"));
                     }
                 }
@@ -125,7 +136,7 @@ fn auto_considers_variants() {
         let options = Options::default().machine(Machine::THREADS.with_startup(1 << 40).with_message(1 << 42));
         let run = Job::on(topology("complete:16")).options(options).run(|mut comm| {
             let choice = comm.explain(&Collective::Alltoall, 8).unwrap();
-            assert_eq!(choice.algorithm.name(), "bruck", "{choice}");
+            assert_eq!(choice.algorithm.name(), or_native("bruck"), "{choice}");
             for variant in ["bruck:radix=4 ", "bruck:radix=4,ports=all ", "bruck:radix=3 "] {
                 assert!(choice.to_string().contains(variant), "{choice}");
             }
@@ -187,7 +198,8 @@ fn rank_0_hands_out_its_machine() {
         });
         let explained: Vec<String> = ranks.collect::<Vec<_>>().into_iter().map(|rank| rank.join().unwrap()).collect();
         assert!(explained.iter().all(|text| *text == explained[0]), "{explained:?}");
-        assert!(explained[0].contains("64 bytes a block: direct,"), "{}", explained[0]);
+        let direct = format!("64 bytes a block: {},", or_native("direct"));
+        assert!(explained[0].contains(&direct), "{}", explained[0]);
     });
 }
 

@@ -112,6 +112,9 @@ fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::R
 fn blocks_go_from_where_they_lie_to_where_they_are_wanted() {
     for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
         exchanges(topology, "direct", 0..4);
+        if jobs::NATIVE {
+            exchanges(topology, "native", 4..8);
+        }
     }
 }
 

@@ -80,6 +80,9 @@ fn blocks_of_any_length_go_where_they_are_wanted() {
     for topology in ["complete:1", "complete:2", "ring:3", "ring:5", "complete:8", "line:13", "torus:4x4"] {
         exchanges(topology, "auto", 0..4);
         exchanges(topology, "direct", 4..6);
+        if jobs::NATIVE {
+            exchanges(topology, "native", 6..9);
+        }
     }
     exchanges("complete:32", "direct", 0..1);
 }
@@ -114,7 +117,7 @@ fn random_lengths_and_places() {
 
 #[test]
 fn nothing_at_all_may_be_exchanged() {
-    for algorithm in ["direct", "ring"] {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
         watched(algorithm, move || {
             jobs::run(4, |mut comm| {
                 comm.choose("alltoallv", algorithm).unwrap();
@@ -128,7 +131,7 @@ fn nothing_at_all_may_be_exchanged() {
 
 #[test]
 fn where_an_empty_block_would_be_does_not_matter() {
-    for algorithm in ["direct", "ring"] {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
         watched(algorithm, move || {
             jobs::run(3, |mut comm| {
                 comm.choose("alltoallv", algorithm).unwrap();

@@ -1,6 +1,6 @@
 //! Jobs of threads for tests.
 //!
-//! `jobs/tcp.rs` offers the same over TCP. Suites name neither: who includes them says which is their `crate::jobs`.
+//! `jobs/tcp.rs` offers the same over TCP, `jobs/native.rs` over a backend that has collectives of its own. Suites name neither: who includes them says which is their `crate::jobs`.
 
 #![allow(dead_code, unused_imports)]
 
@@ -13,6 +13,12 @@ use necklace::transport::{Endpoint, local};
 
 pub(crate) use self::watch::{topology, watched};
 pub(crate) use necklace::local::{Job, run};
+
+/// Whether the backend has collectives of its own.
+pub(crate) const NATIVE: bool = false;
+
+/// How many calls of its context a collective is that a communicator does for the first time.
+pub(crate) const FIRST_TIME: u64 = 1;
 
 /// A deadline as short as ranks on a loaded machine keep it.
 pub(crate) const SOON: Duration = Duration::from_millis(300);

@@ -20,6 +20,12 @@ use necklace::{Communicator, Error, Options, local};
 
 pub(crate) use self::watch::{topology, watched};
 
+/// Whether the backend has collectives of its own.
+pub(crate) const NATIVE: bool = false;
+
+/// How many calls of its context a collective is that a communicator does for the first time.
+pub(crate) const FIRST_TIME: u64 = 1;
+
 /// A deadline as short as ranks on a loaded machine keep it.
 pub(crate) const SOON: Duration = Duration::from_secs(1);
 

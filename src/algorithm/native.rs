@@ -1,0 +1,85 @@
+//! The backend's own collectives: no schedule of ours, but whatever the library beneath it does.
+//!
+//! Source: the library, such as MPI. Needs: a backend that [has some](crate::transport::native). Model: unknown.
+//!
+//! What a library does is not known here, nor does it know the network. So these promise nothing, have no schedule that could be
+//! shared, proved or played out, and are priced as the cheapest of those algorithms of the registry that libraries are known
+//! to have. They stand first in it: of equal prices `native` is chosen, for it does the same with less on top.
+//!
+//! | collective | what libraries are known to do |
+//! |---|---|
+//! | alltoall | all at once, by rotation in pairs, Bruck's for short blocks |
+//! | allgather | round a ring, by recursive doubling |
+//! | allreduce, scan | by recursive doubling |
+//! | broadcast | down a binomial tree |
+//! | barrier | by dissemination |
+//!
+//! (MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages; those count here as soon as
+//! the registry has them.)
+
+use crate::algorithm::{About, Algorithm, Claims};
+use crate::ids::Rank;
+use crate::schedule::{Ports, Problem, Share};
+
+/// A collective done by the backend itself.
+#[derive(Clone, Debug)]
+pub struct Native {
+    about: About,
+    priced_as: &'static [&'static str],
+}
+
+impl Native {
+    /// One for each collective that a backend may have.
+    pub(super) const ALL: [Self; 6] = [
+        Self::new(
+            "alltoall",
+            "nothing; priced as the cheapest of direct, direct-rotated and bruck",
+            &["direct", "direct-rotated", "bruck:radix=2"],
+        ),
+        Self::new(
+            "allgather",
+            "nothing; priced as the cheaper of ring and recursive-doubling",
+            &["ring", "recursive-doubling"],
+        ),
+        Self::new("allreduce", "nothing; priced as recursive-doubling", &["recursive-doubling"]),
+        Self::new("scan", "nothing; priced as recursive-doubling", &["recursive-doubling"]),
+        Self::new("broadcast", "nothing; priced as binomial", &["binomial"]),
+        Self::new("barrier", "nothing; priced as dissemination", &["dissemination"]),
+    ];
+
+    const fn new(collective: &'static str, claims: &'static str, priced_as: &'static [&'static str]) -> Self {
+        let about = About {
+            collective,
+            name: "native",
+            summary: "by the backend's own library, in whatever way that does it",
+            source: "the library, such as MPI",
+            needs: "a backend that has collectives of its own, such as MPI",
+            claims,
+            ports: Ports::Unlimited,
+        };
+        Self { about, priced_as }
+    }
+}
+
+impl Algorithm for Native {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        (!problem.native()).then(|| format!("it needs {}", self.about.needs))
+    }
+
+    fn priced_as(&self) -> Option<&'static [&'static str]> {
+        Some(self.priced_as)
+    }
+
+    fn claims(&self, _: &Problem) -> Claims {
+        Claims::default()
+    }
+
+    /// None.
+    fn rounds(&self, _: &Problem, _: Rank) -> Share {
+        Box::new(std::iter::empty())
+    }
+}

@@ -1,0 +1,316 @@
+//! Jobs of threads for tests, over a backend that has collectives of its own: a library that takes all members at their word,
+//! and that sees to it that they deserve it.
+
+#![allow(dead_code, unused_imports)]
+
+mod watch;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytemuck::Pod;
+use necklace::machine::Machine;
+use necklace::op::{Max, Min, Number, Op, Product, Sum};
+use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
+use necklace::topology::{Complete, Topology};
+use necklace::transport::native::{Contributions, Native, NativeCall, NativeIo, Operation, Predefined, Primitive};
+use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
+use necklace::{Communicator, Error, Options, Rank, local};
+
+pub(crate) use self::watch::{topology, watched};
+
+/// Whether the backend has collectives of its own.
+pub(crate) const NATIVE: bool = true;
+
+/// How many calls of its context a collective is that a communicator does for the first time: one to agree.
+pub(crate) const FIRST_TIME: u64 = 2;
+
+/// A deadline as short as ranks on a loaded machine keep it.
+pub(crate) const SOON: Duration = Duration::from_millis(300);
+
+/// As [`local::run`].
+pub(crate) fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+    Job::on(Arc::new(Complete::new(ranks).unwrap())).run(body)
+}
+
+/// A job with a rank on every node.
+pub(crate) fn on(text: &str) -> Job {
+    Job::on(topology(text))
+}
+
+/// The endpoints of a job, by rank.
+pub(crate) fn endpoints(size: usize) -> Vec<Arc<dyn Endpoint>> {
+    let calls = Calls::default();
+    let wrap = |endpoint| Library::over(endpoint, &calls, |_| true);
+    threads::job(size).unwrap().into_iter().map(wrap).collect()
+}
+
+/// As [`local::Job`].
+pub(crate) struct Job(local::Job);
+
+impl Job {
+    pub(crate) fn on(topology: Arc<dyn Topology>) -> Self {
+        Self::offering(topology, &Calls::default(), |_| true)
+    }
+
+    /// One whose library offers these calls alone, and which tells of those that were made.
+    pub(crate) fn offering(topology: Arc<dyn Topology>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Self {
+        let calls = calls.clone();
+        Self(local::Job::on(topology).wrap(move |endpoint| Library::over(endpoint, &calls, offers)))
+    }
+
+    pub(crate) fn options(self, options: Options) -> Self {
+        Self(self.0.options(options))
+    }
+
+    pub(crate) fn choose(self, collective: &str, algorithm: &str) -> Self {
+        Self(self.0.choose(collective, algorithm))
+    }
+
+    pub(crate) fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+        self.0.run(body)
+    }
+}
+
+/// The native calls of a job: the context and number of each, and what the members said it was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls(Arc<Mutex<Made>>);
+
+type Made = HashMap<(ContextId, u64), Arc<str>>;
+
+impl Calls {
+    /// Notes that a member makes a call; panics where another makes a different one, as a library would mix them up.
+    fn note(&self, context: ContextId, io: &NativeIo<'_>) {
+        let words = Arc::clone(&io.signature.words);
+        let first = self.0.lock().unwrap().entry((context, io.call)).or_insert_with(|| Arc::clone(&words)).clone();
+        assert_eq!(first, words, "members make different calls, and the library is not told");
+    }
+
+    /// The numbers and words of those in the context of the whole job, in order.
+    pub(crate) fn of_all(&self) -> Vec<(u64, Arc<str>)> {
+        let calls = self.0.lock().unwrap();
+        let of_all = calls.iter().filter(|((context, _), _)| *context == ContextId::WORLD);
+        let mut of_all: Vec<_> = of_all.map(|((_, call), words)| (*call, Arc::clone(words))).collect();
+        of_all.sort();
+        of_all
+    }
+}
+
+/// An endpoint with a library on top.
+#[derive(Debug)]
+pub(crate) struct Library {
+    inner: Arc<dyn Endpoint>,
+    calls: Calls,
+    offers: fn(&NativeCall) -> bool,
+}
+
+impl Library {
+    pub(crate) fn over(inner: Arc<dyn Endpoint>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Arc<dyn Endpoint> {
+        Arc::new(Self { inner, calls: calls.clone(), offers })
+    }
+}
+
+impl Endpoint for Library {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
+        let inner = self.inner.open(context, members)?;
+        Ok(Box::new(Member { inner, context, calls: self.calls.clone(), offers: self.offers }))
+    }
+
+    fn machine(&self) -> Machine {
+        self.inner.machine()
+    }
+}
+
+#[derive(Debug)]
+struct Member {
+    inner: Box<dyn Transport>,
+    context: ContextId,
+    calls: Calls,
+    offers: fn(&NativeCall) -> bool,
+}
+
+impl Transport for Member {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
+        self.inner.round(io)
+    }
+
+    fn abort(&mut self, failure: Failure) {
+        self.inner.abort(failure);
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.inner.failure()
+    }
+
+    fn native(&mut self) -> Option<&mut dyn Native> {
+        Some(self)
+    }
+}
+
+/// What goes to a rank or comes from it; `None` where there is no message.
+type Part = Option<Vec<Run>>;
+
+/// Every call is one round, in which everybody exchanges with everybody, and something on either side of it.
+impl Native for Member {
+    fn offers(&mut self, what: &NativeCall) -> bool {
+        (self.offers)(what)
+    }
+
+    fn call(&mut self, mut io: NativeIo<'_>) -> Result<(), Failure> {
+        assert!((self.offers)(io.what()), "what is not offered is called");
+        self.calls.note(self.context, &io);
+        let (me, size) = (self.rank().index(), self.size());
+        let (what, reduction) = (io.what(), io.reduction());
+        let (call, signature, timeout) = (io.call, io.signature, io.timeout);
+        let (input, output) = io.buffers();
+        let mut scratch = vec![];
+        let run = |buffer, block: usize, bytes: u64| Some(vec![Run::new(buffer, block as u64 * bytes, bytes)]);
+        let for_all = |part: &dyn Fn(usize) -> Part| (0..size).map(part).collect::<Vec<Part>>();
+        let (sends, receives) = match what {
+            NativeCall::Alltoall { block, in_place } => {
+                let from = if *in_place { Buffer::Scratch } else { Buffer::Input };
+                scratch = if *in_place { output.to_vec() } else { vec![] };
+                (for_all(&|to| run(from, to, *block)), for_all(&|from| run(Buffer::Output, from, *block)))
+            }
+            NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive } => (
+                for_all(&|to| Some(send.of(Rank::new(to)).to_vec())),
+                for_all(&|from| Some(receive.of(Rank::new(from)).to_vec())),
+            ),
+            NativeCall::Allgather { block } => {
+                (for_all(&|_| run(Buffer::Input, 0, *block)), for_all(&|from| run(Buffer::Output, from, *block)))
+            }
+            NativeCall::Allreduce(each) | NativeCall::Scan(each) => {
+                let bytes = each.bytes().unwrap();
+                scratch = vec![0; size * bytes as usize];
+                (for_all(&|_| run(Buffer::Input, 0, bytes)), for_all(&|from| run(Buffer::Scratch, from, bytes)))
+            }
+            NativeCall::Broadcast { root, bytes } => {
+                let whole = |it: bool| if it { run(Buffer::Output, 0, *bytes) } else { None };
+                (for_all(&|to| whole(me == root.index() && to != me)), for_all(&|from| whole(from == root.index())))
+            }
+            NativeCall::Barrier => (for_all(&|_| Some(vec![])), for_all(&|_| Some(vec![]))),
+            other => panic!("what is {other}?"),
+        };
+        let mut buffers = Buffers { input, output, scratch: &mut scratch };
+        let program = program(me, &sends, &receives, &buffers);
+        let round = RoundIo::new(&program, 0, buffers.reborrow(), call, signature, timeout).unwrap();
+        self.inner.round(round)?;
+        if let (Some(from), Some(into)) = (&sends[me], &receives[me]) {
+            copy(from, into, &mut buffers);
+        }
+        if let NativeCall::Allreduce(each) | NativeCall::Scan(each) = what {
+            let bytes = each.bytes().unwrap() as usize;
+            let last = if matches!(what, NativeCall::Scan(_)) { me } else { size - 1 };
+            let contribution = |rank: usize| &scratch[rank * bytes..][..bytes];
+            output[..bytes].copy_from_slice(contribution(0));
+            for rank in 1..=last {
+                match each.predefined {
+                    Some(predefined) => combine(predefined, &mut output[..bytes], contribution(rank)),
+                    None => reduction.unwrap().append(&mut output[..bytes], contribution(rank)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn program(me: usize, sends: &[Part], receives: &[Part], buffers: &Buffers<'_>) -> Program {
+    let mut runs = vec![];
+    let mut messages = |parts: &[Part]| -> Vec<Message> {
+        let parts = parts.iter().enumerate().filter(|(peer, _)| *peer != me);
+        let message = |(peer, part): (usize, &Part)| {
+            let first = runs.len() as u32;
+            runs.extend(part.as_ref()?.iter().copied().filter(|run| run.bytes() > 0));
+            let own = first..runs.len() as u32;
+            let bytes = part.as_ref()?.iter().map(Run::bytes).sum();
+            Some(Message { peer: Rank::new(peer), index: 0, bytes, runs: own })
+        };
+        parts.filter_map(message).collect()
+    };
+    let (sends, receives) = (messages(sends), messages(receives));
+    let [input, output, scratch] = [buffers.input.len(), buffers.output.len(), buffers.scratch.len()].map(|n| n as u64);
+    Program::new(runs, vec![ProgramRound { number: 0, sends, receives }], Sizes { input, output, scratch }).unwrap()
+}
+
+/// Puts what a member has for itself where it wants it.
+fn copy(from: &[Run], into: &[Run], buffers: &mut Buffers<'_>) {
+    let places = |runs: &[Run]| {
+        let pieces = runs.iter().flat_map(|run| run.pieces().map(|(at, len)| (run.buffer, at..at + len)));
+        pieces.flat_map(|(buffer, bytes)| bytes.map(move |at| (buffer, at as usize))).collect::<Vec<_>>()
+    };
+    let bytes: Vec<u8> = places(from)
+        .into_iter()
+        .map(|(buffer, at)| match buffer {
+            Buffer::Input => buffers.input[at],
+            Buffer::Output => buffers.output[at],
+            Buffer::Scratch => buffers.scratch[at],
+        })
+        .collect();
+    let places = places(into);
+    assert_eq!(bytes.len(), places.len(), "what a rank has for itself is as long as what it awaits");
+    for (byte, (buffer, at)) in bytes.into_iter().zip(places) {
+        match buffer {
+            Buffer::Output => buffers.output[at] = byte,
+            _ => buffers.scratch[at] = byte,
+        }
+    }
+}
+
+/// A predefined operation, as a library has it: from its name alone.
+fn combine(Predefined { operation, number }: Predefined, into: &mut [u8], right: &[u8]) {
+    fn each<T: Number>(operation: Operation, into: &mut [u8], right: &[u8]) {
+        let size = size_of::<T>();
+        for (into, right) in into.chunks_exact_mut(size).zip(right.chunks_exact(size)) {
+            let (a, b): (T, T) = (bytemuck::pod_read_unaligned(into), bytemuck::pod_read_unaligned(right));
+            let combined = match operation {
+                Operation::Sum => a.plus(b),
+                Operation::Product => a.times(b),
+                Operation::Min => {
+                    if b < a {
+                        b
+                    } else {
+                        a
+                    }
+                }
+                Operation::Max => {
+                    if b > a {
+                        b
+                    } else {
+                        a
+                    }
+                }
+            };
+            into.copy_from_slice(bytemuck::bytes_of(&combined));
+        }
+    }
+    let each = match number {
+        Primitive::I8 => each::<i8>,
+        Primitive::I16 => each::<i16>,
+        Primitive::I32 => each::<i32>,
+        Primitive::I64 => each::<i64>,
+        Primitive::U8 => each::<u8>,
+        Primitive::U16 => each::<u16>,
+        Primitive::U32 => each::<u32>,
+        Primitive::U64 => each::<u64>,
+        Primitive::F32 => each::<f32>,
+        Primitive::F64 => each::<f64>,
+    };
+    each(operation, into, right);
+}
