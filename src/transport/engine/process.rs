@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::connection::{Connection, State};
 use super::context::Presence;
 use super::frame::{Header, Kind};
+use super::outside::Outside;
 use super::round::Driver;
 use super::state::Engine;
 use super::wire::{Sleeper, Wire};
@@ -179,6 +180,15 @@ impl Process {
             return engine;
         }
         self.shared.sleep(engine, Duration::ZERO)
+    }
+
+    /// A context's calls that are with a library beneath: from now on they are looked after.
+    pub(crate) fn look_outside(&self, id: ContextId) -> Arc<Outside> {
+        let outside = Arc::<Outside>::default();
+        if let Some(context) = self.lock().contexts.get_mut(&id) {
+            context.outside = Some(Arc::clone(&outside));
+        }
+        outside
     }
 
     /// Reads what has come, without waiting.

@@ -45,7 +45,7 @@ pub(super) struct Letters {
     /// What is under way, and room for more.
     going: Vec<(usize, Letter)>,
     blank: Vec<Letter>,
-    parcels: Parcels,
+    parcels: Option<Parcels>,
     /// That MPI does not do what it is asked for any more, and why.
     broken: Option<String>,
 }
@@ -83,8 +83,8 @@ impl Letter {
 }
 
 impl Letters {
-    pub(super) fn new(group: Group) -> Self {
-        let (size, parcels) = (group.size, Parcels::new(group.comm, group.size));
+    pub(super) fn new(group: Group, lends: bool) -> Self {
+        let (size, parcels) = (group.size, lends.then(|| Parcels::new(group.comm, group.size)));
         let mut letters = Self {
             group,
             awaited: VecDeque::with_capacity(AWAITED),
@@ -249,7 +249,7 @@ impl Wire for Letters {
     }
 
     fn apart(&mut self) -> Option<&mut dyn Apart> {
-        Some(&mut self.parcels)
+        self.parcels.as_mut().map(|parcels| parcels as _)
     }
 
     fn poll(&mut self, events: &mut Vec<Event>) {
@@ -259,7 +259,9 @@ impl Wire for Letters {
         self.put_aside();
         self.take_in(events);
         self.take_back(events);
-        self.parcels.poll(events);
+        if let Some(parcels) = &mut self.parcels {
+            parcels.poll(events);
+        }
         if self.broken.is_some() {
             // Everybody who waits for somebody hears of it.
             events.extend((0..self.boxes.len()).map(|process| Event {
@@ -272,7 +274,7 @@ impl Wire for Letters {
     }
 
     fn under_way(&self) -> usize {
-        self.going.len() + self.parcels.under_way()
+        self.going.len() + self.parcels.as_ref().map_or(0, Parcels::under_way)
     }
 
     fn close(&mut self, _: usize) {}

@@ -1,12 +1,16 @@
 //! Ranks that are those of MPI: Open MPI or MPICH, over whatever network that knows.
 #![allow(unsafe_code)]
 
+mod collectives;
+mod datatype;
 mod ending;
 mod error;
 mod group;
 mod letters;
 mod library;
+mod operation;
 mod parcels;
+mod rank;
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -23,12 +27,14 @@ use super::engine::process::Member;
 use group::Group;
 use letters::Letters;
 use library::call;
+use rank::Placed;
 
 /// How a rank joins its job: as one of a communicator's.
 #[derive(Clone, Debug)]
 pub struct Join {
     parent: ffi::MPI_Comm,
     timeout: Duration,
+    staged: bool,
 }
 
 // SAFETY: a handle may be used by any thread: MPI is initialized for that.
@@ -60,7 +66,7 @@ impl Join {
     }
 
     fn new(parent: ffi::MPI_Comm) -> Self {
-        Self { parent, timeout: Duration::from_secs(300) }
+        Self { parent, timeout: Duration::from_secs(300), staged: false }
     }
 
     /// How many ranks there are.
@@ -80,13 +86,20 @@ impl Join {
         Self { timeout, ..self }
     }
 
+    /// Whether nothing of the user's memory is ever lent to MPI: every failure is an error then, and none ends the job. What
+    /// moves is copied twice more, and there is no `native`. Not unless set. The same on every rank.
+    #[must_use]
+    pub fn staged(self, staged: bool) -> Self {
+        Self { staged, ..self }
+    }
+
     /// Meets the others. Collective.
     ///
     /// # Errors
     ///
     /// See [`MpiError`].
     pub fn endpoint(self) -> Result<Arc<dyn Endpoint>, MpiError> {
-        Ok(self.member()?)
+        Ok(self.place()?.1)
     }
 
     /// The same, for a launcher that catches the panics of this process: it owes the job a
@@ -96,18 +109,22 @@ impl Join {
     ///
     /// See [`MpiError`].
     pub fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), MpiError> {
-        let member = self.member()?;
-        Ok((Supervisor::new(Arc::clone(&member)), member))
+        let (member, endpoint) = self.place()?;
+        Ok((Supervisor::new(member), endpoint))
     }
 
-    fn member(self) -> Result<Arc<Member>, MpiError> {
+    fn place(self) -> Result<(Arc<Member>, Arc<dyn Endpoint>), MpiError> {
         // SAFETY: it is a communicator's, as who made this has seen to.
         let group = unsafe { Group::duplicate(self.parent, self.timeout) }?;
         let spins = group.neighbours <= thread::available_parallelism().map_or(1, usize::from);
-        let place = (group.rank, group.size);
-        let letters = Box::new(Letters::new(group));
+        let (place, comm) = ((group.rank, group.size), group.comm);
+        let letters = Box::new(Letters::new(group, !self.staged));
         let member = Member::start(place, letters, None, spins).map_err(|error| MpiError::Thread(error.to_string()))?;
         ending::enlist(&member.process);
-        Ok(member)
+        let endpoint: Arc<dyn Endpoint> = match self.staged {
+            true => Arc::clone(&member) as _,
+            false => Arc::new(Placed { member: Arc::clone(&member), comm }),
+        };
+        Ok((member, endpoint))
     }
 }

@@ -1,0 +1,250 @@
+//! MPI's own collectives, for the algorithm `native`.
+//!
+//! They block, as whoever calls MPI without this crate has it: nothing is faster. While one does not end, the process's
+//! listener looks after it.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use mpi::ffi;
+
+use super::datatype::Datatype;
+use super::error::MpiError;
+use super::library::{call, is_alive};
+use super::operation::Operation;
+use crate::ids::Rank;
+use crate::transport::engine::outside::Outside;
+use crate::transport::native::{self, Blocks, Contributions, NativeCall, NativeIo, Predefined, Primitive};
+use crate::transport::{ContextId, Failure};
+
+/// Those of one context.
+#[derive(Debug)]
+pub(super) struct Collectives {
+    id: ContextId,
+    rank: Rank,
+    parent: ffi::MPI_Comm,
+    /// The members, as ranks of the parent.
+    members: Box<[Rank]>,
+    /// A communicator of the members, made when it is first needed.
+    comm: Option<ffi::MPI_Comm>,
+    outside: Arc<Outside>,
+    /// What the last call needed beside the user's memory, which the next may need as well.
+    blocks: Option<Both>,
+    operation: Option<Operation>,
+    copy: Vec<u8>,
+}
+
+// SAFETY: handles may be used by any thread: MPI is initialized for that.
+unsafe impl Send for Collectives {}
+
+/// The blocks of an `alltoallv` or `alltoallw`, and how MPI is told of them.
+#[derive(Debug)]
+struct Both {
+    of: NativeCall,
+    send: Side,
+    receive: Side,
+}
+
+#[derive(Debug)]
+struct Side {
+    counts: Vec<c_int>,
+    offsets: Vec<c_int>,
+    types: Vec<ffi::MPI_Datatype>,
+    /// Those that are to be freed.
+    _made: Vec<Datatype>,
+}
+
+impl Collectives {
+    pub(super) fn new(
+        id: ContextId,
+        (rank, members): (Rank, &[Rank]),
+        parent: ffi::MPI_Comm,
+        outside: Arc<Outside>,
+    ) -> Self {
+        let members = members.into();
+        Self { id, rank, parent, members, comm: None, outside, blocks: None, operation: None, copy: Vec::new() }
+    }
+
+    /// Does a call. What MPI says if it cannot.
+    pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<(), MpiError> {
+        self.outside.enter(io.call, io.signature, io.timeout);
+        let done = self.comm().and_then(|comm| self.run(comm, io));
+        self.outside.leave();
+        done
+    }
+
+    /// What a rank for which MPI did not do something gives up for.
+    pub(super) fn failure(&self, io: &NativeIo<'_>, error: &MpiError) -> Failure {
+        io.gave_up(self.rank, error.to_string().into())
+    }
+
+    /// The communicator. Collective, when it is first asked for.
+    fn comm(&mut self) -> Result<ffi::MPI_Comm, MpiError> {
+        if let Some(comm) = self.comm {
+            return Ok(comm);
+        }
+        // Beyond the tags that this crate has for messages, and below the least that any MPI has at most.
+        let tag = 16 + (self.id.number() % 32_000) as c_int;
+        let ranks: Vec<c_int> = self.members.iter().map(|member| member.index() as c_int).collect();
+        // SAFETY: constants of the library.
+        let (mut all, mut some, mut comm) =
+            unsafe { (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL, ffi::RSMPI_COMM_NULL) };
+        call!(MPI_Comm_group(self.parent, &mut all))?;
+        call!(MPI_Group_incl(all, ranks.len() as c_int, ranks.as_ptr(), &mut some))?;
+        call!(MPI_Comm_create_group(self.parent, some, tag, &mut comm))?;
+        call!(MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
+        call!(MPI_Group_free(&mut some))?;
+        call!(MPI_Group_free(&mut all))?;
+        self.comm = Some(comm);
+        Ok(comm)
+    }
+
+    fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<(), MpiError> {
+        let (what, reduction) = (io.what(), io.reduction());
+        let (input, output) = io.buffers();
+        let (from, into) = (input.as_ptr().cast::<c_void>(), output.as_mut_ptr().cast::<c_void>());
+        match what {
+            NativeCall::Alltoall { block, in_place } => {
+                let (count, of) = Datatype::bytes(*block)?;
+                let from = if *in_place {
+                    // Faster than what libraries do in place.
+                    self.copy.clear();
+                    self.copy.extend_from_slice(output);
+                    self.copy.as_ptr().cast()
+                } else {
+                    from
+                };
+                call!(MPI_Alltoall(from, count, of.handle, into, count, of.handle, comm))
+            }
+            NativeCall::Alltoallv { .. } | NativeCall::Alltoallw { .. } => {
+                let Both { send, receive, .. } = self.both(what)?;
+                // All ranks must call the same function, and this is the one that has what any of them may need.
+                call!(MPI_Alltoallw(
+                    from,
+                    send.counts.as_ptr(),
+                    send.offsets.as_ptr(),
+                    send.types.as_ptr(),
+                    into,
+                    receive.counts.as_ptr(),
+                    receive.offsets.as_ptr(),
+                    receive.types.as_ptr(),
+                    comm
+                ))
+            }
+            NativeCall::Allgather { block } => {
+                let (count, of) = Datatype::bytes(*block)?;
+                call!(MPI_Allgather(from, count, of.handle, into, count, of.handle, comm))
+            }
+            NativeCall::Allreduce(of) => self.reduce(of, (from, into), reduction, |from, into, count, of, op| {
+                call!(MPI_Allreduce(from, into, count, of, op, comm))
+            }),
+            NativeCall::Scan(of) => self.reduce(of, (from, into), reduction, |from, into, count, of, op| {
+                call!(MPI_Scan(from, into, count, of, op, comm))
+            }),
+            NativeCall::Broadcast { root, bytes } => {
+                let (count, of) = Datatype::bytes(*bytes)?;
+                call!(MPI_Bcast(into, count, of.handle, root.index() as c_int, comm))
+            }
+            NativeCall::Barrier => call!(MPI_Barrier(comm)),
+        }
+    }
+
+    /// Combines, as many elements at a time as can be counted.
+    fn reduce(
+        &mut self,
+        of: &Contributions,
+        (from, into): (*const c_void, *mut c_void),
+        reduction: Option<&dyn crate::plan::Reduction>,
+        run: impl Fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op) -> Result<(), MpiError>,
+    ) -> Result<(), MpiError> {
+        const MOST: u64 = 1 << 30;
+        let part = |first: u64, kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {
+            let (at, count) = ((first * of.element) as usize, (of.count - first).min(MOST) as c_int);
+            // SAFETY: as many elements are in both buffers.
+            let (from, into) = unsafe { (from.byte_add(at), into.byte_add(at)) };
+            run(from, into, count, kind, op)
+        };
+        let mut parts = (0..of.count).step_by(MOST as usize);
+        if let Some((kind, op)) = of.predefined.and_then(predefined) {
+            return parts.try_for_each(|first| part(first, kind, op));
+        }
+        let Some(reduction) = reduction.filter(|_| of.element > 0) else { return Ok(()) };
+        let bytes = of.element as usize;
+        if self.operation.as_ref().is_none_or(|operation| !operation.is_of(bytes)) {
+            self.operation = Some(Operation::new(bytes)?);
+        }
+        let Some(operation) = &self.operation else { return Ok(()) };
+        operation.with(reduction, |own| parts.try_for_each(|first| part(first, own.element.handle, own.op)))
+    }
+
+    /// How MPI is told of the blocks of a call.
+    fn both(&mut self, what: &NativeCall) -> Result<&Both, MpiError> {
+        let both = match (self.blocks.take().filter(|both| both.of == *what), what) {
+            (Some(both), _) => both,
+            (None, NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive }) => {
+                Both { of: what.clone(), send: Side::new(send)?, receive: Side::new(receive)? }
+            }
+            (None, _) => {
+                let none = Blocks::default();
+                Both { of: what.clone(), send: Side::new(&none)?, receive: Side::new(&none)? }
+            }
+        };
+        Ok(self.blocks.insert(both))
+    }
+}
+
+impl Side {
+    fn new(blocks: &Blocks) -> Result<Self, MpiError> {
+        let mut side = Self { counts: Vec::new(), offsets: Vec::new(), types: Vec::new(), _made: Vec::new() };
+        for rank in (0..blocks.ranks()).map(Rank::new) {
+            let plain = blocks.piece(rank).map(|(offset, length)| (c_int::try_from(offset), c_int::try_from(length)));
+            let (offset, count, of) = match plain {
+                Some((Ok(offset), Ok(length))) => (offset, length, Datatype::byte()),
+                _ => (0, 1, Datatype::runs(blocks.of(rank))?),
+            };
+            side.offsets.push(offset);
+            side.counts.push(count);
+            side.types.push(of.handle);
+            side._made.push(of);
+        }
+        Ok(side)
+    }
+}
+
+/// The library's own operation, where it gives what is asked for: the least and the greatest of floats it may choose as it likes
+/// where one is not a number.
+fn predefined(of: Predefined) -> Option<(ffi::MPI_Datatype, ffi::MPI_Op)> {
+    let Predefined { operation, number } = of;
+    // SAFETY: constants of the library.
+    unsafe {
+        let kind = match number {
+            Primitive::I8 => ffi::RSMPI_INT8_T,
+            Primitive::I16 => ffi::RSMPI_INT16_T,
+            Primitive::I32 => ffi::RSMPI_INT32_T,
+            Primitive::I64 => ffi::RSMPI_INT64_T,
+            Primitive::U8 => ffi::RSMPI_UINT8_T,
+            Primitive::U16 => ffi::RSMPI_UINT16_T,
+            Primitive::U32 => ffi::RSMPI_UINT32_T,
+            Primitive::U64 => ffi::RSMPI_UINT64_T,
+            Primitive::F32 => ffi::RSMPI_FLOAT,
+            Primitive::F64 => ffi::RSMPI_DOUBLE,
+        };
+        let floats = matches!(number, Primitive::F32 | Primitive::F64);
+        let op = match operation {
+            native::Operation::Sum => ffi::RSMPI_SUM,
+            native::Operation::Product => ffi::RSMPI_PROD,
+            native::Operation::Min if !floats => ffi::RSMPI_MIN,
+            native::Operation::Max if !floats => ffi::RSMPI_MAX,
+            native::Operation::Min | native::Operation::Max => return None,
+        };
+        Some((kind, op))
+    }
+}
+
+impl Drop for Collectives {
+    fn drop(&mut self) {
+        if let Some(mut comm) = self.comm.take().filter(|_| is_alive()) {
+            let _ = call!(MPI_Comm_free(&mut comm));
+        }
+    }
+}

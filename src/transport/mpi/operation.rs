@@ -1,0 +1,112 @@
+//! Operations of a user's own, for MPI to call.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+
+use mpi::ffi;
+
+use super::datatype::Datatype;
+use super::error::MpiError;
+use super::library::call;
+use crate::plan::Reduction;
+
+/// What MPI calls finds the reduction by the datatype of the elements: nothing else is handed to it.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) op: ffi::MPI_Op,
+    /// An element.
+    pub(super) element: Datatype,
+    bytes: usize,
+}
+
+// SAFETY: handles may be used by any thread: MPI is initialized for that.
+unsafe impl Send for Operation {}
+
+/// A call under way.
+struct Work<'r> {
+    reduction: &'r dyn Reduction,
+    bytes: usize,
+    /// What the reduction panicked with. What is combined after that is of no meaning.
+    caught: RefCell<Option<Box<dyn Any + Send>>>,
+}
+
+impl Operation {
+    /// On elements of so many bytes. It is not taken to commute.
+    pub(super) fn new(bytes: usize) -> Result<Self, MpiError> {
+        key()?;
+        let element = Datatype::byte().repeated(bytes as u64, 1)?.committed()?;
+        // SAFETY: a null pointer or a number, before MPI writes the handle.
+        let mut op = unsafe { std::mem::zeroed() };
+        call!(MPI_Op_create(Some(combine), 0, &mut op))?;
+        Ok(Self { op, element, bytes })
+    }
+
+    pub(super) fn is_of(&self, bytes: usize) -> bool {
+        self.bytes == bytes
+    }
+
+    /// Has MPI do something with the reduction. A panic of that goes on when MPI is through.
+    pub(super) fn with(
+        &self,
+        reduction: &dyn Reduction,
+        run: impl FnOnce(&Self) -> Result<(), MpiError>,
+    ) -> Result<(), MpiError> {
+        let work = Work { reduction, bytes: self.bytes, caught: RefCell::new(None) };
+        call!(MPI_Type_set_attr(self.element.handle, key()?, ptr::from_ref(&work).cast_mut().cast()))?;
+        let done = run(self);
+        if let Some(panic) = work.caught.into_inner() {
+            std::panic::resume_unwind(panic);
+        }
+        done
+    }
+}
+
+/// By which the reduction is attached to a datatype.
+fn key() -> Result<c_int, MpiError> {
+    extern "C" fn not_copied(
+        _: ffi::MPI_Datatype,
+        _: c_int,
+        _: *mut c_void,
+        _: *mut c_void,
+        _: *mut c_void,
+        flag: *mut c_int,
+    ) -> c_int {
+        // SAFETY: MPI gives where the answer belongs.
+        unsafe { *flag = 0 };
+        ffi::MPI_SUCCESS as c_int
+    }
+    extern "C" fn dropped(_: ffi::MPI_Datatype, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+        ffi::MPI_SUCCESS as c_int
+    }
+    static KEY: OnceLock<Result<c_int, MpiError>> = OnceLock::new();
+    let made = KEY.get_or_init(|| {
+        let mut key: c_int = 0;
+        call!(MPI_Type_create_keyval(Some(not_copied), Some(dropped), &mut key, ptr::null_mut()))?;
+        Ok(key)
+    });
+    made.clone()
+}
+
+/// `into` becomes what comes from the ranks before, combined with itself.
+unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, count: *mut c_int, of: *mut ffi::MPI_Datatype) {
+    let (mut work, mut found): (*const Work<'_>, c_int) = (ptr::null(), 0);
+    // SAFETY: MPI calls this with the datatype to which `with` has attached the work, which is there until MPI is through, and with
+    // two buffers of so many of its elements, which do not overlap.
+    unsafe {
+        let Ok(key) = key() else { return };
+        ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut work).cast(), &mut found);
+        let Some(work) = work.as_ref().filter(|_| found != 0) else { return };
+        let bytes = work.bytes * usize::try_from(*count).unwrap_or(0);
+        let left = slice::from_raw_parts(from.cast::<u8>(), bytes);
+        let into = slice::from_raw_parts_mut(into.cast::<u8>(), bytes);
+        if work.caught.borrow().is_none() {
+            let done = catch_unwind(AssertUnwindSafe(|| work.reduction.prepend(into, left)));
+            *work.caught.borrow_mut() = done.err();
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The endpoint of a rank of MPI's: the engine's, and the library's own collectives beside it.
+
+use std::sync::Arc;
+
+use mpi::ffi;
+
+use super::collectives::Collectives;
+use crate::ids::Rank;
+use crate::machine::Machine;
+use crate::transport::engine::process::Member;
+use crate::transport::native::{Native, NativeCall, NativeIo};
+use crate::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Placed {
+    pub(super) member: Arc<Member>,
+    pub(super) comm: ffi::MPI_Comm,
+}
+
+// SAFETY: a handle may be used by any thread: MPI is initialized for that.
+unsafe impl Send for Placed {}
+// SAFETY: as before.
+unsafe impl Sync for Placed {}
+
+impl Endpoint for Placed {
+    fn rank(&self) -> Rank {
+        self.member.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.member.size()
+    }
+
+    fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
+        let inner = self.member.open(id, members)?;
+        let outside = self.member.process.look_outside(id);
+        let collectives = Collectives::new(id, (inner.rank(), members), self.comm, outside);
+        Ok(Box::new(Both { inner, collectives }))
+    }
+
+    fn machine(&self) -> Machine {
+        self.member.machine()
+    }
+}
+
+/// A context with collectives of the library's own.
+#[derive(Debug)]
+struct Both {
+    inner: Box<dyn Transport>,
+    collectives: Collectives,
+}
+
+impl Transport for Both {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
+        self.inner.round(io)
+    }
+
+    fn native(&mut self) -> Option<&mut dyn Native> {
+        Some(self)
+    }
+
+    fn abort(&mut self, failure: Failure) {
+        self.inner.abort(failure);
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.inner.failure()
+    }
+}
+
+impl Native for Both {
+    fn offers(&mut self, _: &NativeCall) -> bool {
+        true
+    }
+
+    fn call(&mut self, mut io: NativeIo<'_>) -> Result<(), Failure> {
+        let done = self.collectives.call(&mut io);
+        done.map_err(|error| {
+            let failure = self.collectives.failure(&io, &error);
+            self.inner.abort(failure.clone());
+            self.inner.failure().unwrap_or(failure)
+        })
+    }
+}
