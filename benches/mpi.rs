@@ -1,0 +1,221 @@
+//! An alltoall over MPI beside the same without this crate: `native` beside the library's own function, `direct` over our
+//! messages beside the same exchange in bare MPI. All in one process, sample by sample in turn, so that what disturbs one
+//! disturbs all.
+//!
+//! ```text
+//! MPICC=mpicc.openmpi cargo bench --features mpi --bench mpi --no-run    # says where the program is
+//! mpirun -n 2 PROGRAM [--bytes 8,1024,65536] [--rounds 200] [--csv FILE]
+//! ```
+//!
+//! Each line has the medians in microseconds, and the medians of the ratios within a round. `again` is the library's function a second
+//! time: how far its ratio is from 1 is what cannot be told from noise.
+#![allow(unsafe_code, clippy::print_stdout, missing_docs)]
+
+use std::error::Error;
+use std::ffi::c_int;
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+use std::{env, fs, ptr};
+
+use ::mpi::ffi;
+use ::mpi::traits::{AsRaw, Communicator as _};
+use necklace::Communicator;
+use necklace::topology::Complete;
+use necklace::transport::mpi::Join;
+
+const NAMES: [&str; 5] = ["mpi alltoall", "again", "native", "mpi exchange", "direct"];
+
+/// About as long a sample takes, in microseconds.
+const SAMPLE: f64 = 200.0;
+
+struct Arguments {
+    bytes: Vec<usize>,
+    rounds: usize,
+    csv: Option<String>,
+}
+
+impl Arguments {
+    fn read() -> Result<Self, Box<dyn Error>> {
+        let mut read = Self { bytes: vec![8, 64, 1024, 8192, 65_536, 1 << 20], rounds: 200, csv: None };
+        let mut given = env::args().skip(1).filter(|argument| argument != "--bench");
+        while let Some(name) = given.next() {
+            let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
+            match name.as_str() {
+                "--bytes" => read.bytes = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
+                "--rounds" => read.rounds = value.parse()?,
+                "--csv" => read.csv = Some(value),
+                _ => return Err(format!("no argument {name:?}; there are --bytes, --rounds and --csv").into()),
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// The same exchange five times over.
+struct Systems {
+    comm: ffi::MPI_Comm,
+    rank: usize,
+    ranks: usize,
+    native: Communicator,
+    direct: Communicator,
+    requests: Vec<ffi::MPI_Request>,
+    send: Vec<u8>,
+    receive: Vec<u8>,
+    block: usize,
+}
+
+impl Systems {
+    fn call(&mut self, system: usize) -> Result<(), necklace::Error> {
+        let Self { comm, send, receive, block, .. } = self;
+        let count = *block as c_int;
+        match NAMES[system] {
+            // SAFETY: both buffers have a block for each rank.
+            "mpi alltoall" | "again" => unsafe {
+                let (from, into, byte) = (send.as_ptr().cast(), receive.as_mut_ptr().cast(), ffi::RSMPI_UINT8_T);
+                ffi::MPI_Alltoall(from, count, byte, into, count, byte, *comm);
+            },
+            "native" => self.native.alltoall(send, receive)?,
+            "direct" => self.direct.alltoall(send, receive)?,
+            _ => self.exchange(),
+        }
+        Ok(())
+    }
+
+    /// What `direct` does, by MPI alone.
+    fn exchange(&mut self) {
+        let Self { comm, rank, ranks, requests, send, receive, block, .. } = self;
+        let own = *rank * *block..(*rank + 1) * *block;
+        receive[own.clone()].copy_from_slice(&send[own]);
+        let others = || (1..*ranks).map(|step| (*rank + step) % *ranks);
+        // SAFETY: each message has a block of its own, there until all are done.
+        unsafe {
+            for (i, peer) in others().enumerate() {
+                let into = receive.as_mut_ptr().add(peer * *block).cast();
+                let request = &mut requests[i];
+                ffi::MPI_Irecv(into, *block as c_int, ffi::RSMPI_UINT8_T, peer as c_int, 0, *comm, request);
+            }
+            for (i, peer) in others().enumerate() {
+                let from = send.as_ptr().add(peer * *block).cast();
+                let request = &mut requests[*ranks - 1 + i];
+                ffi::MPI_Isend(from, *block as c_int, ffi::RSMPI_UINT8_T, peer as c_int, 0, *comm, request);
+            }
+            let count = 2 * (*ranks - 1);
+            ffi::MPI_Waitall(count as c_int, requests.as_mut_ptr(), ffi::RSMPI_STATUSES_IGNORE);
+        }
+    }
+
+    /// So many calls; how long one takes, in microseconds.
+    fn sample(&mut self, system: usize, calls: u64) -> Result<f64, necklace::Error> {
+        let begin = Instant::now();
+        (0..calls).try_for_each(|_| self.call(system))?;
+        Ok(begin.elapsed().as_secs_f64() * 1e6 / calls as f64)
+    }
+
+    /// What rank 0 says.
+    fn agree(&self, mut number: u64) -> u64 {
+        // SAFETY: it is one number on every rank.
+        unsafe { ffi::MPI_Bcast(ptr::from_mut(&mut number).cast(), 1, ffi::RSMPI_UINT64_T, 0, self.comm) };
+        number
+    }
+
+    /// Samples of each system, by round.
+    fn rounds(&mut self, rounds: usize) -> Result<Vec<[f64; NAMES.len()]>, necklace::Error> {
+        let mut calls = [0; NAMES.len()];
+        for (system, calls) in calls.iter_mut().enumerate() {
+            let warm = (0..4).map(|_| self.sample(system, 10)).collect::<Result<Vec<_>, _>>()?;
+            let shortest = warm.into_iter().fold(f64::INFINITY, f64::min);
+            *calls = self.agree((SAMPLE / shortest.max(0.01)).clamp(1.0, 2000.0) as u64);
+        }
+        let mut all = Vec::with_capacity(rounds);
+        for _ in 0..rounds {
+            let mut round = [0.0; NAMES.len()];
+            for (system, time) in round.iter_mut().enumerate() {
+                *time = self.sample(system, calls[system])?;
+            }
+            all.push(round);
+        }
+        Ok(all)
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    quantile(values, 0.5)
+}
+
+fn quantile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get((values.len() as f64 * part) as usize).copied().unwrap_or(f64::NAN)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mpi: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::read()?;
+    let (universe, _) = ::mpi::initialize_with_threading(::mpi::Threading::Multiple).ok_or("MPI is there already")?;
+    let world = universe.world();
+    let (rank, ranks) = (world.rank() as usize, world.size() as usize);
+    let communicator = |algorithm: &str| -> Result<Communicator, Box<dyn Error>> {
+        let topology = Arc::new(Complete::new(ranks).ok_or("too many ranks")?);
+        let mut comm = Communicator::new(Join::from_communicator(&world)?.endpoint()?, topology)?;
+        comm.choose("alltoall", algorithm)?;
+        Ok(comm)
+    };
+    let mut systems = Systems {
+        comm: world.as_raw(),
+        rank,
+        ranks,
+        native: communicator("native")?,
+        direct: communicator("direct")?,
+        // SAFETY: a constant of the library.
+        requests: vec![unsafe { ffi::RSMPI_REQUEST_NULL }; 2 * ranks],
+        send: Vec::new(),
+        receive: Vec::new(),
+        block: 0,
+    };
+    let mut csv = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us\n".to_owned();
+    if rank == 0 {
+        let library = ::mpi::environment::library_version().unwrap_or_default();
+        println!("{}, {ranks} ranks, medians of {} rounds, us", library.lines().next().unwrap_or(""), arguments.rounds);
+        println!(
+            "{:>8}  {}   again/mpi  native/mpi  direct/exchange",
+            "bytes",
+            NAMES.map(|name| format!("{name:>12}")).join("  ")
+        );
+    }
+    for &bytes in &arguments.bytes {
+        systems.block = bytes;
+        (systems.send, systems.receive) = (vec![1; bytes * ranks], vec![0; bytes * ranks]);
+        let rounds = systems.rounds(arguments.rounds)?;
+        if rank > 0 {
+            continue;
+        }
+        let of = |system: usize| rounds.iter().map(move |round| round[system]);
+        let ratio = |one: usize, other: usize| median(rounds.iter().map(|round| round[one] / round[other]));
+        let times: Vec<String> = (0..NAMES.len()).map(|system| format!("{:12.2}", median(of(system)))).collect();
+        println!("{bytes:8}  {}   {:9.3}  {:10.3}  {:15.3}", times.join("  "), ratio(1, 0), ratio(2, 0), ratio(4, 3));
+        for (system, name) in NAMES.iter().enumerate() {
+            let (system_name, algorithm) = match *name {
+                "native" | "direct" => ("necklace", *name),
+                other => ("mpi", other),
+            };
+            let (median, least) = (median(of(system)), of(system).fold(f64::INFINITY, f64::min));
+            let most = quantile(of(system), 0.9);
+            writeln!(csv, "{system_name},mpi,alltoall,{algorithm},{ranks},{bytes},{median:.4},{least:.4},{most:.4}")?;
+        }
+    }
+    if let Some(file) = arguments.csv.filter(|_| rank == 0) {
+        fs::write(file, csv)?;
+    }
+    Ok(())
+}
