@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::frame::{Header, Stamp};
@@ -36,6 +37,8 @@ pub(crate) struct Context {
     /// Counts whatever it gets done.
     pub(crate) progress: u64,
     pub(crate) failure: Option<Failure>,
+    /// Whether there is a failure, or a proposal of one: to be seen without the engine's lock.
+    pub(crate) troubled: Arc<AtomicBool>,
     /// What this process proposes, found by itself or by others, and to whom.
     pub(crate) proposal: Option<Proposal>,
     /// Who has proposed something to this process, and not taken it back; and who has asked whether it may decide itself.
@@ -129,6 +132,7 @@ impl Context {
             timeout: Duration::from_secs(10),
             progress: 0,
             failure: None,
+            troubled: Arc::default(),
             proposal: None,
             turned: Vec::new(),
             asking: Vec::new(),

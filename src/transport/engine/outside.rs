@@ -24,6 +24,8 @@ use crate::transport::{Cause, ContextId, Failure, Signature};
 pub(crate) struct Outside {
     /// Twice the call, and one more if it is over; 0 before the first, which is call 1 here.
     at: AtomicU64,
+    /// The fingerprint and the deadline in nanoseconds of what was said last.
+    last: [AtomicU64; 2],
     said: Mutex<Said>,
 }
 
@@ -37,8 +39,13 @@ struct Said {
 impl Outside {
     /// Begins a call.
     pub(crate) fn enter(&self, call: u64, signature: &Signature, timeout: Duration) {
-        self.say(call, signature);
-        self.said().timeout = timeout;
+        let nanoseconds = timeout.as_nanos() as u64;
+        let last = self.last.each_ref().map(|last| last.load(Ordering::Relaxed));
+        if last != [signature.fingerprint, nanoseconds] || self.posted().is_none() {
+            self.say(call, signature);
+            self.said().timeout = timeout;
+            self.last[1].store(nanoseconds, Ordering::Relaxed);
+        }
         self.at.store(2 * (call + 1), Ordering::Release);
     }
 
@@ -60,6 +67,7 @@ impl Outside {
 
     /// Remembers what a call is, of whatever kind.
     pub(crate) fn say(&self, call: u64, signature: &Signature) {
+        self.last[0].store(signature.fingerprint, Ordering::Relaxed);
         let last = &mut self.said().last;
         if last.front().is_none_or(|(_, before)| before.fingerprint != signature.fingerprint) {
             last.push_front((call, signature.clone()));

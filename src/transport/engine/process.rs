@@ -371,8 +371,8 @@ impl Endpoint for Member {
 
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let me = position(self.rank, self.size, members)?;
-        self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
-        Ok(Box::new(Driver::new(Arc::clone(&self.process), id, Rank::new(me), members.len())))
+        let troubled = self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
+        Ok(Box::new(Driver::new(Arc::clone(&self.process), (id, troubled), Rank::new(me), members.len())))
     }
 
     fn machine(&self) -> Machine {

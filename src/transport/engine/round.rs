@@ -1,5 +1,6 @@
 //! One round: what it moves.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ pub(crate) struct Driver {
     id: ContextId,
     rank: Rank,
     size: usize,
+    /// Whether the context has failed, or may have.
+    troubled: Arc<AtomicBool>,
     /// The last call and round, and when it was over.
     last: Option<(u64, u32)>,
     over: Instant,
@@ -31,8 +34,13 @@ const SPIN: Duration = Duration::from_micros(50);
 const EAGER: Duration = Duration::from_micros(10);
 
 impl Driver {
-    pub(crate) fn new(process: Arc<Process>, id: ContextId, rank: Rank, size: usize) -> Self {
-        Self { process, id, rank, size, last: None, over: Instant::now() }
+    pub(crate) fn new(
+        process: Arc<Process>,
+        (id, troubled): (ContextId, Arc<AtomicBool>),
+        rank: Rank,
+        size: usize,
+    ) -> Self {
+        Self { process, id, rank, size, troubled, last: None, over: Instant::now() }
     }
 
     /// What is wrong with a round that this rank was given, if something is.
@@ -145,6 +153,9 @@ impl Transport for Driver {
     }
 
     fn failure(&self) -> Option<Failure> {
+        if !self.troubled.load(Ordering::Acquire) {
+            return None;
+        }
         let mut engine = self.process.lock();
         // What was proposed is decided on soon, one way or another.
         let begin = Instant::now();

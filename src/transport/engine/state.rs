@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Lent, Receiving, State};
@@ -130,16 +131,17 @@ impl Engine {
         self.contexts.get_mut(&id)
     }
 
-    /// A context that this process opens: none of which it has open, or which it has left while others have not.
-    pub(crate) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<()> {
+    /// A context that this process opens, and what tells whether it may have failed: none of which it has open, or which it has left while others have not.
+    pub(crate) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<Arc<AtomicBool>> {
         let (processes, me) = (self.connections.len(), self.me);
         let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes, me));
         if context.presence != Presence::Expected {
             return None;
         }
         (context.members, context.presence) = (members.into(), Presence::Open);
+        let troubled = Arc::clone(&context.troubled);
         self.active.reserve(self.contexts.len());
-        Some(())
+        Some(troubled)
     }
 
     /// Begins a round: takes what has come for it already, says what it is ready for, sends what may go.

@@ -18,6 +18,7 @@
 //! If somebody says nothing for a while, one goes on without it; then, and where several are lost at once, failures
 //! may differ.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::context::{Context, Presence, Proposal};
@@ -50,6 +51,7 @@ impl Engine {
             log::debug!("process {}: in context {id}: {failure}", self.me);
             // Its words as everybody will read them, who may get them cut.
             let failure = read_failure(&write_failure(&failure)).unwrap_or(failure);
+            context.troubled.store(true, Ordering::Release);
             context.proposal = Some(Proposal {
                 failure,
                 to: usize::MAX,
@@ -281,6 +283,7 @@ impl Engine {
     pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         context.failure = Some(failure);
+        context.troubled.store(true, Ordering::Release);
         (context.proposal, context.turned, context.asking) = (None, Vec::new(), Vec::new());
         context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
     }
