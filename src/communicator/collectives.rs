@@ -74,7 +74,7 @@ impl Communicator {
         purpose: Cow<'static, str>,
     ) -> Result<(), Error> {
         check("receive buffer", receive.len(), total(send.len(), self.size(), size_of::<T>())?)?;
-        let key = Key { scheduled: !purpose.is_empty(), purpose, ..key::<T>(Collective::Allgather, send.len()) };
+        let key = Key { purpose, ..key::<T>(Collective::Allgather, send.len()) };
         let (wire, prepared) = self.prepared(key)?;
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
     }
@@ -145,8 +145,7 @@ impl Communicator {
         if root.index() >= self.size() {
             return Err(BuildError::Rank { rank: root, ranks: self.size() }.into());
         }
-        let scheduled = !purpose.is_empty();
-        let key = Key { in_place: true, purpose, scheduled, ..key::<T>(Collective::Broadcast { root }, buffer.len()) };
+        let key = Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }, buffer.len()) };
         let (wire, prepared) = self.prepared(key)?;
         wire.execute(prepared, &[], bytemuck::cast_slice_mut(buffer), None)
     }
@@ -171,7 +170,6 @@ pub(super) fn key<T>(collective: Collective, elements: usize) -> Key {
         kind: "",
         purpose: Cow::Borrowed(""),
         predefined: None,
-        scheduled: false,
     }
 }
 

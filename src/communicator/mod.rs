@@ -360,7 +360,7 @@ impl Communicator {
         };
         let block_bytes = layout.element * *elements as u64;
         let scheduled = |this: &Self| this.select_scheduled(collective, block_bytes);
-        let mut choice = if key.scheduled { scheduled(self)? } else { self.select(collective, block_bytes)? };
+        let mut choice = if key.is_own() { scheduled(self)? } else { self.select(collective, block_bytes)? };
         if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), native_call(key)) {
             if self.offers(&call) {
                 let words = words(&(choice.algorithm.name() + native_manner(&call)));
@@ -405,6 +405,8 @@ impl Wire {
     }
 
     /// Executes a plan: a call.
+    // In one piece with its caller, of which it is almost all; left to itself the compiler makes two of it.
+    #[inline(always)]
     fn run(
         &mut self,
         plan: &Plan,

@@ -68,6 +68,7 @@ impl<T: Pod> Persistent<T> {
     ///
     /// [`Error::Argument`] on another communicator than the plan was made by, [`Error::Length`] for buffers of other
     /// lengths; else as [`Communicator`] says.
+    #[inline]
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         let (made, used) = (self.maker, comm.wire.maker());
         if made != used {

@@ -110,8 +110,8 @@ impl Communicator {
     }
 
     /// Plans an [`alltoallw`](Self::alltoallw) of blocks that lie so, for buffers that are long enough for them, by the algorithm
-    /// that [`alltoallv_init`](Self::alltoallv_init) would use. Collective, unless that is `direct`. Executed on a slice that begins further on, the plan moves
-    /// what lies there; so one plan serves all bands of a matrix.
+    /// that [`alltoallv_init`](Self::alltoallv_init) would use. Collective, unless that is `direct`. Executed on a slice that
+    /// begins further on, the plan moves what lies there; so one plan serves all bands of a matrix.
     ///
     /// # Errors
     ///
