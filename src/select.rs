@@ -114,7 +114,7 @@ fn candidates(problem: &Problem, ports: Ports, block_bytes: u64, machine: &Machi
 
 fn candidate(algorithm: Arc<dyn Algorithm>, problem: &Problem, block_bytes: u64, machine: &Machine) -> Candidate {
     if let (Ok(()), Some(names)) = (algorithm.fits(problem), algorithm.priced_as()) {
-        let known = names.iter().filter_map(|name| find(problem.collective(), name).ok());
+        let known = crate::algorithm::candidates(problem).into_iter().filter(|one| names.contains(&one.about().name));
         let known: Vec<Candidate> = known.map(|one| candidate(one, problem, block_bytes, machine)).collect();
         if let Some(Candidate { algorithm: like, price, at_least, .. }) = cheapest(&known) {
             let (price, at_least, priced_as) = (price.clone(), at_least.clone(), Some(like.name()));

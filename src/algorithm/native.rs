@@ -8,7 +8,7 @@
 //!
 //! | collective | what libraries are known to do |
 //! |---|---|
-//! | alltoall | all at once, by rotation in pairs, Bruck's for short blocks |
+//! | alltoall | all at once, in pairs by rotation or exclusive or, Bruck's of any radix for short blocks |
 //! | allgather | round a ring, by recursive doubling |
 //! | allreduce, scan | by recursive doubling |
 //! | broadcast | down a binomial tree |
@@ -33,8 +33,8 @@ impl Native {
     pub(super) const ALL: [Self; 6] = [
         Self::new(
             "alltoall",
-            "nothing; priced as the cheapest of direct, direct-rotated and bruck",
-            &["direct", "direct-rotated", "bruck:radix=2"],
+            "nothing; priced as the cheapest of direct, direct-rotated, direct-xor and bruck of any radix",
+            &["direct", "direct-rotated", "direct-xor", "bruck"],
         ),
         Self::new(
             "allgather",

@@ -19,9 +19,9 @@ use crate::jobs::{Calls, Job, on, topology, watched};
 
 const KINDS: [&str; 6] = ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier"];
 
-/// What libraries are taken to have, beside what is written in the algorithm.
+/// What libraries are taken to have, whatever the parameters, beside what is written in the algorithm.
 const KNOWN: [(&str, &[&str]); 6] = [
-    ("alltoall", &["direct", "direct-rotated", "bruck"]),
+    ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
     ("allgather", &["ring", "recursive-doubling"]),
     ("allreduce", &["recursive-doubling"]),
     ("scan", &["recursive-doubling"]),
@@ -45,11 +45,12 @@ fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
                     let without = select(&problem(network, kind), "auto", bytes, &machine).unwrap();
                     let price = |name: &str| {
                         let all = without.candidates.iter();
-                        let found =
-                            all.filter(|one| one.algorithm.name() == name).filter_map(|one| one.price.as_ref().ok());
+                        let found = all
+                            .filter(|one| one.algorithm.about().name == name)
+                            .filter_map(|one| one.price.as_ref().ok());
                         found.map(|price| price.total).min()
                     };
-                    let cheapest = price(&without.algorithm.name()).unwrap();
+                    let cheapest = price(without.algorithm.about().name).unwrap();
                     let wanted = if known.iter().any(|name| price(name) == Some(cheapest)) {
                         own.push((network, kind));
                         "native".to_owned()

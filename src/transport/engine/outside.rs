@@ -38,6 +38,7 @@ struct Said {
 
 impl Outside {
     /// Begins a call.
+    #[cfg(feature = "mpi")]
     pub(crate) fn enter(&self, call: u64, signature: &Signature, timeout: Duration) {
         let nanoseconds = timeout.as_nanos() as u64;
         let last = self.last.each_ref().map(|last| last.load(Ordering::Relaxed));
@@ -50,6 +51,7 @@ impl Outside {
     }
 
     /// Ends it.
+    #[cfg(feature = "mpi")]
     pub(crate) fn leave(&self) {
         self.at.fetch_or(1, Ordering::Release);
     }

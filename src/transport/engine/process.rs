@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::connection::{Connection, State};
 use super::context::Presence;
 use super::frame::{Header, Kind};
+#[cfg(feature = "mpi")]
 use super::outside::Outside;
 use super::round::Driver;
 use super::state::Engine;
@@ -183,6 +184,7 @@ impl Process {
     }
 
     /// A context's calls that are with a library beneath: from now on they are looked after.
+    #[cfg(feature = "mpi")]
     pub(crate) fn look_outside(&self, id: ContextId) -> Arc<Outside> {
         let outside = Arc::<Outside>::default();
         if let Some(context) = self.lock().contexts.get_mut(&id) {

@@ -28,6 +28,9 @@ const AWAITED: usize = 8;
 /// Letters that may be under way to one process.
 const UNDER_WAY: usize = 4;
 
+/// So many letters under way are looked at even if there is more to do.
+const MANY: usize = 16;
+
 /// What letters are tagged with.
 const TAG: c_int = 1;
 
@@ -42,9 +45,11 @@ pub(super) struct Letters {
     boxes: Box<[Letterbox]>,
     /// Processes whose letter has come and is not read.
     unread: Vec<usize>,
-    /// What is under way, and room for more.
-    going: Vec<(usize, Letter)>,
-    blank: Vec<Letter>,
+    /// What is under way, and to whom; MPI's handles of that; which of them are done; and room for more.
+    going: Vec<(usize, Box<[u8]>)>,
+    requests: Vec<ffi::MPI_Request>,
+    done: Vec<c_int>,
+    blank: Vec<Box<[u8]>>,
     parcels: Option<Parcels>,
     /// That MPI does not do what it is asked for any more, and why.
     broken: Option<String>,
@@ -59,6 +64,8 @@ struct Letter {
 
 // SAFETY: a handle may be used by any thread, and so may the bytes that it is for: MPI is initialized for that.
 unsafe impl Send for Letter {}
+// SAFETY: as before.
+unsafe impl Send for Letters {}
 
 /// What is between this process and another.
 #[derive(Debug, Default)]
@@ -92,6 +99,8 @@ impl Letters {
             boxes: (0..size).map(|_| Letterbox::default()).collect(),
             unread: Vec::with_capacity(AWAITED),
             going: Vec::new(),
+            requests: Vec::new(),
+            done: Vec::new(),
             blank: Vec::new(),
             parcels,
             broken: None,
@@ -165,23 +174,25 @@ impl Letters {
 
     /// Takes back what MPI is through with.
     fn take_back(&mut self, events: &mut Vec<Event>) {
-        let mut at = 0;
-        while let Some((to, letter)) = self.going.get_mut(at) {
-            let mut done: c_int = 0;
-            if let Err(error) = call!(MPI_Test(&mut letter.request, &mut done, ffi::RSMPI_STATUS_IGNORE)) {
-                return self.broken = Some(error.to_string());
-            }
-            if done == 0 {
-                at += 1;
-                continue;
-            }
-            let Letterbox { going, waits, .. } = &mut self.boxes[*to];
+        let Self { going, requests, done, .. } = self;
+        let (all, mut count): (c_int, c_int) = (requests.len() as c_int, 0);
+        done.resize(requests.len(), 0);
+        let (from, into) = (requests.as_mut_ptr(), done.as_mut_ptr());
+        if let Err(error) = call!(MPI_Testsome(all, from, &mut count, into, ffi::RSMPI_STATUSES_IGNORE)) {
+            return self.broken = Some(error.to_string());
+        }
+        done.truncate(usize::try_from(count).unwrap_or(0));
+        // From the last on, so that those before stay where they are.
+        done.sort_unstable();
+        for at in done.drain(..).rev() {
+            let (to, bytes) = going.swap_remove(at as usize);
+            requests.swap_remove(at as usize);
+            self.blank.push(bytes);
+            let Letterbox { going, waits, .. } = &mut self.boxes[to];
             *going -= 1;
             if mem::take(waits) {
-                events.push(Event { process: *to, writable: true, ..Event::default() });
+                events.push(Event { process: to, writable: true, ..Event::default() });
             }
-            let (_, letter) = self.going.swap_remove(at);
-            self.blank.push(letter);
         }
     }
 }
@@ -220,7 +231,7 @@ impl Wire for Letters {
     }
 
     fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Went {
-        let Self { group, boxes, going, blank, broken, .. } = self;
+        let Self { group, boxes, going, requests, blank, broken, .. } = self;
         if let Some(why) = broken {
             return Went::Ended(why.as_str().into());
         }
@@ -229,19 +240,21 @@ impl Wire for Letters {
             room.waits = true;
             return Went::Stuck(0);
         }
-        let mut letter = blank.pop().unwrap_or_else(Letter::new);
+        let mut letter = blank.pop().unwrap_or_else(|| vec![0; LETTER].into());
         let mut count = 0;
         for slice in from {
             let here = slice.len().min(LETTER - count);
-            letter.bytes[count..count + here].copy_from_slice(&slice[..here]);
+            letter[count..count + here].copy_from_slice(&slice[..here]);
             count += here;
         }
-        let (bytes, request) = (letter.bytes.as_ptr().cast(), &mut letter.request);
-        let byte = unsafe { ffi::RSMPI_UINT8_T };
-        match call!(MPI_Isend(bytes, count as c_int, byte, to as c_int, TAG, group.comm, request)) {
+        // SAFETY: constants of the library.
+        let (byte, mut request) = unsafe { (ffi::RSMPI_UINT8_T, ffi::RSMPI_REQUEST_NULL) };
+        let bytes = letter.as_ptr().cast();
+        match call!(MPI_Isend(bytes, count as c_int, byte, to as c_int, TAG, group.comm, &mut request)) {
             Ok(()) => {
                 room.going += 1;
                 going.push((to, letter));
+                requests.push(request);
                 Went::On(count)
             }
             Err(error) => Went::Ended(error.to_string().into()),
@@ -258,7 +271,10 @@ impl Wire for Letters {
         }
         self.put_aside();
         self.take_in(events);
-        self.take_back(events);
+        // While nothing comes there is time.
+        if !self.going.is_empty() && (self.unread.is_empty() || self.going.len() >= MANY) {
+            self.take_back(events);
+        }
         if let Some(parcels) = &mut self.parcels {
             parcels.poll(events);
         }
