@@ -1,39 +1,34 @@
-//! How workers are started, and what endpoints they make: over TCP, each worker a process of its own.
+//! How workers are started, and what endpoints they make: by `mpirun`, over MPI.
 
 use std::env;
-use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mpi::Tag;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Group};
 use necklace::transport::Endpoint;
-pub(super) use necklace::transport::tcp::Supervisor;
-use necklace::transport::tcp::{Join, Key, Root};
+use necklace::transport::mpi::Join;
+pub(super) use necklace::transport::mpi::Supervisor;
 
-/// The number of a worker.
-const NUMBER: &str = "NECKLACE_WORKER";
+/// What starts workers, where that is not called `mpirun`: it must be of the MPI that this program is linked with.
+const MPIRUN: &str = "NECKLACE_MPIRUN";
+
+/// How many workers are started together.
+const COUNT: &str = "NECKLACE_WORKERS_COUNT";
 
 /// What starts so many workers, each this program with the arguments that are still to be added.
 pub(super) fn commands(count: usize) -> Vec<Command> {
-    let program = env::current_exe().unwrap();
-    // Such as mpirun, to see that the pool works under it.
-    if let Some(launcher) = env::var_os("NECKLACE_WORKERS_BY") {
-        let mut command = Command::new(launcher);
-        command.arg("-n").arg(count.to_string()).arg(program);
-        // What Open MPI asks of root, and of who starts more processes than there are cores.
-        for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"] {
-            command.env(name, "1");
-        }
-        command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
-        return vec![command];
+    let mut command = Command::new(env::var_os(MPIRUN).unwrap_or("mpirun".into()));
+    command.arg("-n").arg(count.to_string()).arg(env::current_exe().unwrap()).env(COUNT, count.to_string());
+    // What Open MPI asks of root, and of who starts more processes than there are cores.
+    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"] {
+        command.env(name, "1");
     }
-    let command = |number: usize| {
-        let mut command = Command::new(&program);
-        command.env(NUMBER, number.to_string());
-        command
-    };
-    (0..count).map(command).collect()
+    command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
+    vec![command]
 }
 
 /// A worker's means to make endpoints.
@@ -45,8 +40,11 @@ pub(super) struct Maker {
 impl Maker {
     /// Once in a worker, by its first thread.
     pub(super) fn start() -> Self {
-        let number = [NUMBER, "OMPI_COMM_WORLD_RANK", "PMI_RANK"].into_iter().find_map(|name| env::var(name).ok());
-        Self { number: number.unwrap().parse().unwrap() }
+        // It initializes MPI.
+        let size = Join::world().unwrap().size().unwrap();
+        let started = env::var(COUNT).unwrap();
+        assert_eq!(size.to_string(), started, "is {MPIRUN} of the MPI that this program is linked with?");
+        Self { number: SimpleCommunicator::world().rank() as usize }
     }
 
     /// Which of the workers this is, from 0.
@@ -62,12 +60,13 @@ impl Maker {
         job: u64,
         size: usize,
         supervised: bool,
-        place: &Path,
+        _place: &Path,
     ) -> Result<(Option<Supervisor>, Arc<dyn Endpoint>), String> {
-        let join = Join::new(self.number, size, Root::File(place.join(format!("job-{job}"))))
-            .key(Key::new(format!("the key of job {job:032}").as_bytes()).unwrap())
-            .address(Ipv4Addr::LOCALHOST.into())
-            .timeout(Duration::from_secs(60));
+        let world = SimpleCommunicator::world();
+        let members = world.group().include(&(0..size as i32).collect::<Vec<_>>());
+        // Every MPI has tags up to this.
+        let part = world.split_by_subgroup_with_tag(&members, (job % 32768) as Tag).ok_or("it is no member")?;
+        let join = Join::from_communicator(&part).map_err(|error| error.to_string())?.timeout(Duration::from_secs(60));
         let made = if supervised {
             join.supervised().map(|(supervisor, endpoint)| (Some(supervisor), endpoint))
         } else {
@@ -76,6 +75,6 @@ impl Maker {
         made.map_err(|error| error.to_string())
     }
 
-    /// When the worker ends and has no endpoint left, by its first thread.
+    /// When the worker ends and has no endpoint left, by its first thread. MPI is finalized when the process exits.
     pub(super) fn end(&self) {}
 }
