@@ -3,59 +3,23 @@
 #![cfg(feature = "local")]
 #![allow(clippy::unwrap_used, clippy::duplicate_mod)]
 
+mod promises;
 mod support;
 #[path = "jobs/tcp.rs"]
 mod tcp;
 #[path = "jobs/mod.rs"]
 mod threads;
 
-use std::fmt;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use necklace::Rank;
-use necklace::transport::conformance::{self, Fixture};
 use necklace::transport::fault::Faulty;
 use necklace::transport::trace::Tracing;
-use necklace::transport::{ContextId, Endpoint, OpenError, Transport, local};
+use necklace::transport::{Endpoint, local};
 
+use promises::{Boxed, keeps_every_promise};
 use support::{Work, alltoall, on_each, world};
-
-/// Jobs of a backend, each endpoint in some wrapping.
-struct Wrapped<S, W> {
-    start: S,
-    deadline: Duration,
-    wrap: W,
-}
-
-impl<S, W> fmt::Debug for Wrapped<S, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Wrapped")
-    }
-}
-
-impl<S, W> Fixture for Wrapped<S, W>
-where
-    S: Fn(usize) -> Vec<Arc<dyn Endpoint>> + Send + Sync,
-    W: Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync,
-{
-    fn job(&self, size: usize) -> Result<Vec<Arc<dyn Endpoint>>, String> {
-        Ok((self.start)(size).into_iter().map(&self.wrap).collect())
-    }
-
-    fn deadline(&self) -> Duration {
-        self.deadline
-    }
-}
-
-fn keeps_every_promise(
-    start: impl Fn(usize) -> Vec<Arc<dyn Endpoint>> + Send + Sync,
-    deadline: Duration,
-    wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync,
-) {
-    conformance::run_all(&Wrapped { start, deadline, wrap }).unwrap_or_else(|broken| panic!("{broken}"));
-}
 
 fn threads_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
     keeps_every_promise(threads::endpoints, Duration::from_millis(300), wrap);
@@ -93,34 +57,16 @@ fn threads_with_no_faults_in_their_script_keep_every_promise() {
     threads_keep_every_promise_in(|endpoint| Arc::new(Faulty::new(endpoint, &[])));
 }
 
-/// An endpoint in boxes, whose transports are in boxes.
-#[derive(Debug)]
-struct Boxed(Box<Arc<dyn Endpoint>>);
-
-impl Endpoint for Boxed {
-    fn rank(&self) -> Rank {
-        self.0.rank()
-    }
-
-    fn size(&self) -> usize {
-        self.0.size()
-    }
-
-    fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
-        Ok(Box::new(self.0.open(context, members)?))
-    }
-}
-
 #[test]
 fn boxed_threads_keep_every_promise() {
-    threads_keep_every_promise_in(|endpoint| Arc::new(Boxed(Box::new(endpoint))));
+    threads_keep_every_promise_in(|endpoint| Arc::new(Boxed::new(endpoint)));
 }
 
 #[test]
 fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
     let tracing = Tracing::new();
     processes_keep_every_promise_in(|endpoint| {
-        let boxed: Arc<dyn Endpoint> = Arc::new(Boxed(Box::new(endpoint)));
+        let boxed: Arc<dyn Endpoint> = Arc::new(Boxed::new(endpoint));
         let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));
         Arc::new(tracing.wrap(faulty))
     });

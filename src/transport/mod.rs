@@ -141,9 +141,9 @@ impl ContextId {
         Self(mixed)
     }
 
-    /// That of this number, which came by a wire.
-    #[cfg(any(feature = "mpi", feature = "tcp"))]
-    pub(crate) const fn of(number: u64) -> Self {
+    /// That of this [number](Self::number), which came by a wire.
+    #[must_use]
+    pub const fn of(number: u64) -> Self {
         Self(number)
     }
 

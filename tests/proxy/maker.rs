@@ -1,0 +1,80 @@
+//! How workers are started, and what endpoints they make: by `mpirun`, over MPI.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mpi::Tag;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Group};
+use necklace::transport::Endpoint;
+use necklace::transport::mpi::Join;
+pub(super) use necklace::transport::mpi::Supervisor;
+
+/// What starts workers, where that is not called `mpirun`: it must be of the MPI that this program is linked with.
+const MPIRUN: &str = "NECKLACE_MPIRUN";
+
+/// How many workers are started together.
+const COUNT: &str = "NECKLACE_WORKERS_COUNT";
+
+/// What starts so many workers, each this program with the arguments that are still to be added.
+pub(super) fn commands(count: usize) -> Vec<Command> {
+    let mut command = Command::new(env::var_os(MPIRUN).unwrap_or("mpirun".into()));
+    command.arg("-n").arg(count.to_string()).arg(env::current_exe().unwrap()).env(COUNT, count.to_string());
+    // What Open MPI asks of root, and of who starts more processes than there are cores.
+    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"] {
+        command.env(name, "1");
+    }
+    command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
+    vec![command]
+}
+
+/// A worker's means to make endpoints.
+#[derive(Debug)]
+pub(super) struct Maker {
+    number: usize,
+}
+
+impl Maker {
+    /// Once in a worker, by its first thread.
+    pub(super) fn start() -> Self {
+        // It initializes MPI.
+        let size = Join::world().unwrap().size().unwrap();
+        let started = env::var(COUNT).unwrap();
+        assert_eq!(size.to_string(), started, "is {MPIRUN} of the MPI that this program is linked with?");
+        Self { number: SimpleCommunicator::world().rank() as usize }
+    }
+
+    /// Which of the workers this is, from 0.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The endpoint of a job of the workers below `size`, of which this is one. All of them come, job by job in the same order;
+    /// no two jobs have the same number. Where somebody says why threads panic, it comes with whom to tell. There is room for files
+    /// in `place`.
+    pub(super) fn endpoint(
+        &self,
+        job: u64,
+        size: usize,
+        supervised: bool,
+        _place: &Path,
+    ) -> Result<(Option<Supervisor>, Arc<dyn Endpoint>), String> {
+        let world = SimpleCommunicator::world();
+        let members = world.group().include(&(0..size as i32).collect::<Vec<_>>());
+        // Every MPI has tags up to this.
+        let part = world.split_by_subgroup_with_tag(&members, (job % 32768) as Tag).ok_or("it is no member")?;
+        let join = Join::from_communicator(&part).map_err(|error| error.to_string())?.timeout(Duration::from_secs(60));
+        let made = if supervised {
+            join.supervised().map(|(supervisor, endpoint)| (Some(supervisor), endpoint))
+        } else {
+            join.endpoint().map(|endpoint| (None, endpoint))
+        };
+        made.map_err(|error| error.to_string())
+    }
+
+    /// When the worker ends and has no endpoint left, by its first thread. MPI is finalized when the process exits.
+    pub(super) fn end(&self) {}
+}
