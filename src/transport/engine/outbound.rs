@@ -42,7 +42,9 @@ impl Engine {
                     // Each context in turn, a frame at a time.
                     *rotation = rotation.wrapping_add(1);
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
-                    connection.sending = first.iter().chain(last).find_map(|id| {
+                    // Who has said farewell takes nothing any more.
+                    let takes = |_: &&ContextId| !connection.farewell;
+                    connection.sending = first.iter().chain(last).filter(takes).find_map(|id| {
                         let context = contexts.get_mut(id)?;
                         compose(context, to, (*credit, least), (connection.gone, stage))
                     });
