@@ -175,7 +175,7 @@ mod tests {
         Header {
             kind: Kind::Message,
             eager: word % 2 == 1,
-            apart: word % 3 == 1 && word % 1000 > 0,
+            apart: word % 3 == 1 && !word.is_multiple_of(1000),
             text: (word % 1000) as u32,
             context: ContextId::of(word ^ 77),
             stamp: Stamp { call: word ^ 5, round: word as u32, index: (word >> 32) as u32 },

@@ -206,10 +206,10 @@ impl Process {
         let begin = Instant::now();
         while !engine.call_back(id) {
             let (waited, patience) = (begin.elapsed(), engine.patience.clamp(LINGER, LONGEST));
-            if waited > patience {
-                if let Some(failure) = engine.failure(id).cloned() {
-                    engine.wire.abort(&failure);
-                }
+            if waited > patience
+                && let Some(failure) = engine.failure(id).cloned()
+            {
+                engine.wire.abort(&failure);
             }
             engine = self.sleep(engine, waited);
             engine.sweep();
