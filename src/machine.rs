@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn what_is_no_machine_is_refused_with_key_and_value() {
         let cases = [
-            ("cray", "no machine \"cray\"; there are: threads, tcp, paragon"),
+            ("cray", "no machine \"cray\"; there are: threads, tcp, mpi, paragon"),
             ("", "no machine \"\""),
             ("unit:", "found \"\", expected key=price"),
             ("unit:hop=1us,", "found \"\", expected key=price"),

@@ -195,7 +195,7 @@ fn misuse_ends_with_2() {
         (on(&["--bytes=-1"]), "-1"),
         (on(&["--bytes=1", "--algorithm=brick"]), "direct-rotated"),
         (on(&["--bytes=1", "--algorithm=direct-xor"]), "there are 6"),
-        (on(&["--bytes=1", "--machine=cray"]), "no machine \"cray\"; there are: threads, tcp, paragon"),
+        (on(&["--bytes=1", "--machine=cray"]), "no machine \"cray\"; there are: threads, tcp, mpi, paragon"),
         (on(&["--bytes=1", "--machine=unit:hops=1us"]), "a machine has no \"hops\""),
         (on(&["--bytes=1", "--root=0"]), "alltoall has no root"),
         (on(&["--bytes=1", "--csv=-", "--plot=-"]), "holds one document"),

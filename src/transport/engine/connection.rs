@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     pub(crate) receiving: Receiving,
     /// The contexts that the other had open when it said that it opens no more.
     pub(crate) goodbye: Option<Vec<ContextId>>,
-    /// Whether the other has said that nothing follows but answers.
+    /// Whether the other has said that nothing follows, but that it has heard.
     pub(crate) farewell: bool,
     /// Whether it has read everything that this process had to say.
     pub(crate) heard: bool,

@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Leave,
     /// The sender opens no further context; after it come those that it has open.
     Goodbye,
-    /// The sender sends nothing further.
+    /// The sender says nothing further, but that it has heard.
     Farewell,
     /// The sender has read everything up to the farewell.
     Heard,

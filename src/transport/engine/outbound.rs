@@ -26,7 +26,7 @@ impl Engine {
     /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had its turn.
     pub(crate) fn pump_out(&mut self, to: usize) {
         for _ in 0..TURN {
-            let Self { connections, contexts, active, stage, credit, wire, rotation, .. } = self;
+            let Self { connections, contexts, active, stage, credit, wire, rotation, parting, .. } = self;
             let ready = |open: &&mut Connection| {
                 open.is_open() && !open.blocked && open.broken.is_none() && open.going.is_none()
             };
@@ -42,8 +42,8 @@ impl Engine {
                     // Each context in turn, a frame at a time.
                     *rotation = rotation.wrapping_add(1);
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
-                    // Who has said farewell takes nothing any more.
-                    let takes = |_: &&ContextId| !connection.farewell;
+                    // Who has said farewell takes nothing any more, and says nothing.
+                    let takes = |_: &&ContextId| !connection.farewell && !*parting;
                     connection.sending = first.iter().chain(last).filter(takes).find_map(|id| {
                         let context = contexts.get_mut(id)?;
                         compose(context, to, (*credit, least), (connection.gone, stage))

@@ -257,6 +257,7 @@ impl Process {
             engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
+        engine.parting = true;
         let failed =
             |engine: &Engine| engine.fallen || engine.contexts.values().any(|context| context.failure.is_some());
         let patience = |engine: &Engine| if failed(engine) { LINGER } else { engine.patience.clamp(LINGER, LONGEST) };

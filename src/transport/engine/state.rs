@@ -64,6 +64,8 @@ pub(crate) struct Engine {
     pub(crate) fallen: bool,
     /// The longest deadline that any round has had.
     pub(crate) patience: Duration,
+    /// Whether the process has said farewell: it says nothing more but that it has heard.
+    pub(crate) parting: bool,
     /// Whether the process is at its end, and if so, whether everybody has heard all it had to say.
     pub(crate) ended: bool,
     pub(crate) ended_well: bool,
@@ -111,6 +113,7 @@ impl Engine {
             looked: Instant::now(),
             fallen: false,
             patience: Duration::ZERO,
+            parting: false,
             ended: false,
             ended_well: false,
             #[cfg(test)]
@@ -277,6 +280,9 @@ impl Engine {
     /// Puts something in line that is no message. It goes with the next [`pump_out`](Self::pump_out). Who has said farewell
     /// hears no more.
     pub(crate) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
+        if self.parting && header.kind != Kind::Heard {
+            return;
+        }
         let hears = |connection: &&mut Connection| connection.is_open() && !connection.farewell;
         if let Some(connection) = self.connections[to].as_mut().filter(hears) {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
