@@ -1,6 +1,7 @@
 //! Ranks that do not do the same: found, not garbled, by all of them alike.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -239,9 +240,16 @@ fn without_fingerprints_lengths_still_must_agree() {
 #[test]
 fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
     watched("roots", || {
-        // Whose root has all it needs.
-        let job = on("complete:3").choose("broadcast", "binomial");
-        let outcomes = run(job, |mut comm| comm.broadcast(&mut [1_u64], usize::from(comm.rank() == 2)));
+        // Whose root has all it needs. The others are through with it when it comes.
+        let (job, through) = (on("complete:3").choose("broadcast", "binomial"), AtomicUsize::new(0));
+        let outcomes = run(job, |mut comm| {
+            while comm.rank() == 2 && through.load(Ordering::SeqCst) < 2 {
+                thread::yield_now();
+            }
+            let outcome = comm.broadcast(&mut [1_u64], usize::from(comm.rank() == 2));
+            through.fetch_add(1, Ordering::SeqCst);
+            outcome
+        });
         assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
         let failure = failure(&outcomes[2]);
         let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
