@@ -9,21 +9,23 @@
 //!
 //! Each line has the medians in microseconds, and the medians of the ratios within a round. `again` is the library's function a second
 //! time: how far its ratio is from 1 is what cannot be told from noise.
-#![allow(unsafe_code, clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+mod bare;
 
 use std::error::Error;
-use std::ffi::c_int;
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use std::{env, fs, ptr};
+use std::{env, fs};
 
-use ::mpi::ffi;
 use ::mpi::traits::{AsRaw, Communicator as _};
 use necklace::Communicator;
 use necklace::topology::Complete;
 use necklace::transport::mpi::Join;
+
+use crate::bare::Bare;
 
 const NAMES: [&str; 5] = ["mpi alltoall", "again", "native", "mpi exchange", "direct"];
 
@@ -55,55 +57,23 @@ impl Arguments {
 
 /// The same exchange five times over.
 struct Systems {
-    comm: ffi::MPI_Comm,
-    rank: usize,
-    ranks: usize,
+    bare: Bare,
     native: Communicator,
     direct: Communicator,
-    requests: Vec<ffi::MPI_Request>,
     send: Vec<u8>,
     receive: Vec<u8>,
-    block: usize,
 }
 
 impl Systems {
     fn call(&mut self, system: usize) -> Result<(), necklace::Error> {
-        let Self { comm, send, receive, block, .. } = self;
-        let count = *block as c_int;
+        let Self { bare, native, direct, send, receive } = self;
         match NAMES[system] {
-            // SAFETY: both buffers have a block for each rank.
-            "mpi alltoall" | "again" => unsafe {
-                let (from, into, byte) = (send.as_ptr().cast(), receive.as_mut_ptr().cast(), ffi::RSMPI_UINT8_T);
-                ffi::MPI_Alltoall(from, count, byte, into, count, byte, *comm);
-            },
-            "native" => self.native.alltoall(send, receive)?,
-            "direct" => self.direct.alltoall(send, receive)?,
-            _ => self.exchange(),
+            "mpi alltoall" | "again" => bare.alltoall(send, receive),
+            "native" => native.alltoall(send, receive)?,
+            "direct" => direct.alltoall(send, receive)?,
+            _ => bare.exchange(send, receive),
         }
         Ok(())
-    }
-
-    /// What `direct` does, by MPI alone.
-    fn exchange(&mut self) {
-        let Self { comm, rank, ranks, requests, send, receive, block, .. } = self;
-        let own = *rank * *block..(*rank + 1) * *block;
-        receive[own.clone()].copy_from_slice(&send[own]);
-        let others = || (1..*ranks).map(|step| (*rank + step) % *ranks);
-        // SAFETY: each message has a block of its own, there until all are done.
-        unsafe {
-            for (i, peer) in others().enumerate() {
-                let into = receive.as_mut_ptr().add(peer * *block).cast();
-                let request = &mut requests[i];
-                ffi::MPI_Irecv(into, *block as c_int, ffi::RSMPI_UINT8_T, peer as c_int, 0, *comm, request);
-            }
-            for (i, peer) in others().enumerate() {
-                let from = send.as_ptr().add(peer * *block).cast();
-                let request = &mut requests[*ranks - 1 + i];
-                ffi::MPI_Isend(from, *block as c_int, ffi::RSMPI_UINT8_T, peer as c_int, 0, *comm, request);
-            }
-            let count = 2 * (*ranks - 1);
-            ffi::MPI_Waitall(count as c_int, requests.as_mut_ptr(), ffi::RSMPI_STATUSES_IGNORE);
-        }
     }
 
     /// So many calls; how long one takes, in microseconds.
@@ -113,20 +83,13 @@ impl Systems {
         Ok(begin.elapsed().as_secs_f64() * 1e6 / calls as f64)
     }
 
-    /// What rank 0 says.
-    fn agree(&self, mut number: u64) -> u64 {
-        // SAFETY: it is one number on every rank.
-        unsafe { ffi::MPI_Bcast(ptr::from_mut(&mut number).cast(), 1, ffi::RSMPI_UINT64_T, 0, self.comm) };
-        number
-    }
-
     /// Samples of each system, by round.
     fn rounds(&mut self, rounds: usize) -> Result<Vec<[f64; NAMES.len()]>, necklace::Error> {
         let mut calls = [0; NAMES.len()];
         for (system, calls) in calls.iter_mut().enumerate() {
             let warm = (0..4).map(|_| self.sample(system, 10)).collect::<Result<Vec<_>, _>>()?;
             let shortest = warm.into_iter().fold(f64::INFINITY, f64::min);
-            *calls = self.agree((SAMPLE / shortest.max(0.01)).clamp(1.0, 2000.0) as u64);
+            *calls = self.bare.agree((SAMPLE / shortest.max(0.01)).clamp(1.0, 2000.0) as u64);
         }
         let mut all = Vec::with_capacity(rounds);
         for _ in 0..rounds {
@@ -172,16 +135,11 @@ fn run() -> Result<(), Box<dyn Error>> {
         Ok(comm)
     };
     let mut systems = Systems {
-        comm: world.as_raw(),
-        rank,
-        ranks,
+        bare: Bare::new(world.as_raw(), rank, ranks),
         native: communicator("native")?,
         direct: communicator("direct")?,
-        // SAFETY: a constant of the library.
-        requests: vec![unsafe { ffi::RSMPI_REQUEST_NULL }; 2 * ranks],
         send: Vec::new(),
         receive: Vec::new(),
-        block: 0,
     };
     let mut csv = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us\n".to_owned();
     if rank == 0 {
@@ -194,7 +152,6 @@ fn run() -> Result<(), Box<dyn Error>> {
         );
     }
     for &bytes in &arguments.bytes {
-        systems.block = bytes;
         (systems.send, systems.receive) = (vec![1; bytes * ranks], vec![0; bytes * ranks]);
         let rounds = systems.rounds(arguments.rounds)?;
         if rank > 0 {
