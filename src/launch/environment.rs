@@ -23,8 +23,8 @@ pub(super) enum Said {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
 pub(super) struct Started {
-    /// The variables by which somebody says that he has started several processes, where nobody says that MPI has started one:
-    /// then it is wrong that this one is alone.
+    /// The variables by which somebody says that he has started several processes, where no launcher of MPI's says that it has
+    /// started one: then it is wrong that this one is alone.
     pub(super) several: Option<String>,
 }
 
@@ -278,12 +278,13 @@ fn over_mpi(variable: Variable<'_>, has_mpi: bool) -> Result<Said, Error> {
 /// What is said of a job over MPI. What makes no sense does not count.
 fn started(variable: Variable<'_>) -> Started {
     let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
-    // Slurm starts processes, and those of MPI only if it is asked to.
-    let (schedulers, libraries): (Vec<_>, Vec<_>) =
-        claims.into_iter().partition(|claim| [TORCHRUN.name, SLURM].contains(&claim.family.name));
-    let several = schedulers.iter().find(|claim| claim.size.is_some_and(|size| size > 1));
+    // Whoever starts the ranks of a library may start one of them within what a scheduler, or another library, has started. That
+    // a library is spoken of does not do: it may not be the one that this program is built with.
+    let is_library = |claim: &Claim| ![TORCHRUN.name, SLURM].contains(&claim.family.name);
+    let alone = claims.iter().any(|claim| is_library(claim) && claim.size == Some(1));
+    let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
     let words = |claim: &Claim| format!("{} ({})", claim.words(), claim.family.name);
-    Started { several: several.filter(|_| libraries.is_empty()).map(words) }
+    Started { several: several.filter(|_| !alone).map(words) }
 }
 
 /// Where `NECKLACE_*` says that the ranks meet, and the words of it.
@@ -594,6 +595,41 @@ mod tests {
         let decided = [&both(("1", "2"))[..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]].concat();
         assert_eq!((seat(&decided).rank, seat(&decided).size), (0, 2));
         refused(&[("NECKLACE_ROOT", "a:1"), ("NECKLACE_RENDEZVOUS", "file:b")], &["a:1", "file:b"]);
+    }
+
+    #[test]
+    fn ranks_of_mpi_are_several_unless_a_library_has_started_one() {
+        let several = |environment: Pairs<'_>| {
+            let variable =
+                |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+            match read(&variable, true, true).unwrap() {
+                Said::Mpi(started) => started.several,
+                other => panic!("{environment:?}: {other:?}"),
+            }
+        };
+        let slurm = [("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
+        for (environment, words) in [
+            (&slurm[..], "SLURM_NTASKS is 8"),
+            // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, of programs that are of another library.
+            (&[&slurm[..], &[("PMIX_RANK", "3")]].concat(), "SLURM_NTASKS is 8"),
+            (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "PMI_SIZE is 2"),
+            (
+                &[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2"), ("PMIX_RANK", "0")],
+                "OMPI_COMM_WORLD_SIZE is 2",
+            ),
+            (&[("PMIX_RANK", "1")], "PMIX_RANK is 1"),
+        ] {
+            assert!(several(environment).is_some_and(|said| said.contains(words)), "{environment:?}");
+        }
+        let one = [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_RANK", "0")];
+        for environment in [
+            &one[..],
+            &[("NECKLACE_BACKEND", "mpi")],
+            &[&slurm[..], &[("NECKLACE_BACKEND", "mpi"), ("PMI_RANK", "0"), ("PMI_SIZE", "1")]].concat(),
+            &[&slurm[..], &[("NECKLACE_BACKEND", "mpi")], &one[..]].concat(),
+        ] {
+            assert_eq!(several(environment), None, "{environment:?}");
+        }
     }
 
     #[test]

@@ -240,8 +240,8 @@ impl Launch {
         let size = join.size()?;
         if let Some(words) = started.several.as_ref().filter(|_| size == 1) {
             return Err(Error::Environment(format!(
-                "{words}, but for MPI this process is the only one: start it as one of MPI's (`srun --mpi=pmix`; `srun \
-                 --mpi=list` names what there is), or over TCP with NECKLACE_ROOT=host:port, where rank 0 is to listen"
+                "{words}, but for MPI this process is the only one: start it by the launcher of that MPI library which it is built \
+                 with (`srun --mpi=list` names what Slurm has), or over TCP with NECKLACE_ROOT=host:port, where rank 0 is to listen"
             )));
         }
         if let Some(ranks) = number(&variable, "NECKLACE_RANKS")?.filter(|&ranks| ranks != size) {
