@@ -91,3 +91,8 @@ pub use plan::Strided;
 #[cfg(all(doctest, feature = "local"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The programs of the page for people who come from MPI.
+#[cfg(all(doctest, feature = "local"))]
+#[doc = include_str!("../doc/from-mpi.md")]
+struct FromMpi;
