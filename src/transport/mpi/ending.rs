@@ -51,7 +51,9 @@ pub(super) fn at_exit() {
     }
     extern "C" fn finalize() {
         let finalize = || {
-            if library::is_alive() && finish() {
+            // MPICH exits in the middle of a call when another rank has ended the job: then it can do nothing any more, and nor
+            // can this crate's process, which may wait for that call.
+            if !library::is_inside() && library::is_alive() && finish() {
                 let _ = call!(MPI_Finalize());
             }
         };

@@ -320,8 +320,8 @@ impl Wire for Letters {
             "necklace: rank {}: {why}; MPI cannot give back what this rank has lent to it, so the job ends here",
             self.group.rank
         );
-        // SAFETY: MPI is alive as long as this is; it does not return.
-        unsafe { ffi::MPI_Abort(self.group.comm, 1) };
+        // It does not return.
+        let _ = call!(MPI_Abort(self.group.comm, 1));
     }
 
     fn machine(&self) -> Machine {

@@ -1,5 +1,6 @@
 //! The library of this process: begun once, ended at most once, and by whoever has begun it.
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -13,10 +14,42 @@ macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
         // SAFETY: the arguments are what MPI asks for, as the caller sees to; errors are returned, not fatal, on what this
         // crate has made.
-        $crate::transport::mpi::library::succeed(stringify!($function), unsafe { mpi::ffi::$function($($argument),*) })
+        $crate::transport::mpi::library::succeed(
+            stringify!($function),
+            {
+                let _inside = $crate::transport::mpi::library::Inside::new();
+                unsafe { mpi::ffi::$function($($argument),*) }
+            },
+        )
     };
 }
 pub(super) use call;
+
+thread_local! {
+    /// How many of MPI's functions this thread is in, one within the other.
+    static INSIDE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// That this thread is in one of MPI's functions. Some of them end the process, when another rank has ended the job.
+pub(super) struct Inside;
+
+impl Inside {
+    pub(super) fn new() -> Self {
+        INSIDE.set(INSIDE.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(INSIDE.get() - 1);
+    }
+}
+
+/// Whether this thread is in one of MPI's functions. One that ends does not say so any more.
+pub(super) fn is_inside() -> bool {
+    INSIDE.try_with(Cell::get).is_ok_and(|depth| depth > 0)
+}
 
 /// That a function has succeeded.
 pub(super) fn succeed(call: &'static str, code: c_int) -> Result<(), MpiError> {
