@@ -96,3 +96,13 @@ struct Readme;
 #[cfg(all(doctest, feature = "local"))]
 #[doc = include_str!("../doc/from-mpi.md")]
 struct FromMpi;
+
+/// The programs of the pages on MPI.
+#[cfg(all(doctest, feature = "mpi"))]
+#[doc = include_str!("../doc/mpi.md")]
+struct OverMpi;
+
+/// The program of a job at scale.
+#[cfg(all(doctest, feature = "mpi"))]
+#[doc = include_str!("../doc/slurm-torus.md")]
+struct OnATorus;
