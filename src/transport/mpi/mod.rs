@@ -1,4 +1,53 @@
 //! Ranks that are those of MPI: Open MPI or MPICH, over whatever network that knows.
+//!
+//! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started; [`Join`] is for programs that use MPI
+//! themselves, or have a communicator of their own. Messages go over a duplicate of that, so that nothing of the
+//! program's is in their way, nor they in its.
+//!
+//! ```no_run
+//! use necklace::Communicator;
+//! use necklace::topology::parse;
+//! use necklace::transport::mpi::Join;
+//!
+//! // All ranks of MPI's, eight of them.
+//! let endpoint = Join::world()?.endpoint()?;
+//! let mut comm = Communicator::new(endpoint, parse("torus:2x4").unwrap())?;
+//! let mut from = [0; 8];
+//! comm.allgather(&[comm.rank()], &mut from)?;
+//! # Ok::<(), necklace::Error>(())
+//! ```
+//!
+//! # Beside a program's own use
+//!
+//! Whoever initializes MPI finalizes it. This crate does so with `MPI_THREAD_MULTIPLE`, at the first [`Join`], and finalizes when
+//! the process exits; a program that initializes it itself asks for that level, and drops what is of this crate before it
+//! finalizes. What it has not dropped says farewell within `MPI_Finalize`, and fails from then on.
+//!
+//! # What it promises
+//!
+//! What [`transport`](crate::transport) says, as far as MPI allows. How a failure shows:
+//!
+//! - **A rank that panics, leaves or exits** says so, and fails those who need it at once.
+//! - **A rank that says nothing** is noticed at the deadline, and named. So is one that never calls.
+//! - **A rank that is killed** ends the job: its launcher sees to that. MPI tells the others nothing; without a launcher that cares
+//!   they notice at the deadline.
+//! - **What is lent to MPI** (messages of 8 KiB and more, straight from and into the caller's memory) comes back when the other side has
+//!   taken it. A receive is called back if its call fails; a send cannot be. Where one does not end, this process ends the
+//!   job, by `MPI_Abort`, with the failure on its standard error.
+//! - **A call of the library's own** ([`native`](crate::transport::native)) cannot be called back at all. All ranks are asked where they stand
+//!   while it takes long: if one does not come by the deadline, calls something else, or has left, the job ends likewise. If all
+//!   are in it, it takes as long as it takes.
+//!
+//! [`Join::staged`] lends nothing and has no calls of the library's own: then every failure is an error, as on any other backend.
+//!
+//! Where something has failed for good, MPI is not finalized when the process exits, since that might wait for ever.
+//!
+//! # What it costs
+//!
+//! Eight receives of 68 KiB that are always posted, and for each other rank 130 KiB of address space, of which memory is what was used; 700 KiB
+//! once it has sent and received letters by the handful. A thread that looks every 20 ms. MPI tells of nothing by itself, so ranks that wait poll: they give way for
+//! half a millisecond, and then sleep for up to one. Messages shorter than 8 KiB are copied once more at either end.
+//! A process that ends says so to every other, and a communicator that is dropped to every member.
 #![allow(unsafe_code)]
 
 mod collectives;
