@@ -22,7 +22,8 @@
 //!   predefined; how they are put into brackets is the library's affair. A [`Predefined`] operation may be done by the
 //!   library's own only if that gives what its documentation here says.
 //! - **Panics.** A [`Reduction`] may panic. Where a library cannot be unwound through, the backend catches it, has the library come to
-//!   its end, and lets it go on from there.
+//!   its end, and lets it go on from there. If the library has given results that are of no meaning then, to whomever, the
+//!   call fails on every member ([`Cause::Aborted`]).
 //! - **Lengths** are 64-bit, and may be 0, as may be the size of an element: the members call all the same.
 //! - **Allocation** is the backend's affair; what stands above it allocates nothing.
 

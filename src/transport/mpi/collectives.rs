@@ -4,6 +4,7 @@
 //! listener looks after it.
 
 use std::ffi::{c_int, c_void};
+use std::ptr;
 use std::sync::Arc;
 
 use mpi::ffi;
@@ -11,7 +12,7 @@ use mpi::ffi;
 use super::datatype::Datatype;
 use super::error::MpiError;
 use super::library::{call, is_alive};
-use super::operation::Operation;
+use super::operation::{Operation, Payload};
 use crate::ids::Rank;
 use crate::transport::engine::outside::Outside;
 use crate::transport::native::{self, Blocks, Contributions, NativeCall, NativeIo, Predefined, Primitive};
@@ -32,6 +33,15 @@ pub(super) struct Collectives {
     blocks: Option<Both>,
     operation: Option<Operation>,
     copy: Vec<u8>,
+}
+
+/// A reduction has panicked, so that nobody's result is of any meaning.
+#[derive(Debug)]
+pub(super) struct Panic {
+    /// Where: the first rank of which that is so.
+    rank: Rank,
+    /// What it said, where that is here.
+    pub(super) own: Option<Payload>,
 }
 
 // SAFETY: handles may be used by any thread: MPI is initialized for that.
@@ -65,8 +75,8 @@ impl Collectives {
         Self { id, rank, parent, members, comm: None, outside, blocks: None, operation: None, copy: Vec::new() }
     }
 
-    /// Does a call. What MPI says if it cannot.
-    pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<(), MpiError> {
+    /// Does a call. What MPI says if it cannot; and whether a reduction has panicked.
+    pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
         self.outside.enter(io.call, io.signature, io.timeout);
         let done = self.comm().and_then(|comm| self.run(comm, io));
         self.outside.leave();
@@ -74,8 +84,13 @@ impl Collectives {
     }
 
     /// What a rank for which MPI did not do something gives up for.
-    pub(super) fn failure(&self, io: &NativeIo<'_>, error: &MpiError) -> Failure {
+    pub(super) fn refused(&self, io: &NativeIo<'_>, error: &MpiError) -> Failure {
         io.gave_up(self.rank, error.to_string().into())
+    }
+
+    /// The failure of a call in which a reduction has panicked.
+    pub(super) fn panicked(io: &NativeIo<'_>, panic: &Panic) -> Failure {
+        io.gave_up(panic.rank, "the operation panicked".into())
     }
 
     /// The communicator. Collective, when it is first asked for.
@@ -99,7 +114,7 @@ impl Collectives {
         Ok(comm)
     }
 
-    fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<(), MpiError> {
+    fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
         let (what, reduction) = (io.what(), io.reduction());
         let (input, output) = io.buffers();
         let (from, into) = (input.as_ptr().cast::<c_void>(), output.as_mut_ptr().cast::<c_void>());
@@ -135,28 +150,34 @@ impl Collectives {
                 let (count, of) = Datatype::bytes(*block)?;
                 call!(MPI_Allgather(from, count, of.handle, into, count, of.handle, comm))
             }
-            NativeCall::Allreduce(of) => self.reduce(of, (from, into), reduction, |from, into, count, of, op| {
-                call!(MPI_Allreduce(from, into, count, of, op, comm))
-            }),
-            NativeCall::Scan(of) => self.reduce(of, (from, into), reduction, |from, into, count, of, op| {
-                call!(MPI_Scan(from, into, count, of, op, comm))
-            }),
+            NativeCall::Allreduce(of) => {
+                return self.reduce(comm, of, (from, into), reduction, |from, into, count, of, op| {
+                    call!(MPI_Allreduce(from, into, count, of, op, comm))
+                });
+            }
+            NativeCall::Scan(of) => {
+                return self.reduce(comm, of, (from, into), reduction, |from, into, count, of, op| {
+                    call!(MPI_Scan(from, into, count, of, op, comm))
+                });
+            }
             NativeCall::Broadcast { root, bytes } => {
                 let (count, of) = Datatype::bytes(*bytes)?;
                 call!(MPI_Bcast(into, count, of.handle, root.index() as c_int, comm))
             }
             NativeCall::Barrier => call!(MPI_Barrier(comm)),
-        }
+        }?;
+        Ok(None)
     }
 
     /// Combines, as many elements at a time as can be counted.
     fn reduce(
         &mut self,
+        comm: ffi::MPI_Comm,
         of: &Contributions,
         (from, into): (*const c_void, *mut c_void),
         reduction: Option<&dyn crate::plan::Reduction>,
         run: impl Fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op) -> Result<(), MpiError>,
-    ) -> Result<(), MpiError> {
+    ) -> Result<Option<Panic>, MpiError> {
         const MOST: u64 = 1 << 30;
         let part = |first: u64, kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {
             let (at, count) = ((first * of.element) as usize, (of.count - first).min(MOST) as c_int);
@@ -166,15 +187,29 @@ impl Collectives {
         };
         let mut parts = (0..of.count).step_by(MOST as usize);
         if let Some((kind, op)) = of.predefined.and_then(predefined) {
-            return parts.try_for_each(|first| part(first, kind, op));
+            parts.try_for_each(|first| part(first, kind, op))?;
+            return Ok(None);
         }
-        let Some(reduction) = reduction.filter(|_| of.element > 0) else { return Ok(()) };
+        let Some(reduction) = reduction.filter(|_| of.element > 0) else { return Ok(None) };
         let bytes = of.element as usize;
         if self.operation.as_ref().is_none_or(|operation| !operation.is_of(bytes)) {
             self.operation = Some(Operation::new(bytes)?);
         }
-        let Some(operation) = &self.operation else { return Ok(()) };
-        operation.with(reduction, |own| parts.try_for_each(|first| part(first, own.element.handle, own.op)))
+        let Some(operation) = &self.operation else { return Ok(None) };
+        let own =
+            operation.with(reduction, |own| parts.try_for_each(|first| part(first, own.element.handle, own.op)))?;
+        self.panic(comm, own)
+    }
+
+    /// Whether the reduction has panicked anywhere: what comes of it does not show that.
+    fn panic(&self, comm: ffi::MPI_Comm, own: Option<Payload>) -> Result<Option<Panic>, MpiError> {
+        let nobody = self.members.len() as c_int;
+        let (mine, mut first) = (own.as_ref().map_or(nobody, |_| self.rank.index() as c_int), nobody);
+        let (from, into) = (ptr::from_ref(&mine).cast(), ptr::from_mut(&mut first).cast());
+        // SAFETY: constants of the library.
+        let (int, least) = unsafe { (ffi::RSMPI_INT32_T, ffi::RSMPI_MIN) };
+        call!(MPI_Allreduce(from, into, 1, int, least, comm))?;
+        Ok((first < nobody).then(|| Panic { rank: Rank::new(first as usize), own }))
     }
 
     /// How MPI is told of the blocks of a call.

@@ -32,8 +32,11 @@ struct Work<'r> {
     reduction: &'r dyn Reduction,
     bytes: usize,
     /// What the reduction panicked with. What is combined after that is of no meaning.
-    caught: RefCell<Option<Box<dyn Any + Send>>>,
+    caught: RefCell<Option<Payload>>,
 }
+
+/// What somebody has panicked with.
+pub(super) type Payload = Box<dyn Any + Send>;
 
 impl Operation {
     /// On elements of so many bytes. It is not taken to commute.
@@ -50,19 +53,16 @@ impl Operation {
         self.bytes == bytes
     }
 
-    /// Has MPI do something with the reduction. A panic of that goes on when MPI is through.
+    /// Has MPI do something with the reduction. What that has panicked with, if it has.
     pub(super) fn with(
         &self,
         reduction: &dyn Reduction,
         run: impl FnOnce(&Self) -> Result<(), MpiError>,
-    ) -> Result<(), MpiError> {
+    ) -> Result<Option<Payload>, MpiError> {
         let work = Work { reduction, bytes: self.bytes, caught: RefCell::new(None) };
         call!(MPI_Type_set_attr(self.element.handle, key()?, ptr::from_ref(&work).cast_mut().cast()))?;
-        let done = run(self);
-        if let Some(panic) = work.caught.into_inner() {
-            std::panic::resume_unwind(panic);
-        }
-        done
+        run(self)?;
+        Ok(work.caught.into_inner())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The endpoint of a rank of MPI's: the engine's, and the library's own collectives beside it.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use mpi::ffi;
@@ -83,11 +84,14 @@ impl Native for Both {
     }
 
     fn call(&mut self, mut io: NativeIo<'_>) -> Result<(), Failure> {
-        let done = self.collectives.call(&mut io);
-        done.map_err(|error| {
-            let failure = self.collectives.failure(&io, &error);
-            self.inner.abort(failure.clone());
-            self.inner.failure().unwrap_or(failure)
-        })
+        let (failure, own) = match self.collectives.call(&mut io) {
+            Ok(None) => return Ok(()),
+            Ok(Some(panic)) => (Collectives::panicked(&io, &panic), panic.own),
+            Err(error) => (self.collectives.refused(&io, &error), None),
+        };
+        self.inner.abort(failure.clone());
+        let failure = self.inner.failure().unwrap_or(failure);
+        // Only when MPI is through, and the others have been told.
+        own.map_or(Err(failure), |own| resume_unwind(own))
     }
 }
