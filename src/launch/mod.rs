@@ -236,7 +236,7 @@ impl Launch {
         started: &Started,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<(Asked, mpi::Join), Error> {
-        let join = mpi::Join::world()?;
+        let join = mpi::Join::world_within(timed(&self.options, &variable)?.patience())?;
         let size = join.size()?;
         if let Some(words) = started.several.as_ref().filter(|_| size == 1) {
             return Err(Error::Environment(format!(
@@ -247,9 +247,7 @@ impl Launch {
         if let Some(ranks) = number(&variable, "NECKLACE_RANKS")?.filter(|&ranks| ranks != size) {
             return Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but MPI has started {size}")));
         }
-        let asked = self.asked(Some(size), || 1, &variable)?;
-        let join = join.timeout(asked.options.patience());
-        Ok((asked, join))
+        Ok((self.asked(Some(size), || 1, &variable)?, join))
     }
 
     /// What these defaults and that environment ask for, of whatever kind the ranks are.
@@ -270,10 +268,7 @@ impl Launch {
         if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
             return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() }.into());
         }
-        let options = match number(&variable, "NECKLACE_TIMEOUT")? {
-            Some(seconds) => self.options.timeout(Duration::from_secs(seconds as u64)),
-            None => self.options,
-        };
+        let options = timed(&self.options, &variable)?;
         let chosen = variable("NECKLACE_ALGORITHM");
         let chosen = chosen.iter().flat_map(|text| text.split(',')).map(|part| match part.split_once('=') {
             // A name may have parameters: `bruck:radix=4` is not of a collective called `bruck:radix`.
@@ -283,6 +278,15 @@ impl Launch {
         let algorithms = self.algorithms.into_iter().chain(chosen).collect();
         Ok(Asked { topology, options, algorithms })
     }
+}
+
+/// Those options, with the timeout that the environment says.
+fn timed(options: &Options, variable: impl Fn(&str) -> Option<String>) -> Result<Options, Error> {
+    let seconds = number(&variable, "NECKLACE_TIMEOUT")?;
+    Ok(match seconds {
+        Some(seconds) => options.clone().timeout(Duration::from_secs(seconds as u64)),
+        None => options.clone(),
+    })
 }
 
 /// What was asked for.

@@ -78,6 +78,9 @@ use letters::Letters;
 use library::call;
 use rank::Placed;
 
+/// How long to wait for others, unless something else is set.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
 /// How a rank joins its job: as one of a communicator's.
 #[derive(Clone, Debug)]
 pub struct Join {
@@ -99,9 +102,19 @@ impl Join {
     ///
     /// See [`MpiError`].
     pub fn world() -> Result<Self, MpiError> {
-        library::begin()?;
+        Self::world_within(TIMEOUT)
+    }
+
+    /// The same, with a [timeout](Self::timeout) that counts for MPI's initialization as well: in that it waits for every process
+    /// that the launcher has started, and gives no way back. Where it takes longer, this process ends with a message.
+    ///
+    /// # Errors
+    ///
+    /// See [`MpiError`].
+    pub fn world_within(timeout: Duration) -> Result<Self, MpiError> {
+        library::begin(timeout)?;
         // SAFETY: a constant of the library.
-        Ok(Self::new(unsafe { ffi::RSMPI_COMM_WORLD }))
+        Ok(Self::new(unsafe { ffi::RSMPI_COMM_WORLD }).timeout(timeout))
     }
 
     /// The processes of a communicator that this program has made, by the crate `mpi`. Nothing is sent in it but to duplicate it.
@@ -110,12 +123,12 @@ impl Join {
     ///
     /// See [`MpiError`].
     pub fn from_communicator(communicator: &impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Self, MpiError> {
-        library::begin()?;
+        library::begin(TIMEOUT)?;
         Ok(Self::new(communicator.as_raw()))
     }
 
     fn new(parent: ffi::MPI_Comm) -> Self {
-        Self { parent, timeout: Duration::from_secs(300), staged: false }
+        Self { parent, timeout: TIMEOUT, staged: false }
     }
 
     /// How many ranks there are.
