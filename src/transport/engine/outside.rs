@@ -56,6 +56,12 @@ impl Outside {
         self.at.fetch_or(1, Ordering::Release);
     }
 
+    /// Whether a call is under way.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn is_inside(&self) -> bool {
+        self.inside().is_some()
+    }
+
     /// The call that is under way.
     fn inside(&self) -> Option<u64> {
         let at = self.at.load(Ordering::Acquire);

@@ -218,6 +218,12 @@ impl Process {
         engine
     }
 
+    /// Whether a thread is in a call that a library beneath does.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn is_outside(&self) -> bool {
+        self.lock().contexts.values().any(|context| context.outside.as_ref().is_some_and(|outside| outside.is_inside()))
+    }
+
     /// Whether a rank that spins takes nobody's core.
     pub(crate) fn spins(&self) -> bool {
         self.shared.spins
@@ -287,6 +293,7 @@ impl Process {
         let lost = |connection: &Connection| matches!(connection.state, State::Lost(_));
         let well = last.0 == 0 && !engine.connections.iter().flatten().any(lost);
         (engine.ended, engine.ended_well) = (true, well);
+        engine.fail_open();
         engine.wire.end(well);
         self.wake(&engine);
         drop(engine);

@@ -279,6 +279,20 @@ impl Engine {
         }
     }
 
+    /// The process is at its end: a thread that goes on, since another one has the process exit, is not to make calls without
+    /// the others.
+    pub(crate) fn fail_open(&mut self) {
+        let open = self.contexts.values().filter(|context| context.presence == Presence::Open).filter_map(|context| {
+            let (call, rank) = (context.at().map_or(0, |(call, _)| call), context.rank_of(self.me)?);
+            let words = context.called(call).map_or_else(|| "".into(), |said| said.words);
+            let cause = Cause::Gone { rank, how: "has ended".into() };
+            Some((context.id, Failure { call, words, round: 0, observer: rank, culprit: Some(rank), cause }))
+        });
+        for (id, failure) in open.collect::<Vec<_>>() {
+            self.fail(id, failure);
+        }
+    }
+
     /// A context has failed.
     pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };

@@ -1,22 +1,57 @@
 //! The end of MPI: whoever finalizes it, this crate's processes say farewell before.
 
 use std::ffi::{c_int, c_void};
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::panic::catch_unwind;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use mpi::ffi;
 
 use super::error::MpiError;
+use super::group::rest;
 use super::library::{self, call};
-use crate::transport::engine::process::Process;
+use crate::transport::engine::process::{LINGER, Process};
 
 /// The processes of this crate that may be talking.
 static LIVE: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
 
-/// Whether one of the others has gone silent, or something is left with MPI: then finalizing may never end.
-static UNWELL: AtomicBool = AtomicBool::new(false);
+/// Communicators whose processes of this crate are at their end here.
+static LEFT: Mutex<Vec<Departure>> = Mutex::new(Vec::new());
+
+/// Why MPI cannot be finalized: that may never end.
+static UNWELL: Mutex<Option<Unwell>> = Mutex::new(None);
+
+/// Whether the job is being ended: a library may exit for that, as usual.
+static ABORTED: AtomicBool = AtomicBool::new(false);
+
+/// How long a launcher has to read why the job ends, before it hears that it does: then the one of MPICH reads no more.
+const READING: Duration = Duration::from_millis(200);
+
+/// What is in the way of the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unwell {
+    /// Something that was begun with all ranks of a communicator, which have not all come.
+    Begun,
+    /// Others have not heard what this process had to say, or it may not have heard them.
+    Silent,
+    /// Another thread of this process is in a call of the library's.
+    Busy,
+}
+
+/// A communicator that this process needs no more, and a barrier in it: when that is over, nobody does.
+#[derive(Debug)]
+struct Departure {
+    comm: ffi::MPI_Comm,
+    barrier: ffi::MPI_Request,
+}
+
+// SAFETY: handles may be used by any thread: MPI is initialized for that.
+unsafe impl Send for Departure {}
 
 fn live() -> MutexGuard<'static, Vec<Weak<Process>>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -29,22 +64,98 @@ pub(super) fn enlist(process: &Arc<Process>) {
     live.push(Arc::downgrade(process));
 }
 
-/// MPI is not finalized by this crate any more: something is left with it.
-pub(super) fn forbid() {
-    UNWELL.store(true, Ordering::Relaxed);
+/// MPI cannot be finalized any more.
+pub(super) fn forbid(why: Unwell) {
+    *unwell() = Some(why);
 }
 
-/// Ends all of them. Whether MPI can be finalized.
-fn finish() -> bool {
+fn unwell() -> MutexGuard<'static, Option<Unwell>> {
+    UNWELL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the job, and says why.
+pub(super) fn abort(comm: ffi::MPI_Comm, why: &dyn Display) {
+    if ABORTED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let mut rank: c_int = 0;
+    let _ = call!(MPI_Comm_rank(comm, &mut rank));
+    // In one piece: others may write at the same time.
+    let words = format!("necklace: rank {rank}: {why}, so the job ends here\n");
+    let _ = io::stderr().write_all(words.as_bytes());
+    thread::sleep(READING);
+    let _ = call!(MPI_Abort(comm, 1));
+}
+
+/// This process is at its end in that communicator, which is freed once all are.
+pub(super) fn depart(comm: ffi::MPI_Comm) -> Result<(), MpiError> {
+    // SAFETY: a constant of the library.
+    let mut left = Departure { comm, barrier: unsafe { ffi::RSMPI_REQUEST_NULL } };
+    call!(MPI_Ibarrier(left.comm, &mut left.barrier))?;
+    let mut all = departures();
+    all.push(left);
+    all.retain_mut(|left| !left.is_over());
+    Ok(())
+}
+
+fn departures() -> MutexGuard<'static, Vec<Departure>> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Departure {
+    /// Whether all others have come to their end as well.
+    fn is_over(&mut self) -> bool {
+        let mut done: c_int = 0;
+        let over = call!(MPI_Test(&mut self.barrier, &mut done, ffi::RSMPI_STATUS_IGNORE)).is_err() || done != 0;
+        if over {
+            let _ = call!(MPI_Comm_free(&mut self.comm));
+        }
+        over
+    }
+}
+
+/// Ends all of them, and waits until the others have, as `MPI_Finalize` would. In there it is better not to wait: where
+/// another rank then ends the job, the launcher of Open MPI may hang. Returns what is in the way of finalizing MPI.
+fn finish() -> Option<Unwell> {
     let live = std::mem::take(&mut *live());
-    for process in live.iter().filter_map(Weak::upgrade) {
+    let live: Vec<Arc<Process>> = live.iter().filter_map(Weak::upgrade).collect();
+    for process in &live {
         process.finish();
     }
-    !UNWELL.load(Ordering::Relaxed)
+    let begin = Instant::now();
+    while live.iter().any(|process| process.is_outside()) {
+        if begin.elapsed() > LINGER {
+            forbid(Unwell::Busy);
+            break;
+        }
+        rest(begin.elapsed());
+    }
+    // Where this is the last of it that there is, it has finished.
+    drop(live);
+    loop {
+        let mut left = departures();
+        left.retain_mut(|left| !left.is_over());
+        let unwell = *unwell();
+        if left.is_empty() || unwell.is_some() {
+            return unwell;
+        }
+        drop(left);
+        rest(begin.elapsed());
+    }
 }
 
-/// Finalizes MPI when the process exits, unless somebody else has, or somebody has gone silent: then whatever has started
-/// the processes sees to them.
+/// Ends the job where finalizing MPI may never end.
+fn give_up(unwell: Unwell) {
+    let why = match unwell {
+        Unwell::Begun => "MPI cannot be finalized, since it still waits for ranks that have not called",
+        Unwell::Silent => "MPI cannot be finalized, since another rank has gone silent",
+        Unwell::Busy => "MPI cannot be finalized, since a thread of this process is in a call of it",
+    };
+    // SAFETY: a constant of the library.
+    abort(unsafe { ffi::RSMPI_COMM_WORLD }, &why);
+}
+
+/// Finalizes MPI when the process exits, unless somebody else has.
 pub(super) fn at_exit() {
     unsafe extern "C" {
         fn atexit(callback: extern "C" fn()) -> c_int;
@@ -53,8 +164,12 @@ pub(super) fn at_exit() {
         let finalize = || {
             // MPICH exits in the middle of a call when another rank has ended the job: then it can do nothing any more, and nor
             // can this crate's process, which may wait for that call.
-            if !library::is_inside() && library::is_alive() && finish() {
-                let _ = call!(MPI_Finalize());
+            if ABORTED.load(Ordering::Relaxed) || library::is_inside() || !library::is_alive() {
+                return;
+            }
+            match finish() {
+                None => drop(call!(MPI_Finalize())),
+                Some(why) => give_up(why),
             }
         };
         // There is nobody to tell.
@@ -82,7 +197,11 @@ pub(super) fn hear_of_finalize() -> Result<(), MpiError> {
     }
     extern "C" fn dropped(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
         // There is nobody to tell.
-        let _ = catch_unwind(finish);
+        let _ = catch_unwind(|| match finish() {
+            // Who finalizes MPI may know better.
+            Some(Unwell::Begun) | None => {}
+            Some(why) => give_up(why),
+        });
         ffi::MPI_SUCCESS as c_int
     }
     let mut result = Ok(());

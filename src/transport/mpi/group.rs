@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mpi::ffi;
 
-use super::ending;
+use super::ending::{self, Unwell};
 use super::error::MpiError;
 use super::library::call;
 use crate::ids::MAX_NODES;
@@ -93,7 +93,7 @@ fn complete<T>(
         }
         let waited = begin.elapsed();
         if waited >= patience {
-            ending::forbid();
+            ending::forbid(Unwell::Begun);
             return Err(MpiError::Late { waited: patience, size });
         }
         rest(waited);

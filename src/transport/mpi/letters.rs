@@ -10,7 +10,7 @@ use std::mem;
 
 use mpi::ffi;
 
-use super::ending;
+use super::ending::{self, Unwell};
 use super::group::Group;
 use super::library::{call, is_alive};
 use super::parcels::Parcels;
@@ -305,23 +305,19 @@ impl Wire for Letters {
                     self.broken = Some("cancel".to_owned());
                 }
             }
-            let mut freed = self.group.comm;
-            let _ = call!(MPI_Comm_free(&mut freed));
+            if ending::depart(self.group.comm).is_err() {
+                ending::forbid(Unwell::Begun);
+            }
             self.awaited.clear();
         }
         if !well {
-            ending::forbid();
+            ending::forbid(Unwell::Silent);
         }
         self.broken = Some("MPI was finalized".to_owned());
     }
 
     fn abort(&mut self, why: &Failure) {
-        eprintln!(
-            "necklace: rank {}: {why}; MPI cannot give back what this rank has lent to it, so the job ends here",
-            self.group.rank
-        );
-        // It does not return.
-        let _ = call!(MPI_Abort(self.group.comm, 1));
+        ending::abort(self.group.comm, &format_args!("{why}; MPI cannot give back what this rank has lent to it"));
     }
 
     fn machine(&self) -> Machine {
