@@ -391,11 +391,12 @@ mod tests {
     }
 
     fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, Error> {
-        read(
-            &|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()),
-            connects,
-            false,
-        )
+        reads_with(environment, connects, false)
+    }
+
+    fn reads_with(environment: Pairs<'_>, connects: bool, has_mpi: bool) -> Result<Said, Error> {
+        let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        read(&variable, connects, has_mpi)
     }
 
     fn seat(environment: Pairs<'_>) -> Seat {
@@ -407,7 +408,11 @@ mod tests {
 
     /// That it is an error which has all of these words.
     fn refused(environment: Pairs<'_>, words: &[&str]) {
-        let message = match said(environment) {
+        refused_with(environment, false, words);
+    }
+
+    fn refused_with(environment: Pairs<'_>, has_mpi: bool, words: &[&str]) {
+        let message = match reads_with(environment, false, has_mpi) {
             Err(Error::Environment(message)) => message,
             other => panic!("{environment:?}: {other:?}"),
         };
@@ -595,6 +600,86 @@ mod tests {
         let decided = [&both(("1", "2"))[..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]].concat();
         assert_eq!((seat(&decided).rank, seat(&decided).size), (0, 2));
         refused(&[("NECKLACE_ROOT", "a:1"), ("NECKLACE_RENDEZVOUS", "file:b")], &["a:1", "file:b"]);
+    }
+
+    /// Rank 2 of 4, of every family that starts those of MPI.
+    const OF_MPI: [Pairs<'static>; 5] = [
+        &[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_RANK", "2")],
+        &[("PMI_RANK", "2"), ("PMI_SIZE", "4")],
+        &[("MV2_COMM_WORLD_RANK", "2"), ("MV2_COMM_WORLD_SIZE", "4")],
+        &[("PMIX_RANK", "2")],
+        &[("PMI_RANK", "2"), ("PMI_SIZE", "4"), ("SLURM_PROCID", "2"), ("SLURM_NTASKS", "4")],
+    ];
+
+    #[test]
+    fn ranks_of_mpi_are_its_own_where_this_program_has_it() {
+        for environment in OF_MPI {
+            for connects in [false, true] {
+                let said = reads_with(environment, connects, true);
+                assert!(matches!(said, Ok(Said::Mpi(_))), "{environment:?}: {said:?}");
+            }
+            // Who says where to meet, or counts the ranks anew, means TCP.
+            let with = |more: Pairs<'_>| reads_with(&[environment, more].concat(), false, true);
+            let own = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "a:1")];
+            assert!(matches!(with(&own).unwrap(), Said::Process(Seat { rank: 1, size: 2, .. })), "{environment:?}");
+            assert_eq!(with(&[("NECKLACE_BACKEND", "local")]).unwrap(), Said::Threads);
+            if environment.len() > 1 {
+                let met = with(&[("NECKLACE_RENDEZVOUS", "file:/x")]).unwrap();
+                assert!(matches!(met, Said::Process(Seat { rank: 2, size: 4, .. })), "{environment:?}: {met:?}");
+            }
+        }
+        // Torchrun starts none.
+        let torchrun = [("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "1")];
+        assert!(matches!(reads_with(&torchrun, false, true).unwrap(), Said::Process(_)));
+        refused_with(&[("NECKLACE_BACKEND", "tcp"), ("PMI_RANK", "2"), ("PMI_SIZE", "4")], true, &["NECKLACE_ROOT"]);
+        refused_with(
+            &[("RANK", "1"), ("WORLD_SIZE", "4"), ("PMI_RANK", "2"), ("PMI_SIZE", "4")],
+            true,
+            &["RANK is 1", "PMI_RANK is 2"],
+        );
+    }
+
+    #[test]
+    fn a_job_of_one_is_one_of_mpi_where_that_is_meant() {
+        let alone = [("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")];
+        assert_eq!(reads_with(&alone, false, true).unwrap(), Said::Threads);
+        let mpi = Said::Mpi(Started::default());
+        assert_eq!(reads_with(&alone, true, true).unwrap(), mpi);
+        for environment in [&alone[..], &[]] {
+            let asked = [environment, &[("NECKLACE_BACKEND", "mpi")]].concat();
+            for connects in [false, true] {
+                assert_eq!(reads_with(&asked, connects, true).unwrap(), mpi, "{asked:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_backends_at_once_are_refused() {
+        for (name, value) in [
+            ("NECKLACE_ROOT", "a:1"),
+            ("NECKLACE_RENDEZVOUS", "file:/x"),
+            ("NECKLACE_RANK", "0"),
+            ("NECKLACE_SIZE", "2"),
+        ] {
+            let both = [("NECKLACE_BACKEND", "mpi"), (name, value)];
+            refused_with(&both, true, &["NECKLACE_BACKEND is \"mpi\"", name, value, "unset one"]);
+        }
+    }
+
+    #[test]
+    fn a_program_without_mpi_says_so() {
+        let feature = "feature `mpi`";
+        refused(&[("NECKLACE_BACKEND", "mpi")], &["NECKLACE_BACKEND", feature]);
+        for environment in OF_MPI.iter().filter(|environment| environment.len() > 1) {
+            refused(environment, &["4 ranks", "NECKLACE_ROOT", feature]);
+        }
+        // Nobody else's ranks would be MPI's.
+        for environment in
+            [&[("RANK", "0"), ("WORLD_SIZE", "2")][..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]]
+        {
+            let Err(Error::Environment(message)) = said(environment) else { panic!("{environment:?}") };
+            assert!(!message.contains(feature), "{message}");
+        }
     }
 
     #[test]
