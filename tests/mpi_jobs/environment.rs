@@ -1,0 +1,65 @@
+//! Environments that make no sense, or not under mpirun.
+
+use crate::job::Job;
+
+/// What each of two ranks, or a process of its own, says is wrong.
+fn refused(job: Job, words: &[&str]) {
+    let ended = job.run().with(0);
+    for error in ended.all("error ") {
+        assert!(words.iter().all(|word| error.contains(word)), "{words:?}: {ended}");
+    }
+}
+
+#[test]
+fn two_backends_at_once_are_refused() {
+    let job = || Job::of(2, "connect").set("NECKLACE_BACKEND", "mpi");
+    refused(
+        job().set("NECKLACE_ROOT", "127.0.0.1:1"),
+        &["NECKLACE_BACKEND is \"mpi\"", "NECKLACE_ROOT is \"127.0.0.1:1\""],
+    );
+    refused(job().set("NECKLACE_RANK", "0"), &["NECKLACE_BACKEND is \"mpi\"", "NECKLACE_RANK is \"0\""]);
+}
+
+#[test]
+fn what_necklace_run_sets_counts_under_mpirun() {
+    // Every process is the only one of its job.
+    let job = Job::of(2, "connect").set("NECKLACE_RANK", "0").set("NECKLACE_SIZE", "1");
+    assert_eq!(job.run().with(0).all("is "), ["(0, 1)", "(0, 1)"]);
+    let half = Job::of(2, "launch").set("NECKLACE_RANK", "0");
+    refused(half, &["NECKLACE_RANK is 0, but NECKLACE_SIZE is not set"]);
+}
+
+#[test]
+fn launchers_that_contradict_each_other_are_refused() {
+    let job = Job::of(2, "launch").set("RANK", "5").set("WORLD_SIZE", "8");
+    refused(job, &["RANK is 5, WORLD_SIZE is 8 (torchrun)", "unset what does not count"]);
+}
+
+#[test]
+fn a_job_of_one_that_should_be_one_of_several_is_refused() {
+    for job in [Job::alone("connect"), Job::alone("launch")] {
+        let job = job.set("SLURM_PROCID", "3").set("SLURM_NTASKS", "8");
+        refused(job.clone(), &["SLURM_PROCID is 3, SLURM_NTASKS is 8 (Slurm)", "only one", "srun --mpi=list"]);
+        refused(job.set("NECKLACE_BACKEND", "mpi"), &["SLURM_NTASKS is 8 (Slurm)", "only one"]);
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_job_is_refused_on_every_rank() {
+    for what in ["connect", "launch"] {
+        let job = || Job::of(2, what);
+        refused(job().set("NECKLACE_RANKS", "3"), &["NECKLACE_RANKS is 3", "MPI has started 2"]);
+        refused(job().set("NECKLACE_TOPOLOGY", "ring:5"), &["2 ranks on ring:5, which has 5 nodes"]);
+        refused(job().set("NECKLACE_TOPOLOGY", "moebius:2"), &["moebius"]);
+    }
+    refused(Job::of(2, "launch").set("NECKLACE_BACKEND", "carrier-pigeon"), &["carrier-pigeon", "\"mpi\""]);
+    refused(Job::of(2, "launch").set("NECKLACE_TIMEOUT", "soon"), &["NECKLACE_TIMEOUT is \"soon\""]);
+    refused(Job::of(2, "launch").set("NECKLACE_ALGORITHM", "brick"), &["brick", "native"]);
+}
+
+#[test]
+fn what_fits_the_job_counts() {
+    let job = Job::of(4, "connect").set("NECKLACE_RANKS", "4").set("NECKLACE_TOPOLOGY", "torus:2x2");
+    let job = job.set("NECKLACE_ALGORITHM", "alltoall=direct,allreduce=native").set("NECKLACE_TIMEOUT", "20");
+    assert_eq!(job.run().with(0).all("is "), ["(0, 4)", "(1, 4)", "(2, 4)", "(3, 4)"]);
+}

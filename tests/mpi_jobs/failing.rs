@@ -1,0 +1,161 @@
+//! What goes wrong over messages: the same error on every rank, in time, and the processes end in order.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use necklace::op::by;
+use necklace::topology::Complete;
+use necklace::transport::mpi::Join;
+use necklace::{Communicator, Options};
+
+use crate::job::{Ended, Job};
+use crate::rank::Rank;
+
+/// Whose fault it is.
+const CULPRIT: usize = 1;
+
+/// How long a call waits.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A job's communicator, whose algorithms are by messages, or the library's own; and how many elements are to be moved.
+pub(crate) fn communicator(rank: &Rank, way: &str) -> (necklace::transport::mpi::Supervisor, Communicator) {
+    let join = Join::world().unwrap().timeout(Duration::from_secs(30)).staged(way == "staged");
+    let (supervisor, endpoint) = join.supervised().unwrap();
+    let network = Arc::new(Complete::new(rank.size).unwrap());
+    let mut comm = Communicator::with_options(endpoint, network, Options::default().timeout(TIMEOUT)).unwrap();
+    let messages = [
+        ("alltoall", "direct"),
+        ("allreduce", "recursive-doubling"),
+        ("broadcast", "binomial"),
+        ("barrier", "dissemination"),
+    ];
+    let native = messages.map(|(collective, _)| (collective, "native"));
+    for (collective, algorithm) in if way == "native" { native } else { messages } {
+        comm.choose(collective, algorithm).unwrap();
+    }
+    (supervisor, comm)
+}
+
+/// Everybody calls alltoall, or broadcast, and one rank does something else.
+pub(crate) fn fail(rank: &Rank) -> i32 {
+    let (how, elements) = (rank.word(1), rank.word(3).parse::<usize>().unwrap());
+    let (supervisor, mut comm) = communicator(rank, rank.word(2));
+    let (send, mut receive) = (vec![rank.rank as u64; elements * rank.size], vec![0_u64; elements * rank.size]);
+    for _ in 0..3 {
+        rank.check(&mut comm).unwrap();
+        comm.alltoall(&send, &mut receive).unwrap();
+    }
+    rank.say("ready");
+    if rank.rank == CULPRIT {
+        match how {
+            "panics" => {
+                let panic = catch_unwind(AssertUnwindSafe(|| {
+                    let _held = comm;
+                    panic!("by plan");
+                }));
+                panic.unwrap_err();
+                supervisor.panicked("by plan");
+                return 3;
+            }
+            "falls" => {
+                drop(supervisor);
+                panic!("by plan");
+            }
+            "returns" => return 0,
+            "exits" => std::process::exit(0),
+            "absent" => {
+                rank.hear_all("failed");
+                rank.report(comm.barrier());
+                return 0;
+            }
+            _ => {}
+        }
+    }
+    let odd = rank.rank == CULPRIT;
+    let result = match how {
+        "collective" if odd => comm.allgather(&send[..elements], &mut receive),
+        "known" if odd => comm.allreduce(&[1_u64], &mut receive[..1], necklace::op::Sum),
+        "operation" => {
+            // What is combined with the culprit's, wherever that is done, panics.
+            let wary = by("wary", |left: u64, right: u64| {
+                assert!(left != 7 && right != 7, "this operation wants no 7");
+                left + right
+            });
+            let value = if odd { 7 } else { rank.rank as u64 };
+            catch_unwind(AssertUnwindSafe(|| comm.allreduce(&vec![value; elements], &mut receive[..elements], wary)))
+                .unwrap_or_else(|_| {
+                    rank.say("panicked");
+                    Ok(())
+                })
+        }
+        "size" if odd => comm.alltoall(&send[rank.size..], &mut receive[rank.size..]),
+        "root" => comm.broadcast(&mut receive, usize::from(odd)),
+        "counts" => {
+            let counts = vec![elements; rank.size];
+            let mut awaited = counts.clone();
+            awaited[0] -= usize::from(odd);
+            let at: Vec<usize> = (0..rank.size).map(|i| i * elements).collect();
+            comm.alltoallv(&send, &counts, &at, &mut receive, &awaited, &at)
+        }
+        _ => comm.alltoall(&send, &mut receive),
+    };
+    // Who has done its part hears of it in the next call.
+    rank.report(result.and_then(|()| comm.barrier()));
+    rank.report(comm.barrier());
+    0
+}
+
+/// That these ranks have failed alike, and their communicators take no more calls. Returns the failure.
+pub(crate) fn same(ended: &Ended, ranks: &[usize]) -> String {
+    let (failed, dead) = (ended.heard("failed "), ended.heard("dead "));
+    let first = failed[ranks[0]].unwrap_or_else(|| panic!("{ended}"));
+    for &rank in ranks {
+        assert_eq!((failed[rank], dead[rank]), (Some(first), Some(first)), "{ended}");
+    }
+    first.to_owned()
+}
+
+/// Runs all of these over messages, short and long, lent to MPI and not.
+fn each(hows: &[&str], look: impl Fn(&str, Ended)) {
+    for (way, elements) in [("plain", 16), ("plain", 1 << 17), ("staged", 16), ("staged", 1 << 17)] {
+        for how in hows {
+            look(how, Job::of(3, &format!("fail {how} {way} {elements}")).run());
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_goes_is_named_by_the_others() {
+    each(&["panics", "falls", "returns", "exits"], |how, ended| {
+        let (words, status) = match how {
+            "panics" => ("panicked: by plan", 3),
+            "falls" => ("panicked", 101),
+            "returns" => ("returned before the call", 0),
+            _ => ("has ended", 0),
+        };
+        let failure = same(&ended, &[0, 2]);
+        assert!(failure.starts_with("gone 1 ") && failure.contains(words), "{ended}");
+        ended.with(status);
+    });
+}
+
+#[test]
+fn a_rank_that_does_not_come_is_named_by_all() {
+    each(&["absent"], |_, ended| {
+        let failure = same(&ended, &[0, 2]);
+        assert_eq!(ended.heard("failed ")[1], Some(&*failure), "{ended}");
+        assert!(failure.starts_with("deadline 1 "), "{ended}");
+        ended.with(0);
+    });
+}
+
+#[test]
+fn ranks_that_call_different_things_all_hear_what_it_was() {
+    each(&["collective", "size", "root", "counts"], |how, ended| {
+        let failure = same(&ended, &[0, 1, 2]);
+        let kind = if how == "counts" { "length - " } else { "disagree - " };
+        assert!(failure.starts_with(kind) && failure.contains("Rank(1)"), "{ended}");
+        ended.with(0);
+    });
+}

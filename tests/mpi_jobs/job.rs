@@ -1,0 +1,286 @@
+//! A job that mpirun starts, watched from outside: what each rank says, what it all ends with, and what is left of it.
+
+use std::env;
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Where the ranks of a job write what they say; also how its processes are known among all others.
+pub(crate) const PLACE: &str = "NECKLACE_MPI_JOB";
+
+/// What the ranks are to do.
+pub(crate) const WHAT: &str = "NECKLACE_MPI_JOB_WHAT";
+
+/// How long any job may take.
+const LIMIT: Duration = Duration::from_secs(40);
+
+/// How long what has been ended may take to be gone.
+const AFTER: Duration = Duration::from_secs(10);
+
+/// How often things are looked at.
+pub(crate) const PAUSE: Duration = Duration::from_millis(5);
+
+/// A job to be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    size: Option<usize>,
+    what: String,
+    launcher: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+/// A job that runs. Whatever happens, nothing is left of it.
+#[derive(Debug)]
+pub(crate) struct Running {
+    job: Job,
+    place: PathBuf,
+    child: Child,
+    since: Instant,
+    readers: Vec<JoinHandle<String>>,
+}
+
+/// What became of a job.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Its status, or if a signal has ended it, 128 and that one's number.
+    pub(crate) status: i32,
+    /// By rank, what each has said.
+    pub(crate) said: Vec<Vec<String>>,
+    /// What it has printed and the launcher has passed on.
+    pub(crate) printed: String,
+    pub(crate) took: Duration,
+}
+
+/// Open MPI or MPICH: by what name its programs are known.
+pub(crate) fn library() -> &'static str {
+    let version = mpi::environment::library_version().unwrap();
+    if version.contains("Open MPI") { "openmpi" } else { "mpich" }
+}
+
+/// The launcher that goes with the library, with its arguments.
+fn launcher() -> Vec<String> {
+    if let Ok(told) = env::var("NECKLACE_MPIRUN") {
+        return told.split_whitespace().map(str::to_owned).collect();
+    }
+    let name = format!("mpirun.{}", library());
+    let known = env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(&name).exists());
+    let mut launcher = vec![if known { name } else { "mpirun".to_owned() }];
+    if library() == "openmpi" {
+        launcher.extend(["--oversubscribe", "--allow-run-as-root"].map(str::to_owned));
+    }
+    launcher
+}
+
+impl Job {
+    /// So many ranks by mpirun.
+    pub(crate) fn of(size: usize, what: &str) -> Self {
+        Self { size: Some(size), what: what.to_owned(), launcher: launcher(), variables: Vec::new() }
+    }
+
+    /// One process that nobody has started as a rank.
+    pub(crate) fn alone(what: &str) -> Self {
+        Self { size: None, ..Self::of(1, what) }
+    }
+
+    /// With a variable in each rank's environment, not in the launcher's.
+    pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn start(self) -> Running {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let place = env::temp_dir().join(format!("necklace-mpi-{}-{number}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        fs::create_dir(&place).unwrap();
+        let mut command = match self.size {
+            Some(size) => {
+                let mut command = Command::new(&self.launcher[0]);
+                command.args(&self.launcher[1..]).args(["-n", &size.to_string(), "env"]);
+                command
+            }
+            None => Command::new("env"),
+        };
+        for (variable, _) in env::vars_os() {
+            let variable = variable.to_string_lossy().into_owned();
+            let families = ["NECKLACE_", "SLURM_", "OMPI_COMM_", "PMI_", "PMIX_", "MASTER_", "TORCHELASTIC_"];
+            if families.iter().any(|family| variable.starts_with(family))
+                || ["RANK", "WORLD_SIZE"].contains(&&*variable)
+            {
+                command.env_remove(variable);
+            }
+        }
+        command.args(self.variables.iter().map(|(name, value)| format!("{name}={value}")));
+        command.arg(env::current_exe().unwrap()).args(["--exact", "rank", "--nocapture", "--test-threads=1"]);
+        command.env(PLACE, &place).env(WHAT, &self.what).env("RUST_BACKTRACE", "0");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let (output, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let readers = vec![read(output), read(errors)];
+        Running { job: self, place, child, since: Instant::now(), readers }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Ended {
+        self.start().end()
+    }
+}
+
+fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = from.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+impl Running {
+    /// Waits until a rank says something that begins so; returns the rest of it. If the job ends before, it fails.
+    pub(crate) fn hear(&mut self, rank: usize, words: &str) -> String {
+        loop {
+            let over = self.child.try_wait().unwrap().is_some();
+            let said = said(&self.place, rank);
+            if let Some(rest) = said.iter().find_map(|line| line.strip_prefix(words)) {
+                return rest.to_owned();
+            }
+            if over || self.since.elapsed() > LIMIT {
+                panic!("rank {rank} never said {words:?}, but {said:?}{}", self.story());
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Sends a signal to a rank.
+    pub(crate) fn signal(&mut self, rank: usize, signal: Signal) {
+        let pid: i32 = self.hear(rank, "pid ").parse().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ended {
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if self.since.elapsed() > LIMIT {
+                panic!("the job hangs{}", self.story());
+            }
+            thread::sleep(PAUSE);
+        };
+        let took = self.since.elapsed();
+        let begin = Instant::now();
+        while !processes(&self.place).is_empty() {
+            if begin.elapsed() > AFTER {
+                panic!("{:?} are left of the job{}", processes(&self.place), self.story());
+            }
+            thread::sleep(PAUSE);
+        }
+        let printed = self.printed();
+        let said = (0..self.job.size.unwrap_or(1)).map(|rank| said(&self.place, rank)).collect();
+        let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+        let ended = Ended { status, said, printed, took };
+        if env::var_os("NECKLACE_MPI_JOBS_LOUD").is_some() {
+            println!("\n{} {:?}: {ended}", self.job.what, self.job.variables);
+        }
+        ended
+    }
+
+    fn printed(&mut self) -> String {
+        self.readers.drain(..).map(|reader| reader.join().unwrap()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Ends it, for what happened to be shown.
+    fn story(&mut self) -> String {
+        self.kill();
+        let Job { what, size, variables, .. } = &self.job;
+        let said: Vec<_> = (0..size.unwrap_or(1)).map(|rank| said(&self.place, rank)).collect();
+        let begin = format!("\n{what} of {size:?} with {variables:?}: {said:#?}");
+        let took = self.since.elapsed();
+        format!("{begin}\nafter {took:?}, printed:\n{}", self.printed())
+    }
+
+    fn kill(&mut self) {
+        let begin = Instant::now();
+        while self.child.try_wait().unwrap().is_none() || !processes(&self.place).is_empty() {
+            let _ = self.child.kill();
+            for pid in processes(&self.place) {
+                // It may have ended meanwhile; no other process has that variable.
+                let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+            }
+            assert!(begin.elapsed() < AFTER, "what cannot be killed: {:?}", processes(&self.place));
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = fs::remove_dir_all(&self.place);
+    }
+}
+
+/// The processes of a job: all that have its place in their environment.
+fn processes(place: &Path) -> Vec<i32> {
+    let mark = format!("{PLACE}={}\0", place.display()).into_bytes();
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let of_job = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.windows(mark.len()).any(|part| part == mark)
+    };
+    pids.filter(of_job).collect()
+}
+
+/// What a rank has said, line by line.
+pub(crate) fn said(place: &Path, rank: usize) -> Vec<String> {
+    let text = fs::read_to_string(place.join(format!("rank-{rank}"))).unwrap_or_default();
+    // A line may be half written.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole.lines().map(str::to_owned).collect()
+}
+
+impl Ended {
+    /// What ranks have said that begins so, without that, by rank.
+    pub(crate) fn heard(&self, words: &str) -> Vec<Option<&str>> {
+        self.said.iter().map(|said| said.iter().find_map(|line| line.strip_prefix(words))).collect()
+    }
+
+    /// The same of all ranks.
+    pub(crate) fn all(&self, words: &str) -> Vec<&str> {
+        let heard = self.heard(words).into_iter().collect::<Option<Vec<_>>>();
+        heard.unwrap_or_else(|| panic!("not all ranks have said {words:?}: {self}"))
+    }
+
+    /// That it has ended with that status.
+    pub(crate) fn with(self, status: i32) -> Self {
+        assert_eq!(self.status, status, "{self}");
+        self
+    }
+
+    /// That it has not ended well.
+    pub(crate) fn badly(self) -> Self {
+        assert_ne!(self.status, 0, "{self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { status, said, printed, took } = self;
+        writeln!(f, "status {status} after {took:?}")?;
+        for (rank, said) in said.iter().enumerate() {
+            said.iter().try_for_each(|line| writeln!(f, "  rank {rank}: {line}"))?;
+        }
+        printed.lines().try_for_each(|line| writeln!(f, "  | {line}"))
+    }
+}

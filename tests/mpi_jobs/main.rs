@@ -1,0 +1,45 @@
+//! Jobs that mpirun starts, of real ranks of Open MPI or MPICH, and what may happen to them: how they begin, beside a program's
+//! own use of MPI and in odd environments; what goes wrong in them; and how they end.
+//!
+//! | variable | says |
+//! |---|---|
+//! | `NECKLACE_MPIRUN` | the launcher, with arguments; unless set, the `mpirun` of the library that this program is linked to |
+//! | `NECKLACE_MPI_JOBS_LOUD` | if set, what came of each job is shown |
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+
+mod beside;
+mod environment;
+mod failing;
+mod job;
+mod many;
+mod native;
+mod rank;
+mod signals;
+mod starting;
+
+use rank::Rank;
+
+/// What ranks may be told to do, by the first word. They return the status of their process.
+const DEEDS: [(&str, fn(&Rank) -> i32); 9] = [
+    ("launch", starting::launch),
+    ("connect", starting::connect),
+    ("beside", beside::beside),
+    ("parts", beside::parts),
+    ("finalized", beside::finalized),
+    ("level", beside::level),
+    ("late", beside::late),
+    ("fail", failing::fail),
+    ("go", signals::go_on),
+];
+
+/// The ranks are this program, started again: for them this is no test.
+#[test]
+fn rank() {
+    let Some(rank) = Rank::told() else { return };
+    let (_, deed) = DEEDS.iter().find(|(name, _)| *name == rank.word(0)).unwrap();
+    let status = deed(&rank);
+    rank.say(format!("ends {status}"));
+    std::process::exit(status);
+}

@@ -1,0 +1,67 @@
+//! What goes wrong in the library's own collectives. What that has been lent does not come back: then the job ends, and says why.
+
+use std::time::Duration;
+
+use crate::failing::{TIMEOUT, same};
+use crate::job::{Ended, Job};
+
+fn run(how: &str, elements: usize) -> Ended {
+    Job::of(3, &format!("fail {how} native {elements}")).run()
+}
+
+#[test]
+fn what_is_wrong_when_a_call_is_first_made_is_an_error_on_every_rank() {
+    for (how, elements) in [("root", 16), ("root", 1 << 17), ("counts", 16)] {
+        let ended = run(how, elements).with(0);
+        let kind = if how == "counts" { "length - " } else { "disagree - " };
+        let failure = same(&ended, &[0, 1, 2]);
+        assert!(failure.starts_with(kind) && failure.contains("Rank(1)"), "{ended}");
+    }
+}
+
+#[test]
+fn an_operation_that_panics_is_an_error_on_every_rank() {
+    for elements in [16, 1 << 17] {
+        let ended = run("operation", elements).with(0);
+        let failure = same(&ended, &[0, 1, 2]);
+        assert!(failure.starts_with("aborted ") && failure.contains("the operation panicked"), "{ended}");
+        assert!(ended.heard("panicked").iter().any(Option::is_some), "{ended}");
+    }
+}
+
+/// The job ends in time, badly, and says that.
+fn ends(how: &str, elements: usize, words: &str) {
+    let ended = run(how, elements).badly();
+    let said = ended
+        .printed
+        .lines()
+        .any(|line| line.contains("necklace: rank ") && line.contains(words) && line.ends_with("so the job ends here"));
+    assert!(said, "{ended}");
+    assert!(ended.took < TIMEOUT + Duration::from_secs(20), "{ended}");
+}
+
+#[test]
+fn a_rank_that_goes_ends_the_job() {
+    for (how, elements, words) in [
+        ("panics", 16, "rank 1 panicked: by plan"),
+        ("panics", 1 << 17, "rank 1 panicked: by plan"),
+        ("falls", 16, "rank 1 panicked"),
+        ("returns", 1 << 17, "rank 1 returned before the call"),
+        ("exits", 16, "rank 1 has ended"),
+    ] {
+        ends(how, elements, words);
+    }
+}
+
+#[test]
+fn a_rank_that_does_not_come_to_a_known_call_ends_the_job() {
+    for (how, elements, words) in [
+        ("absent", 16, "with rank 1, which has not called"),
+        ("absent", 1 << 17, "with rank 1, which has not called"),
+        ("collective", 16, "rank 1 calls allgather"),
+        ("size", 1 << 17, "rank 1 calls alltoall of blocks of 131071 "),
+        ("known", 16, "rank 1 calls allreduce"),
+    ] {
+        ends(how, elements, words);
+    }
+}

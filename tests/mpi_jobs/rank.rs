@@ -1,0 +1,107 @@
+//! What the ranks of all jobs have in common: a name, a voice, and ears.
+
+use std::env;
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use necklace::transport::{Cause, Failure};
+use necklace::{Communicator, Error};
+
+use super::job::{PAUSE, PLACE, WHAT, said};
+
+/// How long a rank waits for what another is to say.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Rank {
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    /// What it is to do, word by word.
+    pub(crate) words: Vec<String>,
+    place: PathBuf,
+}
+
+impl Rank {
+    /// This process, if it is one.
+    pub(crate) fn told() -> Option<Self> {
+        let (place, what) = (env::var_os(PLACE)?.into(), env::var(WHAT).ok()?);
+        let number = |names: &[&str]| names.iter().find_map(|name| env::var(name).ok()?.parse().ok());
+        let rank = number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]).unwrap_or(0);
+        let size = number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]).unwrap_or(1);
+        let told = Self { rank, size, words: what.split(' ').map(str::to_owned).collect(), place };
+        told.say(format!("pid {}", process::id()));
+        Some(told)
+    }
+
+    /// That word of what it is to do.
+    pub(crate) fn word(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", String::as_str)
+    }
+
+    /// Says something, on a line.
+    pub(crate) fn say(&self, words: impl Display) {
+        let file = self.place.join(format!("rank-{}", self.rank));
+        let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
+        file.write_all(format!("{}\n", words.to_string().replace('\n', " ")).as_bytes()).unwrap();
+    }
+
+    fn wait(&self, what: &str, happened: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !happened() {
+            assert!(begin.elapsed() < PATIENCE, "waited in vain: {what}");
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Waits until another has said something that begins so.
+    pub(crate) fn hear(&self, rank: usize, words: &str) {
+        self.wait(words, || said(&self.place, rank).iter().any(|line| line.starts_with(words)));
+    }
+
+    /// Waits until all the others have.
+    pub(crate) fn hear_all(&self, words: &str) {
+        (0..self.size).filter(|rank| *rank != self.rank).for_each(|rank| self.hear(rank, words));
+    }
+
+    /// Says what came of a call. Whether it went well.
+    pub(crate) fn report<T>(&self, result: Result<T, Error>) -> bool {
+        match result {
+            Ok(_) => self.say("well"),
+            Err(Error::Failed { failure, .. }) => self.say(format!("failed {}", told(&failure))),
+            Err(Error::Dead { failure, .. }) => self.say(format!("dead {}", told(&failure))),
+            Err(error) => self.say(format!("error {error}")),
+        }
+        !said(&self.place, self.rank).last().is_some_and(|line| line != "well")
+    }
+
+    /// That the sum of all ranks is right.
+    pub(crate) fn check(&self, comm: &mut Communicator) -> Result<(), Error> {
+        let (rank, size) = (comm.rank() as u64, comm.size() as u64);
+        let mut sum = [0_u64];
+        comm.allreduce(&[rank + 1], &mut sum, necklace::op::Sum)?;
+        assert_eq!(sum[0], size * (size + 1) / 2);
+        let mut all = vec![0; size as usize];
+        comm.alltoall(&(0..size).map(|to| 1000 * rank + to).collect::<Vec<_>>(), &mut all)?;
+        assert_eq!(all, (0..size).map(|from| 1000 * from + rank).collect::<Vec<_>>());
+        Ok(())
+    }
+}
+
+/// A failure as everybody is to hear of it, in one word what kind it is, then whose fault, then all of it.
+pub(crate) fn told(failure: &Failure) -> String {
+    let kind = match &failure.cause {
+        Cause::Deadline { .. } => "deadline",
+        Cause::Gone { .. } => "gone",
+        Cause::Disagree { .. } => "disagree",
+        Cause::Length { .. } => "length",
+        _ => "aborted",
+    };
+    let culprit = failure.culprit.map_or("-".to_owned(), |culprit| culprit.to_string());
+    format!("{kind} {culprit} {failure:?}")
+}

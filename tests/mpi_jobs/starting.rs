@@ -1,0 +1,62 @@
+//! How jobs begin.
+
+use necklace::{Communicator, Error};
+
+use crate::job::Job;
+use crate::rank::Rank;
+
+fn introduce(rank: &Rank, mut comm: Communicator) -> Result<(usize, usize), Error> {
+    rank.check(&mut comm)?;
+    Ok((comm.rank(), comm.size()))
+}
+
+fn ended(rank: &Rank, result: Result<String, Error>) -> i32 {
+    match result {
+        Ok(words) => rank.say(format!("is {words}")),
+        Err(error) => rank.say(format!("error {error}")),
+    }
+    0
+}
+
+/// Twice, one after the other.
+pub(crate) fn launch(rank: &Rank) -> i32 {
+    let once = || {
+        let results = necklace::launch(|comm| introduce(rank, comm))?;
+        results.into_iter().collect::<Result<Vec<_>, _>>().map(|results| format!("{results:?}"))
+    };
+    ended(rank, once().and_then(|first| Ok(format!("{first} and {}", once()?))))
+}
+
+pub(crate) fn connect(rank: &Rank) -> i32 {
+    let result = necklace::connect().and_then(|comm| introduce(rank, comm));
+    ended(rank, result.map(|place| format!("{place:?}")))
+}
+
+#[test]
+fn a_rank_of_mpirun_runs_the_closure_once_each_time() {
+    let ended = Job::of(3, "launch").run().with(0);
+    assert_eq!(ended.all("is "), ["[(0, 3)] and [(0, 3)]", "[(1, 3)] and [(1, 3)]", "[(2, 3)] and [(2, 3)]"]);
+}
+
+#[test]
+fn ranks_of_mpirun_connect() {
+    let ended = Job::of(4, "connect").run().with(0);
+    assert_eq!(ended.all("is "), ["(0, 4)", "(1, 4)", "(2, 4)", "(3, 4)"]);
+}
+
+#[test]
+fn a_job_may_have_one_rank() {
+    assert_eq!(Job::of(1, "connect").run().with(0).all("is "), ["(0, 1)"]);
+    for (what, says) in [("connect", "(0, 1)"), ("launch", "[(0, 1)] and [(0, 1)]")] {
+        for job in [Job::alone(what), Job::of(1, what)] {
+            assert_eq!(job.set("NECKLACE_BACKEND", "mpi").run().with(0).all("is "), [says]);
+        }
+    }
+}
+
+#[test]
+fn each_process_may_have_threads_of_its_own() {
+    let ended = Job::of(2, "launch").set("NECKLACE_BACKEND", "local").set("NECKLACE_RANKS", "3").run().with(0);
+    let threads = "[(0, 3), (1, 3), (2, 3)]";
+    assert_eq!(ended.all("is "), [format!("{threads} and {threads}"), format!("{threads} and {threads}")]);
+}
