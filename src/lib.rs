@@ -40,7 +40,7 @@
 //! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them, [`draw`](schedule::draw)
 //!   shows them; with the feature `json` they can be written and read.
 //! - [`plan`]: byte ranges for one rank.
-//! - [`transport`]: what moves them: among threads, over TCP, and the trait for a backend of your own.
+//! - [`transport`]: what moves them: among threads, over TCP, over MPI, and the trait for a backend of your own.
 //!
 //! # What is promised
 //!
@@ -59,6 +59,7 @@
 //! |---|---|---|
 //! | `local` | ranks as threads: [`local`], [`launch()`](fn@launch), [`transport::local`] | yes |
 //! | `tcp` | ranks as processes: [`launch()`](fn@launch) under a launcher, [`connect`], `transport::tcp` | no |
+//! | `mpi` | ranks as those of Open MPI or MPICH: [`launch()`](fn@launch) under `mpirun`, [`connect`], `transport::mpi`. Needs one of these libraries and libclang | no |
 //! | `json` | schedules as JSON: `schedule::json` | no |
 
 pub mod algorithm;
