@@ -5,6 +5,8 @@
 
 #[path = "../jobs/proxied.rs"]
 mod jobs;
+#[path = "../mpirun/mod.rs"]
+mod mpirun;
 #[path = "../proxy/mod.rs"]
 mod proxy;
 

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::mpirun::mpirun;
+
 /// Where the ranks of a job write what they say; also how its processes are known among all others.
 pub(crate) const PLACE: &str = "NECKLACE_MPI_JOB";
 
@@ -33,7 +35,6 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct Job {
     size: Option<usize>,
     what: String,
-    launcher: Vec<String>,
     variables: Vec<(String, String)>,
 }
 
@@ -59,30 +60,10 @@ pub(crate) struct Ended {
     pub(crate) took: Duration,
 }
 
-/// Open MPI or MPICH: by what name its programs are known.
-pub(crate) fn library() -> &'static str {
-    let version = mpi::environment::library_version().unwrap();
-    if version.contains("Open MPI") { "openmpi" } else { "mpich" }
-}
-
-/// The launcher that goes with the library, with its arguments.
-fn launcher() -> Vec<String> {
-    if let Ok(told) = env::var("NECKLACE_MPIRUN") {
-        return told.split_whitespace().map(str::to_owned).collect();
-    }
-    let name = format!("mpirun.{}", library());
-    let known = env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(&name).exists());
-    let mut launcher = vec![if known { name } else { "mpirun".to_owned() }];
-    if library() == "openmpi" {
-        launcher.extend(["--oversubscribe", "--allow-run-as-root"].map(str::to_owned));
-    }
-    launcher
-}
-
 impl Job {
     /// So many ranks by mpirun.
     pub(crate) fn of(size: usize, what: &str) -> Self {
-        Self { size: Some(size), what: what.to_owned(), launcher: launcher(), variables: Vec::new() }
+        Self { size: Some(size), what: what.to_owned(), variables: Vec::new() }
     }
 
     /// One process that nobody has started as a rank.
@@ -104,8 +85,8 @@ impl Job {
         fs::create_dir(&place).unwrap();
         let mut command = match self.size {
             Some(size) => {
-                let mut command = Command::new(&self.launcher[0]);
-                command.args(&self.launcher[1..]).args(["-n", &size.to_string(), "env"]);
+                let mut command = mpirun(size);
+                command.arg("env");
                 command
             }
             None => Command::new("env"),

@@ -3,7 +3,7 @@
 //!
 //! | variable | says |
 //! |---|---|
-//! | `NECKLACE_MPIRUN` | the launcher, with arguments; unless set, the `mpirun` of the library that this program is linked to |
+//! | `NECKLACE_MPIRUN` | the launcher; unless set, the `mpirun` of the library that this program is linked with |
 //! | `NECKLACE_MPI_JOBS_LOUD` | if set, what came of each job is shown |
 
 #![cfg(target_os = "linux")]
@@ -14,6 +14,8 @@ mod environment;
 mod failing;
 mod job;
 mod many;
+#[path = "../mpirun/mod.rs"]
+mod mpirun;
 mod native;
 mod rank;
 mod signals;
@@ -21,8 +23,11 @@ mod starting;
 
 use rank::Rank;
 
-/// What ranks may be told to do, by the first word. They return the status of their process.
-const DEEDS: [(&str, fn(&Rank) -> i32); 9] = [
+/// What a rank may be told to do; it returns the status of its process.
+type Deed = fn(&Rank) -> i32;
+
+/// All of these, by the first word.
+const DEEDS: [(&str, Deed); 9] = [
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("beside", beside::beside),

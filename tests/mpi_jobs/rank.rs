@@ -77,7 +77,7 @@ impl Rank {
             Err(Error::Dead { failure, .. }) => self.say(format!("dead {}", told(&failure))),
             Err(error) => self.say(format!("error {error}")),
         }
-        !said(&self.place, self.rank).last().is_some_and(|line| line != "well")
+        said(&self.place, self.rank).last().is_none_or(|line| line == "well")
     }
 
     /// That the sum of all ranks is right.

@@ -13,21 +13,15 @@ use necklace::transport::Endpoint;
 use necklace::transport::mpi::Join;
 pub(super) use necklace::transport::mpi::Supervisor;
 
-/// What starts workers, where that is not called `mpirun`: it must be of the MPI that this program is linked with.
-const MPIRUN: &str = "NECKLACE_MPIRUN";
+use crate::mpirun::{MPIRUN, mpirun};
 
 /// How many workers are started together.
 const COUNT: &str = "NECKLACE_WORKERS_COUNT";
 
 /// What starts so many workers, each this program with the arguments that are still to be added.
 pub(super) fn commands(count: usize) -> Vec<Command> {
-    let mut command = Command::new(env::var_os(MPIRUN).unwrap_or("mpirun".into()));
-    command.arg("-n").arg(count.to_string()).arg(env::current_exe().unwrap()).env(COUNT, count.to_string());
-    // What Open MPI asks of root, and of who starts more processes than there are cores.
-    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"] {
-        command.env(name, "1");
-    }
-    command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
+    let mut command = mpirun(count);
+    command.arg(env::current_exe().unwrap()).env(COUNT, count.to_string());
     vec![command]
 }
 
