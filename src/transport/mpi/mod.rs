@@ -40,7 +40,8 @@
 //!
 //! [`Join::staged`] lends nothing and has no calls of the library's own: then every failure is an error, as on any other backend.
 //!
-//! Where something has failed for good, MPI is not finalized when the process exits, since that might wait for ever.
+//! A process that exits waits until all others of its communicators have come to their end, as `MPI_Finalize` would. Where that may never
+//! be, since another has gone silent or never called, it ends the job and says so.
 //!
 //! # What it costs
 //!
