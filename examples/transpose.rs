@@ -72,7 +72,7 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     for report in reports {
         report?.print();
     }
-    println!("Every entry of the {rows} x {columns} matrix is where it belongs in its transpose.");
+    println!("Every entry of the {rows} x {columns} matrix that came here is where it belongs in its transpose.");
     Ok(())
 }
 
