@@ -53,7 +53,8 @@ impl Outside {
     /// Ends it.
     #[cfg(feature = "mpi")]
     pub(crate) fn leave(&self) {
-        self.at.fetch_or(1, Ordering::Release);
+        // Only the thread in the call writes it.
+        self.at.store(self.at.load(Ordering::Relaxed) | 1, Ordering::Release);
     }
 
     /// Whether a call is under way.
