@@ -39,7 +39,8 @@
 //!
 //! A process that ends, or drops its last handle of the endpoint, waits until the others have read all that it has sent
 //! them: what is lost with a connection may be what they still need. While nothing moves it waits as long as its longest
-//! deadline was, at most half a minute; a second, if something has failed. (A process that ends by
+//! deadline was, at most half a minute; a second, if something has failed. Who sleeps longer than that, full of what it was sent
+//! before, finds only that the others are gone. (A process that ends by
 //! [`exit`](std::process::exit) drops nothing and waits for nobody.)
 //!
 //! # What it costs
