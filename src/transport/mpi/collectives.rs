@@ -117,7 +117,7 @@ impl Collectives {
     fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
         let (what, reduction) = (io.what(), io.reduction());
         let (input, output) = io.buffers();
-        let (from, into) = (input.as_ptr().cast::<c_void>(), output.as_mut_ptr().cast::<c_void>());
+        let (from, into) = (place(input.as_ptr(), input.len()), place(output.as_mut_ptr(), output.len()).cast_mut());
         match what {
             NativeCall::Alltoall { block, in_place } => {
                 let (count, of) = Datatype::bytes(*block)?;
@@ -125,7 +125,7 @@ impl Collectives {
                     // Faster than what libraries do in place.
                     self.copy.clear();
                     self.copy.extend_from_slice(output);
-                    self.copy.as_ptr().cast()
+                    place(self.copy.as_ptr(), self.copy.len())
                 } else {
                     from
                 };
@@ -226,6 +226,14 @@ impl Collectives {
         };
         Ok(self.blocks.insert(both))
     }
+}
+
+/// Where a buffer lies, for MPI. That of no bytes may be anywhere, also at what the library takes for `MPI_IN_PLACE`: in Open MPI
+/// that is 1, as is the address of an empty slice of bytes.
+fn place(at: *const u8, bytes: usize) -> *const c_void {
+    static NOWHERE: u8 = 0;
+    let at = if bytes == 0 { ptr::from_ref(&NOWHERE) } else { at };
+    at.cast()
 }
 
 impl Side {
