@@ -4,12 +4,17 @@
 //! | variable | says |
 //! |---|---|
 //! | `NECKLACE_MPIRUN` | the launcher; unless set, the `mpirun` of the library that this program is linked with |
+//! | `NECKLACE_MPI_SEED` | which calls of the library's own are drawn; 1 unless set |
 //! | `NECKLACE_MPI_JOBS_LOUD` | if set, what came of each job is shown |
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod beside;
+mod calls;
+#[allow(dead_code)]
+#[path = "../communicator/definitions.rs"]
+mod definitions;
 mod environment;
 mod failing;
 mod job;
@@ -27,7 +32,7 @@ use rank::Rank;
 type Deed = fn(&Rank) -> i32;
 
 /// All of these, by the first word.
-const DEEDS: [(&str, Deed); 9] = [
+const DEEDS: [(&str, Deed); 10] = [
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("beside", beside::beside),
@@ -37,6 +42,7 @@ const DEEDS: [(&str, Deed); 9] = [
     ("late", beside::late),
     ("fail", failing::fail),
     ("go", signals::go_on),
+    ("calls", calls::calls),
 ];
 
 /// The ranks are this program, started again: for them this is no test.
