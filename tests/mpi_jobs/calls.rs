@@ -544,7 +544,8 @@ fn work(rank: &Rank, name: &str, all: Communicator, (seed, count): (u64, u64)) {
     }
 }
 
-fn join(rank: &Rank) -> Communicator {
+/// All ranks.
+pub(crate) fn join(rank: &Rank) -> Communicator {
     let endpoint = Join::world().unwrap().timeout(Duration::from_secs(30)).endpoint().unwrap();
     Communicator::new(endpoint, parse(&format!("complete:{}", rank.size)).unwrap()).unwrap()
 }

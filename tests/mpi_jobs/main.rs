@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `NECKLACE_MPIRUN` | the launcher; unless set, the `mpirun` of the library that this program is linked with |
 //! | `NECKLACE_MPI_SEED` | which calls of the library's own are drawn; 1 unless set |
+//! | `NECKLACE_LONG` | if set, what takes long is done as well |
+//! | `NECKLACE_REQUIRE_MEMORY` | if set, what lacks memory fails, instead of saying that it is skipped |
 //! | `NECKLACE_MPI_JOBS_LOUD` | if set, what came of each job is shown |
 
 #![cfg(target_os = "linux")]
@@ -18,6 +20,7 @@ mod definitions;
 mod environment;
 mod failing;
 mod job;
+mod long;
 mod many;
 #[path = "../mpirun/mod.rs"]
 mod mpirun;
@@ -32,7 +35,7 @@ use rank::Rank;
 type Deed = fn(&Rank) -> i32;
 
 /// All of these, by the first word.
-const DEEDS: [(&str, Deed); 10] = [
+const DEEDS: [(&str, Deed); 11] = [
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("beside", beside::beside),
@@ -43,6 +46,7 @@ const DEEDS: [(&str, Deed); 10] = [
     ("fail", failing::fail),
     ("go", signals::go_on),
     ("calls", calls::calls),
+    ("long", long::long),
 ];
 
 /// The ranks are this program, started again: for them this is no test.
