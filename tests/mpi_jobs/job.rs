@@ -21,7 +21,7 @@ pub(crate) const PLACE: &str = "NECKLACE_MPI_JOB";
 /// What the ranks are to do.
 pub(crate) const WHAT: &str = "NECKLACE_MPI_JOB_WHAT";
 
-/// How long any job may take.
+/// How long a job may take, unless it is told.
 const LIMIT: Duration = Duration::from_secs(40);
 
 /// How long what has been ended may take to be gone.
@@ -36,6 +36,7 @@ pub(crate) struct Job {
     size: Option<usize>,
     what: String,
     variables: Vec<(String, String)>,
+    limit: Duration,
 }
 
 /// A job that runs. Whatever happens, nothing is left of it.
@@ -63,7 +64,7 @@ pub(crate) struct Ended {
 impl Job {
     /// So many ranks by mpirun.
     pub(crate) fn of(size: usize, what: &str) -> Self {
-        Self { size: Some(size), what: what.to_owned(), variables: Vec::new() }
+        Self { size: Some(size), what: what.to_owned(), variables: Vec::new(), limit: LIMIT }
     }
 
     /// One process that nobody has started as a rank.
@@ -75,6 +76,11 @@ impl Job {
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Which may take so long.
+    pub(crate) fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     pub(crate) fn start(self) -> Running {
@@ -133,7 +139,7 @@ impl Running {
             if let Some(rest) = said.iter().find_map(|line| line.strip_prefix(words)) {
                 return rest.to_owned();
             }
-            if over || self.since.elapsed() > LIMIT {
+            if over || self.since.elapsed() > self.job.limit {
                 panic!("rank {rank} never said {words:?}, but {said:?}{}", self.story());
             }
             thread::sleep(PAUSE);
@@ -152,7 +158,7 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            if self.since.elapsed() > LIMIT {
+            if self.since.elapsed() > self.job.limit {
                 panic!("the job hangs{}", self.story());
             }
             thread::sleep(PAUSE);

@@ -4,15 +4,23 @@
 //! | variable | says |
 //! |---|---|
 //! | `NECKLACE_MPIRUN` | the launcher; unless set, the `mpirun` of the library that this program is linked with |
+//! | `NECKLACE_MPI_SEED` | which calls of the library's own are drawn; 1 unless set |
+//! | `NECKLACE_LONG` | if set, what takes long is done as well |
+//! | `NECKLACE_REQUIRE_MEMORY` | if set, what lacks memory fails, instead of saying that it is skipped |
 //! | `NECKLACE_MPI_JOBS_LOUD` | if set, what came of each job is shown |
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod beside;
+mod calls;
+#[allow(dead_code)]
+#[path = "../communicator/definitions.rs"]
+mod definitions;
 mod environment;
 mod failing;
 mod job;
+mod long;
 mod many;
 #[path = "../mpirun/mod.rs"]
 mod mpirun;
@@ -27,7 +35,7 @@ use rank::Rank;
 type Deed = fn(&Rank) -> i32;
 
 /// All of these, by the first word.
-const DEEDS: [(&str, Deed); 9] = [
+const DEEDS: [(&str, Deed); 11] = [
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("beside", beside::beside),
@@ -37,6 +45,8 @@ const DEEDS: [(&str, Deed); 9] = [
     ("late", beside::late),
     ("fail", failing::fail),
     ("go", signals::go_on),
+    ("calls", calls::calls),
+    ("long", long::long),
 ];
 
 /// The ranks are this program, started again: for them this is no test.

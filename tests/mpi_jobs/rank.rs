@@ -64,6 +64,11 @@ impl Rank {
         self.wait(words, || said(&self.place, rank).iter().any(|line| line.starts_with(words)));
     }
 
+    /// Whether a rank has said that.
+    pub(crate) fn has_said(&self, rank: usize, words: &str) -> bool {
+        said(&self.place, rank).iter().any(|line| line == words)
+    }
+
     /// Waits until all the others have.
     pub(crate) fn hear_all(&self, words: &str) {
         (0..self.size).filter(|rank| *rank != self.rank).for_each(|rank| self.hear(rank, words));

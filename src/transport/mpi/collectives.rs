@@ -117,7 +117,7 @@ impl Collectives {
     fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
         let (what, reduction) = (io.what(), io.reduction());
         let (input, output) = io.buffers();
-        let (from, into) = (input.as_ptr().cast::<c_void>(), output.as_mut_ptr().cast::<c_void>());
+        let (from, into) = (place(input.as_ptr(), input.len()), place(output.as_mut_ptr(), output.len()).cast_mut());
         match what {
             NativeCall::Alltoall { block, in_place } => {
                 let (count, of) = Datatype::bytes(*block)?;
@@ -125,7 +125,7 @@ impl Collectives {
                     // Faster than what libraries do in place.
                     self.copy.clear();
                     self.copy.extend_from_slice(output);
-                    self.copy.as_ptr().cast()
+                    place(self.copy.as_ptr(), self.copy.len())
                 } else {
                     from
                 };
@@ -228,6 +228,14 @@ impl Collectives {
     }
 }
 
+/// Where a buffer lies, for MPI. That of no bytes may be anywhere, also at what the library takes for `MPI_IN_PLACE`: in Open MPI
+/// that is 1, as is the address of an empty slice of bytes.
+fn place(at: *const u8, bytes: usize) -> *const c_void {
+    static NOWHERE: u8 = 0;
+    let at = if bytes == 0 { ptr::from_ref(&NOWHERE) } else { at };
+    at.cast()
+}
+
 impl Side {
     fn new(blocks: &Blocks) -> Result<Self, MpiError> {
         let mut side = Self { counts: Vec::new(), offsets: Vec::new(), types: Vec::new(), _made: Vec::new() };
@@ -246,31 +254,35 @@ impl Side {
     }
 }
 
-/// The library's own operation, where it gives what is asked for: the least and the greatest of floats it may choose as it likes
-/// where one is not a number.
+/// The library's own operation, where every library gives what is asked for; otherwise they combine as for a user's own.
 fn predefined(of: Predefined) -> Option<(ffi::MPI_Datatype, ffi::MPI_Op)> {
+    use native::Operation::{Max, Min, Product, Sum};
     let Predefined { operation, number } = of;
     // SAFETY: constants of the library.
     unsafe {
-        let kind = match number {
-            Primitive::I8 => ffi::RSMPI_INT8_T,
-            Primitive::I16 => ffi::RSMPI_INT16_T,
-            Primitive::I32 => ffi::RSMPI_INT32_T,
-            Primitive::I64 => ffi::RSMPI_INT64_T,
-            Primitive::U8 => ffi::RSMPI_UINT8_T,
-            Primitive::U16 => ffi::RSMPI_UINT16_T,
-            Primitive::U32 => ffi::RSMPI_UINT32_T,
-            Primitive::U64 => ffi::RSMPI_UINT64_T,
-            Primitive::F32 => ffi::RSMPI_FLOAT,
-            Primitive::F64 => ffi::RSMPI_DOUBLE,
+        let (kind, bits, signed) = match number {
+            Primitive::I8 => (ffi::RSMPI_INT8_T, 8, true),
+            Primitive::I16 => (ffi::RSMPI_INT16_T, 16, true),
+            Primitive::I32 => (ffi::RSMPI_INT32_T, 32, true),
+            Primitive::I64 => (ffi::RSMPI_INT64_T, 64, true),
+            Primitive::U8 => (ffi::RSMPI_UINT8_T, 8, false),
+            Primitive::U16 => (ffi::RSMPI_UINT16_T, 16, false),
+            Primitive::U32 => (ffi::RSMPI_UINT32_T, 32, false),
+            Primitive::U64 => (ffi::RSMPI_UINT64_T, 64, false),
+            Primitive::F32 => (ffi::RSMPI_FLOAT, 32, true),
+            Primitive::F64 => (ffi::RSMPI_DOUBLE, 64, true),
         };
         let floats = matches!(number, Primitive::F32 | Primitive::F64);
         let op = match operation {
-            native::Operation::Sum => ffi::RSMPI_SUM,
-            native::Operation::Product => ffi::RSMPI_PROD,
-            native::Operation::Min if !floats => ffi::RSMPI_MIN,
-            native::Operation::Max if !floats => ffi::RSMPI_MAX,
-            native::Operation::Min | native::Operation::Max => return None,
+            // Open MPI's do not wrap where the processor has AVX: github.com/open-mpi/ompi/issues/8045.
+            Sum if bits < 32 => return None,
+            // MPICH takes unsigned numbers for signed ones: github.com/pmodels/mpich/issues/6083, again in 7507. Of floats
+            // where one is not a number, and of zeros, MPI leaves open what the least is.
+            Min | Max if floats || !signed => return None,
+            Sum => ffi::RSMPI_SUM,
+            Product => ffi::RSMPI_PROD,
+            Min => ffi::RSMPI_MIN,
+            Max => ffi::RSMPI_MAX,
         };
         Some((kind, op))
     }

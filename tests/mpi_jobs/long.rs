@@ -1,0 +1,208 @@
+//! More bytes than 32 bits count, by two ranks of MPI.
+
+use std::env;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use necklace::op::{Product, by};
+use necklace::{Communicator, Strided};
+
+use crate::calls::join;
+use crate::definitions::Dice;
+use crate::job::Job;
+use crate::rank::Rank;
+
+/// If set, a lack of memory is a failure.
+const REQUIRED: &str = "NECKLACE_REQUIRE_MEMORY";
+
+/// If set, what takes long is done as well.
+const PATIENT: &str = "NECKLACE_LONG";
+
+/// Longer than what can be counted, and no multiple of anything.
+const LONG: usize = (1 << 31) + 3;
+
+/// So many elements are more than one call of the library is given.
+const MANY: usize = (1 << 30) + 5;
+
+const GIB: u64 = 1 << 30;
+
+/// Places in so long a block at which something lies; elsewhere there are zeros.
+fn places(length: usize) -> impl Iterator<Item = usize> {
+    let mut dice = Dice(5);
+    let edges = (0..=4).map(|edge| edge << 30).chain([length]);
+    let near = edges.flat_map(|edge: usize| edge.saturating_sub(40)..edge + 40);
+    near.chain((0..4000).map(move |_| dice.below(length))).filter(move |at| *at < length)
+}
+
+/// What lies there.
+fn mark(seed: u64, at: usize) -> u8 {
+    Dice(seed ^ at as u64).roll() as u8 | 1
+}
+
+fn write(block: &mut [u8], seed: u64) {
+    places(block.len()).for_each(|at| block[at] = mark(seed, at));
+}
+
+#[track_caller]
+fn check(block: &[u8], wanted: impl Fn(usize) -> u8) {
+    let differs = places(block.len()).find(|&at| block[at] != wanted(at));
+    assert_eq!(differs.map(|at| (at, block[at], wanted(at))), None, "of {}", block.len());
+}
+
+/// What is long is zeros that nobody has written, and costs no memory until somebody receives it.
+fn zeros(length: usize) -> Vec<u8> {
+    vec![0; length]
+}
+
+fn broadcast(comm: &mut Communicator) {
+    let mut buffer = zeros(LONG);
+    for (root, algorithm) in ["native", "binomial"].into_iter().enumerate() {
+        comm.choose("broadcast", algorithm).unwrap();
+        if comm.rank() == root {
+            write(&mut buffer, root as u64);
+        }
+        comm.broadcast(&mut buffer, root).unwrap();
+        check(&buffer, |at| mark(root as u64, at));
+    }
+}
+
+/// A long block one way, a short one the other way; and what is far behind in a buffer.
+fn alltoallv(comm: &mut Communicator, length: usize) {
+    const SHORT: usize = 1000;
+    let me = comm.rank();
+    // By sender and receiver.
+    let count = |from: usize, to: usize| [[7, length], [SHORT, 7]][from][to];
+    let (sent, awaited) = ([count(me, 0), count(me, 1)], [count(0, me), count(1, me)]);
+    let places = [([length + 100, 5], [3, length + 200]), ([length + 50, 0], [2, length + 10])];
+    let (from, into) = places[me];
+    let mut plan = comm.alltoallv_init::<u8>(&sent, &from, &awaited, &into).unwrap();
+    assert!(plan.words().contains(" by native"));
+    let (mut send, mut receive) = (zeros(length + 200 + SHORT), zeros(length + 200 + SHORT));
+    (0..2).for_each(|to| write(&mut send[from[to]..][..sent[to]], (2 * me + to) as u64));
+    plan.execute(comm, &send, &mut receive).unwrap();
+    (0..2).for_each(|from| check(&receive[into[from]..][..awaited[from]], |at| mark((2 * from + me) as u64, at)));
+}
+
+/// A long block from rank 0 to rank 1, which lies in so many rows with a gap after each of them.
+fn alltoallw(comm: &mut Communicator, (rows, columns, gap): (usize, usize, usize)) {
+    let (length, width) = (rows * columns, columns + gap);
+    let matrix = Strided::matrix(9, rows, columns, width);
+    let none = || Strided::run(0, 0);
+    let (from, into) = match comm.rank() {
+        0 => ([none(), matrix], [none(), none()]),
+        _ => ([none(), none()], [Strided::run(1, length), none()]),
+    };
+    let (mut send, mut receive) = (Vec::new(), Vec::new());
+    if comm.rank() == 0 {
+        send = zeros(9 + rows * width);
+        places(length).for_each(|at| send[9 + at / columns * width + at % columns] = mark(0, at));
+    } else {
+        receive = zeros(1 + length);
+    }
+    let mut plan = comm.alltoallw_init::<u8>(&from, &into).unwrap();
+    assert!(plan.words().contains(" by native"));
+    plan.execute(comm, &send, &mut receive).unwrap();
+    if comm.rank() == 1 {
+        check(&receive[1..], |at| mark(0, at));
+    }
+}
+
+/// The same for each other, and for itself.
+fn regular(comm: &mut Communicator) {
+    let me = comm.rank() as u64;
+    let mut receive = zeros(2 * LONG);
+    let mut send = zeros(2 * LONG);
+    comm.choose("allgather", "native").unwrap();
+    write(&mut send[..LONG], me);
+    comm.allgather(&send[..LONG], &mut receive).unwrap();
+    receive.chunks(LONG).zip(0..).for_each(|(block, from)| check(block, |at| mark(from, at)));
+    comm.choose("alltoall", "native").unwrap();
+    send.chunks_mut(LONG).zip(0..).for_each(|(block, to)| write(block, 10 + 2 * me + to));
+    comm.alltoall(&send, &mut receive).unwrap();
+    receive.chunks(LONG).zip(0..).for_each(|(block, from)| check(block, |at| mark(10 + 2 * from + me, at)));
+}
+
+/// By an operation of the library's, and one that is not, nor commutes.
+fn reductions(comm: &mut Communicator) {
+    comm.choose("allreduce", "native").unwrap();
+    let (mut send, mut receive) = (zeros(MANY), zeros(MANY));
+    write(&mut send, comm.rank() as u64);
+    comm.allreduce(&send, &mut receive, Product).unwrap();
+    check(&receive, |at| mark(0, at).wrapping_mul(mark(1, at)));
+    let minus = |left: u8, right: u8| left.wrapping_sub(right);
+    comm.allreduce(&send, &mut receive, by("minus, of two", minus)).unwrap();
+    check(&receive, |at| minus(mark(0, at), mark(1, at)));
+}
+
+pub(crate) fn long(rank: &Rank) -> i32 {
+    let mut comm = join(rank);
+    let begin = Instant::now();
+    match rank.word(1) {
+        "broadcast" => broadcast(&mut comm),
+        "alltoallv" => [LONG, 1 << 31].into_iter().for_each(|length| alltoallv(&mut comm, length)),
+        "alltoallw" => alltoallw(&mut comm, (32_769, 65_537, 63)),
+        "pieces" => alltoallw(&mut comm, (LONG, 1, 1)),
+        "regular" => regular(&mut comm),
+        _ => reductions(&mut comm),
+    }
+    rank.say(format!("took {:?}", begin.elapsed()));
+    0
+}
+
+/// How much memory there is for those who want some.
+fn available() -> u64 {
+    let all = fs::read_to_string("/proc/meminfo").unwrap();
+    let line = all.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+/// Runs that, if there is as much memory as it takes.
+fn run(what: &str, gibibytes: u64) {
+    let (needed, available) = (gibibytes * GIB, available());
+    if available < needed {
+        let words = format!("{what}: it takes {needed} bytes of memory, {available} are available");
+        assert!(env::var_os(REQUIRED).is_none(), "{words}");
+        println!("skipped {words}");
+        return;
+    }
+    let ended = Job::of(2, &format!("long {what}")).within(Duration::from_secs(300)).run().with(0);
+    println!("{what}: {:?}", ended.all("took "));
+}
+
+/// The same, if it may take long.
+fn run_long(what: &str, gibibytes: u64) {
+    if env::var_os(PATIENT).is_none() {
+        return println!("skipped {what}: it takes long, and {PATIENT} is not set");
+    }
+    run(what, gibibytes);
+}
+
+#[test]
+fn a_broadcast_may_be_longer_than_32_bits_count() {
+    run("broadcast", 6);
+}
+
+#[test]
+fn blocks_of_an_exchange_may_be_longer_than_32_bits_count() {
+    run("alltoallv", 6);
+}
+
+#[test]
+fn blocks_in_pieces_may_be_longer_than_32_bits_count() {
+    run("alltoallw", 6);
+}
+
+#[test]
+fn more_elements_are_reduced_than_the_library_counts_at_once() {
+    run("reductions", 6);
+}
+
+#[test]
+fn blocks_of_regular_collectives_may_be_longer_than_32_bits_count() {
+    run_long("regular", 12);
+}
+
+#[test]
+fn a_block_may_be_in_more_pieces_than_32_bits_count() {
+    run_long("pieces", 12);
+}
