@@ -22,8 +22,9 @@ use crate::transport::native::{self, Contributions, NativeCall, NativeIo};
 #[derive(Debug)]
 pub(super) struct Native {
     call: NativeCall,
-    /// In which the members meet before they make it for the first time; none where they compare nothing.
-    barrier: Option<Arc<Plan>>,
+    /// In which the members meet before they make it for the first time. Where they compare nothing, all calls are alike, and
+    /// they meet once: a library may need them all to begin.
+    barrier: Arc<Plan>,
     /// The number of the agreement on it, if it is known.
     agreed: Option<u64>,
 }
@@ -84,7 +85,7 @@ impl Communicator {
 
     /// A native call, ready to be made.
     pub(super) fn prepare_native(&mut self, call: NativeCall, signature: Signature) -> Result<Prepared, Error> {
-        let barrier = if self.options.fingerprints { Some(self.barrier_of_agreement()?) } else { None };
+        let barrier = self.barrier_of_agreement()?;
         Ok(Prepared { signature, way: Way::Native(Native { call, barrier, agreed: None }) })
     }
 
@@ -143,9 +144,7 @@ impl Wire {
         // Before anything moves.
         let io = NativeIo::new(call, size, (input, output), reduction, self.calls, signature, timeout);
         let mut io = io.ok_or_else(super::short)?;
-        if let Some(barrier) = barrier {
-            self.agree(barrier, signature, agreed)?;
-        }
+        self.agree(barrier, signature, agreed)?;
         io.call = self.calls;
         self.calls += 1;
         native::call(&mut *self.transport, io).map_err(|failure| self.failed(failure))

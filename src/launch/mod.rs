@@ -235,7 +235,7 @@ impl Launch {
         self,
         started: &Started,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<(Asked, mpi::Join), Error> {
+    ) -> Result<(Asked, mpi::Join<'static>), Error> {
         let join = mpi::Join::world_within(timed(&self.options, &variable)?.patience())?;
         let size = join.size()?;
         if let Some(words) = started.several.as_ref().filter(|_| size == 1) {

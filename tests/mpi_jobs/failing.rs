@@ -19,11 +19,15 @@ const CULPRIT: usize = 1;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A job's communicator, whose algorithms are by messages, or the library's own; and how many elements are to be moved.
-pub(crate) fn communicator(rank: &Rank, way: &str) -> (necklace::transport::mpi::Supervisor, Communicator) {
+pub(crate) fn communicator(
+    rank: &Rank,
+    way: &str,
+    timeout: Duration,
+) -> (necklace::transport::mpi::Supervisor, Communicator) {
     let join = Join::world().unwrap().timeout(Duration::from_secs(30)).staged(way == "staged");
     let (supervisor, endpoint) = join.supervised().unwrap();
     let network = Arc::new(Complete::new(rank.size).unwrap());
-    let mut comm = Communicator::with_options(endpoint, network, Options::default().timeout(TIMEOUT)).unwrap();
+    let mut comm = Communicator::with_options(endpoint, network, Options::default().timeout(timeout)).unwrap();
     let messages = [
         ("alltoall", "direct"),
         ("allreduce", "recursive-doubling"),
@@ -40,7 +44,7 @@ pub(crate) fn communicator(rank: &Rank, way: &str) -> (necklace::transport::mpi:
 /// Everybody calls alltoall, or broadcast, and one rank does something else.
 pub(crate) fn fail(rank: &Rank) -> i32 {
     let (how, elements) = (rank.word(1), rank.word(3).parse::<usize>().unwrap());
-    let (supervisor, mut comm) = communicator(rank, rank.word(2));
+    let (supervisor, mut comm) = communicator(rank, rank.word(2), TIMEOUT);
     let (send, mut receive) = (vec![rank.rank as u64; elements * rank.size], vec![0_u64; elements * rank.size]);
     for _ in 0..3 {
         rank.check(&mut comm).unwrap();

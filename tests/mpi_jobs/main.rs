@@ -35,7 +35,7 @@ use rank::Rank;
 type Deed = fn(&Rank) -> i32;
 
 /// All of these, by the first word.
-const DEEDS: [(&str, Deed); 11] = [
+const DEEDS: [(&str, Deed); 12] = [
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("beside", beside::beside),
@@ -45,6 +45,7 @@ const DEEDS: [(&str, Deed); 11] = [
     ("late", beside::late),
     ("fail", failing::fail),
     ("go", signals::go_on),
+    ("part", native::part),
     ("calls", calls::calls),
     ("long", long::long),
 ];

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::failing::{TIMEOUT, same};
+use crate::failing::{TIMEOUT, communicator, same};
 use crate::job::{Ended, Job};
+use crate::rank::Rank;
 
 fn run(how: &str, elements: usize) -> Ended {
     Job::of(3, &format!("fail {how} native {elements}")).run()
@@ -51,6 +52,33 @@ fn a_rank_that_goes_ends_the_job() {
     ] {
         ends(how, elements, words);
     }
+}
+
+/// Who has sent all it has to send in the last call, the root of a broadcast, exits, and drops nothing. Another comes late to
+/// that call.
+pub(crate) fn part(rank: &Rank) -> i32 {
+    let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
+    let mut values = [rank.rank as u64; 16];
+    comm.broadcast(&mut values, 0).unwrap();
+    if rank.rank == 0 {
+        rank.report(comm.broadcast(&mut values, 0));
+        std::process::exit(0);
+    }
+    if rank.rank == 2 {
+        rank.hear(0, "well");
+        // Longer than those who are in the call wait for somebody who has gone.
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    let last = comm.broadcast(&mut values, 0);
+    assert_eq!(values, [0; 16]);
+    rank.report(last);
+    0
+}
+
+#[test]
+fn a_rank_that_has_done_its_part_may_exit() {
+    let ended = Job::of(3, "part").run().with(0);
+    assert_eq!(ended.all("well"), [""; 3], "{ended}");
 }
 
 #[test]

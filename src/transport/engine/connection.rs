@@ -121,6 +121,11 @@ impl Connection {
         matches!(self.state, State::Open)
     }
 
+    /// Whether the other takes what it is told.
+    pub(crate) fn listens(&self) -> bool {
+        self.is_open() && !self.farewell
+    }
+
     /// Nothing comes or goes any more.
     pub(crate) fn close(&mut self, state: State) {
         self.state = state;

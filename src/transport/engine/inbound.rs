@@ -462,7 +462,10 @@ impl Engine {
                 self.forget();
             }
             Kind::Farewell => {
-                // It is answered once, and that is the last it hears.
+                // It is answered once, and that is the last it hears; what has not begun does not.
+                if let Some(connection) = &mut self.connections[from] {
+                    connection.sending.take_if(|sending| sending.headed == 0);
+                }
                 self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
                 if let Some(connection) = &mut self.connections[from] {
                     connection.farewell = true;

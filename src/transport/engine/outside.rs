@@ -64,7 +64,7 @@ impl Outside {
     }
 
     /// The call that is under way.
-    fn inside(&self) -> Option<u64> {
+    pub(crate) fn inside(&self) -> Option<u64> {
         let at = self.at.load(Ordering::Acquire);
         (at > 0 && at.is_multiple_of(2)).then(|| at / 2 - 1)
     }

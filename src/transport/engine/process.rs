@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, State};
-use super::context::Presence;
+use super::context::{Context, Presence};
 use super::frame::{Header, Kind};
 #[cfg(feature = "mpi")]
 use super::outside::Outside;
@@ -259,6 +259,12 @@ impl Process {
             connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.farewell)
         };
         let staying: Vec<bool> = engine.connections.iter().map(staying).collect();
+        // Those that a thread has open still, where the process exits: what was done in them was done.
+        let open = |context: &&Context| context.presence == Presence::Open;
+        let open: Vec<ContextId> = engine.contexts.values().filter(open).map(|context| context.id).collect();
+        for id in open {
+            engine.tell_leave(id, "has ended");
+        }
         for (process, _) in staying.iter().enumerate().filter(|(_, stays)| **stays) {
             engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
             engine.pump_out(process);
@@ -266,7 +272,9 @@ impl Process {
         engine.parting = true;
         let failed =
             |engine: &Engine| engine.fallen || engine.contexts.values().any(|context| context.failure.is_some());
-        let patience = |engine: &Engine| if failed(engine) { LINGER } else { engine.patience.clamp(LINGER, LONGEST) };
+        // Where the end of impatience is that of the job, it does not end for a rank that is slow.
+        let hasty = |engine: &Engine| !engine.polled && failed(engine);
+        let patience = |engine: &Engine| if hasty(engine) { LINGER } else { engine.patience.clamp(LINGER, LONGEST) };
         // Who has not heard all, and what has not gone; and how much has.
         let state = |engine: &Engine| {
             let all = engine
@@ -277,7 +285,8 @@ impl Process {
             let open = all.filter(|(connection, _)| connection.is_open());
             let start = (engine.wire.under_way(), 0);
             open.fold(start, |(waiting, gone), (connection, stays)| {
-                let unheard = *stays && !connection.heard || engine.polled && !connection.queue.is_empty();
+                let rest = !connection.queue.is_empty() || connection.sending.is_some();
+                let unheard = *stays && !connection.heard || engine.polled && rest;
                 (waiting + usize::from(unheard), gone + connection.gone)
             })
         };

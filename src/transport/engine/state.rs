@@ -248,7 +248,7 @@ impl Engine {
         }
         for (to, connection) in self.connections.iter_mut().enumerate() {
             let (Some(connection), lane) = (connection, &mut context.lanes[to]) else { continue };
-            let cut = lane.out.went > 0;
+            let mut cut = lane.out.went > 0;
             if let Some(sending) = connection.sending.take_if(|sending| sending.context == id) {
                 // What was begun is finished, from a copy; or it was not begun.
                 let begun = sending.headed > 0;
@@ -262,10 +262,9 @@ impl Engine {
                     rest.append(&mut connection.queue);
                     connection.queue = rest;
                 }
-                if cut || begun {
-                    connection.queue.extend(Header::new(Kind::Void, id).encode());
-                }
-            } else if cut {
+                cut |= begun;
+            }
+            if cut && !connection.farewell && !self.parting {
                 connection.queue.extend(Header::new(Kind::Void, id).encode());
             }
             if let Receiving::Placed(context, left) = connection.receiving
@@ -283,8 +282,7 @@ impl Engine {
         if self.parting && header.kind != Kind::Heard {
             return;
         }
-        let hears = |connection: &&mut Connection| connection.is_open() && !connection.farewell;
-        if let Some(connection) = self.connections[to].as_mut().filter(hears) {
+        if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.listens()) {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
             connection.queue.extend_from_slice(text);
         }
@@ -321,7 +319,12 @@ impl Engine {
             self.tell(id, Header::new(Kind::Verdict, id), &words);
         }
         let Some(context) = self.contexts.get(&id) else { return };
-        let call = context.at().map(|(call, _)| call);
+        // Who leaves in the middle of a call of the library's, as a process that exits, has not done it.
+        let inside = context.outside.as_ref().and_then(|outside| outside.inside());
+        let call = match (context.at(), inside) {
+            (Some((call, _)), Some(inside)) if call == inside => call.checked_sub(1),
+            (at, _) => at.map(|(call, _)| call),
+        };
         let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.words));
         let left = Left { call, how: (!how.is_empty()).then(|| how.into()), said };
         self.tell(id, Header::new(Kind::Leave, id), &write_left(&left));
@@ -466,7 +469,8 @@ impl Engine {
                 && begun.is_none_or(|sending| sending.context != id)
                 && out.may_go(turn.stamp(message), message.bytes, self.credit).is_none()
                 && out.offered.replace(turn.stamp(message)) != Some(turn.stamp(message))
-                && let Some(connection) = self.connections[process].as_mut().filter(|open| open.is_open())
+                && !self.parting
+                && let Some(connection) = self.connections[process].as_mut().filter(|open| open.listens())
             {
                 connection.queue.extend(turn.header(Kind::Offer, id, message).encode());
             }
@@ -517,8 +521,7 @@ impl Engine {
 
     /// Whether a process can hear what it is told.
     pub(crate) fn hears(&self, process: usize) -> bool {
-        let speaks =
-            |connection: &Connection| connection.is_open() && connection.broken.is_none() && !connection.farewell;
+        let speaks = |connection: &Connection| connection.listens() && connection.broken.is_none();
         process == self.me || self.connections[process].as_ref().is_some_and(speaks)
     }
 

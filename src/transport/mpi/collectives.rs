@@ -11,7 +11,7 @@ use mpi::ffi;
 
 use super::datatype::Datatype;
 use super::error::MpiError;
-use super::library::{call, is_alive};
+use super::library::{alive, call, is_alive};
 use super::operation::{Operation, Payload};
 use crate::ids::Rank;
 use crate::transport::engine::outside::Outside;
@@ -98,7 +98,10 @@ impl Collectives {
         if let Some(comm) = self.comm {
             return Ok(comm);
         }
-        // Beyond the tags that this crate has for messages, and below the least that any MPI has at most.
+        // A context that was opened since has no rounds that would fail of it.
+        alive()?;
+        // Two contexts whose numbers differ by a multiple of this, begun at once by two threads, would meet in each other's place:
+        // one pair in 32,000. Beyond the tags that this crate has for messages, and below the least that any MPI has at most.
         let tag = 16 + (self.id.number() % 32_000) as c_int;
         let ranks: Vec<c_int> = self.members.iter().map(|member| member.index() as c_int).collect();
         // SAFETY: constants of the library.

@@ -5,10 +5,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::panic::catch_unwind;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use mpi::ffi;
 
@@ -22,6 +22,9 @@ static LIVE: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
 
 /// Communicators whose processes of this crate are at their end here.
 static LEFT: Mutex<Vec<Departure>> = Mutex::new(Vec::new());
+
+/// How much is being begun with others.
+static PENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// Why MPI cannot be finalized: that may never end.
 static UNWELL: Mutex<Option<Unwell>> = Mutex::new(None);
@@ -41,6 +44,23 @@ pub(super) enum Unwell {
     Silent,
     /// Another thread of this process is in a call of the library's.
     Busy,
+}
+
+/// Something is being begun with others, as long as this is there.
+#[derive(Debug)]
+pub(super) struct Beginning;
+
+impl Beginning {
+    pub(super) fn new() -> Self {
+        PENDING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        PENDING.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A communicator that this process needs no more, and a barrier in it: when that is over, nobody does.
@@ -135,8 +155,10 @@ fn finish() -> Option<Unwell> {
     loop {
         let mut left = departures();
         left.retain_mut(|left| !left.is_over());
-        let unwell = *unwell();
-        if left.is_empty() || unwell.is_some() {
+        let begun = (PENDING.load(Ordering::Relaxed) > 0).then_some(Unwell::Begun);
+        let unwell = unwell().or(begun);
+        // What never was is in nobody's way until the others are through with what is.
+        if left.is_empty() || unwell.is_some_and(|why| why != Unwell::Begun) {
             return unwell;
         }
         drop(left);
@@ -160,8 +182,13 @@ pub(super) fn at_exit() {
     unsafe extern "C" {
         fn atexit(callback: extern "C" fn()) -> c_int;
     }
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
     extern "C" fn finalize() {
         let finalize = || {
+            // In a fork of it MPI is not this process's.
+            if PROCESS.load(Ordering::Relaxed) != process::id() {
+                return;
+            }
             // MPICH exits in the middle of a call when another rank has ended the job: then it can do nothing any more, and nor
             // can this crate's process, which may wait for that call.
             if ABORTED.load(Ordering::Relaxed) || library::is_inside() || !library::is_alive() {
@@ -175,6 +202,7 @@ pub(super) fn at_exit() {
         // There is nobody to tell.
         let _ = catch_unwind(finalize);
     }
+    PROCESS.store(process::id(), Ordering::Relaxed);
     // SAFETY: the callback may be called at any time, from any thread, and does not unwind. If there is no room for it, MPI is
     // not finalized.
     unsafe { atexit(finalize) };
@@ -182,7 +210,7 @@ pub(super) fn at_exit() {
 
 /// Has MPI tell when somebody finalizes it: it then drops what is attached to `MPI_COMM_SELF` before anything else.
 pub(super) fn hear_of_finalize() -> Result<(), MpiError> {
-    static ATTACHED: Once = Once::new();
+    static ATTACHED: Mutex<bool> = Mutex::new(false);
     extern "C" fn not_copied(
         _: ffi::MPI_Comm,
         _: c_int,
@@ -204,11 +232,12 @@ pub(super) fn hear_of_finalize() -> Result<(), MpiError> {
         });
         ffi::MPI_SUCCESS as c_int
     }
-    let mut result = Ok(());
-    ATTACHED.call_once(|| {
+    let mut attached = ATTACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*attached {
         let mut key: c_int = 0;
-        result = call!(MPI_Comm_create_keyval(Some(not_copied), Some(dropped), &mut key, ptr::null_mut()))
-            .and_then(|()| call!(MPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, key, ptr::null_mut())));
-    });
-    result
+        call!(MPI_Comm_create_keyval(Some(not_copied), Some(dropped), &mut key, ptr::null_mut()))?;
+        call!(MPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, key, ptr::null_mut()))?;
+        *attached = true;
+    }
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! A communicator of MPI's that is this crate's alone.
 
+use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,8 @@ pub(super) struct Group {
     pub(super) comm: ffi::MPI_Comm,
     pub(super) rank: usize,
     pub(super) size: usize,
-    /// How many of the ranks run on this host, this one among them.
-    pub(super) neighbours: usize,
+    /// Whether there are as many cores for the ranks of this host as there are of these.
+    pub(super) has_cores: bool,
 }
 
 // SAFETY: a handle may be used by any thread: MPI is initialized for that.
@@ -51,26 +52,46 @@ impl Group {
             call!(MPI_Comm_idup(parent, comm, request))
         })?;
         call!(MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
-        let hosts = complete((begin, patience), size, (host(), vec![0_u64; size]), |(own, all), request| {
-            let (from, to) = (ptr::from_ref(own).cast(), all.as_mut_ptr().cast());
+        let seats = complete((begin, patience), size, (seat(), vec![[0_u64; 3]; size]), |(own, all), request| {
+            let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
             // SAFETY: constants of the library.
             let (word, here) = unsafe { (ffi::RSMPI_UINT64_T, comm) };
-            call!(MPI_Iallgather(from, 1, word, to, 1, word, here, request))
+            call!(MPI_Iallgather(from, 3, word, to, 3, word, here, request))
         })?;
-        let neighbours = hosts.1.iter().filter(|other| **other == hosts.0).count();
-        Ok(Self { comm, rank, size, neighbours })
+        Ok(Self { comm, rank, size, has_cores: has_cores(&seats.0, &seats.1) })
     }
 }
 
-/// A number for this host.
-fn host() -> u64 {
-    let mut name = [0_u8; ffi::MPI_MAX_PROCESSOR_NAME as usize + 1];
+/// Where a process runs: on which host, on which cores, and how many these are. Numbers for the first two.
+type Seat = [u64; 3];
+
+fn seat() -> Seat {
+    let hash = |what: &[u8]| {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        hasher.finish()
+    };
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
+    let count = thread::available_parallelism().map_or(1, usize::from);
+    [hash(&host()), hash(cores.as_bytes()), count as u64]
+}
+
+/// Whether the ranks of a host have a core each. Those that are bound to other cores are taken to share none of them.
+fn has_cores(own: &Seat, all: &[Seat]) -> bool {
+    let neighbours: Vec<&Seat> = all.iter().filter(|seat| seat[0] == own[0]).collect();
+    let places: BTreeMap<u64, u64> = neighbours.iter().map(|seat| (seat[1], seat[2])).collect();
+    let cores = places.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    neighbours.len() as u64 <= cores
+}
+
+/// A name for this host.
+fn host() -> Vec<u8> {
+    let mut name = vec![0_u8; ffi::MPI_MAX_PROCESSOR_NAME as usize + 1];
     let mut length: c_int = 0;
     // SAFETY: there is room for the longest name. Without one all ranks are taken for neighbours.
     unsafe { ffi::MPI_Get_processor_name(name.as_mut_ptr().cast(), &mut length) };
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish()
+    name
 }
 
 /// Begins something that all of so many ranks take part in, and waits until it is done, so long after `begin`. What MPI works
@@ -81,6 +102,7 @@ fn complete<T>(
     what: T,
     start: impl FnOnce(&mut T, &mut ffi::MPI_Request) -> Result<(), MpiError>,
 ) -> Result<T, MpiError> {
+    let _begun = ending::Beginning::new();
     // SAFETY: a constant of the library.
     let work = Box::leak(Box::new((what, unsafe { ffi::RSMPI_REQUEST_NULL })));
     start(&mut work.0, &mut work.1)?;
@@ -107,5 +129,28 @@ pub(super) fn rest(waited: Duration) {
         thread::yield_now();
     } else {
         thread::sleep((waited / 8).min(Duration::from_millis(1)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_have_a_core_each_where_there_are_as_many() {
+        let (here, there) = (1, 2);
+        let cases: [(&[Seat], bool); 6] = [
+            (&[[here, 10, 2], [here, 10, 2]], true),
+            (&[[here, 10, 2], [here, 10, 2], [here, 10, 2]], false),
+            // Each is bound to one of its own.
+            (&[[here, 11, 1], [here, 12, 1], [here, 13, 1]], true),
+            // Two are bound to one.
+            (&[[here, 11, 1], [here, 11, 1]], false),
+            (&[[here, 10, 2], [there, 10, 2], [there, 10, 2], [there, 10, 2]], true),
+            (&[[here, 10, 1]], true),
+        ];
+        for (seats, enough) in cases {
+            assert_eq!(has_cores(&seats[0], seats), enough, "{seats:?}");
+        }
     }
 }

@@ -2,15 +2,19 @@
 //!
 //! Receives for letters from anybody are posted beforehand, so that one test tells whether something has come, from
 //! whomever. What goes is copied first: nothing of a round's memory is with MPI.
+//!
+//! A letter that has begun to come takes one of these, and if its sender is stopped then, for good; those that come meanwhile are
+//! found behind it. They are numbered, since what two of one sender have begun they may end in another order.
 
 use std::collections::VecDeque;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::io::{IoSlice, IoSliceMut};
 use std::mem;
 
 use mpi::ffi;
 
 use super::ending::{self, Unwell};
+use super::error::MpiError;
 use super::group::Group;
 use super::library::{call, is_alive};
 use super::parcels::Parcels;
@@ -31,6 +35,12 @@ const UNDER_WAY: usize = 4;
 /// So many letters under way are looked at even if there is more to do.
 const MANY: usize = 16;
 
+/// A letter begins with its number, a byte.
+const NUMBER: usize = 1;
+
+/// So often in vain only the first of what is awaited is looked at, then all.
+const VAIN: u32 = 8;
+
 /// What letters are tagged with.
 const TAG: c_int = 1;
 
@@ -38,18 +48,20 @@ const TAG: c_int = 1;
 #[derive(Debug)]
 pub(super) struct Letters {
     group: Group,
-    /// Those awaited, in the order in which MPI fills them; and those that were read.
+    /// Those awaited, in the order in which MPI begins to fill them; and those that were read.
     awaited: VecDeque<Letter>,
     spent: Vec<Letter>,
+    /// How often the first was looked at in vain.
+    vain: u32,
     /// By process.
     boxes: Box<[Letterbox]>,
     /// Processes whose letter has come and is not read.
     unread: Vec<usize>,
     /// What is under way, and to whom; MPI's handles of that; which of them are done; and room for more.
-    going: Vec<(usize, Box<[u8]>)>,
+    going: Vec<(usize, Vec<u8>)>,
     requests: Vec<ffi::MPI_Request>,
     done: Vec<c_int>,
-    blank: Vec<Box<[u8]>>,
+    blank: Vec<Vec<u8>>,
     parcels: Option<Parcels>,
     /// That MPI does not do what it is asked for any more, and why.
     broken: Option<String>,
@@ -58,8 +70,10 @@ pub(super) struct Letters {
 /// Bytes that are with MPI until its request is done.
 #[derive(Debug)]
 struct Letter {
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
     request: ffi::MPI_Request,
+    /// How long it is, once it has come.
+    length: usize,
 }
 
 // SAFETY: a handle may be used by any thread, and so may the bytes that it is for: MPI is initialized for that.
@@ -72,11 +86,15 @@ unsafe impl Send for Letters {}
 struct Letterbox {
     /// What has come and was put aside, for others to have their turn.
     aside: VecDeque<Vec<u8>>,
-    /// What has come last, and how long it is.
-    letter: Option<(Letter, usize)>,
+    /// What has come last.
+    letter: Option<Letter>,
     /// How much of the first of these was read.
     read: usize,
-    /// How many letters are under way there, and whether more wait.
+    /// The number of the next letter that comes; and those that have come before it.
+    next: u8,
+    early: Vec<Letter>,
+    /// The number of the next letter that goes; how many are under way; and whether more wait.
+    number: u8,
     going: usize,
     waits: bool,
 }
@@ -85,7 +103,20 @@ impl Letter {
     fn new() -> Self {
         // SAFETY: a constant of the library.
         let none = unsafe { ffi::RSMPI_REQUEST_NULL };
-        Self { bytes: vec![0; LETTER].into(), request: none }
+        Self { bytes: vec![0; LETTER], request: none, length: 0 }
+    }
+
+    /// What it says.
+    fn text(&self) -> &[u8] {
+        &self.bytes[NUMBER..self.length.max(NUMBER)]
+    }
+}
+
+impl Letterbox {
+    /// Puts aside a letter that is not read to its end.
+    fn put_aside(&mut self, letter: &Letter) {
+        let begin = if self.aside.is_empty() { mem::take(&mut self.read) } else { 0 };
+        self.aside.push_back(letter.text()[begin..].to_vec());
     }
 }
 
@@ -96,6 +127,7 @@ impl Letters {
             group,
             awaited: VecDeque::with_capacity(AWAITED),
             spent: (0..AWAITED).map(|_| Letter::new()).collect(),
+            vain: 0,
             boxes: (0..size).map(|_| Letterbox::default()).collect(),
             unread: Vec::with_capacity(AWAITED),
             going: Vec::new(),
@@ -111,24 +143,41 @@ impl Letters {
 
     /// Awaits letters in place of those that were read.
     fn await_more(&mut self) {
-        let Self { group, awaited, spent, broken, .. } = self;
-        while let Some(mut letter) = spent.pop().filter(|_| broken.is_none()) {
-            let (into, request) = (letter.bytes.as_mut_ptr().cast(), &mut letter.request);
-            let length = LETTER as c_int;
-            let byte = unsafe { ffi::RSMPI_UINT8_T };
-            let done = call!(MPI_Irecv(into, length, byte, ffi::RSMPI_ANY_SOURCE, TAG, group.comm, request));
-            *broken = done.err().map(|error| error.to_string());
-            awaited.push_back(letter);
+        while self.awaited.len() < AWAITED && self.broken.is_none() {
+            let Some(letter) = self.spent.pop() else { return };
+            self.post(letter, |into, length, byte, comm, request| {
+                call!(MPI_Irecv(into, length, byte, ffi::RSMPI_ANY_SOURCE, TAG, comm, request))
+            });
+        }
+    }
+
+    /// Hands a letter to MPI, to be filled.
+    fn post(
+        &mut self,
+        mut letter: Letter,
+        post: impl FnOnce(
+            *mut c_void,
+            c_int,
+            ffi::MPI_Datatype,
+            ffi::MPI_Comm,
+            &mut ffi::MPI_Request,
+        ) -> Result<(), MpiError>,
+    ) {
+        // SAFETY: a constant of the library.
+        let byte = unsafe { ffi::RSMPI_UINT8_T };
+        let into = letter.bytes.as_mut_ptr().cast();
+        match post(into, LETTER as c_int, byte, self.group.comm, &mut letter.request) {
+            Ok(()) => self.awaited.push_back(letter),
+            Err(error) => self.broken = Some(error.to_string()),
         }
     }
 
     /// Puts aside what has come and was not read.
     fn put_aside(&mut self) {
         for process in mem::take(&mut self.unread) {
-            let Letterbox { aside, letter, read, .. } = &mut self.boxes[process];
-            if let Some((letter, length)) = letter.take() {
-                let begin = if aside.is_empty() { mem::take(read) } else { 0 };
-                aside.push_back(letter.bytes[begin..length].to_vec());
+            let room = &mut self.boxes[process];
+            if let Some(letter) = room.letter.take() {
+                room.put_aside(&letter);
                 self.spent.push(letter);
             }
         }
@@ -136,39 +185,76 @@ impl Letters {
     }
 
     /// Takes in what has come.
-    fn take_in(&mut self, events: &mut Vec<Event>) {
-        while let Some(letter) = self.awaited.front_mut() {
-            // SAFETY: all of a status may be zero.
-            let (mut done, mut status): (c_int, ffi::MPI_Status) = (0, unsafe { mem::zeroed() });
-            if let Err(error) = call!(MPI_Test(&mut letter.request, &mut done, &mut status)) {
-                return self.broken = Some(error.to_string());
+    fn take_in(&mut self, events: &mut Vec<Event>) -> Result<(), MpiError> {
+        while !self.awaited.is_empty() && self.has_come(0, events)? {
+            self.vain = 0;
+        }
+        self.vain += 1;
+        if self.vain < VAIN {
+            return Ok(());
+        }
+        self.vain = 0;
+        let mut at = 1;
+        while at < self.awaited.len() {
+            at += usize::from(!self.has_come(at, events)?);
+        }
+        // If something comes for which nothing is posted, all that is has begun to come.
+        let mut found: c_int = 0;
+        // SAFETY: a null pointer or a number, and a status, before MPI writes them.
+        let (mut message, mut status): (ffi::MPI_Message, ffi::MPI_Status) = unsafe { mem::zeroed() };
+        call!(MPI_Improbe(ffi::RSMPI_ANY_SOURCE, TAG, self.group.comm, &mut found, &mut message, &mut status))?;
+        if found != 0 {
+            let letter = self.spent.pop().unwrap_or_else(Letter::new);
+            self.post(letter, |into, length, byte, _, request| {
+                call!(MPI_Imrecv(into, length, byte, &mut message, request))
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether that one of the letters awaited has come; then it is taken in.
+    fn has_come(&mut self, at: usize, events: &mut Vec<Event>) -> Result<bool, MpiError> {
+        let letter = &mut self.awaited[at];
+        // SAFETY: all of a status may be zero.
+        let (mut done, mut status): (c_int, ffi::MPI_Status) = (0, unsafe { mem::zeroed() });
+        call!(MPI_Test(&mut letter.request, &mut done, &mut status))?;
+        if done == 0 {
+            return Ok(false);
+        }
+        let mut length: c_int = 0;
+        // SAFETY: a constant of the library.
+        let byte = unsafe { ffi::RSMPI_UINT8_T };
+        call!(MPI_Get_count(&status, byte, &mut length))?;
+        letter.length = length as usize;
+        let from = status.MPI_SOURCE as usize;
+        if let Some(letter) = self.awaited.remove(at) {
+            let room = &mut self.boxes[from];
+            if letter.bytes[0] == room.next {
+                self.deliver(from, letter, events);
+            } else {
+                room.early.push(letter);
             }
-            if done == 0 {
-                return;
+        }
+        Ok(true)
+    }
+
+    /// The next letter of a process is there; and perhaps more.
+    fn deliver(&mut self, from: usize, letter: Letter, events: &mut Vec<Event>) {
+        let room = &mut self.boxes[from];
+        let mut next = Some(letter);
+        while let Some(letter) = next {
+            room.next = room.next.wrapping_add(1);
+            // Two of one process at once: the first makes room.
+            if let Some(before) = room.letter.replace(letter) {
+                room.put_aside(&before);
+                self.spent.push(before);
             }
-            let mut length: c_int = 0;
-            let byte = unsafe { ffi::RSMPI_UINT8_T };
-            if let Err(error) = call!(MPI_Get_count(&status, byte, &mut length)) {
-                return self.broken = Some(error.to_string());
-            }
-            let (from, length) = (status.MPI_SOURCE as usize, length as usize);
-            let Some(letter) = self.awaited.pop_front() else { return };
-            let Letterbox { aside, letter: last, read, .. } = &mut self.boxes[from];
-            match last {
-                None => *last = Some((letter, length)),
-                Some((before, count)) => {
-                    // Two of one process at once: the first makes room.
-                    let begin = if aside.is_empty() { mem::take(read) } else { 0 };
-                    aside.push_back(before.bytes[begin..*count].to_vec());
-                    let before = mem::replace(before, letter);
-                    *count = length;
-                    self.spent.push(before);
-                }
-            }
-            if !self.unread.contains(&from) {
-                self.unread.push(from);
-                events.push(Event { process: from, readable: true, urgent: true, ..Event::default() });
-            }
+            let found = room.early.iter().position(|letter| letter.bytes[0] == room.next);
+            next = found.map(|at| room.early.swap_remove(at));
+        }
+        if !self.unread.contains(&from) {
+            self.unread.push(from);
+            events.push(Event { process: from, readable: true, urgent: true, ..Event::default() });
         }
     }
 
@@ -202,7 +288,7 @@ impl Wire for Letters {
         let Letterbox { aside, letter, read, .. } = &mut self.boxes[from];
         let (rest, is_aside) = match (aside.front(), &*letter) {
             (Some(bytes), _) => (&bytes[*read..], true),
-            (None, Some((letter, length))) => (&letter.bytes[*read..*length], false),
+            (None, Some(letter)) => (&letter.text()[*read..], false),
             (None, None) => {
                 return self.broken.as_ref().map_or(Went::Stuck(0), |why| Went::Ended(why.as_str().into()));
             }
@@ -220,7 +306,7 @@ impl Wire for Letters {
         *read = 0;
         if is_aside {
             aside.pop_front();
-        } else if let Some((letter, _)) = letter.take() {
+        } else if let Some(letter) = letter.take() {
             self.unread.retain(|process| *process != from);
             self.spent.push(letter);
         }
@@ -240,8 +326,9 @@ impl Wire for Letters {
             room.waits = true;
             return Went::Stuck(0);
         }
-        let mut letter = blank.pop().unwrap_or_else(|| vec![0; LETTER].into());
-        let mut count = 0;
+        let mut letter = blank.pop().unwrap_or_else(|| vec![0; LETTER]);
+        letter[0] = room.number;
+        let mut count = NUMBER;
         for slice in from {
             let here = slice.len().min(LETTER - count);
             letter[count..count + here].copy_from_slice(&slice[..here]);
@@ -252,10 +339,10 @@ impl Wire for Letters {
         let bytes = letter.as_ptr().cast();
         match call!(MPI_Isend(bytes, count as c_int, byte, to as c_int, TAG, group.comm, &mut request)) {
             Ok(()) => {
-                room.going += 1;
+                (room.number, room.going) = (room.number.wrapping_add(1), room.going + 1);
                 going.push((to, letter));
                 requests.push(request);
-                Went::On(count)
+                Went::On(count - NUMBER)
             }
             Err(error) => Went::Ended(error.to_string().into()),
         }
@@ -270,13 +357,17 @@ impl Wire for Letters {
             return;
         }
         self.put_aside();
-        self.take_in(events);
+        if let Err(error) = self.take_in(events) {
+            self.broken = Some(error.to_string());
+        }
         // While nothing comes there is time.
         if !self.going.is_empty() && (self.unread.is_empty() || self.going.len() >= MANY) {
             self.take_back(events);
         }
-        if let Some(parcels) = &mut self.parcels {
-            parcels.poll(events);
+        if let Some(parcels) = &mut self.parcels
+            && let Err(error) = parcels.poll(events)
+        {
+            self.broken = Some(error.to_string());
         }
         if self.broken.is_some() {
             // Everybody who waits for somebody hears of it.
@@ -298,17 +389,17 @@ impl Wire for Letters {
     fn end(&mut self, well: bool) {
         if well && is_alive() {
             // Nobody sends any more: what is awaited does not come.
-            for letter in &mut self.awaited {
+            for mut letter in self.awaited.drain(..) {
                 let done = call!(MPI_Cancel(&mut letter.request))
                     .and_then(|()| call!(MPI_Wait(&mut letter.request, ffi::RSMPI_STATUS_IGNORE)));
                 if done.is_err() {
-                    self.broken = Some("cancel".to_owned());
+                    // It stays with MPI.
+                    mem::forget(letter);
                 }
             }
             if ending::depart(self.group.comm).is_err() {
                 ending::forbid(Unwell::Begun);
             }
-            self.awaited.clear();
         }
         if !well {
             ending::forbid(Unwell::Silent);

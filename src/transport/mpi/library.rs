@@ -15,8 +15,9 @@ use super::error::MpiError;
 /// Runs one of MPI's functions; what it returns that is no success becomes an error with its words.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        // SAFETY: the arguments are what MPI asks for, as the caller sees to; errors are returned, not fatal, on what this
-        // crate has made.
+        // SAFETY: the arguments are what MPI asks for, as the caller sees to. Errors are returned, not fatal, on the communicators
+        // that this crate has made; of what is of none (datatypes, groups, operations), and of the program's own, MPI lets
+        // the program decide, and that may be the end of the job.
         $crate::transport::mpi::library::succeed(
             stringify!($function),
             {
@@ -78,6 +79,11 @@ static BEGINNING: Mutex<()> = Mutex::new(());
 /// Whether MPI can be called.
 pub(super) fn is_alive() -> bool {
     flag(ffi::MPI_Initialized) && !flag(ffi::MPI_Finalized)
+}
+
+/// The same; why not, if not.
+pub(super) fn alive() -> Result<(), MpiError> {
+    if is_alive() { Ok(()) } else { Err(MpiError::Finalized) }
 }
 
 fn flag(ask: unsafe extern "C" fn(*mut c_int) -> c_int) -> bool {

@@ -63,13 +63,14 @@ mod parcels;
 mod rank;
 
 use std::ffi::c_int;
+use std::marker::PhantomData;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use mpi::ffi;
 use mpi::raw::AsRaw;
 
+use self::ending::Unwell;
 pub use self::error::MpiError;
 use super::Endpoint;
 pub use super::engine::Supervisor;
@@ -84,18 +85,20 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How a rank joins its job: as one of a communicator's.
 #[derive(Clone, Debug)]
-pub struct Join {
+pub struct Join<'a> {
     parent: ffi::MPI_Comm,
     timeout: Duration,
     staged: bool,
+    /// The communicator is not freed before it is duplicated.
+    of: PhantomData<&'a ()>,
 }
 
 // SAFETY: a handle may be used by any thread: MPI is initialized for that.
-unsafe impl Send for Join {}
+unsafe impl Send for Join<'_> {}
 // SAFETY: as before.
-unsafe impl Sync for Join {}
+unsafe impl Sync for Join<'_> {}
 
-impl Join {
+impl Join<'static> {
     /// All processes that MPI has started together. Initializes MPI, unless somebody has; then it is finalized when the
     /// process exits.
     ///
@@ -117,27 +120,30 @@ impl Join {
         // SAFETY: a constant of the library.
         Ok(Self::new(unsafe { ffi::RSMPI_COMM_WORLD }).timeout(timeout))
     }
+}
 
+impl<'a> Join<'a> {
     /// The processes of a communicator that this program has made, by the crate `mpi`. Nothing is sent in it but to duplicate it.
     ///
     /// # Errors
     ///
     /// See [`MpiError`].
-    pub fn from_communicator(communicator: &impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Self, MpiError> {
+    pub fn from_communicator(communicator: &'a impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Self, MpiError> {
         library::begin(TIMEOUT)?;
         Ok(Self::new(communicator.as_raw()))
     }
 
     fn new(parent: ffi::MPI_Comm) -> Self {
-        Self { parent, timeout: TIMEOUT, staged: false }
+        Self { parent, timeout: TIMEOUT, staged: false, of: PhantomData }
     }
 
     /// How many ranks there are.
     ///
     /// # Errors
     ///
-    /// What MPI says of the communicator.
+    /// [`MpiError::Finalized`]; what MPI says of the communicator.
     pub fn size(&self) -> Result<usize, MpiError> {
+        library::alive()?;
         let mut size: c_int = 0;
         call!(MPI_Comm_size(self.parent, &mut size))?;
         Ok(size as usize)
@@ -177,12 +183,16 @@ impl Join {
     }
 
     fn place(self) -> Result<(Arc<Member>, Arc<dyn Endpoint>), MpiError> {
-        // SAFETY: it is a communicator's, as who made this has seen to.
+        library::alive()?;
+        // SAFETY: it is a communicator's, which is there as long as this is.
         let group = unsafe { Group::duplicate(self.parent, self.timeout) }?;
-        let spins = group.neighbours <= thread::available_parallelism().map_or(1, usize::from);
-        let (place, comm) = ((group.rank, group.size), group.comm);
+        let (place, comm, spins) = ((group.rank, group.size), group.comm, group.has_cores);
         let letters = Box::new(Letters::new(group, !self.staged));
-        let member = Member::start(place, letters, None, spins).map_err(|error| MpiError::Thread(error.to_string()))?;
+        let member = Member::start(place, letters, None, spins).map_err(|error| {
+            // The others have this rank among them.
+            ending::forbid(Unwell::Begun);
+            MpiError::Thread(error.to_string())
+        })?;
         ending::enlist(&member.process);
         let endpoint: Arc<dyn Endpoint> = match self.staged {
             true => Arc::clone(&member) as _,

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi::ffi;
 
@@ -18,6 +19,7 @@ use crate::plan::Reduction;
 /// What MPI calls finds the reduction by the datatype of the elements: nothing else is handed to it.
 #[derive(Debug)]
 pub(super) struct Operation {
+    /// The same for all.
     pub(super) op: ffi::MPI_Op,
     /// An element.
     pub(super) element: Datatype,
@@ -43,10 +45,7 @@ impl Operation {
     pub(super) fn new(bytes: usize) -> Result<Self, MpiError> {
         key()?;
         let element = Datatype::byte().repeated(bytes as u64, 1)?.committed()?;
-        // SAFETY: a null pointer or a number, before MPI writes the handle.
-        let mut op = unsafe { std::mem::zeroed() };
-        call!(MPI_Op_create(Some(combine), 0, &mut op))?;
-        Ok(Self { op, element, bytes })
+        Ok(Self { op: op()?, element, bytes })
     }
 
     pub(super) fn is_of(&self, bytes: usize) -> bool {
@@ -62,8 +61,30 @@ impl Operation {
         let work = Work { reduction, bytes: self.bytes, caught: RefCell::new(None) };
         call!(MPI_Type_set_attr(self.element.handle, key()?, ptr::from_ref(&work).cast_mut().cast()))?;
         run(self)?;
+        if ASTRAY.load(Ordering::Relaxed) {
+            let words = "MPI has called an operation without the datatype that says what it is".to_owned();
+            return Err(MpiError::Refused { call: "MPI_Type_get_attr", words });
+        }
         Ok(work.caught.into_inner())
     }
+}
+
+/// What has MPI combine by [`combine`].
+fn op() -> Result<ffi::MPI_Op, MpiError> {
+    static OP: OnceLock<Result<Handle, MpiError>> = OnceLock::new();
+    #[derive(Clone)]
+    struct Handle(ffi::MPI_Op);
+    // SAFETY: handles may be used by any thread: MPI is initialized for that.
+    unsafe impl Send for Handle {}
+    // SAFETY: as before.
+    unsafe impl Sync for Handle {}
+    let made = OP.get_or_init(|| {
+        // SAFETY: a null pointer or a number, before MPI writes the handle.
+        let mut op = unsafe { std::mem::zeroed() };
+        call!(MPI_Op_create(Some(combine), 0, &mut op))?;
+        Ok(Handle(op))
+    });
+    made.clone().map(|handle| handle.0)
 }
 
 /// By which the reduction is attached to a datatype.
@@ -92,15 +113,19 @@ fn key() -> Result<c_int, MpiError> {
     made.clone()
 }
 
+/// Whether something was to be combined, and nobody knows how.
+static ASTRAY: AtomicBool = AtomicBool::new(false);
+
 /// `into` becomes what comes from the ranks before, combined with itself.
 unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, count: *mut c_int, of: *mut ffi::MPI_Datatype) {
     let (mut work, mut found): (*const Work<'_>, c_int) = (ptr::null(), 0);
     // SAFETY: MPI calls this with the datatype to which `with` has attached the work, which is there until MPI is through, and with
     // two buffers of so many of its elements, which do not overlap.
     unsafe {
-        let Ok(key) = key() else { return };
-        ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut work).cast(), &mut found);
-        let Some(work) = work.as_ref().filter(|_| found != 0) else { return };
+        if let Ok(key) = key() {
+            ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut work).cast(), &mut found);
+        }
+        let Some(work) = work.as_ref().filter(|_| found != 0) else { return ASTRAY.store(true, Ordering::Relaxed) };
         let bytes = work.bytes * usize::try_from(*count).unwrap_or(0);
         let left = slice::from_raw_parts(from.cast::<u8>(), bytes);
         let into = slice::from_raw_parts_mut(into.cast::<u8>(), bytes);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mpi::ffi;
 
+use super::error::MpiError;
 use super::library::call;
 use crate::transport::engine::wire::{Apart, Event};
 
@@ -57,16 +58,16 @@ impl Request {
     }
 
     /// Whether MPI is through with it; and whether it was cancelled.
-    fn is_done(&mut self) -> Option<bool> {
+    fn is_done(&mut self) -> Result<Option<bool>, MpiError> {
         // SAFETY: all of a status may be zero.
         let (mut done, mut status): (c_int, ffi::MPI_Status) = (0, unsafe { mem::zeroed() });
-        // What failed is over as well.
-        if call!(MPI_Test(&mut self.0, &mut done, &mut status)).is_ok() && done == 0 {
-            return None;
+        call!(MPI_Test(&mut self.0, &mut done, &mut status))?;
+        if done == 0 {
+            return Ok(None);
         }
         let mut cancelled: c_int = 0;
-        let known = call!(MPI_Test_cancelled(&status, &mut cancelled)).is_ok();
-        Some(known && cancelled != 0)
+        call!(MPI_Test_cancelled(&status, &mut cancelled))?;
+        Ok(Some(cancelled != 0))
     }
 }
 
@@ -81,17 +82,24 @@ impl Parcels {
         }
     }
 
-    /// Looks what has gone, and what has come.
-    pub(super) fn poll(&mut self, events: &mut Vec<Event>) {
+    /// Looks what has gone, and what has come. What fails stays under way: whether MPI still has its memory, nobody knows.
+    pub(super) fn poll(&mut self, events: &mut Vec<Event>) -> Result<(), MpiError> {
         let Self { going, coming, busy, .. } = self;
+        let mut failed = Ok(());
+        let mut is_done = |request: &mut Request| {
+            request.is_done().map(|done| done.is_some()).unwrap_or_else(|error| {
+                failed = Err(error);
+                false
+            })
+        };
         busy.retain(|&process| {
-            let sent = going[process].as_mut().is_some_and(|request| request.is_done().is_some());
+            let sent = going[process].as_mut().is_some_and(&mut is_done);
             if sent {
                 going[process] = None;
             }
             let mut received = false;
             if let Some(parcel) = coming[process].as_mut().filter(|parcel| !parcel.told && !parcel.called) {
-                parcel.here = parcel.here || parcel.request.is_done().is_some();
+                parcel.here = parcel.here || is_done(&mut parcel.request);
                 (received, parcel.told) = (parcel.here, parcel.here);
             }
             if sent || received {
@@ -99,6 +107,7 @@ impl Parcels {
             }
             going[process].is_some() || coming[process].is_some()
         });
+        failed
     }
 
     /// How many are under way.
@@ -167,7 +176,7 @@ impl Apart for Parcels {
             // If it cannot be, it comes.
             let _ = call!(MPI_Cancel(&mut parcel.request.0));
         }
-        let Some(cancelled) = parcel.request.is_done() else { return false };
+        let Ok(Some(cancelled)) = parcel.request.is_done() else { return false };
         parcel.called = false;
         let bytes = parcel.bytes;
         if !cancelled {
