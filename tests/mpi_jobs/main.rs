@@ -13,6 +13,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod beside;
+mod called_back;
 mod calls;
 #[allow(dead_code)]
 #[path = "../communicator/definitions.rs"]
@@ -35,7 +36,7 @@ use rank::Rank;
 type Deed = fn(&Rank) -> i32;
 
 /// All of these, by the first word.
-const DEEDS: [(&str, Deed); 11] = [
+const DEEDS: [(&str, Deed); 12] = [
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("beside", beside::beside),
@@ -46,6 +47,7 @@ const DEEDS: [(&str, Deed); 11] = [
     ("fail", failing::fail),
     ("go", signals::go_on),
     ("calls", calls::calls),
+    ("called", called_back::called_back),
     ("long", long::long),
 ];
 
