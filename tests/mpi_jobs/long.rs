@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use necklace::op::{Product, by};
@@ -158,6 +159,9 @@ fn available() -> u64 {
 
 /// Runs that, if there is as much memory as it takes.
 fn run(what: &str, gibibytes: u64) {
+    // One at a time.
+    static MEMORY: Mutex<()> = Mutex::new(());
+    let _alone = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let (needed, available) = (gibibytes * GIB, available());
     if available < needed {
         let words = format!("{what}: it takes {needed} bytes of memory, {available} are available");

@@ -13,6 +13,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod beside;
+mod called_back;
 mod calls;
 #[allow(dead_code)]
 #[path = "../communicator/definitions.rs"]
@@ -47,6 +48,7 @@ const DEEDS: [(&str, Deed); 12] = [
     ("go", signals::go_on),
     ("part", native::part),
     ("calls", calls::calls),
+    ("called", called_back::called_back),
     ("long", long::long),
 ];
 

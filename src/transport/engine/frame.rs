@@ -198,6 +198,31 @@ mod tests {
     }
 
     #[test]
+    fn only_texts_of_messages_come_apart_and_only_what_a_message_is_may_be_eager() {
+        for kind in Kind::ALL {
+            let reads = |eager, apart, text| {
+                let header = Header { bytes: 9, eager, apart, text, ..Header::new(kind, ContextId::WORLD) };
+                let read = Header::decode(&header.encode());
+                assert!(read.as_ref().is_ok_and(|read| *read == header) || read.is_err(), "{header:?}");
+                read.is_ok()
+            };
+            let is_text = matches!(kind, Kind::Message | Kind::More);
+            assert_eq!((reads(false, true, 9), reads(false, true, 0)), (is_text, false), "{kind:?}");
+            let beginning = matches!(kind, Kind::Message | Kind::Offer);
+            let text = if kind.most() > 0 { 9 } else { 0 };
+            assert_eq!((reads(true, false, text), reads(false, false, text)), (beginning, true), "{kind:?}");
+            assert_eq!(reads(true, true, text), kind == Kind::Message, "{kind:?}");
+        }
+        // There are no other marks.
+        let header = Header { text: 9, bytes: 9, ..Header::new(Kind::Message, ContextId::WORLD) };
+        for bit in 10..32 {
+            let mut bytes = header.encode();
+            bytes[bit / 8] |= 1 << (bit % 8);
+            assert!(Header::decode(&bytes).is_err(), "{bit}");
+        }
+    }
+
+    #[test]
     fn no_bytes_make_a_frame_that_nobody_would_send() {
         // A valid header with some bytes changed: what is read of it is within its bounds, and writes the same bytes again.
         fn bounded(word: u64, changes: Vec<(usize, u8)>) -> bool {

@@ -38,7 +38,7 @@ struct Said {
 
 impl Outside {
     /// Begins a call.
-    #[cfg(feature = "mpi")]
+    #[cfg(any(feature = "mpi", test))]
     pub(crate) fn enter(&self, call: u64, signature: &Signature, timeout: Duration) {
         let nanoseconds = timeout.as_nanos() as u64;
         let last = self.last.each_ref().map(|last| last.load(Ordering::Relaxed));
@@ -51,7 +51,7 @@ impl Outside {
     }
 
     /// Ends it.
-    #[cfg(feature = "mpi")]
+    #[cfg(any(feature = "mpi", test))]
     pub(crate) fn leave(&self) {
         // Only the thread in the call writes it.
         self.at.store(self.at.load(Ordering::Relaxed) | 1, Ordering::Release);
@@ -116,7 +116,7 @@ struct Roll {
 }
 
 /// How soon members are asked for the first time.
-const FIRST: Duration = Duration::from_millis(200);
+pub(crate) const FIRST: Duration = Duration::from_millis(200);
 
 impl Engine {
     /// Looks after the calls that are with a library. Returns why the job has to end, if it has.
@@ -232,6 +232,61 @@ impl Context {
         let roll = self.vigil.as_mut().and_then(|vigil| vigil.roll.as_mut());
         if let Some(roll) = roll.filter(|roll| roll.number == number) {
             roll.answers[rank.index()] = Some(standing.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(7);
+
+    fn signature(fingerprint: u64) -> Signature {
+        Signature { fingerprint, words: format!("call of kind {fingerprint}").into() }
+    }
+
+    #[test]
+    fn a_call_is_under_way_from_its_beginning_to_its_end() {
+        let outside = Outside::default();
+        assert_eq!((outside.inside(), outside.posted()), (None, None));
+        for call in [0, 1, 5] {
+            outside.enter(call, &signature(1), LONG);
+            assert_eq!((outside.inside(), outside.posted()), (Some(call), Some(call)));
+            outside.leave();
+            assert_eq!((outside.inside(), outside.posted()), (None, Some(call)));
+        }
+    }
+
+    #[test]
+    fn what_was_called_last_is_remembered_by_when_it_changed() {
+        let outside = Outside::default();
+        assert_eq!(outside.called(0), None);
+        // By messages, by the library, and by messages again.
+        outside.say(3, &signature(1));
+        outside.enter(4, &signature(2), LONG);
+        outside.enter(5, &signature(2), LONG);
+        outside.say(6, &signature(1));
+        let known = [None, None, None, Some(1), Some(2), Some(2), Some(1), Some(1)];
+        for (call, fingerprint) in (0..).zip(known) {
+            assert_eq!(outside.called(call), fingerprint.map(signature), "{call}");
+        }
+        // The same again, after something else of which this does not know, is said again.
+        outside.enter(7, &signature(2), LONG);
+        assert_eq!((outside.called(6), outside.called(7)), (Some(signature(1)), Some(signature(2))));
+        for call in 8..40 {
+            outside.enter(call, &signature(call), LONG);
+        }
+        let remembered = (0..40).filter(|call| outside.called(*call) == Some(signature(*call))).count();
+        assert_eq!((remembered, outside.called(7)), (REMEMBERED, None));
+    }
+
+    #[test]
+    fn the_deadline_is_that_of_the_last_call() {
+        let outside = Outside::default();
+        for timeout in [LONG, 2 * LONG, LONG] {
+            outside.enter(0, &signature(1), timeout);
+            assert_eq!(outside.said().timeout, timeout);
         }
     }
 }

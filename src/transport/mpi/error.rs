@@ -53,3 +53,29 @@ pub enum MpiError {
     #[error("no thread for MPI: {0}")]
     Thread(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_what_is_wrong_with_the_numbers_that_matter() {
+        let threads = MpiError::Threads { provided: "MPI_THREAD_SINGLE", needed: "MPI_THREAD_MULTIPLE" };
+        let late = MpiError::Late { waited: Duration::from_millis(1500), size: 12 };
+        let refused = MpiError::Refused { call: "MPI_Bcast", words: "MPI_ERR_COMM: invalid communicator".to_owned() };
+        let cases: [(MpiError, &[&str]); 7] = [
+            (MpiError::Finalized, &["finalized", "cannot be initialized a second time"]),
+            (threads, &["gives this process the thread level MPI_THREAD_SINGLE", "MPI_THREAD_MULTIPLE is needed"]),
+            (MpiError::Inter, &["intercommunicator"]),
+            (late, &["after 1.5s", "not all 12 ranks"]),
+            (MpiError::Size { size: 1 << 24, most: 1 << 20 }, &["has 16777216 ranks", "at most 1048576"]),
+            (refused, &["MPI_Bcast failed: MPI_ERR_COMM: invalid communicator"]),
+            (MpiError::Thread("too many".to_owned()), &["no thread for MPI: too many"]),
+        ];
+        for (error, words) in cases {
+            let said = crate::Error::from(error).to_string();
+            assert!(words.iter().all(|word| said.contains(word)) && !said.contains("  "), "{said}");
+            assert!(!said.ends_with('.') && !said.contains('\n'), "{said}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 mod abuse;
 mod alone;
+mod apart;
 mod call;
 mod credit;
 mod crossing;
@@ -11,6 +12,7 @@ mod cut;
 mod ending;
 mod head;
 mod long_words;
+mod outside;
 mod panic;
 mod ready;
 mod silent;

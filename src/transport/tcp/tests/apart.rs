@@ -1,0 +1,73 @@
+//! Texts that would come apart from the stream, where there is nothing but that.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::alone::Alone;
+use super::call::{call, exchange, open};
+use super::{CROWD, endpoint, streams};
+use crate::ids::Rank;
+use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::{Cause, ContextId};
+
+const LENGTH: u32 = 20_000;
+
+/// What begins a message whose text comes apart.
+fn beginning(eager: bool) -> Header {
+    let bytes = LENGTH.into();
+    Header { eager, apart: true, text: LENGTH, bytes, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) }
+}
+
+#[test]
+fn an_engine_takes_no_text_apart_from_a_wire_that_has_no_such_thing() {
+    let refused = |alone: &mut Alone, header: Header| {
+        let why = alone.engine.take(1, &header.encode()).unwrap_err();
+        assert!(why.contains("apart"), "{header:?}: {why}");
+    };
+    // Awaited, on credit or asked for; the rest of one; early, in a context that is open or not; and of one that has failed.
+    for eager in [true, false] {
+        let mut alone = Alone::new(0, 2);
+        let program = call(&[], &[(1, LENGTH.into(), false)]);
+        alone.during(ContextId::WORLD, &program, |alone| refused(alone, beginning(eager)));
+    }
+    let mut alone = Alone::new(0, 2);
+    alone.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |alone| {
+        let first = Header { eager: false, apart: false, text: 1000, ..beginning(false) };
+        alone.engine.take(1, &first.encode()).unwrap();
+        alone.engine.take(1, &[5; 1000]).unwrap();
+        let rest = Header { kind: Kind::More, text: LENGTH - 1000, bytes: 1000, ..beginning(false) };
+        refused(alone, rest);
+    });
+    refused(&mut Alone::new(0, 2), beginning(true));
+    refused(&mut Alone::new(0, 2), Header { context: ContextId::of(5), ..beginning(true) });
+    let mut alone = Alone::new(0, 2);
+    let late = Header { stamp: Stamp { call: 3, ..Stamp::default() }, ..beginning(true) };
+    alone.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |alone| refused(alone, late));
+}
+
+#[test]
+fn who_announces_such_a_text_is_lost_and_nobody_else() {
+    let timeout = Duration::from_secs(10);
+    let mut streams = streams(3).unwrap();
+    let mut babbler: Vec<Option<TcpStream>> = std::mem::take(&mut streams[1]);
+    let mut member = |rank: usize| endpoint(rank, std::mem::take(&mut streams[rank]), CROWD).unwrap();
+    let (one, other) = (member(0), member(2));
+    let id = ContextId::WORLD.child(1, 1);
+    let (mut ones, mut others) =
+        (one.open(id, &[Rank::new(0), Rank::new(2)]).unwrap(), other.open(id, &[Rank::new(0), Rank::new(2)]).unwrap());
+    let mut world = open(&*one, ContextId::WORLD);
+    let to_one = babbler[0].as_mut().unwrap();
+    to_one.write_all(&beginning(true).encode()).unwrap();
+    // What follows is taken for nothing.
+    to_one.write_all(&[9; LENGTH as usize]).unwrap();
+    let failure = exchange(&mut *world, 0, &[], &[(1, LENGTH.into())], timeout).unwrap_err();
+    assert_eq!(failure.culprit, Some(Rank::new(1)));
+    assert!(matches!(&failure.cause, Cause::Gone { how, .. } if how.contains("apart")), "{failure:?}");
+    for call in 0..3 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| exchange(&mut *ones, call, &[(1, 50_000)], &[(1, 50_000)], timeout).unwrap());
+            exchange(&mut *others, call, &[(0, 50_000)], &[(0, 50_000)], timeout).unwrap();
+        });
+    }
+}

@@ -1,0 +1,226 @@
+//! Calls that a library does, as the engine looks after them: here nobody does them, and the others say what a test has them say.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::alone::Alone;
+use crate::ids::Rank;
+use crate::transport::engine::frame::{Header, Kind};
+use crate::transport::engine::lane::Left;
+use crate::transport::engine::outside::{FIRST, Outside};
+use crate::transport::engine::process::LINGER;
+use crate::transport::engine::verdict::grace;
+use crate::transport::engine::words::{Standing, write_left, write_standing};
+use crate::transport::{Cause, ContextId, Failure, Signature};
+
+const RANKS: usize = 3;
+
+/// The call under way.
+const CALL: u64 = 4;
+
+/// So short that its deadline has passed by the time that anything is answered.
+const SHORT: Duration = Duration::from_millis(20);
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Rank 0, in a call of a library's.
+struct Watched {
+    alone: Alone,
+    outside: Arc<Outside>,
+}
+
+fn signature(fingerprint: u64) -> Signature {
+    Signature { fingerprint, words: format!("call of kind {fingerprint}").into() }
+}
+
+/// Where a rank stands that is, or was, in that call of that kind.
+fn standing(call: u64, fingerprint: u64) -> Standing {
+    let said = Some((fingerprint, signature(fingerprint).words));
+    Standing { posted: Some((call, 0)), said, ..Standing::default() }
+}
+
+impl Watched {
+    fn new(timeout: Duration) -> Self {
+        let (mut alone, outside) = (Alone::new(0, RANKS), Arc::<Outside>::default());
+        alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().outside = Some(Arc::clone(&outside));
+        outside.enter(CALL, &signature(1), timeout);
+        let mut watched = Self { alone, outside };
+        assert_eq!(watched.look(), None);
+        watched
+    }
+
+    fn look(&mut self) -> Option<Failure> {
+        self.alone.engine.look_after()
+    }
+
+    /// What it proposes as the failure of the context.
+    fn found(&self) -> Option<&Failure> {
+        self.alone.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| &proposal.failure)
+    }
+
+    /// Waits until it asks the others; returns the question's number.
+    fn asked(&mut self) -> u64 {
+        let before = self.alone.engine.questions;
+        while self.alone.engine.questions == before {
+            thread::sleep(Duration::from_millis(5));
+            assert_eq!(self.look(), None);
+        }
+        self.alone.engine.questions
+    }
+
+    fn hear(&mut self, from: usize, header: Header, text: &[u8]) {
+        let before = self.alone.connection(from).reads;
+        self.alone.hear(from, header, text);
+        let read = |connection: &crate::transport::engine::connection::Connection| connection.reads > before;
+        assert!(self.alone.read_until(from, |engine| engine.connections[from].as_ref().is_some_and(read)));
+    }
+
+    fn answer(&mut self, from: usize, question: u64, standing: &Standing) {
+        let header = Header { bytes: question, ..Header::new(Kind::Answer, ContextId::WORLD) };
+        self.hear(from, header, &write_standing(standing));
+    }
+
+    /// The others answer the next question, or not.
+    fn answers(&mut self, standings: [Option<Standing>; RANKS - 1]) {
+        let question = self.asked();
+        for (from, standing) in (1..).zip(&standings) {
+            if let Some(standing) = standing {
+                self.answer(from, question, standing);
+            }
+        }
+        if standings.contains(&None) {
+            assert_eq!(self.look(), None);
+            thread::sleep(grace(SHORT));
+        }
+        assert_eq!(self.look(), None);
+    }
+
+    /// A rank has left, after so many calls.
+    fn leaves(&mut self, from: usize, call: Option<u64>) {
+        let left = Left { call, how: None, said: None };
+        self.hear(from, Header::new(Kind::Leave, ContextId::WORLD), &write_left(&left));
+    }
+}
+
+#[test]
+fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
+    let begin = Instant::now();
+    let mut watched = Watched::new(LONG);
+    // Not at once.
+    assert_eq!(watched.look(), None);
+    assert!(watched.alone.engine.questions == 0 || begin.elapsed() >= FIRST);
+    let question = watched.asked();
+    for other in 1..RANKS {
+        let mut header = [0; Header::BYTES];
+        watched.alone.others[other].as_mut().unwrap().read_exact(&mut header).unwrap();
+        let header = Header::decode(&header).unwrap();
+        assert_eq!((header.kind, header.stamp.call, header.bytes), (Kind::Question, CALL, question));
+    }
+    // Nor again before they have answered.
+    assert_eq!((watched.look(), watched.alone.engine.questions), (None, question));
+    // When it is over nobody is asked any more, and of the next call again not at once.
+    watched.outside.leave();
+    assert_eq!(watched.look(), None);
+    assert!(watched.alone.engine.contexts[&ContextId::WORLD].vigil.is_none());
+    let begin = Instant::now();
+    watched.outside.enter(CALL + 1, &signature(1), LONG);
+    assert_eq!((watched.look(), watched.look()), (None, None));
+    assert!(watched.alone.engine.questions == question || begin.elapsed() >= FIRST);
+}
+
+#[test]
+fn a_call_that_all_are_in_takes_as_long_as_it_takes() {
+    let mut watched = Watched::new(SHORT);
+    for later in [0, 0, 1] {
+        // Who is in a later one has been in this.
+        watched.answers([Some(standing(CALL, 1)), Some(standing(CALL + later, 1))]);
+        assert_eq!(watched.found(), None);
+    }
+}
+
+#[test]
+fn who_is_in_another_call_is_found_before_the_deadline() {
+    let mut watched = Watched::new(LONG);
+    watched.answers([Some(standing(CALL, 1)), Some(standing(CALL, 2))]);
+    let failure = watched.found().unwrap();
+    assert_eq!((failure.call, &failure.words, failure.culprit), (CALL, &signature(1).words, None));
+    let (one, other) = ((Rank::new(0), signature(1).words), (Rank::new(2), signature(2).words));
+    let cause = Cause::Disagree { one: one.0, ones: one.1, other: other.0, others: other.1 };
+    assert_eq!(failure.cause, cause);
+    // Not what it called before.
+    let mut watched = Watched::new(LONG);
+    watched.answers([Some(standing(CALL, 1)), Some(standing(CALL - 1, 2))]);
+    assert_eq!(watched.found(), None);
+}
+
+#[test]
+fn who_does_not_come_is_named_at_the_deadline() {
+    for (standing_of_last, how) in [(Some(standing(CALL - 1, 1)), "has not called"), (None, "does not answer")] {
+        let mut watched = Watched::new(SHORT);
+        watched.answers([Some(standing(CALL, 1)), standing_of_last]);
+        let failure = watched.found().unwrap();
+        let named =
+            matches!(&failure.cause, Cause::Deadline { waited, chain } if *waited == SHORT && chain.ends_with(how));
+        assert!(failure.culprit == Some(Rank::new(2)) && named, "{failure:?}");
+    }
+    // Before that there is time; and who has not called at all yet is one of those.
+    let mut watched = Watched::new(LONG);
+    watched.answers([Some(Standing::default()), Some(standing(CALL, 1))]);
+    assert_eq!(watched.found(), None);
+}
+
+#[test]
+fn answers_to_another_question_are_none() {
+    let mut watched = Watched::new(SHORT);
+    let question = watched.asked();
+    for from in 1..RANKS {
+        watched.answer(from, question - 1, &standing(CALL, 2));
+        watched.answer(from, question + 1, &standing(CALL, 2));
+    }
+    assert_eq!((watched.look(), watched.found()), (None, None));
+    (1..RANKS).for_each(|from| watched.answer(from, question, &standing(CALL, 1)));
+    assert_eq!((watched.look(), watched.found()), (None, None));
+}
+
+#[test]
+fn who_has_left_before_its_part_is_done_is_missed() {
+    for (last, missed) in [(None, true), (Some(CALL - 1), true), (Some(CALL), false), (Some(CALL + 1), false)] {
+        let mut watched = Watched::new(SHORT);
+        watched.leaves(2, last);
+        thread::sleep(2 * SHORT);
+        assert_eq!(watched.look(), None);
+        match watched.found() {
+            Some(Failure { culprit, cause: Cause::Gone { rank, .. }, .. }) if missed => {
+                assert_eq!((*culprit, *rank), (Some(Rank::new(2)), Rank::new(2)));
+            }
+            found => assert!(found.is_none() && !missed, "{last:?}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_call_that_has_failed_and_does_not_come_back_is_the_reason_to_end() {
+    let cause = Cause::Aborted { rank: Rank::new(1), reason: "it wants no more".into() };
+    let of = |call| Failure {
+        call,
+        words: "a call".into(),
+        round: 0,
+        observer: Rank::new(1),
+        culprit: Some(Rank::new(1)),
+        cause: cause.clone(),
+    };
+    // What fails later is nothing to a call before it.
+    let [mut at_once, mut later] = [of(CALL), of(CALL + 1)].map(|failure| {
+        let mut watched = Watched::new(LONG);
+        watched.alone.engine.fail(ContextId::WORLD, failure);
+        assert_eq!(watched.look(), None);
+        watched
+    });
+    thread::sleep(LINGER + Duration::from_millis(10));
+    assert_eq!((at_once.look(), later.look()), (Some(of(CALL)), None));
+    // It has come back after all.
+    at_once.outside.leave();
+    assert_eq!(at_once.look(), None);
+}

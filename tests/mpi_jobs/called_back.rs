@@ -1,0 +1,119 @@
+//! Memory that was lent to MPI for what is to come, and is called back, since it does not come by the deadline: from then on it is
+//! the user's, though it comes later.
+//!
+//! What goes is held up where MPI has a place for that: a program may have a function of MPI's of its own, which calls the
+//! library's by another name.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mpi::ffi;
+use necklace::op::Sum;
+
+use crate::failing::communicator;
+use crate::job::Job;
+use crate::rank::Rank;
+
+/// What long texts are tagged with.
+const PARCEL: c_int = 2;
+
+/// How many long texts go before one is held up; none is, if it is negative.
+static BEFORE: AtomicI64 = AtomicI64::new(-1);
+
+/// Who holds it up, until the other rank has used its memory for something else.
+static HOLDER: OnceLock<Rank> = OnceLock::new();
+
+/// # Safety
+///
+/// As of the library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn MPI_Isend(
+    from: *const c_void,
+    count: c_int,
+    of: ffi::MPI_Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: ffi::MPI_Comm,
+    request: *mut ffi::MPI_Request,
+) -> c_int {
+    if tag == PARCEL
+        && BEFORE.load(Ordering::Relaxed) >= 0
+        && BEFORE.fetch_sub(1, Ordering::Relaxed) == 0
+        && let Some(rank) = HOLDER.get()
+    {
+        rank.say("holds");
+        rank.hear(0, "uses");
+    }
+    // SAFETY: as the caller says.
+    unsafe { ffi::PMPI_Isend(from, count, of, to, tag, comm, request) }
+}
+
+/// Rank 1 has something for rank 0, which comes too late.
+pub(crate) fn called_back(rank: &Rank) -> i32 {
+    let (bytes, before) = (rank.word(1).parse::<usize>().unwrap(), rank.word(2).parse::<i64>().unwrap());
+    let (_supervisor, mut comm) = communicator(rank, "plain");
+    let mut other = comm.split(Some(0), 0).unwrap().unwrap();
+    other.choose("alltoall", "direct").unwrap();
+    other.choose("allreduce", "recursive-doubling").unwrap();
+    let mut buffer = vec![1_u8; bytes];
+    // So that all is planned, and rank 0 is there first.
+    comm.broadcast(&mut buffer, 1).unwrap();
+    if rank.rank == 1 {
+        HOLDER.set(rank.clone()).unwrap();
+        rank.hear(0, "waits");
+        thread::sleep(Duration::from_millis(100));
+        BEFORE.store(before, Ordering::Relaxed);
+        buffer.fill(2);
+        rank.report(comm.broadcast(&mut buffer, 1));
+        rank.say("sent");
+    } else {
+        rank.say("waits");
+        rank.report(comm.broadcast(&mut buffer, 1));
+        buffer.fill(3);
+        rank.say("uses");
+        rank.hear(1, "sent");
+        // What was late comes while this goes both ways, and these come to their places.
+        for _ in 0..3 {
+            exchange(rank, &mut other, bytes);
+        }
+        thread::sleep(Duration::from_millis(100));
+        let differs = buffer.iter().position(|byte| *byte != 3);
+        assert_eq!(differs, None, "somebody has written in memory that is used for something else");
+        rank.say("untouched");
+        return 0;
+    }
+    for _ in 0..3 {
+        exchange(rank, &mut other, bytes);
+    }
+    0
+}
+
+/// Goes on in another communicator.
+fn exchange(rank: &Rank, comm: &mut necklace::Communicator, bytes: usize) {
+    let send = [vec![10 + rank.rank as u8; bytes], vec![20 + rank.rank as u8; bytes]].concat();
+    let mut receive = vec![0; 2 * bytes];
+    comm.alltoall(&send, &mut receive).unwrap();
+    let me = 10 * (rank.rank + 1) as u8;
+    assert!(receive[..bytes].iter().all(|byte| *byte == me) && receive[bytes..].iter().all(|byte| *byte == me + 1));
+    let mut sum = [0_u64];
+    comm.allreduce(&[rank.rank as u64 + 1], &mut sum, Sum).unwrap();
+    assert_eq!(sum, [3]);
+}
+
+#[test]
+fn what_comes_too_late_does_not_come_to_memory_that_was_given_back() {
+    // In one text, in several; the first, or a later one.
+    let cases = [(8 << 10, 0), (40_000, 0), (3 << 20, 0), (3 << 20, 1), (3 << 20, 3)];
+    // They wait most of the time.
+    let jobs = cases.map(|(bytes, before)| Job::of(2, &format!("called {bytes} {before}")).start());
+    for job in jobs {
+        let ended = job.end().with(0);
+        assert!(ended.heard("holds")[1].is_some() && ended.heard("untouched")[0].is_some(), "{ended}");
+        let failed = ended.heard("failed ");
+        assert!(failed[0].is_some_and(|words| words.starts_with("deadline 1 ")), "{ended}");
+    }
+}
