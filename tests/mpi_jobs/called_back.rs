@@ -14,7 +14,7 @@ use std::time::Duration;
 use mpi::ffi;
 use necklace::op::Sum;
 
-use crate::failing::communicator;
+use crate::failing::{TIMEOUT, communicator};
 use crate::job::Job;
 use crate::rank::Rank;
 
@@ -55,7 +55,7 @@ unsafe extern "C" fn MPI_Isend(
 /// Rank 1 has something for rank 0, which comes too late.
 pub(crate) fn called_back(rank: &Rank) -> i32 {
     let (bytes, before) = (rank.word(1).parse::<usize>().unwrap(), rank.word(2).parse::<i64>().unwrap());
-    let (_supervisor, mut comm) = communicator(rank, "plain");
+    let (_supervisor, mut comm) = communicator(rank, "plain", TIMEOUT);
     let mut other = comm.split(Some(0), 0).unwrap().unwrap();
     other.choose("alltoall", "direct").unwrap();
     other.choose("allreduce", "recursive-doubling").unwrap();

@@ -36,7 +36,7 @@ use rank::Rank;
 type Deed = fn(&Rank) -> i32;
 
 /// All of these, by the first word.
-const DEEDS: [(&str, Deed); 12] = [
+const DEEDS: &[(&str, Deed)] = &[
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("beside", beside::beside),
