@@ -10,17 +10,19 @@ use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::io::{IoSlice, IoSliceMut};
 use std::mem;
+use std::time::Instant;
 
 use mpi::ffi;
 
 use super::ending::{self, Unwell};
 use super::error::MpiError;
-use super::group::Group;
+use super::group::{Group, rest};
 use super::library::{call, is_alive};
 use super::parcels::Parcels;
 use crate::machine::Machine;
 use crate::transport::Failure;
 use crate::transport::engine::outbound::STAGE;
+use crate::transport::engine::process::LINGER;
 use crate::transport::engine::wire::{Apart, Event, Went, Wire};
 
 /// The most bytes of a letter: what an engine puts together at once, and a little more.
@@ -104,6 +106,21 @@ impl Letter {
         // SAFETY: a constant of the library.
         let none = unsafe { ffi::RSMPI_REQUEST_NULL };
         Self { bytes: vec![0; LETTER], request: none, length: 0 }
+    }
+
+    /// Awaits it no more. Whether MPI has given it back.
+    fn call_off(&mut self) -> Result<bool, MpiError> {
+        call!(MPI_Cancel(&mut self.request))?;
+        let begin = Instant::now();
+        while begin.elapsed() < LINGER {
+            let mut done: c_int = 0;
+            call!(MPI_Test(&mut self.request, &mut done, ffi::RSMPI_STATUS_IGNORE))?;
+            if done != 0 {
+                return Ok(true);
+            }
+            rest(begin.elapsed());
+        }
+        Ok(false)
     }
 
     /// What it says.
@@ -390,9 +407,7 @@ impl Wire for Letters {
         if well && is_alive() {
             // Nobody sends any more: what is awaited does not come.
             for mut letter in self.awaited.drain(..) {
-                let done = call!(MPI_Cancel(&mut letter.request))
-                    .and_then(|()| call!(MPI_Wait(&mut letter.request, ffi::RSMPI_STATUS_IGNORE)));
-                if done.is_err() {
+                if !letter.call_off().unwrap_or(false) {
                     // It stays with MPI.
                     mem::forget(letter);
                 }
