@@ -133,6 +133,11 @@ impl Claim {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether it is of a launcher of an MPI library's, not of a scheduler, nor of another world.
+    fn is_library(&self) -> bool {
+        self.family.has_mpi && self.family.name != SLURM
+    }
+
     /// Whether both may be true.
     fn agrees(&self, other: &Self) -> bool {
         let alike = |one: Option<usize>, other: Option<usize>| one.zip(other).is_none_or(|(one, other)| one == other);
@@ -221,6 +226,11 @@ fn claim(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<C
         // Where a launcher says that there is no other process, that is what the first of a number not said is.
         several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
     }
+    // A launcher that runs within what a scheduler has started, as in a batch script, numbers its ranks itself; each has
+    // inherited what the scheduler says of the script.
+    if several.iter().any(|claim| claim.is_library() && claim.size.is_some() && claim.rank.is_some()) {
+        several.retain(|claim| claim.family.name != SLURM);
+    }
     for (i, one) in several.iter().enumerate() {
         if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
             return Err(wrong(format!(
@@ -280,8 +290,7 @@ fn started(variable: Variable<'_>) -> Started {
     let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
     // Whoever starts the ranks of a library may start one of them within what a scheduler, or another library, has started. That
     // a library is spoken of does not do: it may not be the one that this program is built with.
-    let is_library = |claim: &Claim| ![TORCHRUN.name, SLURM].contains(&claim.family.name);
-    let alone = claims.iter().any(|claim| is_library(claim) && claim.size == Some(1));
+    let alone = claims.iter().any(|claim| claim.is_library() && claim.size == Some(1));
     let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
     let words = |claim: &Claim| format!("{} ({})", claim.words(), claim.family.name);
     Started { several: several.filter(|_| !alone).map(words) }
@@ -593,9 +602,13 @@ mod tests {
         assert_eq!(seat(&both(("0", "1"))).rank, 3);
         let half = [("SLURM_NTASKS", "8"), ("PMI_RANK", "1"), ("PMI_SIZE", "8"), ("NECKLACE_ROOT", "a:1")];
         assert_eq!((seat(&half).rank, seat(&half).size), (1, 8));
+        // A launcher of its own, in a script of which alone Slurm speaks.
+        let mpirun = [("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3"), ("NECKLACE_ROOT", "a:1")];
+        let script = [&mpirun[..], &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]].concat();
+        assert_eq!((seat(&script).rank, seat(&script).size), (2, 3));
         refused(
-            &[("SLURM_NTASKS", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "8")],
-            &["SLURM_NTASKS is 7", "PMI_SIZE is 8"],
+            &[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3"), ("PMI_RANK", "1"), ("PMI_SIZE", "3")],
+            &["OMPI_COMM_WORLD_RANK is 2", "PMI_RANK is 1"],
         );
         let decided = [&both(("1", "2"))[..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]].concat();
         assert_eq!((seat(&decided).rank, seat(&decided).size), (0, 2));

@@ -34,7 +34,7 @@ use environment::{Said, Seat, Started};
 ///
 /// | variable | says |
 /// |---|---|
-/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set; `tcp`: a process that is a rank |
+/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set; `tcp`: a process that is a rank; `mpi`: a rank of MPI's |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
 /// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring` |
 /// | `NECKLACE_TIMEOUT` | how many seconds to wait for progress in a call, and for other ranks to come; 300 unless set |
@@ -53,9 +53,11 @@ use environment::{Said, Seat, Started};
 ///
 /// `necklace run` sets all that is needed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting
 /// point from `MASTER_ADDR`, `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`,
-/// `_SIZE`), PMI (`PMI_RANK`, `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`); for all but torchrun, say by
-/// `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet. One of these that says that the size is 1 is taken for none, but by
-/// [`connect`]. `NECKLACE_*` overrides them.
+/// `_SIZE`), PMI (`PMI_RANK`, `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`). Where one of the last four, which start
+/// programs of MPI, has started a program that has the feature `mpi`, its ranks are those of MPI; otherwise, for all but
+/// torchrun, say by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet, over TCP. One of these that says that the size is 1
+/// is taken for none, but by [`connect`]; what Slurm says of a batch script gives way to a launcher that was started there.
+/// `NECKLACE_*` overrides them.
 ///
 /// A process returns when the other ranks have read what it has sent them, which they do whatever they are doing; one that is
 /// stopped or out of reach is waited for as long as the longest deadline was, at most half a minute.
@@ -64,7 +66,7 @@ use environment::{Said, Seat, Started};
 ///
 /// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for
 /// processes where this program was built without the feature `tcp`: never a job of one where several were started. Where a
-/// rank cannot join, `Error::Join`. [`Error::Rank`] where the closure panics; the other ranks get an error in their
+/// rank cannot join, `Error::Join`, and over MPI [`Error::Mpi`]. [`Error::Rank`] where the closure panics; the other ranks get an error in their
 /// calls. Else as `local::run`.
 pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     Launch::default().run(body)

@@ -200,7 +200,7 @@ pub(crate) fn level(rank: &Rank) -> i32 {
 
 /// A rank never calls.
 pub(crate) fn late(rank: &Rank) -> i32 {
-    let universe = (rank.word(1) == "begun").then(initialize);
+    let universe = (rank.word(1) == "begun" || rank.word(1) == "mixed" && rank.rank == 1).then(initialize);
     if rank.rank == 1 {
         rank.hear_all("error");
     } else {
@@ -272,6 +272,10 @@ fn a_rank_that_never_calls_keeps_nobody_waiting() {
     let errors = begun.heard("error ");
     let words = Some("after 2s not all 3 ranks of the communicator have called, as each must");
     assert_eq!(errors, [words, None, words], "{begun}");
+    // Where this crate has begun it, it does not finalize what is still waiting for them.
+    let mixed = Job::of(3, "late mixed").set("NECKLACE_TIMEOUT", "2").run().badly();
+    assert_eq!(mixed.heard("error "), [words, None, words], "{mixed}");
+    assert!(mixed.printed.contains("it still waits for ranks that have not called, so the job ends here"), "{mixed}");
     // Then MPI itself gives no way back.
     let not = Job::of(3, "late not").set("NECKLACE_TIMEOUT", "2").run().badly();
     assert!(not.printed.contains("MPI_Init_thread has not come back after 2s"), "{not}");

@@ -58,6 +58,15 @@ fn what_does_not_fit_the_job_is_refused_on_every_rank() {
 }
 
 #[test]
+fn what_slurm_says_of_a_batch_script_gives_way_to_the_launcher_that_runs_there() {
+    for what in ["connect", "launch"] {
+        let ended = Job::of(3, what).set("SLURM_PROCID", "0").set("SLURM_NTASKS", "4").run().with(0);
+        assert_eq!(ended.all("ends "), ["0"; 3], "{ended}");
+        assert!((0..3).all(|rank| ended.all("is ")[rank].contains(&format!("({rank}, 3)"))), "{ended}");
+    }
+}
+
+#[test]
 fn what_fits_the_job_counts() {
     let job = Job::of(4, "connect").set("NECKLACE_RANKS", "4").set("NECKLACE_TOPOLOGY", "torus:2x2");
     let job = job.set("NECKLACE_ALGORITHM", "alltoall=direct,allreduce=native").set("NECKLACE_TIMEOUT", "20");

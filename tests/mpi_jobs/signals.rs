@@ -60,6 +60,7 @@ fn a_rank_that_is_stopped_is_named_and_the_job_ends() {
         let failed = ended.heard("failed ");
         if way == "staged" || (way, elements) == ("plain", 16) {
             assert!(failed[0].is_some() && failed[0] == failed[2], "{ended}");
+            assert!(ended.printed.contains("another rank has gone silent, so the job ends here"), "{ended}");
         }
         let name = "rank 1, which does not answer";
         assert!(ended.printed.contains(name) || failed[0].is_some_and(|words| words.contains(name)), "{ended}");

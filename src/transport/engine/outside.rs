@@ -162,12 +162,13 @@ impl Engine {
         let timeout = outside.said().timeout;
         let waited = vigil.since.elapsed();
         let others = || (0..context.members.len()).map(Rank::new).filter(|rank| *rank != me);
-        // Who has left after it has done its part may be gone.
-        let gone = others().find_map(|rank| {
-            let process = context.process(rank);
-            let done = context.lanes[process].left.as_ref().is_some_and(|left| left.call >= Some(call));
-            Some((rank, self.gone(context, process, call).filter(|_| !done)?))
-        });
+        // Who has left after it has done its part may be gone, and needs to say nothing more.
+        let done = |rank: Rank| {
+            let left = context.lanes[context.process(rank)].left.as_ref();
+            left.is_some_and(|left| left.call >= Some(call))
+        };
+        let others = || others().filter(|rank| !done(*rank));
+        let gone = others().find_map(|rank| Some((rank, self.gone(context, context.process(rank), call)?)));
         if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(timeout)) {
             return Some((Some(rank), Cause::Gone { rank, how }));
         }

@@ -206,10 +206,9 @@ impl Process {
         let begin = Instant::now();
         while !engine.call_back(id) {
             let (waited, patience) = (begin.elapsed(), engine.patience.clamp(LINGER, LONGEST));
-            if waited > patience
-                && let Some(failure) = engine.failure(id).cloned()
-            {
-                engine.wire.abort(&failure);
+            if waited > patience {
+                let failure = engine.failure(id).cloned().or_else(|| engine.stranded(id));
+                failure.iter().for_each(|failure| engine.wire.abort(failure));
             }
             engine = self.sleep(engine, waited);
             engine.sweep();

@@ -279,6 +279,15 @@ impl Engine {
         }
     }
 
+    /// Why a round without a failure does not end: whoever has what it has lent does not give it back.
+    pub(crate) fn stranded(&self, id: ContextId) -> Option<Failure> {
+        let context = self.contexts.get(&id)?;
+        let ((call, round), observer) = (context.at()?, context.rank_of(self.me)?);
+        let words = context.called(call).map_or_else(|| "".into(), |said| said.words);
+        let cause = Cause::Aborted { rank: observer, reason: "what it has lent does not come back".into() };
+        Some(Failure { call, words, round, observer, culprit: Some(observer), cause })
+    }
+
     /// The process is at its end: a thread that goes on, since another one has the process exit, is not to make calls without
     /// the others.
     pub(crate) fn fail_open(&mut self) {

@@ -37,8 +37,11 @@ const UNDER_WAY: usize = 4;
 /// So many letters under way are looked at even if there is more to do.
 const MANY: usize = 16;
 
-/// A letter begins with its number, a byte.
-const NUMBER: usize = 1;
+/// A letter begins with its number.
+const NUMBER: usize = size_of::<u32>();
+
+/// So many letters go to one process before all of them have gone.
+const TOGETHER: u32 = 32;
 
 /// So often in vain only the first of what is awaited is looked at, then all.
 const VAIN: u32 = 8;
@@ -92,11 +95,11 @@ struct Letterbox {
     letter: Option<Letter>,
     /// How much of the first of these was read.
     read: usize,
-    /// The number of the next letter that comes; and those that have come before it.
-    next: u8,
+    /// The number of the next letter that comes; and those that have come before it, fewer than go together.
+    next: u32,
     early: Vec<Letter>,
     /// The number of the next letter that goes; how many are under way; and whether more wait.
-    number: u8,
+    number: u32,
     going: usize,
     waits: bool,
 }
@@ -121,6 +124,12 @@ impl Letter {
             rest(begin.elapsed());
         }
         Ok(false)
+    }
+
+    fn number(&self) -> u32 {
+        let mut number = [0; NUMBER];
+        number.copy_from_slice(&self.bytes[..NUMBER]);
+        u32::from_le_bytes(number)
     }
 
     /// What it says.
@@ -161,11 +170,13 @@ impl Letters {
     /// Awaits letters in place of those that were read.
     fn await_more(&mut self) {
         while self.awaited.len() < AWAITED && self.broken.is_none() {
-            let Some(letter) = self.spent.pop() else { return };
+            let Some(letter) = self.spent.pop() else { break };
             self.post(letter, |into, length, byte, comm, request| {
                 call!(MPI_Irecv(into, length, byte, ffi::RSMPI_ANY_SOURCE, TAG, comm, request))
             });
         }
+        // More than these were needed only while some did not end.
+        self.spent.truncate(AWAITED);
     }
 
     /// Hands a letter to MPI, to be filled.
@@ -185,7 +196,11 @@ impl Letters {
         let into = letter.bytes.as_mut_ptr().cast();
         match post(into, LETTER as c_int, byte, self.group.comm, &mut letter.request) {
             Ok(()) => self.awaited.push_back(letter),
-            Err(error) => self.broken = Some(error.to_string()),
+            Err(error) => {
+                // Whether MPI has it, nobody knows.
+                mem::forget(letter);
+                self.broken = Some(error.to_string());
+            }
         }
     }
 
@@ -246,7 +261,7 @@ impl Letters {
         let from = status.MPI_SOURCE as usize;
         if let Some(letter) = self.awaited.remove(at) {
             let room = &mut self.boxes[from];
-            if letter.bytes[0] == room.next {
+            if letter.number() == room.next {
                 self.deliver(from, letter, events);
             } else {
                 room.early.push(letter);
@@ -266,7 +281,7 @@ impl Letters {
                 room.put_aside(&before);
                 self.spent.push(before);
             }
-            let found = room.early.iter().position(|letter| letter.bytes[0] == room.next);
+            let found = room.early.iter().position(|letter| letter.number() == room.next);
             next = found.map(|at| room.early.swap_remove(at));
         }
         if !self.unread.contains(&from) {
@@ -339,12 +354,12 @@ impl Wire for Letters {
             return Went::Ended(why.as_str().into());
         }
         let room = &mut boxes[to];
-        if room.going == UNDER_WAY {
+        if room.going == UNDER_WAY || room.going > 0 && room.number.is_multiple_of(TOGETHER) {
             room.waits = true;
             return Went::Stuck(0);
         }
         let mut letter = blank.pop().unwrap_or_else(|| vec![0; LETTER]);
-        letter[0] = room.number;
+        letter[..NUMBER].copy_from_slice(&room.number.to_le_bytes());
         let mut count = NUMBER;
         for slice in from {
             let here = slice.len().min(LETTER - count);
@@ -361,7 +376,11 @@ impl Wire for Letters {
                 requests.push(request);
                 Went::On(count - NUMBER)
             }
-            Err(error) => Went::Ended(error.to_string().into()),
+            Err(error) => {
+                // Whether MPI has it, nobody knows.
+                mem::forget(letter);
+                Went::Ended(error.to_string().into())
+            }
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Parcels {
     busy: Vec<usize>,
     /// For what has no place.
     desks: Vec<Vec<u8>>,
+    /// What MPI has not done.
+    broken: Option<MpiError>,
 }
 
 /// MPI's handle of something under way.
@@ -79,13 +81,14 @@ impl Parcels {
             coming: (0..size).map(|_| None).collect(),
             busy: Vec::with_capacity(size),
             desks: Vec::new(),
+            broken: None,
         }
     }
 
     /// Looks what has gone, and what has come. What fails stays under way: whether MPI still has its memory, nobody knows.
     pub(super) fn poll(&mut self, events: &mut Vec<Event>) -> Result<(), MpiError> {
-        let Self { going, coming, busy, .. } = self;
-        let mut failed = Ok(());
+        let Self { going, coming, busy, broken, .. } = self;
+        let mut failed = broken.take().map_or(Ok(()), Err);
         let mut is_done = |request: &mut Request| {
             request.is_done().map(|done| done.is_some()).unwrap_or_else(|error| {
                 failed = Err(error);
@@ -121,11 +124,10 @@ impl Parcels {
         }
     }
 
-    fn post(&mut self, from: usize, into: *mut u8, bytes: usize) -> Result<Request, Arc<str>> {
+    fn post(&mut self, from: usize, into: *mut u8, bytes: usize) -> Result<Request, MpiError> {
         let mut request = Request::new();
         let byte = unsafe { ffi::RSMPI_UINT8_T };
-        let posted = call!(MPI_Irecv(into.cast(), bytes as c_int, byte, from as c_int, TAG, self.comm, &mut request.0));
-        posted.map_err(|error| Arc::from(error.to_string()))?;
+        call!(MPI_Irecv(into.cast(), bytes as c_int, byte, from as c_int, TAG, self.comm, &mut request.0))?;
         Ok(request)
     }
 
@@ -161,7 +163,7 @@ impl Apart for Parcels {
     unsafe fn receive(&mut self, from: usize, into: Option<*mut u8>, bytes: usize) -> Result<(), Arc<str>> {
         let mut desk = into.is_none().then(|| self.take_desk(bytes));
         let place = desk.as_mut().map_or(into, |desk| Some(desk.as_mut_ptr())).unwrap_or(std::ptr::null_mut());
-        let request = self.post(from, place, bytes)?;
+        let request = self.post(from, place, bytes).map_err(|error| Arc::from(error.to_string()))?;
         self.coming[from] = Some(Coming { request, bytes, desk, called: false, here: false, told: false });
         self.note(from);
         Ok(())
@@ -185,9 +187,16 @@ impl Apart for Parcels {
             return true;
         }
         let mut desk = self.take_desk(bytes);
-        if let Ok(request) = self.post(from, desk.as_mut_ptr(), bytes) {
-            self.coming[from] =
-                Some(Coming { request, bytes, desk: Some(desk), called: false, here: false, told: false });
+        match self.post(from, desk.as_mut_ptr(), bytes) {
+            Ok(request) => {
+                self.coming[from] =
+                    Some(Coming { request, bytes, desk: Some(desk), called: false, here: false, told: false });
+            }
+            Err(why) => {
+                // It does not come at all. Whether MPI has the desk, nobody knows.
+                mem::forget(desk);
+                self.broken = Some(why);
+            }
         }
         true
     }
