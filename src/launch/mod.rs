@@ -66,7 +66,7 @@ use environment::{Said, Seat, Started};
 ///
 /// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for
 /// processes where this program was built without the feature `tcp`: never a job of one where several were started. Where a
-/// rank cannot join, `Error::Join`, and over MPI [`Error::Mpi`]. [`Error::Rank`] where the closure panics; the other ranks get an error in their
+/// rank cannot join, `Error::Join`, and over MPI `Error::Mpi`. [`Error::Rank`] where the closure panics; the other ranks get an error in their
 /// calls. Else as `local::run`.
 pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     Launch::default().run(body)
