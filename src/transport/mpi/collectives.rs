@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use mpi::ffi;
 
+use super::comm::Comm;
 use super::datatype::Datatype;
+use super::ending;
 use super::error::MpiError;
-use super::library::{alive, call, is_alive};
+use super::library::{alive, call};
 use super::operation::{Operation, Payload};
 use crate::ids::Rank;
 use crate::transport::engine::outside::Outside;
@@ -27,7 +29,7 @@ pub(super) struct Collectives {
     /// The members, as ranks of the parent.
     members: Box<[Rank]>,
     /// A communicator of the members, made when it is first needed.
-    comm: Option<ffi::MPI_Comm>,
+    comm: Option<Arc<Comm>>,
     outside: Arc<Outside>,
     /// What the last call needed beside the user's memory, which the next may need as well.
     blocks: Option<Both>,
@@ -68,11 +70,11 @@ impl Collectives {
     pub(super) fn new(
         id: ContextId,
         (rank, members): (Rank, &[Rank]),
-        parent: ffi::MPI_Comm,
+        (parent, comm): (ffi::MPI_Comm, Option<Arc<Comm>>),
         outside: Arc<Outside>,
     ) -> Self {
         let members = members.into();
-        Self { id, rank, parent, members, comm: None, outside, blocks: None, operation: None, copy: Vec::new() }
+        Self { id, rank, parent, members, comm, outside, blocks: None, operation: None, copy: Vec::new() }
     }
 
     /// Does a call. What MPI says if it cannot; and whether a reduction has panicked.
@@ -95,11 +97,15 @@ impl Collectives {
 
     /// The communicator. Collective, when it is first asked for.
     fn comm(&mut self) -> Result<ffi::MPI_Comm, MpiError> {
-        if let Some(comm) = self.comm {
-            return Ok(comm);
+        if let Some(comm) = &self.comm {
+            return Ok(comm.handle());
         }
         // A context that was opened since has no rounds that would fail of it.
         alive()?;
+        if ending::has_begun_in_vain() {
+            let words = "MPI makes no communicators while it still waits for ranks that have not called".to_owned();
+            return Err(MpiError::Refused { call: "MPI_Comm_create_group", words });
+        }
         // Two contexts whose numbers differ by a multiple of this, begun at once by two threads, would meet in each other's place:
         // one pair in 32,000. Beyond the tags that this crate has for messages, and below the least that any MPI has at most.
         let tag = 16 + (self.id.number() % 32_000) as c_int;
@@ -110,10 +116,9 @@ impl Collectives {
         call!(MPI_Comm_group(self.parent, &mut all))?;
         call!(MPI_Group_incl(all, ranks.len() as c_int, ranks.as_ptr(), &mut some))?;
         call!(MPI_Comm_create_group(self.parent, some, tag, &mut comm))?;
-        call!(MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
+        self.comm = Some(Arc::new(Comm::new(comm)?));
         call!(MPI_Group_free(&mut some))?;
         call!(MPI_Group_free(&mut all))?;
-        self.comm = Some(comm);
         Ok(comm)
     }
 
@@ -288,13 +293,5 @@ fn predefined(of: Predefined) -> Option<(ffi::MPI_Datatype, ffi::MPI_Op)> {
             Max => ffi::RSMPI_MAX,
         };
         Some((kind, op))
-    }
-}
-
-impl Drop for Collectives {
-    fn drop(&mut self) {
-        if let Some(mut comm) = self.comm.take().filter(|_| is_alive()) {
-            let _ = call!(MPI_Comm_free(&mut comm));
-        }
     }
 }

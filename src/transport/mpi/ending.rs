@@ -12,6 +12,7 @@ use std::{process, thread};
 
 use mpi::ffi;
 
+use super::comm::Comm;
 use super::error::MpiError;
 use super::group::rest;
 use super::library::{self, call};
@@ -34,6 +35,11 @@ static ABORTED: AtomicBool = AtomicBool::new(false);
 
 /// How long a launcher has to read why the job ends, before it hears that it does: then the one of MPICH reads no more.
 const READING: Duration = Duration::from_millis(200);
+
+/// Ranks that end the job do so one after the other, so that the first has ended it before the next would: where several do at
+/// once, the launcher of Open MPI may hang.
+const TURN: Duration = Duration::from_millis(500);
+const MOST_TURNS: c_int = 8;
 
 /// What is in the way of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +69,15 @@ impl Drop for Beginning {
     }
 }
 
-/// A communicator that this process needs no more, and a barrier in it: when that is over, nobody does.
+/// A communicator that this process needs no more, and what all say in it then: when that is over, nobody does. Who cannot finalize
+/// MPI says 1, so that nobody does: where one ends the job while others are in there, the launcher of Open MPI may hang.
 #[derive(Debug)]
 struct Departure {
     comm: ffi::MPI_Comm,
-    barrier: ffi::MPI_Request,
+    request: ffi::MPI_Request,
+    /// What this process says, and the greatest of what all do. It stays where it is until all have said it, for ever if they do
+    /// not.
+    said: *mut [c_int; 2],
 }
 
 // SAFETY: handles may be used by any thread: MPI is initialized for that.
@@ -89,6 +99,11 @@ pub(super) fn forbid(why: Unwell) {
     *unwell() = Some(why);
 }
 
+/// Whether MPI still waits for ranks that did not come.
+pub(super) fn has_begun_in_vain() -> bool {
+    *unwell() == Some(Unwell::Begun)
+}
+
 fn unwell() -> MutexGuard<'static, Option<Unwell>> {
     UNWELL.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -98,20 +113,28 @@ pub(super) fn abort(comm: ffi::MPI_Comm, why: &dyn Display) {
     if ABORTED.swap(true, Ordering::Relaxed) {
         return;
     }
-    let mut rank: c_int = 0;
+    let (mut rank, mut order): (c_int, c_int) = (0, 0);
     let _ = call!(MPI_Comm_rank(comm, &mut rank));
+    // SAFETY: a constant of the library.
+    let world = unsafe { ffi::RSMPI_COMM_WORLD };
+    let _ = call!(MPI_Comm_rank(world, &mut order));
     // In one piece: others may write at the same time.
     let words = format!("necklace: rank {rank}: {why}, so the job ends here\n");
     let _ = io::stderr().write_all(words.as_bytes());
-    thread::sleep(READING);
+    thread::sleep(READING + TURN * order.clamp(0, MOST_TURNS).unsigned_abs());
     let _ = call!(MPI_Abort(comm, 1));
 }
 
 /// This process is at its end in that communicator, which is freed once all are.
 pub(super) fn depart(comm: ffi::MPI_Comm) -> Result<(), MpiError> {
-    // SAFETY: a constant of the library.
-    let mut left = Departure { comm, barrier: unsafe { ffi::RSMPI_REQUEST_NULL } };
-    call!(MPI_Ibarrier(left.comm, &mut left.barrier))?;
+    let mine = c_int::from(unwell().is_some());
+    // SAFETY: constants of the library.
+    let (none, int, greatest) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_INT32_T, ffi::RSMPI_MAX) };
+    let said = Box::into_raw(Box::new([mine, 0]));
+    // SAFETY: it has room for both.
+    let (from, into) = unsafe { (said.cast::<c_void>(), said.cast::<c_int>().add(1).cast()) };
+    let mut left = Departure { comm, request: none, said };
+    call!(MPI_Iallreduce(from, into, 1, int, greatest, comm, &mut left.request))?;
     let mut all = departures();
     all.push(left);
     all.retain_mut(|left| !left.is_over());
@@ -126,8 +149,13 @@ impl Departure {
     /// Whether all others have come to their end as well.
     fn is_over(&mut self) -> bool {
         let mut done: c_int = 0;
-        let over = call!(MPI_Test(&mut self.barrier, &mut done, ffi::RSMPI_STATUS_IGNORE)).is_err() || done != 0;
+        let over = call!(MPI_Test(&mut self.request, &mut done, ffi::RSMPI_STATUS_IGNORE)).is_err() || done != 0;
         if over {
+            // SAFETY: it is this one's, and MPI is through with it; who is over is dropped.
+            let [_, worst] = *unsafe { Box::from_raw(self.said) };
+            if worst != 0 {
+                unwell().get_or_insert(Unwell::Begun);
+            }
             let _ = call!(MPI_Comm_free(&mut self.comm));
         }
         over
@@ -159,6 +187,9 @@ fn finish() -> Option<Unwell> {
         let unwell = unwell().or(begun);
         // What never was is in nobody's way until the others are through with what is.
         if left.is_empty() || unwell.is_some_and(|why| why != Unwell::Begun) {
+            if unwell.is_none() {
+                Comm::free_all();
+            }
             return unwell;
         }
         drop(left);

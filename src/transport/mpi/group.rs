@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use mpi::ffi;
 
+use super::comm::Comm;
 use super::ending::{self, Unwell};
 use super::error::MpiError;
 use super::library::call;
@@ -22,18 +23,22 @@ pub(super) struct Group {
     pub(super) size: usize,
     /// Whether there are as many cores for the ranks of this host as there are of these.
     pub(super) has_cores: bool,
+    /// Another duplicate, for the library's own collectives, unless a rank wants none of them. Made here, with a deadline, and not
+    /// when it is first needed: nothing that MPI offers then has one.
+    pub(super) collective: Option<Comm>,
 }
 
 // SAFETY: a handle may be used by any thread: MPI is initialized for that.
 unsafe impl Send for Group {}
 
 impl Group {
-    /// Duplicates a communicator. Collective among its ranks, each of which is waited for so long.
+    /// Duplicates a communicator. Collective among its ranks, each of which is waited for so long, and says whether it lends memory to
+    /// MPI.
     ///
     /// # Safety
     ///
     /// The handle is that of a communicator.
-    pub(super) unsafe fn duplicate(parent: ffi::MPI_Comm, patience: Duration) -> Result<Self, MpiError> {
+    pub(super) unsafe fn duplicate(parent: ffi::MPI_Comm, lends: bool, patience: Duration) -> Result<Self, MpiError> {
         let mut inter: c_int = 0;
         call!(MPI_Comm_test_inter(parent, &mut inter))?;
         if inter != 0 {
@@ -47,25 +52,34 @@ impl Group {
             return Err(MpiError::Size { size, most: MAX_NODES });
         }
         let begin = Instant::now();
-        // SAFETY: a constant of the library.
-        let comm = complete((begin, patience), size, unsafe { ffi::RSMPI_COMM_NULL }, |comm, request| {
-            call!(MPI_Comm_idup(parent, comm, request))
-        })?;
+        let another = |of: ffi::MPI_Comm| {
+            // SAFETY: a constant of the library.
+            complete((begin, patience), size, unsafe { ffi::RSMPI_COMM_NULL }, |comm, request| {
+                call!(MPI_Comm_idup(of, comm, request))
+            })
+        };
+        let comm = another(parent)?;
         call!(MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
-        let seats = complete((begin, patience), size, (seat(), vec![[0_u64; 3]; size]), |(own, all), request| {
+        let seats = (seat(lends), vec![[0_u64; SEAT]; size]);
+        let seats = complete((begin, patience), size, seats, |(own, all), request| {
             let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
             // SAFETY: constants of the library.
             let (word, here) = unsafe { (ffi::RSMPI_UINT64_T, comm) };
-            call!(MPI_Iallgather(from, 3, word, to, 3, word, here, request))
+            call!(MPI_Iallgather(from, SEAT as c_int, word, to, SEAT as c_int, word, here, request))
         })?;
-        Ok(Self { comm, rank, size, has_cores: has_cores(&seats.0, &seats.1) })
+        let all_lend = seats.1.iter().all(|seat| seat[3] == 1);
+        let collective = if all_lend { Some(Comm::new(another(comm)?)?) } else { None };
+        Ok(Self { comm, rank, size, has_cores: has_cores(&seats.0, &seats.1), collective })
     }
 }
 
-/// Where a process runs: on which host, on which cores, and how many these are. Numbers for the first two.
-type Seat = [u64; 3];
+/// Where a process runs: on which host, on which cores, and how many these are, with numbers for the first two; and whether it
+/// lends memory.
+type Seat = [u64; SEAT];
 
-fn seat() -> Seat {
+const SEAT: usize = 4;
+
+fn seat(lends: bool) -> Seat {
     let hash = |what: &[u8]| {
         let mut hasher = DefaultHasher::new();
         what.hash(&mut hasher);
@@ -74,7 +88,7 @@ fn seat() -> Seat {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
     let count = thread::available_parallelism().map_or(1, usize::from);
-    [hash(&host()), hash(cores.as_bytes()), count as u64]
+    [hash(&host()), hash(cores.as_bytes()), count as u64, u64::from(lends)]
 }
 
 /// Whether the ranks of a host have a core each. Those that are bound to other cores are taken to share none of them.
@@ -140,14 +154,14 @@ mod tests {
     fn ranks_have_a_core_each_where_there_are_as_many() {
         let (here, there) = (1, 2);
         let cases: [(&[Seat], bool); 6] = [
-            (&[[here, 10, 2], [here, 10, 2]], true),
-            (&[[here, 10, 2], [here, 10, 2], [here, 10, 2]], false),
+            (&[[here, 10, 2, 1], [here, 10, 2, 1]], true),
+            (&[[here, 10, 2, 1], [here, 10, 2, 1], [here, 10, 2, 1]], false),
             // Each is bound to one of its own.
-            (&[[here, 11, 1], [here, 12, 1], [here, 13, 1]], true),
+            (&[[here, 11, 1, 1], [here, 12, 1, 1], [here, 13, 1, 1]], true),
             // Two are bound to one.
-            (&[[here, 11, 1], [here, 11, 1]], false),
-            (&[[here, 10, 2], [there, 10, 2], [there, 10, 2], [there, 10, 2]], true),
-            (&[[here, 10, 1]], true),
+            (&[[here, 11, 1, 1], [here, 11, 1, 1]], false),
+            (&[[here, 10, 2, 1], [there, 10, 2, 1], [there, 10, 2, 1], [there, 10, 2, 1]], true),
+            (&[[here, 10, 1, 1]], true),
         ];
         for (seats, enough) in cases {
             assert_eq!(has_cores(&seats[0], seats), enough, "{seats:?}");

@@ -52,6 +52,7 @@
 #![allow(unsafe_code)]
 
 mod collectives;
+mod comm;
 mod datatype;
 mod ending;
 mod error;
@@ -64,7 +65,7 @@ mod rank;
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mpi::ffi;
@@ -162,7 +163,8 @@ impl<'a> Join<'a> {
         Self { staged, ..self }
     }
 
-    /// Meets the others. Collective.
+    /// Meets the others. Collective: all ranks make the endpoints of a communicator in the same order. One thread of a process
+    /// does so at a time, the others wait for it.
     ///
     /// # Errors
     ///
@@ -183,10 +185,14 @@ impl<'a> Join<'a> {
     }
 
     fn place(self) -> Result<(Arc<Member>, Arc<dyn Endpoint>), MpiError> {
+        // MPI duplicates a communicator for one thread at a time.
+        static PLACING: Mutex<()> = Mutex::new(());
+        let _alone = PLACING.lock().unwrap_or_else(PoisonError::into_inner);
         library::alive()?;
         // SAFETY: it is a communicator's, which is there as long as this is.
-        let group = unsafe { Group::duplicate(self.parent, self.timeout) }?;
+        let mut group = unsafe { Group::duplicate(self.parent, !self.staged, self.timeout) }?;
         let (place, comm, spins) = ((group.rank, group.size), group.comm, group.has_cores);
+        let collective = group.collective.take();
         let letters = Box::new(Letters::new(group, !self.staged));
         let member = Member::start(place, letters, None, spins).map_err(|error| {
             // The others have this rank among them.
@@ -194,9 +200,9 @@ impl<'a> Join<'a> {
             MpiError::Thread(error.to_string())
         })?;
         ending::enlist(&member.process);
-        let endpoint: Arc<dyn Endpoint> = match self.staged {
-            true => Arc::clone(&member) as _,
-            false => Arc::new(Placed { member: Arc::clone(&member), comm }),
+        let endpoint: Arc<dyn Endpoint> = match collective {
+            None => Arc::clone(&member) as _,
+            Some(own) => Arc::new(Placed { member: Arc::clone(&member), comm, own: Arc::new(own) }),
         };
         Ok((member, endpoint))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mpi::ffi;
 
 use super::collectives::Collectives;
+use super::comm::Comm;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::engine::process::Member;
@@ -16,7 +17,10 @@ use crate::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transpo
 #[derive(Debug)]
 pub(super) struct Placed {
     pub(super) member: Arc<Member>,
+    /// The communicator of its messages.
     pub(super) comm: ffi::MPI_Comm,
+    /// That of the library's collectives of all ranks.
+    pub(super) own: Arc<Comm>,
 }
 
 // SAFETY: a handle may be used by any thread: MPI is initialized for that.
@@ -36,7 +40,9 @@ impl Endpoint for Placed {
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let inner = self.member.open(id, members)?;
         let outside = self.member.process.look_outside(id);
-        let collectives = Collectives::new(id, (inner.rank(), members), self.comm, outside);
+        let all = members.len() == self.size() && members.iter().enumerate().all(|(at, rank)| rank.index() == at);
+        let own = (all && id == ContextId::WORLD).then(|| Arc::clone(&self.own));
+        let collectives = Collectives::new(id, (inner.rank(), members), (self.comm, own), outside);
         Ok(Box::new(Both { inner, collectives }))
     }
 
