@@ -141,8 +141,9 @@ impl Launch {
             Said::Process(seat) => self.join(&seat, system),
             Said::Mpi(started) => self.join_mpi(&started, system),
             Said::Threads => Err(Error::Environment(
-                "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or \
-                 set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT"
+                "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or, \
+                 where it was built with the feature `mpi` of necklace, with `mpirun -n N PROGRAM`; or set NECKLACE_RANK, \
+                 NECKLACE_SIZE and NECKLACE_ROOT"
                     .to_owned(),
             )),
         }
@@ -211,7 +212,7 @@ impl Launch {
     fn run_mpi<R>(self, started: &Started, body: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
         let (asked, join) = self.started(started, system)?;
         let (supervisor, endpoint) = join.supervised()?;
-        run_rank(asked.communicator(endpoint)?, body, |message| supervisor.panicked(message))
+        run_rank(asked?.communicator(endpoint)?, body, |message| supervisor.panicked(message))
     }
 
     #[cfg(not(feature = "mpi"))]
@@ -223,7 +224,8 @@ impl Launch {
     #[cfg(feature = "mpi")]
     fn join_mpi(self, started: &Started, variable: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
         let (asked, join) = self.started(started, variable)?;
-        asked.communicator(join.endpoint()?)
+        let endpoint = join.endpoint()?;
+        asked?.communicator(endpoint)
     }
 
     #[cfg(not(feature = "mpi"))]
@@ -231,13 +233,14 @@ impl Launch {
         Err(without_mpi())
     }
 
-    /// What a rank of MPI's was asked for, and how it joins its job.
+    /// What a rank of MPI's was asked for, and how it joins its job. One that is asked for what makes no sense joins it all the
+    /// same: where the others are asked for something else, they hear that it has left, and do not wait for it.
     #[cfg(feature = "mpi")]
     fn started(
         self,
         started: &Started,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<(Asked, mpi::Join<'static>), Error> {
+    ) -> Result<(Result<Asked, Error>, mpi::Join<'static>), Error> {
         let join = mpi::Join::world_within(timed(&self.options, &variable)?.patience())?;
         let size = join.size()?;
         if let Some(words) = started.several.as_ref().filter(|_| size == 1) {
@@ -246,10 +249,14 @@ impl Launch {
                  with (`srun --mpi=list` names what Slurm has), or over TCP with NECKLACE_ROOT=host:port, where rank 0 is to listen"
             )));
         }
-        if let Some(ranks) = number(&variable, "NECKLACE_RANKS")?.filter(|&ranks| ranks != size) {
-            return Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but MPI has started {size}")));
-        }
-        Ok((self.asked(Some(size), || 1, &variable)?, join))
+        let asked = match number(&variable, "NECKLACE_RANKS") {
+            Ok(Some(ranks)) if ranks != size => {
+                Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but MPI has started {size}")))
+            }
+            Ok(_) => self.asked(Some(size), || 1, &variable),
+            Err(error) => Err(error),
+        };
+        Ok((asked, join))
     }
 
     /// What these defaults and that environment ask for, of whatever kind the ranks are.
