@@ -212,6 +212,52 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     0
 }
 
+/// A second job to which a rank does not come, beside one that goes on.
+pub(crate) fn second(rank: &Rank) -> i32 {
+    let mut comm = connect().unwrap();
+    if rank.rank == 1 {
+        rank.hear_all("error ");
+    } else {
+        let error = Join::world_within(Duration::from_secs(2)).unwrap().endpoint().unwrap_err();
+        say(rank, &error.into());
+    }
+    comm.choose("alltoall", "native").unwrap();
+    for _ in 0..3 {
+        rank.check(&mut comm).unwrap();
+    }
+    rank.say("goes on");
+    0
+}
+
+/// Threads of one process, each with a job of its own.
+pub(crate) fn threads(rank: &Rank) -> i32 {
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut comm = connect().unwrap();
+                comm.choose("alltoall", "native").unwrap();
+                (0..10).for_each(|_| rank.check(&mut comm).unwrap());
+            });
+        }
+    });
+    rank.say("well");
+    0
+}
+
+#[test]
+fn a_job_goes_on_though_another_has_not_begun() {
+    let ended = Job::of(3, "second").run().badly();
+    let errors = ended.heard("error ");
+    assert!(errors[0].is_some_and(|error| error.contains("not all 3 ranks")) && errors[0] == errors[2], "{ended}");
+    assert_eq!(ended.all("goes on"), [""; 3]);
+    assert!(ended.printed.contains("it still waits for ranks that have not called, so the job ends here"), "{ended}");
+}
+
+#[test]
+fn threads_begin_jobs_at_the_same_time() {
+    assert_eq!(Job::of(2, "threads").run().with(0).all("well"), [""; 2]);
+}
+
 #[test]
 fn a_program_uses_mpi_itself_at_the_same_time() {
     Job::of(3, "beside before").run().with(0);

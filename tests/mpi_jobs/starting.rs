@@ -44,6 +44,22 @@ fn ranks_of_mpirun_connect() {
     assert_eq!(ended.all("is "), ["(0, 4)", "(1, 4)", "(2, 4)", "(3, 4)"]);
 }
 
+/// One rank is told of another network.
+pub(crate) fn odd(rank: &Rank) -> i32 {
+    let topology = if rank.rank == 1 { "ring:4" } else { "line:3" };
+    let result = necklace::launch::Launch::default().topology(topology).connect();
+    rank.report(result.and_then(|comm| introduce(rank, comm)));
+    0
+}
+
+#[test]
+fn nobody_waits_for_a_rank_that_is_told_of_another_network() {
+    let ended = Job::of(3, "odd").run().with(0);
+    assert_eq!(ended.heard("error ")[1], Some("3 ranks on ring:4, which has 4 nodes"), "{ended}");
+    let failed = ended.heard("failed ");
+    assert!(failed[0].is_some_and(|failed| failed.starts_with("gone 1 ")) && failed[0] == failed[2], "{ended}");
+}
+
 #[test]
 fn a_job_may_have_one_rank() {
     assert_eq!(Job::of(1, "connect").run().with(0).all("is "), ["(0, 1)"]);
