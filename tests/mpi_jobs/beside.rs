@@ -203,6 +203,10 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     let universe = (rank.word(1) == "begun" || rank.word(1) == "mixed" && rank.rank == 1).then(initialize);
     if rank.rank == 1 {
         rank.hear_all("error");
+        if rank.word(1) == "mixed" {
+            // The others end the job. Where one is in MPI_Finalize then, the launcher of Open MPI may hang, whoever has begun what.
+            rank.hear(0, "what it never says");
+        }
     } else {
         let error = connect().unwrap_err();
         assert!(matches!(error, Error::Mpi(MpiError::Late { .. })), "{error}");
