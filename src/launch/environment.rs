@@ -6,6 +6,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
+use super::claim::{self, Claim, Started, Variable, wrong};
 use crate::error::Error;
 
 /// What the environment makes of this process.
@@ -17,15 +18,6 @@ pub(super) enum Said {
     Process(Seat),
     /// It is a rank of MPI's.
     Mpi(Started),
-}
-
-/// What is said of a job over MPI, of which MPI itself knows more.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-pub(super) struct Started {
-    /// The variables by which somebody says that he has started several processes, where no launcher of MPI's says that it has
-    /// started one: then it is wrong that this one is alone.
-    pub(super) several: Option<String>,
 }
 
 /// One rank of several.
@@ -54,108 +46,8 @@ pub(super) enum Point {
     File(PathBuf),
 }
 
-/// Who may have started this process.
-struct Family {
-    name: &'static str,
-    rank: &'static str,
-    size: &'static str,
-    /// What to do where it says half.
-    whole: &'static str,
-    /// Whether it starts the ranks of an MPI library.
-    has_mpi: bool,
-}
-
-const OWN: Family =
-    Family { name: "necklace run", rank: "NECKLACE_RANK", size: "NECKLACE_SIZE", whole: "set both", has_mpi: false };
-
-const TORCHRUN: Family = Family {
-    name: "torchrun",
-    rank: "RANK",
-    size: "WORLD_SIZE",
-    whole: "start this program with torchrun",
-    has_mpi: false,
-};
-
-const SLURM: &str = "Slurm";
-
-const OTHERS: [Family; 6] = [
-    TORCHRUN,
-    Family {
-        name: SLURM,
-        rank: "SLURM_PROCID",
-        size: "SLURM_NTASKS",
-        whole: "start this program with srun, which sets both",
-        has_mpi: true,
-    },
-    Family {
-        name: "Open MPI",
-        rank: "OMPI_COMM_WORLD_RANK",
-        size: "OMPI_COMM_WORLD_SIZE",
-        whole: "start this program with mpirun",
-        has_mpi: true,
-    },
-    Family { name: "PMI", rank: "PMI_RANK", size: "PMI_SIZE", whole: "start this program with mpiexec", has_mpi: true },
-    Family {
-        name: "MVAPICH",
-        rank: "MV2_COMM_WORLD_RANK",
-        size: "MV2_COMM_WORLD_SIZE",
-        whole: "start this program with mpirun_rsh",
-        has_mpi: true,
-    },
-    // It tells its processes no size. But they have been started, and others may tell.
-    Family {
-        name: "PMIx",
-        rank: "PMIX_RANK",
-        size: "PMIX_SIZE",
-        whole: "start this program with mpirun or srun",
-        has_mpi: true,
-    },
-];
-
 /// What to say of that where ranks would otherwise be MPI's.
 const WITHOUT_MPI: &str = "; for ranks of MPI's this program would have to be built with the feature `mpi` of necklace";
-
-/// What to do where nothing of this is meant.
-const OR_ELSE: &str =
-    "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process";
-
-/// What a family says of this process: rank and size, where they are there.
-struct Claim {
-    family: &'static Family,
-    rank: Option<usize>,
-    size: Option<usize>,
-}
-
-impl Claim {
-    fn words(&self) -> String {
-        let said = |name, value: Option<usize>| value.map(|value| format!("{name} is {value}"));
-        let parts = [said(self.family.rank, self.rank), said(self.family.size, self.size)];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
-
-    /// Whether it is of a launcher of an MPI library's, not of a scheduler, nor of another world.
-    fn is_library(&self) -> bool {
-        self.family.has_mpi && self.family.name != SLURM
-    }
-
-    /// Whether both may be true.
-    fn agrees(&self, other: &Self) -> bool {
-        let alike = |one: Option<usize>, other: Option<usize>| one.zip(other).is_none_or(|(one, other)| one == other);
-        alike(self.rank, other.rank) && alike(self.size, other.size)
-    }
-
-    fn whole(&self) -> Result<(usize, usize), Error> {
-        if let (Some(rank), Some(size)) = (self.rank, self.size) {
-            return Ok((rank, size));
-        }
-        let Family { name, rank, size, whole, .. } = self.family;
-        let missing = if self.rank.is_none() { rank } else { size };
-        Err(Error::Environment(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.words())))
-    }
-}
-
-/// A look at the environment.
-type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// What the environment makes of this process. With `connects` it does not run threads: a job of one process is one, too.
 /// With `has_mpi` this program can be a rank of MPI's.
@@ -170,7 +62,7 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, has_mpi: bool) -> Res
         None => false,
     };
     let point = own_point(variable)?;
-    let Some(claim) = claim(variable, tcp || point.is_some(), connects)? else {
+    let Some(claim) = claim::of_all(variable, tcp || point.is_some(), connects)? else {
         return match (point, tcp) {
             (Some((_, said)), _) => Err(wrong(format!(
                 "{said}, but nothing says which rank this process is: set NECKLACE_RANK and NECKLACE_SIZE, as `necklace run` does"
@@ -183,8 +75,8 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, has_mpi: bool) -> Res
         };
     };
     // Who has started it by MPI, and says nothing of another meeting point, means MPI.
-    if has_mpi && !tcp && point.is_none() && claim.family.has_mpi {
-        return Ok(Said::Mpi(started(variable)));
+    if has_mpi && !tcp && point.is_none() && claim.may_be_mpi() {
+        return Ok(Said::Mpi(claim::started(variable)));
     }
     let (rank, size) = claim.whole()?;
     let point = match point {
@@ -195,77 +87,13 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, has_mpi: bool) -> Res
     Ok(Said::Process(Seat {
         rank,
         size,
-        words: format!("{} ({})", claim.words(), claim.family.name),
+        words: claim.words(),
         point,
         held: flag(variable, "NECKLACE_ROOT_HELD")?,
         key: path(variable, "NECKLACE_KEY_FILE")?,
         address: address(variable)?,
         insecure: flag(variable, "NECKLACE_INSECURE")?,
     }))
-}
-
-/// What counts of what all families say; none where nobody has started this process as one of several. A job of one process is
-/// one only where that is `meant`, or where it `connects` and somebody says that it is the only one.
-fn claim(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, Error> {
-    if let Some(own) = claim_of(variable, &OWN)? {
-        return Ok(Some(own));
-    }
-    let mut several: Vec<Claim> = Vec::new();
-    let mut alone: Option<Claim> = None;
-    for family in &OTHERS {
-        match claim_of(variable, family)? {
-            // The first that says it whole.
-            Some(claim) if claim.size == Some(1) => {
-                alone = alone.filter(|said| said.rank.is_some() || claim.rank.is_none()).or(Some(claim));
-            }
-            Some(claim) => several.push(claim),
-            None => {}
-        }
-    }
-    if alone.as_ref().is_some_and(|said| said.rank.is_some() && said.family.name != TORCHRUN.name) {
-        // Where a launcher says that there is no other process, that is what the first of a number not said is.
-        several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
-    }
-    // A launcher that runs within what a scheduler has started, as in a batch script, numbers its ranks itself; each has
-    // inherited what the scheduler says of the script.
-    if several.iter().any(|claim| claim.is_library() && claim.size.is_some() && claim.rank.is_some()) {
-        several.retain(|claim| claim.family.name != SLURM);
-    }
-    for (i, one) in several.iter().enumerate() {
-        if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
-            return Err(wrong(format!(
-                "{} ({}), but {} ({}): unset what does not count, {OR_ELSE}",
-                one.words(),
-                one.family.name,
-                other.words(),
-                other.family.name
-            )));
-        }
-    }
-    // Where all agree, one that says all speaks for those that say half.
-    let best = several.iter().position(|claim| claim.whole().is_ok()).unwrap_or(0);
-    if several.is_empty() {
-        let alone = alone.filter(|claim| meant || connects && claim.rank.is_some());
-        return Ok(alone.map(|claim| Claim { rank: Some(0), ..claim }));
-    }
-    Ok(Some(several.swap_remove(best)))
-}
-
-fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Claim>, Error> {
-    let number = |name: &str, least: usize| match variable(name) {
-        None => Ok(None),
-        Some(text) => match text.parse::<usize>() {
-            Ok(number) if number >= least && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
-            _ => Err(wrong(format!("{name} is {text:?}, it must be a number of at least {least}"))),
-        },
-    };
-    let claim = Claim { family, rank: number(family.rank, 0)?, size: number(family.size, 1)? };
-    if let (Some(rank), Some(size)) = (claim.rank, claim.size)
-        && rank >= size
-    {
-        return Err(wrong(format!("{}: a rank must be less than the size", claim.words())));
-    }
-    Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }
 
 /// What the environment says of a rank of MPI's, where that is asked for.
@@ -282,18 +110,7 @@ fn over_mpi(variable: Variable<'_>, has_mpi: bool) -> Result<Said, Error> {
              unset one of them"
         )));
     }
-    Ok(Said::Mpi(started(variable)))
-}
-
-/// What is said of a job over MPI. What makes no sense does not count.
-fn started(variable: Variable<'_>) -> Started {
-    let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
-    // Whoever starts the ranks of a library may start one of them within what a scheduler, or another library, has started. That
-    // a library is spoken of does not do: it may not be the one that this program is built with.
-    let alone = claims.iter().any(|claim| claim.is_library() && claim.size == Some(1));
-    let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
-    let words = |claim: &Claim| format!("{} ({})", claim.words(), claim.family.name);
-    Started { several: several.filter(|_| !alone).map(words) }
+    Ok(Said::Mpi(claim::started(variable)))
 }
 
 /// Where `NECKLACE_*` says that the ranks meet, and the words of it.
@@ -317,23 +134,22 @@ fn own_point(variable: Variable<'_>) -> Result<Option<(Point, String)>, Error> {
 /// Where others say that the ranks meet.
 fn other_point(variable: Variable<'_>, claim: &Claim, has_mpi: bool) -> Result<Point, Error> {
     // The variables of torchrun are believed of torchrun, and of somebody who has counted the ranks anew.
-    let torchrun = claim.family.name == TORCHRUN.name;
+    let torchrun = claim.is_torchruns();
     let master = (variable("MASTER_ADDR"), variable("MASTER_PORT"));
-    match (torchrun || claim.family.name == OWN.name, master) {
+    match (torchrun || claim.is_own(), master) {
         (true, (Some(host), Some(port))) => master_point(variable, &host, &port),
         _ => {
-            let family = claim.family.name;
             let lacks = if torchrun {
                 "MASTER_ADDR and MASTER_PORT, which would say so, are not both set"
             } else {
                 "they do not say"
             };
             Err(wrong(format!(
-                "{} ({family}): where should the {} ranks meet? {lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to \
+                "{}: where should the {} ranks meet? {lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to \
                  listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read{}",
                 claim.words(),
                 claim.size.unwrap_or_default(),
-                if claim.family.has_mpi && !has_mpi { WITHOUT_MPI } else { "" }
+                if claim.may_be_mpi() && !has_mpi { WITHOUT_MPI } else { "" }
             )))
         }
     }
@@ -383,10 +199,6 @@ fn address(variable: Variable<'_>) -> Result<Option<IpAddr>, Error> {
         wrong(format!("NECKLACE_ADDRESS is {text:?}, it must be an address of this host, such as 10.0.0.1 or fd00::1"))
     });
     parsed.map(Some)
-}
-
-fn wrong(words: impl Into<String>) -> Error {
-    Error::Environment(words.into())
 }
 
 #[cfg(test)]
@@ -697,13 +509,9 @@ mod tests {
 
     #[test]
     fn ranks_of_mpi_are_several_unless_a_library_has_started_one() {
-        let several = |environment: Pairs<'_>| {
-            let variable =
-                |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-            match read(&variable, true, true).unwrap() {
-                Said::Mpi(started) => started.several,
-                other => panic!("{environment:?}: {other:?}"),
-            }
+        let several = |environment: Pairs<'_>| match reads_with(environment, true, true) {
+            Ok(Said::Mpi(started)) => started.several,
+            other => panic!("{environment:?}: {other:?}"),
         };
         let slurm = [("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
         for (environment, words) in [
@@ -723,6 +531,8 @@ mod tests {
         for environment in [
             &one[..],
             &[("NECKLACE_BACKEND", "mpi")],
+            // What makes no sense is not asked, where nobody asks.
+            &[("NECKLACE_BACKEND", "mpi"), ("WORLD_SIZE", "many")],
             &[&slurm[..], &[("NECKLACE_BACKEND", "mpi"), ("PMI_RANK", "0"), ("PMI_SIZE", "1")]].concat(),
             &[&slurm[..], &[("NECKLACE_BACKEND", "mpi")], &one[..]].concat(),
         ] {

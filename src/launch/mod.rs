@@ -1,5 +1,6 @@
 //! Starts the ranks of a program: as its environment says.
 
+mod claim;
 mod environment;
 
 use std::any::Any;
@@ -26,7 +27,8 @@ use crate::transport::Endpoint;
 use crate::transport::mpi;
 #[cfg(feature = "tcp")]
 use crate::transport::tcp::{Join, Key, Root};
-use environment::{Said, Seat, Started};
+use claim::Started;
+use environment::{Said, Seat};
 
 /// Runs the closure on every rank of this process, as the environment says, and returns their results: one, on this
 /// process's communicator, where a launcher has started it as a rank of a job; otherwise one for each of

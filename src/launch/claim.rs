@@ -1,0 +1,223 @@
+//! Who says that he has started this process, and as which rank of how many: the families of launchers.
+
+use crate::error::Error;
+
+/// A look at the environment.
+pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What is said of a job over MPI, of which MPI itself knows more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+pub(super) struct Started {
+    /// The variables by which somebody says that he has started several processes, where no launcher of MPI's says that it has
+    /// started one: then it is wrong that this one is alone.
+    pub(super) several: Option<String>,
+}
+
+/// Who may have started this process.
+struct Family {
+    name: &'static str,
+    rank: &'static str,
+    size: &'static str,
+    /// What to do where it says half.
+    whole: &'static str,
+    starts: Starts,
+}
+
+/// What a family starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Starts {
+    /// Processes that are none of MPI.
+    Others,
+    /// Processes, of MPI or not.
+    Any,
+    /// Those of an MPI library.
+    Mpi,
+}
+
+const OWN: Family = Family {
+    name: "necklace run",
+    rank: "NECKLACE_RANK",
+    size: "NECKLACE_SIZE",
+    whole: "set both",
+    starts: Starts::Others,
+};
+
+const TORCHRUN: Family = Family {
+    name: "torchrun",
+    rank: "RANK",
+    size: "WORLD_SIZE",
+    whole: "start this program with torchrun",
+    starts: Starts::Others,
+};
+
+const OTHERS: [Family; 6] = [
+    TORCHRUN,
+    Family {
+        name: "Slurm",
+        rank: "SLURM_PROCID",
+        size: "SLURM_NTASKS",
+        whole: "start this program with srun, which sets both",
+        starts: Starts::Any,
+    },
+    Family {
+        name: "Open MPI",
+        rank: "OMPI_COMM_WORLD_RANK",
+        size: "OMPI_COMM_WORLD_SIZE",
+        whole: "start this program with mpirun",
+        starts: Starts::Mpi,
+    },
+    Family {
+        name: "PMI",
+        rank: "PMI_RANK",
+        size: "PMI_SIZE",
+        whole: "start this program with mpiexec",
+        starts: Starts::Mpi,
+    },
+    Family {
+        name: "MVAPICH",
+        rank: "MV2_COMM_WORLD_RANK",
+        size: "MV2_COMM_WORLD_SIZE",
+        whole: "start this program with mpirun_rsh",
+        starts: Starts::Mpi,
+    },
+    // It tells its processes no size. But they have been started, and others may tell.
+    Family {
+        name: "PMIx",
+        rank: "PMIX_RANK",
+        size: "PMIX_SIZE",
+        whole: "start this program with mpirun or srun",
+        starts: Starts::Mpi,
+    },
+];
+
+/// What to do where nothing of this is meant.
+const OR_ELSE: &str =
+    "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process";
+
+/// What a family says of this process: rank and size, where they are there.
+pub(super) struct Claim {
+    family: &'static Family,
+    pub(super) rank: Option<usize>,
+    pub(super) size: Option<usize>,
+}
+
+impl Claim {
+    /// The variables with their values, and whose they are.
+    pub(super) fn words(&self) -> String {
+        format!("{} ({})", self.values(), self.family.name)
+    }
+
+    fn values(&self) -> String {
+        let said = |name, value: Option<usize>| value.map(|value| format!("{name} is {value}"));
+        let parts = [said(self.family.rank, self.rank), said(self.family.size, self.size)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether it is `necklace run`'s, or of somebody who has counted the ranks anew.
+    pub(super) fn is_own(&self) -> bool {
+        self.family.rank == OWN.rank
+    }
+
+    pub(super) fn is_torchruns(&self) -> bool {
+        self.family.rank == TORCHRUN.rank
+    }
+
+    /// Whether what was started may be a rank of MPI's.
+    pub(super) fn may_be_mpi(&self) -> bool {
+        self.family.starts != Starts::Others
+    }
+
+    /// Whether it is of a launcher of an MPI library's.
+    fn is_library(&self) -> bool {
+        self.family.starts == Starts::Mpi
+    }
+
+    /// Whether both may be true.
+    fn agrees(&self, other: &Self) -> bool {
+        let alike = |one: Option<usize>, other: Option<usize>| one.zip(other).is_none_or(|(one, other)| one == other);
+        alike(self.rank, other.rank) && alike(self.size, other.size)
+    }
+
+    /// Rank and size.
+    pub(super) fn whole(&self) -> Result<(usize, usize), Error> {
+        if let (Some(rank), Some(size)) = (self.rank, self.size) {
+            return Ok((rank, size));
+        }
+        let Family { name, rank, size, whole, .. } = self.family;
+        let missing = if self.rank.is_none() { rank } else { size };
+        Err(Error::Environment(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.values())))
+    }
+}
+
+/// What counts of what all families say; none where nobody has started this process as one of several. A job of one process is
+/// one only where that is `meant`, or where it `connects` and somebody says that it is the only one.
+pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, Error> {
+    if let Some(own) = claim_of(variable, &OWN)? {
+        return Ok(Some(own));
+    }
+    let mut several: Vec<Claim> = Vec::new();
+    let mut alone: Option<Claim> = None;
+    for family in &OTHERS {
+        match claim_of(variable, family)? {
+            // The first that says it whole.
+            Some(claim) if claim.size == Some(1) => {
+                alone = alone.filter(|said| said.rank.is_some() || claim.rank.is_none()).or(Some(claim));
+            }
+            Some(claim) => several.push(claim),
+            None => {}
+        }
+    }
+    if alone.as_ref().is_some_and(|said| said.rank.is_some() && !said.is_torchruns()) {
+        // Where a launcher says that there is no other process, that is what the first of a number not said is.
+        several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
+    }
+    // A launcher that runs within what a scheduler has started, as in a batch script, numbers its ranks itself; each has
+    // inherited what the scheduler says of the script.
+    if several.iter().any(|claim| claim.is_library() && claim.size.is_some() && claim.rank.is_some()) {
+        several.retain(|claim| claim.family.starts != Starts::Any);
+    }
+    for (i, one) in several.iter().enumerate() {
+        if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
+            return Err(wrong(format!("{}, but {}: unset what does not count, {OR_ELSE}", one.words(), other.words())));
+        }
+    }
+    // Where all agree, one that says all speaks for those that say half.
+    let best = several.iter().position(|claim| claim.whole().is_ok()).unwrap_or(0);
+    if several.is_empty() {
+        let alone = alone.filter(|claim| meant || connects && claim.rank.is_some());
+        return Ok(alone.map(|claim| Claim { rank: Some(0), ..claim }));
+    }
+    Ok(Some(several.swap_remove(best)))
+}
+
+fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Claim>, Error> {
+    let number = |name: &str, least: usize| match variable(name) {
+        None => Ok(None),
+        Some(text) => match text.parse::<usize>() {
+            Ok(number) if number >= least && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
+            _ => Err(wrong(format!("{name} is {text:?}, it must be a number of at least {least}"))),
+        },
+    };
+    let claim = Claim { family, rank: number(family.rank, 0)?, size: number(family.size, 1)? };
+    if let (Some(rank), Some(size)) = (claim.rank, claim.size)
+        && rank >= size
+    {
+        return Err(wrong(format!("{}: a rank must be less than the size", claim.values())));
+    }
+    Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
+}
+
+/// What is said of a job over MPI. What makes no sense does not count.
+pub(super) fn started(variable: Variable<'_>) -> Started {
+    let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
+    // Whoever starts the ranks of a library may start one of them within what a scheduler, or another library, has started. That
+    // a library is spoken of does not do: it may not be the one that this program is built with.
+    let alone = claims.iter().any(|claim| claim.is_library() && claim.size == Some(1));
+    let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
+    Started { several: several.filter(|_| !alone).map(Claim::words) }
+}
+
+pub(super) fn wrong(words: impl Into<String>) -> Error {
+    Error::Environment(words.into())
+}
