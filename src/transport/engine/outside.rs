@@ -57,12 +57,6 @@ impl Outside {
         self.at.store(self.at.load(Ordering::Relaxed) | 1, Ordering::Release);
     }
 
-    /// Whether a call is under way.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn is_inside(&self) -> bool {
-        self.inside().is_some()
-    }
-
     /// The call that is under way.
     pub(crate) fn inside(&self) -> Option<u64> {
         let at = self.at.load(Ordering::Acquire);

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, State};
-use super::context::{Context, Presence};
+use super::context::Presence;
 use super::frame::{Header, Kind};
 #[cfg(feature = "mpi")]
 use super::outside::Outside;
@@ -220,7 +220,10 @@ impl Process {
     /// Whether a thread is in a call that a library beneath does.
     #[cfg(feature = "mpi")]
     pub(crate) fn is_outside(&self) -> bool {
-        self.lock().contexts.values().any(|context| context.outside.as_ref().is_some_and(|outside| outside.is_inside()))
+        self.lock()
+            .contexts
+            .values()
+            .any(|context| context.outside.as_ref().is_some_and(|outside| outside.inside().is_some()))
     }
 
     /// Whether a rank that spins takes nobody's core.
@@ -259,9 +262,7 @@ impl Process {
         };
         let staying: Vec<bool> = engine.connections.iter().map(staying).collect();
         // Those that a thread has open still, where the process exits: what was done in them was done.
-        let open = |context: &&Context| context.presence == Presence::Open;
-        let open: Vec<ContextId> = engine.contexts.values().filter(open).map(|context| context.id).collect();
-        for id in open {
+        for id in engine.still_open() {
             engine.tell_leave(id, "has ended");
         }
         for (process, _) in staying.iter().enumerate().filter(|(_, stays)| **stays) {
@@ -401,8 +402,7 @@ impl Endpoint for Member {
 impl Drop for Member {
     fn drop(&mut self) {
         let mut engine = self.process.lock();
-        let open = engine.contexts.values().filter(|context| context.presence == Presence::Open);
-        let open = write_contexts(open.map(|context| context.id));
+        let open = write_contexts(engine.still_open().into_iter());
         for process in (0..self.size).filter(|process| *process != self.rank.index()) {
             engine.say(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
             engine.pump_out(process);

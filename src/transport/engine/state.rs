@@ -331,6 +331,12 @@ impl Engine {
         self.forget();
     }
 
+    /// The contexts in which this process still is.
+    pub(crate) fn still_open(&self) -> Vec<ContextId> {
+        let open = self.contexts.values().filter(|context| context.presence == Presence::Open);
+        open.map(|context| context.id).collect()
+    }
+
     /// Says how those contexts were left that a panic dropped.
     pub(crate) fn fell(&mut self, how: &str) {
         self.supervised = false;

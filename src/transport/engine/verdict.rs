@@ -26,6 +26,7 @@ use super::frame::{Header, Kind};
 use super::process::TICK;
 use super::state::Engine;
 use super::words::{read_failure, write_failure};
+use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure};
 
 /// How many of those who might decide are asked at once whether they are there.
@@ -281,25 +282,25 @@ impl Engine {
 
     /// Why a round without a failure does not end: whoever has what it has lent does not give it back.
     pub(crate) fn stranded(&self, id: ContextId) -> Option<Failure> {
-        let context = self.contexts.get(&id)?;
-        let ((call, round), observer) = (context.at()?, context.rank_of(self.me)?);
-        let words = context.called(call).map_or_else(|| "".into(), |said| said.words);
-        let cause = Cause::Aborted { rank: observer, reason: "what it has lent does not come back".into() };
-        Some(Failure { call, words, round, observer, culprit: Some(observer), cause })
+        self.own_failure(id, |rank| Cause::Aborted { rank, reason: "what it has lent does not come back".into() })
     }
 
     /// The process is at its end: a thread that goes on, since another one has the process exit, is not to make calls without
     /// the others.
     pub(crate) fn fail_open(&mut self) {
-        let open = self.contexts.values().filter(|context| context.presence == Presence::Open).filter_map(|context| {
-            let (call, rank) = (context.at().map_or(0, |(call, _)| call), context.rank_of(self.me)?);
-            let words = context.called(call).map_or_else(|| "".into(), |said| said.words);
-            let cause = Cause::Gone { rank, how: "has ended".into() };
-            Some((context.id, Failure { call, words, round: 0, observer: rank, culprit: Some(rank), cause }))
-        });
-        for (id, failure) in open.collect::<Vec<_>>() {
-            self.fail(id, failure);
+        for id in self.still_open() {
+            if let Some(failure) = self.own_failure(id, |rank| Cause::Gone { rank, how: "has ended".into() }) {
+                self.fail(id, failure);
+            }
         }
+    }
+
+    /// The failure of a context's last call, of which this process is the cause.
+    fn own_failure(&self, id: ContextId, cause: impl FnOnce(Rank) -> Cause) -> Option<Failure> {
+        let context = self.contexts.get(&id)?;
+        let ((call, round), rank) = (context.at().unwrap_or_default(), context.rank_of(self.me)?);
+        let words = context.called(call).map_or_else(|| "".into(), |said| said.words);
+        Some(Failure { call, words, round, observer: rank, culprit: Some(rank), cause: cause(rank) })
     }
 
     /// A context has failed.

@@ -171,8 +171,9 @@ impl Letters {
     fn await_more(&mut self) {
         while self.awaited.len() < AWAITED && self.broken.is_none() {
             let Some(letter) = self.spent.pop() else { break };
-            self.post(letter, |into, length, byte, comm, request| {
-                call!(MPI_Irecv(into, length, byte, ffi::RSMPI_ANY_SOURCE, TAG, comm, request))
+            let comm = self.group.comm;
+            self.hand_over(letter, |into, byte, request| {
+                call!(MPI_Irecv(into, LETTER as c_int, byte, ffi::RSMPI_ANY_SOURCE, TAG, comm, request))
             });
         }
         // More than these were needed only while some did not end.
@@ -180,21 +181,15 @@ impl Letters {
     }
 
     /// Hands a letter to MPI, to be filled.
-    fn post(
+    fn hand_over(
         &mut self,
         mut letter: Letter,
-        post: impl FnOnce(
-            *mut c_void,
-            c_int,
-            ffi::MPI_Datatype,
-            ffi::MPI_Comm,
-            &mut ffi::MPI_Request,
-        ) -> Result<(), MpiError>,
+        post: impl FnOnce(*mut c_void, ffi::MPI_Datatype, &mut ffi::MPI_Request) -> Result<(), MpiError>,
     ) {
         // SAFETY: a constant of the library.
         let byte = unsafe { ffi::RSMPI_UINT8_T };
         let into = letter.bytes.as_mut_ptr().cast();
-        match post(into, LETTER as c_int, byte, self.group.comm, &mut letter.request) {
+        match post(into, byte, &mut letter.request) {
             Ok(()) => self.awaited.push_back(letter),
             Err(error) => {
                 // Whether MPI has it, nobody knows.
@@ -237,8 +232,8 @@ impl Letters {
         call!(MPI_Improbe(ffi::RSMPI_ANY_SOURCE, TAG, self.group.comm, &mut found, &mut message, &mut status))?;
         if found != 0 {
             let letter = self.spent.pop().unwrap_or_else(Letter::new);
-            self.post(letter, |into, length, byte, _, request| {
-                call!(MPI_Imrecv(into, length, byte, &mut message, request))
+            self.hand_over(letter, |into, byte, request| {
+                call!(MPI_Imrecv(into, LETTER as c_int, byte, &mut message, request))
             });
         }
         Ok(())
