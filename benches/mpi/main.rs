@@ -1,6 +1,7 @@
 //! An alltoall over MPI beside the same without this crate: `native` beside the library's own function, `direct` over our
 //! messages beside the same exchange in bare MPI. All in one process, sample by sample in turn, so that what disturbs one
-//! disturbs all.
+//! disturbs all; in an order that changes, so that none is always the one that finds what a certain other leaves behind. (They
+//! are five, a prime: each step goes round all of them.)
 //!
 //! ```text
 //! MPICC=mpicc.openmpi cargo bench --features mpi --bench mpi --no-run    # says where the program is
@@ -27,7 +28,24 @@ use necklace::transport::mpi::Join;
 
 use crate::bare::Bare;
 
-const NAMES: [&str; 5] = ["mpi alltoall", "again", "native", "mpi exchange", "direct"];
+/// Each of what is measured, and what it is called.
+const SYSTEMS: [(System, &str); 5] = [
+    (System::Library, "mpi alltoall"),
+    (System::Library, "again"),
+    (System::Native, "native"),
+    (System::Exchange, "mpi exchange"),
+    (System::Direct, "direct"),
+];
+
+#[derive(Clone, Copy)]
+enum System {
+    /// The library's own function.
+    Library,
+    Native,
+    /// What `direct` does, in bare MPI.
+    Exchange,
+    Direct,
+}
 
 /// About as long a sample takes, in microseconds.
 const SAMPLE: f64 = 200.0;
@@ -65,39 +83,41 @@ struct Systems {
 }
 
 impl Systems {
-    fn call(&mut self, system: usize) -> Result<(), necklace::Error> {
+    fn call(&mut self, system: System) -> Result<(), necklace::Error> {
         let Self { bare, native, direct, send, receive } = self;
-        match NAMES[system] {
-            "mpi alltoall" | "again" => bare.alltoall(send, receive),
-            "native" => native.alltoall(send, receive)?,
-            "direct" => direct.alltoall(send, receive)?,
-            _ => bare.exchange(send, receive),
+        match system {
+            System::Library => bare.alltoall(send, receive),
+            System::Native => native.alltoall(send, receive)?,
+            System::Exchange => bare.exchange(send, receive),
+            System::Direct => direct.alltoall(send, receive)?,
         }
         Ok(())
     }
 
     /// So many calls; how long one takes, in microseconds.
-    fn sample(&mut self, system: usize, calls: u64) -> Result<f64, necklace::Error> {
+    fn sample(&mut self, system: System, calls: u64) -> Result<f64, necklace::Error> {
         let begin = Instant::now();
         (0..calls).try_for_each(|_| self.call(system))?;
         Ok(begin.elapsed().as_secs_f64() * 1e6 / calls as f64)
     }
 
     /// Samples of each system, by round.
-    fn rounds(&mut self, rounds: usize) -> Result<Vec<[f64; NAMES.len()]>, necklace::Error> {
-        let mut calls = [0; NAMES.len()];
-        for (system, calls) in calls.iter_mut().enumerate() {
-            let warm = (0..4).map(|_| self.sample(system, 10)).collect::<Result<Vec<_>, _>>()?;
+    fn rounds(&mut self, rounds: usize) -> Result<Vec<[f64; SYSTEMS.len()]>, necklace::Error> {
+        let mut calls = [0; SYSTEMS.len()];
+        for ((system, _), calls) in SYSTEMS.iter().zip(&mut calls) {
+            let warm = (0..4).map(|_| self.sample(*system, 10)).collect::<Result<Vec<_>, _>>()?;
             let shortest = warm.into_iter().fold(f64::INFINITY, f64::min);
             *calls = self.bare.agree((SAMPLE / shortest.max(0.01)).clamp(1.0, 2000.0) as u64);
         }
         let mut all = Vec::with_capacity(rounds);
-        for _ in 0..rounds {
-            let mut round = [0.0; NAMES.len()];
-            for (system, time) in round.iter_mut().enumerate() {
-                *time = self.sample(system, calls[system])?;
+        for round in 0..rounds {
+            let mut times = [0.0; SYSTEMS.len()];
+            let step = 1 + round / SYSTEMS.len() % (SYSTEMS.len() - 1);
+            for turn in 0..SYSTEMS.len() {
+                let at = (round + turn * step) % SYSTEMS.len();
+                times[at] = self.sample(SYSTEMS[at].0, calls[at])?;
             }
-            all.push(round);
+            all.push(times);
         }
         Ok(all)
     }
@@ -148,7 +168,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         println!(
             "{:>8}  {}   again/mpi  native/mpi  direct/exchange",
             "bytes",
-            NAMES.map(|name| format!("{name:>12}")).join("  ")
+            SYSTEMS.map(|(_, name)| format!("{name:>12}")).join("  ")
         );
     }
     for &bytes in &arguments.bytes {
@@ -159,12 +179,12 @@ fn run() -> Result<(), Box<dyn Error>> {
         }
         let of = |system: usize| rounds.iter().map(move |round| round[system]);
         let ratio = |one: usize, other: usize| median(rounds.iter().map(|round| round[one] / round[other]));
-        let times: Vec<String> = (0..NAMES.len()).map(|system| format!("{:12.2}", median(of(system)))).collect();
+        let times: Vec<String> = (0..SYSTEMS.len()).map(|system| format!("{:12.2}", median(of(system)))).collect();
         println!("{bytes:8}  {}   {:9.3}  {:10.3}  {:15.3}", times.join("  "), ratio(1, 0), ratio(2, 0), ratio(4, 3));
-        for (system, name) in NAMES.iter().enumerate() {
-            let (system_name, algorithm) = match *name {
-                "native" | "direct" => ("necklace", *name),
-                other => ("mpi", other),
+        for (system, (what, name)) in SYSTEMS.iter().enumerate() {
+            let (system_name, algorithm) = match what {
+                System::Native | System::Direct => ("necklace", *name),
+                System::Library | System::Exchange => ("mpi", *name),
             };
             let (median, least) = (median(of(system)), of(system).fold(f64::INFINITY, f64::min));
             let most = quantile(of(system), 0.9);

@@ -31,9 +31,9 @@ impl Communicator {
     /// [`Error::Length`] unless both have the same number of elements, a multiple of the ranks; else as
     /// [`Communicator`] says.
     pub fn alltoall<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        let key = self.alltoall_key::<T>(send.len(), false)?;
+        let elements = self.elements("send buffer", send.len())?;
         check("receive buffer", receive.len(), send.len())?;
-        let (wire, prepared) = self.prepared(key)?;
+        let (wire, prepared) = self.prepared(&key::<T>(Collective::Alltoall, elements))?;
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
     }
 
@@ -43,19 +43,19 @@ impl Communicator {
     ///
     /// [`Error::Length`] unless the buffer has a multiple of the ranks of elements; else as [`Communicator`] says.
     pub fn alltoall_in_place<T: Pod>(&mut self, buffer: &mut [T]) -> Result<(), Error> {
-        let key = self.alltoall_key::<T>(buffer.len(), true)?;
-        let (wire, prepared) = self.prepared(key)?;
+        let key = Key { in_place: true, ..key::<T>(Collective::Alltoall, self.elements("buffer", buffer.len())?) };
+        let (wire, prepared) = self.prepared(&key)?;
         wire.execute(prepared, &[], bytemuck::cast_slice_mut(buffer), None)
     }
 
-    pub(super) fn alltoall_key<T: Pod>(&self, len: usize, in_place: bool) -> Result<Key, Error> {
+    /// How many elements a block has in a buffer of one for each rank.
+    pub(super) fn elements(&self, what: &'static str, len: usize) -> Result<usize, Error> {
         let size = self.size();
         if !len.is_multiple_of(size) {
             let expected = format!("a multiple of {size}, one block for each rank");
-            let what = if in_place { "buffer" } else { "send buffer" };
             return Err(Error::Length { what, expected, found: len });
         }
-        Ok(Key { in_place, ..key::<T>(Collective::Alltoall, len / size) })
+        Ok(len / size)
     }
 
     /// Everyone gets everyone's block: block i of `receive` is rank i's `send`.
@@ -75,7 +75,7 @@ impl Communicator {
     ) -> Result<(), Error> {
         check("receive buffer", receive.len(), total(send.len(), self.size(), size_of::<T>())?)?;
         let key = Key { purpose, ..key::<T>(Collective::Allgather, send.len()) };
-        let (wire, prepared) = self.prepared(key)?;
+        let (wire, prepared) = self.prepared(&key)?;
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
     }
 
@@ -117,7 +117,7 @@ impl Communicator {
         check("receive buffer", receive.len(), send.len())?;
         let predefined = op.predefined();
         let key = Key { kind: type_name::<T>(), purpose: op.name(), predefined, ..key::<T>(collective, send.len()) };
-        let (wire, prepared) = self.prepared(key)?;
+        let (wire, prepared) = self.prepared(&key)?;
         let reduction = OnBytes::<T, O>::new(op);
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), Some(&reduction))
     }
@@ -146,7 +146,7 @@ impl Communicator {
             return Err(BuildError::Rank { rank: root, ranks: self.size() }.into());
         }
         let key = Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }, buffer.len()) };
-        let (wire, prepared) = self.prepared(key)?;
+        let (wire, prepared) = self.prepared(&key)?;
         wire.execute(prepared, &[], bytemuck::cast_slice_mut(buffer), None)
     }
 
@@ -156,11 +156,12 @@ impl Communicator {
     ///
     /// As [`Communicator`] says.
     pub fn barrier(&mut self) -> Result<(), Error> {
-        let (wire, prepared) = self.prepared(key::<u8>(Collective::Barrier, 0))?;
+        let (wire, prepared) = self.prepared(&key::<u8>(Collective::Barrier, 0))?;
         wire.execute(prepared, &[], &mut [], None)
     }
 }
 
+#[inline]
 pub(super) fn key<T>(collective: Collective, elements: usize) -> Key {
     Key {
         collective,

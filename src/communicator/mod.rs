@@ -327,10 +327,10 @@ impl Communicator {
     }
 
     /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
-    fn prepared(&mut self, key: Key) -> Result<(&mut Wire, &mut Prepared), Error> {
-        if !self.cache.find(&key) {
-            let prepared = self.compile(&key)?;
-            self.cache.insert(key, prepared);
+    fn prepared(&mut self, key: &Key) -> Result<(&mut Wire, &mut Prepared), Error> {
+        if !self.cache.find(key) {
+            let prepared = self.compile(key)?;
+            self.cache.insert(key.clone(), prepared);
         }
         let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
         Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
@@ -422,7 +422,8 @@ impl Wire {
         let mut execution = Execution::new(plan);
         while let Some(round) = execution.advance(&mut buffers, reduction) {
             let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeout);
-            self.transport.round(io.ok_or_else(short)?).map_err(|failure| self.failed(failure))?;
+            let Some(io) = io else { return Err(short()) };
+            self.transport.round(io).map_err(|failure| self.failed(failure))?;
         }
         Ok(())
     }

@@ -143,7 +143,7 @@ impl Wire {
         let (size, timeout) = (self.transport.size(), self.timeout);
         // Before anything moves.
         let io = NativeIo::new(call, size, (input, output), reduction, self.calls, signature, timeout);
-        let mut io = io.ok_or_else(super::short)?;
+        let Some(mut io) = io else { return Err(super::short()) };
         self.agree(barrier, signature, agreed)?;
         io.call = self.calls;
         self.calls += 1;

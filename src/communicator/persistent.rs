@@ -95,8 +95,7 @@ impl Communicator {
     /// [`Error::Plan`] where a buffer would be too long; [`Error::Build`] where the chosen algorithm does not fit.
     pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
         let len = total(elements, self.size(), size_of::<T>())?;
-        let key = self.alltoall_key::<T>(len, false)?;
-        self.persistent(&key, len, len)
+        self.persistent(&key::<T>(Collective::Alltoall, elements), len, len)
     }
 
     /// Plans an [`allgather`](Self::allgather) of blocks of so many elements. Local.

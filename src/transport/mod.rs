@@ -196,14 +196,9 @@ impl<'a> RoundIo<'a> {
         signature: &'a Signature,
         timeout: Duration,
     ) -> Option<Self> {
-        (program.sizes().fit(&buffers) && round < program.rounds().len()).then_some(Self {
-            program,
-            round,
-            buffers,
-            call,
-            signature,
-            timeout,
-        })
+        let fits = program.sizes().fit(&buffers) && round < program.rounds().len();
+        // No `then_some`, for which it would be put together elsewhere first.
+        if fits { Some(Self { program, round, buffers, call, signature, timeout }) } else { None }
     }
 
     /// The round: its number and its messages.

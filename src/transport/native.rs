@@ -297,6 +297,7 @@ impl<'a> NativeIo<'a> {
     /// This call on these buffers, among so many ranks; `None` if there is no such call among them, a buffer is shorter than
     /// it needs, or it combines and there is no reduction.
     #[must_use]
+    #[inline]
     pub fn new(
         what: &'a NativeCall,
         ranks: usize,
@@ -308,15 +309,9 @@ impl<'a> NativeIo<'a> {
     ) -> Option<Self> {
         let (sent, received) = what.lengths(ranks)?;
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
-        (fits && reduction.is_some() >= what.reduces()).then_some(Self {
-            what,
-            input,
-            output,
-            reduction,
-            call,
-            signature,
-            timeout,
-        })
+        let fits = fits && reduction.is_some() >= what.reduces();
+        // No `then_some`, for which it would be put together elsewhere first.
+        if fits { Some(Self { what, input, output, reduction, call, signature, timeout }) } else { None }
     }
 
     /// What is to be done.
