@@ -8,8 +8,8 @@
 //! mpirun -n 2 PROGRAM [--bytes 8,1024,65536] [--rounds 200] [--csv FILE]
 //! ```
 //!
-//! Each line has the medians in microseconds, and the medians of the ratios within a round. `again` is the library's function a second
-//! time: how far its ratio is from 1 is what cannot be told from noise.
+//! Each line has the medians in microseconds, and the medians of the ratios within a round, with the range in which eight of ten
+//! lie. `again` is the library's function a second time: its ratio is noise.
 #![allow(clippy::print_stdout, missing_docs)]
 
 mod bare;
@@ -166,9 +166,12 @@ fn run() -> Result<(), Box<dyn Error>> {
         let library = ::mpi::environment::library_version().unwrap_or_default();
         println!("{}, {ranks} ranks, medians of {} rounds, us", library.lines().next().unwrap_or(""), arguments.rounds);
         println!(
-            "{:>8}  {}   again/mpi  native/mpi  direct/exchange",
+            "{:>8}  {}  {:>19}  {:>19}  {:>19}",
             "bytes",
-            SYSTEMS.map(|(_, name)| format!("{name:>12}")).join("  ")
+            SYSTEMS.map(|(_, name)| format!("{name:>12}")).join("  "),
+            "again/mpi",
+            "native/mpi",
+            "direct/exchange"
         );
     }
     for &bytes in &arguments.bytes {
@@ -178,9 +181,14 @@ fn run() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let of = |system: usize| rounds.iter().map(move |round| round[system]);
-        let ratio = |one: usize, other: usize| median(rounds.iter().map(|round| round[one] / round[other]));
+        let ratio = |one: usize, other: usize| {
+            let [low, median, high] =
+                [0.1, 0.5, 0.9].map(|part| quantile(rounds.iter().map(|round| round[one] / round[other]), part));
+            format!("{median:.3} ({low:.2}-{high:.2})")
+        };
         let times: Vec<String> = (0..SYSTEMS.len()).map(|system| format!("{:12.2}", median(of(system)))).collect();
-        println!("{bytes:8}  {}   {:9.3}  {:10.3}  {:15.3}", times.join("  "), ratio(1, 0), ratio(2, 0), ratio(4, 3));
+        let ratios = [ratio(1, 0), ratio(2, 0), ratio(4, 3)].map(|ratio| format!("{ratio:>19}"));
+        println!("{bytes:8}  {}  {}", times.join("  "), ratios.join("  "));
         for (system, (what, name)) in SYSTEMS.iter().enumerate() {
             let (system_name, algorithm) = match what {
                 System::Native | System::Direct => ("necklace", *name),

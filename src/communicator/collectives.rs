@@ -49,6 +49,7 @@ impl Communicator {
     }
 
     /// How many elements a block has in a buffer of one for each rank.
+    #[inline]
     pub(super) fn elements(&self, what: &'static str, len: usize) -> Result<usize, Error> {
         let size = self.size();
         if !len.is_multiple_of(size) {
@@ -175,6 +176,7 @@ pub(super) fn key<T>(collective: Collective, elements: usize) -> Key {
 }
 
 /// That a buffer has so many elements.
+#[inline]
 pub(super) fn check(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Length { what, expected: expected.to_string(), found }) }
 }

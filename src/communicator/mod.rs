@@ -327,6 +327,7 @@ impl Communicator {
     }
 
     /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
+    #[inline]
     fn prepared(&mut self, key: &Key) -> Result<(&mut Wire, &mut Prepared), Error> {
         if !self.cache.find(key) {
             let prepared = self.compile(key)?;

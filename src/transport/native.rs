@@ -225,6 +225,7 @@ impl Blocks {
 
 impl NativeCall {
     /// How long the input and the output must be among so many ranks; `None` where there is no such call.
+    #[inline]
     fn lengths(&self, ranks: usize) -> Option<(u64, u64)> {
         let of_all = |block: u64| block.checked_mul(ranks as u64);
         Some(match self {
@@ -362,14 +363,19 @@ impl<'a> NativeIo<'a> {
 }
 
 /// Has a transport do a call of its own. One that has none, against the contract, fails.
+#[inline]
 pub(crate) fn call(transport: &mut dyn Transport, io: NativeIo<'_>) -> Result<(), Failure> {
-    let rank = transport.rank();
-    if let Some(native) = transport.native() {
-        return native.call(io);
+    match transport.native() {
+        Some(native) => native.call(io),
+        None => Err(not_any_more(transport, &io)),
     }
-    let failure = io.gave_up(rank, "the backend has no collectives of its own any more".into());
+}
+
+#[cold]
+fn not_any_more(transport: &mut dyn Transport, io: &NativeIo<'_>) -> Failure {
+    let failure = io.gave_up(transport.rank(), "the backend has no collectives of its own any more".into());
     transport.abort(failure.clone());
-    Err(transport.failure().unwrap_or(failure))
+    transport.failure().unwrap_or(failure)
 }
 
 impl fmt::Debug for NativeIo<'_> {

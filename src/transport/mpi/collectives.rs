@@ -78,6 +78,7 @@ impl Collectives {
     }
 
     /// Does a call. What MPI says if it cannot; and whether a reduction has panicked.
+    #[inline]
     pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
         self.outside.enter(io.call, io.signature, io.timeout);
         let done = self.comm().and_then(|comm| self.run(comm, io));
@@ -122,6 +123,7 @@ impl Collectives {
         Ok(comm)
     }
 
+    #[inline]
     fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
         let (what, reduction) = (io.what(), io.reduction());
         let (input, output) = io.buffers();

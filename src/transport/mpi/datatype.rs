@@ -24,12 +24,14 @@ const PART: u64 = 1 << 30;
 
 impl Datatype {
     /// A byte.
+    #[inline]
     pub(super) fn byte() -> Self {
         // SAFETY: a constant of the library.
         Self { handle: unsafe { ffi::RSMPI_UINT8_T }, made: false }
     }
 
     /// So many bytes: how many of which datatype.
+    #[inline]
     pub(super) fn bytes(count: u64) -> Result<(c_int, Self), MpiError> {
         match c_int::try_from(count) {
             Ok(count) => Ok((count, Self::byte())),

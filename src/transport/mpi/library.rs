@@ -56,11 +56,13 @@ pub(super) fn is_inside() -> bool {
 }
 
 /// That a function has succeeded.
+#[inline]
 pub(super) fn succeed(call: &'static str, code: c_int) -> Result<(), MpiError> {
     if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(MpiError::Refused { call, words: words(code) }) }
 }
 
 /// What MPI says of an error.
+#[cold]
 pub(super) fn words(code: c_int) -> String {
     let mut text = vec![0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length: c_int = 0;
