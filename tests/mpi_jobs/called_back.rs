@@ -1,56 +1,19 @@
 //! Memory that was lent to MPI for what is to come, and is called back, since it does not come by the deadline: from then on it is
 //! the user's, though it comes later.
-//!
-//! What goes is held up where MPI has a place for that: a program may have a function of MPI's of its own, which calls the
-//! library's by another name.
-#![allow(unsafe_code)]
 
-use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mpi::ffi;
 use necklace::op::Sum;
 
 use crate::failing::{TIMEOUT, communicator};
 use crate::job::Job;
 use crate::rank::Rank;
-
-/// What long texts are tagged with.
-const PARCEL: c_int = 2;
+use crate::sending::{self, PARCEL};
 
 /// How many long texts go before one is held up; none is, if it is negative.
 static BEFORE: AtomicI64 = AtomicI64::new(-1);
-
-/// Who holds it up, until the other rank has used its memory for something else.
-static HOLDER: OnceLock<Rank> = OnceLock::new();
-
-/// # Safety
-///
-/// As of the library's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn MPI_Isend(
-    from: *const c_void,
-    count: c_int,
-    of: ffi::MPI_Datatype,
-    to: c_int,
-    tag: c_int,
-    comm: ffi::MPI_Comm,
-    request: *mut ffi::MPI_Request,
-) -> c_int {
-    if tag == PARCEL
-        && BEFORE.load(Ordering::Relaxed) >= 0
-        && BEFORE.fetch_sub(1, Ordering::Relaxed) == 0
-        && let Some(rank) = HOLDER.get()
-    {
-        rank.say("holds");
-        rank.hear(0, "uses");
-    }
-    // SAFETY: as the caller says.
-    unsafe { ffi::PMPI_Isend(from, count, of, to, tag, comm, request) }
-}
 
 /// Rank 1 has something for rank 0, which comes too late.
 pub(crate) fn called_back(rank: &Rank) -> i32 {
@@ -63,7 +26,17 @@ pub(crate) fn called_back(rank: &Rank) -> i32 {
     // So that all is planned, and rank 0 is there first.
     comm.broadcast(&mut buffer, 1).unwrap();
     if rank.rank == 1 {
-        HOLDER.set(rank.clone()).unwrap();
+        let holder = rank.clone();
+        // Until the other has used its memory for something else.
+        sending::before_each(move |sending| {
+            if sending.tag == PARCEL
+                && BEFORE.load(Ordering::Relaxed) >= 0
+                && BEFORE.fetch_sub(1, Ordering::Relaxed) == 0
+            {
+                holder.say("holds");
+                holder.hear(0, "uses");
+            }
+        });
         rank.hear(0, "waits");
         thread::sleep(Duration::from_millis(100));
         BEFORE.store(before, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -144,6 +144,13 @@ impl Running {
             }
             thread::sleep(PAUSE);
         }
+    }
+
+    /// Says something that ranks may hear, as one more of them would.
+    pub(crate) fn say(&self, words: &str) {
+        let file = self.place.join(format!("rank-{}", self.job.size.unwrap_or(1)));
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+        writeln!(file, "{words}").unwrap();
     }
 
     /// Sends a signal to a rank.

@@ -20,6 +20,7 @@ mod calls;
 mod definitions;
 mod environment;
 mod failing;
+mod halfway;
 mod job;
 mod long;
 mod many;
@@ -27,6 +28,7 @@ mod many;
 mod mpirun;
 mod native;
 mod rank;
+mod sending;
 mod signals;
 mod starting;
 
@@ -50,9 +52,11 @@ const DEEDS: &[(&str, Deed)] = &[
     ("fail", failing::fail),
     ("go", signals::go_on),
     ("part", native::part),
+    ("busy", native::busy),
     ("calls", calls::calls),
     ("called", called_back::called_back),
     ("long", long::long),
+    ("halfway", halfway::halfway),
 ];
 
 /// The ranks are this program, started again: for them this is no test.

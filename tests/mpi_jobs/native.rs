@@ -74,6 +74,27 @@ pub(crate) fn part(rank: &Rank) -> i32 {
     0
 }
 
+/// A process exits while a thread of it is in a call to which nobody else comes.
+pub(crate) fn busy(rank: &Rank) -> i32 {
+    let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
+    // So that the next is the library's at once.
+    comm.barrier().unwrap();
+    if rank.rank == 1 {
+        std::thread::spawn(move || comm.barrier());
+        std::thread::sleep(Duration::from_millis(500));
+        std::process::exit(0);
+    }
+    rank.hear(1, "what it never says");
+    0
+}
+
+#[test]
+fn a_rank_that_exits_while_it_is_in_a_call_ends_the_job() {
+    let ended = Job::of(3, "busy").run().badly();
+    assert!(ended.printed.contains("a thread of this process is in a call of it, so the job ends here"), "{ended}");
+    assert!(ended.took < Duration::from_secs(15), "{ended}");
+}
+
 #[test]
 fn a_rank_that_has_done_its_part_may_exit() {
     let ended = Job::of(3, "part").run().with(0);

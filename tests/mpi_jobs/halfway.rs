@@ -1,0 +1,77 @@
+//! Letters that have begun to come and do not end, since who has sent them is stopped: there may be as many as are awaited, and
+//! others come nevertheless.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::failing::communicator;
+use crate::job::Job;
+use crate::rank::Rank;
+use crate::sending::{self, LETTER};
+
+/// Those who are stopped.
+const STOPPED: [usize; 2] = [3, 4];
+
+/// The bytes of a letter that is sent because somebody is ready for what is in it; no shorter one is.
+const LONG: i32 = 40_000;
+
+/// Everybody calls alltoall. When the first long letters would go to rank 0, their senders say so, and wait for the word. The ranks
+/// that are not stopped then make calls among themselves, which need not wait for them.
+pub(crate) fn halfway(rank: &Rank) -> i32 {
+    let (_supervisor, mut comm) = communicator(rank, "staged", Duration::from_secs(30));
+    let stopped = STOPPED.contains(&rank.rank);
+    let mut others = comm.split(Some(u32::from(stopped)), 0).unwrap().unwrap();
+    rank.check(&mut others).unwrap();
+    if stopped {
+        let (told, held) = (rank.clone(), AtomicBool::new(false));
+        sending::before_each(move |sending| {
+            if (sending.tag, sending.to) == (LETTER, 0)
+                && sending.bytes > LONG
+                && !held.swap(true, Ordering::Relaxed)
+            {
+                told.say("holds");
+                told.hear(told.size, "go");
+            }
+        });
+    }
+    let elements = 1 << 17;
+    let send: Vec<u64> = (0..rank.size * elements).map(|at| (at + rank.rank) as u64).collect();
+    let mut receive = vec![0; send.len()];
+    thread::scope(|scope| {
+        if !stopped {
+            let others = &mut others;
+            scope.spawn(move || {
+                rank.hear(rank.size, "among yourselves");
+                (0..10).for_each(|_| rank.check(others).unwrap());
+                rank.say("done");
+            });
+        }
+        rank.report(comm.alltoall(&send, &mut receive));
+    });
+    for (from, block) in receive.chunks(elements).enumerate() {
+        let right = |(at, value): (usize, &u64)| *value == (rank.rank * elements + at + from) as u64;
+        assert!(block.iter().enumerate().all(right), "the block from rank {from}");
+    }
+    0
+}
+
+#[test]
+fn letters_come_though_all_that_are_awaited_have_stopped_half_way() {
+    // Open MPI would fetch them out of a process that is stopped.
+    let mut job = Job::of(5, "halfway").set("OMPI_MCA_btl_vader_single_copy_mechanism", "none").start();
+    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, "holds")));
+    // What they send meanwhile has just begun to come when rank 0 looks.
+    job.signal(0, Signal::STOP);
+    job.say("go");
+    thread::sleep(Duration::from_millis(500));
+    STOPPED.into_iter().for_each(|rank| job.signal(rank, Signal::STOP));
+    job.signal(0, Signal::CONT);
+    thread::sleep(Duration::from_millis(100));
+    job.say("among yourselves");
+    (0..STOPPED[0]).for_each(|rank| drop(job.hear(rank, "done")));
+    STOPPED.into_iter().for_each(|rank| job.signal(rank, Signal::CONT));
+    assert_eq!(job.end().with(0).all("well"), [""; 5]);
+}
