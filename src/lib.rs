@@ -74,6 +74,7 @@ pub mod launch;
 #[cfg(feature = "local")]
 pub mod local;
 pub mod machine;
+pub mod op;
 pub mod plan;
 pub mod schedule;
 pub mod select;
@@ -81,7 +82,7 @@ pub mod simulate;
 pub mod topology;
 pub mod transport;
 
-pub use communicator::{Communicator, Options, Persistent, op};
+pub use communicator::{Communicator, Options, Persistent};
 pub use error::Error;
 pub use ids::{Channel, Node, Rank};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 
 use super::cache::Key;
-use super::op::{OnBytes, Op};
 use super::{Communicator, total};
 use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::{MAX_NODES, Rank};
+use crate::op::{OnBytes, Op};
 
 impl Communicator {
     /// Everyone gives everyone a block: block j of `send` goes to rank j, block i of `receive` comes from rank i. Blocks

@@ -3,7 +3,6 @@
 mod cache;
 mod collectives;
 mod native;
-pub mod op;
 mod persistent;
 mod split;
 mod varying;

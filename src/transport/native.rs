@@ -27,13 +27,13 @@
 //! - **Lengths** are 64-bit, and may be 0, as may be the size of an element: the members call all the same.
 //! - **Allocation** is the backend's affair; what stands above it allocates nothing.
 
-use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Cause, Failure, Signature, Transport};
 use crate::ids::Rank;
+pub use crate::op::{Operation, Predefined, Primitive};
 use crate::plan::{Place, Reduction, Run};
 
 /// The collectives of a transport's own. See the [module](self) for what they promise.
@@ -111,69 +111,6 @@ impl Contributions {
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         self.element.checked_mul(self.count)
-    }
-}
-
-/// An operation that libraries have predefined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Predefined {
-    /// What is done.
-    pub operation: Operation,
-    /// With what.
-    pub number: Primitive,
-}
-
-/// What is done with two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// Their sum; integers wrap.
-    Sum,
-    /// Their product; integers wrap.
-    Product,
-    /// The least. Of floats: not a number where either is not one, and of equals, such as 0 and -0, the left one. (MPI
-    /// leaves both open.)
-    Min,
-    /// The greatest. Of floats as [`Min`](Self::Min).
-    Max,
-}
-
-/// A type of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Primitive {
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F32,
-    F64,
-}
-
-impl Primitive {
-    /// What a primitive type is, if it is one of these; `isize` and `usize` are those of their width.
-    #[must_use]
-    pub fn of<T: 'static>() -> Option<Self> {
-        let is = |other: TypeId| TypeId::of::<T>() == other;
-        let of_width = |narrow, wide| match usize::BITS {
-            32 => Some(narrow),
-            64 => Some(wide),
-            _ => None,
-        };
-        macro_rules! among {
-            ($($t:ty: $number:ident),*) => {
-                match () {
-                    $(() if is(TypeId::of::<$t>()) => Some(Self::$number),)*
-                    () if is(TypeId::of::<isize>()) => of_width(Self::I32, Self::I64),
-                    () if is(TypeId::of::<usize>()) => of_width(Self::U32, Self::U64),
-                    () => None,
-                }
-            };
-        }
-        among!(i8: I8, i16: I16, i32: I32, i64: I64, u8: U8, u16: U16, u32: U32, u64: U64, f32: F32, f64: F64)
     }
 }
 
@@ -465,14 +402,5 @@ mod tests {
         let what = NativeCall::Scan(Contributions { element: 1, count: 0, predefined: None });
         assert!(NativeIo::new(&what, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
         assert!(NativeIo::new(&NativeCall::Barrier, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_some());
-    }
-
-    #[test]
-    fn primitive_types_are_known_by_what_they_are() {
-        assert_eq!([Primitive::of::<i8>(), Primitive::of::<u64>()], [Some(Primitive::I8), Some(Primitive::U64)]);
-        assert_eq!([Primitive::of::<f32>(), Primitive::of::<f64>()], [Some(Primitive::F32), Some(Primitive::F64)]);
-        let of_width = if usize::BITS == 64 { Primitive::U64 } else { Primitive::U32 };
-        assert_eq!(Primitive::of::<usize>(), Some(of_width));
-        assert_eq!([Primitive::of::<u128>(), Primitive::of::<[f32; 3]>(), Primitive::of::<char>()], [None; 3]);
     }
 }

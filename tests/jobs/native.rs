@@ -282,20 +282,8 @@ fn combine(Predefined { operation, number }: Predefined, into: &mut [u8], right:
             let combined = match operation {
                 Operation::Sum => a.plus(b),
                 Operation::Product => a.times(b),
-                Operation::Min => {
-                    if b < a {
-                        b
-                    } else {
-                        a
-                    }
-                }
-                Operation::Max => {
-                    if b > a {
-                        b
-                    } else {
-                        a
-                    }
-                }
+                Operation::Min => a.least(b),
+                Operation::Max => a.greatest(b),
             };
             into.copy_from_slice(bytemuck::bytes_of(&combined));
         }

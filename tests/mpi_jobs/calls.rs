@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::any::type_name;
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::env;
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -139,8 +140,16 @@ numbers! {
     [
         |left, right| left + right,
         |left, right| left * right,
-        |left, right| if left.is_nan() || right.is_nan() { Self::NAN } else if right < left { right } else { left },
-        |left, right| if left.is_nan() || right.is_nan() { Self::NAN } else if right > left { right } else { left },
+        |left, right| match left.total_cmp(&right) {
+            _ if left.is_nan() || right.is_nan() => Self::NAN,
+            Less | Equal => left,
+            Greater => right,
+        },
+        |left, right| match left.total_cmp(&right) {
+            _ if left.is_nan() || right.is_nan() => Self::NAN,
+            Greater | Equal => left,
+            Less => right,
+        },
     ]
 }
 

@@ -28,10 +28,7 @@ pub(crate) fn halfway(rank: &Rank) -> i32 {
     if stopped {
         let (told, held) = (rank.clone(), AtomicBool::new(false));
         sending::before_each(move |sending| {
-            if (sending.tag, sending.to) == (LETTER, 0)
-                && sending.bytes > LONG
-                && !held.swap(true, Ordering::Relaxed)
-            {
+            if (sending.tag, sending.to) == (LETTER, 0) && sending.bytes > LONG && !held.swap(true, Ordering::Relaxed) {
                 told.say("holds");
                 told.hear(told.size, "go");
             }

@@ -15,9 +15,10 @@ use super::ending;
 use super::error::MpiError;
 use super::library::{alive, call};
 use super::operation::{Operation, Payload};
+use super::predefined;
 use crate::ids::Rank;
 use crate::transport::engine::outside::Outside;
-use crate::transport::native::{self, Blocks, Contributions, NativeCall, NativeIo, Predefined, Primitive};
+use crate::transport::native::{Blocks, Contributions, NativeCall, NativeIo};
 use crate::transport::{ContextId, Failure};
 
 /// Those of one context.
@@ -196,7 +197,8 @@ impl Collectives {
             run(from, into, count, kind, op)
         };
         let mut parts = (0..of.count).step_by(MOST as usize);
-        if let Some((kind, op)) = of.predefined.and_then(predefined) {
+        if let Some(predefined) = of.predefined {
+            let (kind, op) = predefined::predefined(predefined)?;
             parts.try_for_each(|first| part(first, kind, op))?;
             return Ok(None);
         }
@@ -261,39 +263,5 @@ impl Side {
             side._made.push(of);
         }
         Ok(side)
-    }
-}
-
-/// The library's own operation, where every library gives what is asked for; otherwise they combine as for a user's own.
-fn predefined(of: Predefined) -> Option<(ffi::MPI_Datatype, ffi::MPI_Op)> {
-    use native::Operation::{Max, Min, Product, Sum};
-    let Predefined { operation, number } = of;
-    // SAFETY: constants of the library.
-    unsafe {
-        let (kind, bits, signed) = match number {
-            Primitive::I8 => (ffi::RSMPI_INT8_T, 8, true),
-            Primitive::I16 => (ffi::RSMPI_INT16_T, 16, true),
-            Primitive::I32 => (ffi::RSMPI_INT32_T, 32, true),
-            Primitive::I64 => (ffi::RSMPI_INT64_T, 64, true),
-            Primitive::U8 => (ffi::RSMPI_UINT8_T, 8, false),
-            Primitive::U16 => (ffi::RSMPI_UINT16_T, 16, false),
-            Primitive::U32 => (ffi::RSMPI_UINT32_T, 32, false),
-            Primitive::U64 => (ffi::RSMPI_UINT64_T, 64, false),
-            Primitive::F32 => (ffi::RSMPI_FLOAT, 32, true),
-            Primitive::F64 => (ffi::RSMPI_DOUBLE, 64, true),
-        };
-        let floats = matches!(number, Primitive::F32 | Primitive::F64);
-        let op = match operation {
-            // Open MPI's do not wrap where the processor has AVX: github.com/open-mpi/ompi/issues/8045.
-            Sum if bits < 32 => return None,
-            // MPICH takes unsigned numbers for signed ones: github.com/pmodels/mpich/issues/6083, again in 7507. Of floats
-            // where one is not a number, and of zeros, MPI leaves open what the least is.
-            Min | Max if floats || !signed => return None,
-            Sum => ffi::RSMPI_SUM,
-            Product => ffi::RSMPI_PROD,
-            Min => ffi::RSMPI_MIN,
-            Max => ffi::RSMPI_MAX,
-        };
-        Some((kind, op))
     }
 }

@@ -61,6 +61,7 @@ mod letters;
 mod library;
 mod operation;
 mod parcels;
+mod predefined;
 mod rank;
 
 use std::ffi::c_int;

@@ -72,19 +72,27 @@ impl Operation {
 /// What has MPI combine by [`combine`].
 fn op() -> Result<ffi::MPI_Op, MpiError> {
     static OP: OnceLock<Result<Handle, MpiError>> = OnceLock::new();
-    #[derive(Clone)]
-    struct Handle(ffi::MPI_Op);
-    // SAFETY: handles may be used by any thread: MPI is initialized for that.
-    unsafe impl Send for Handle {}
-    // SAFETY: as before.
-    unsafe impl Sync for Handle {}
-    let made = OP.get_or_init(|| {
+    OP.get_or_init(|| Handle::new(combine, false)).clone().map(|handle| handle.0)
+}
+
+/// What MPI combines by: a function, and whether that commutes. It is never freed.
+#[derive(Clone)]
+pub(super) struct Handle(pub(super) ffi::MPI_Op);
+
+// SAFETY: handles may be used by any thread: MPI is initialized for that.
+unsafe impl Send for Handle {}
+// SAFETY: as before.
+unsafe impl Sync for Handle {}
+
+pub(super) type Function = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut ffi::MPI_Datatype);
+
+impl Handle {
+    pub(super) fn new(function: Function, commutes: bool) -> Result<Self, MpiError> {
         // SAFETY: a null pointer or a number, before MPI writes the handle.
         let mut op = unsafe { std::mem::zeroed() };
-        call!(MPI_Op_create(Some(combine), 0, &mut op))?;
-        Ok(Handle(op))
-    });
-    made.clone().map(|handle| handle.0)
+        call!(MPI_Op_create(Some(function), c_int::from(commutes), &mut op))?;
+        Ok(Self(op))
+    }
 }
 
 /// By which the reduction is attached to a datatype.

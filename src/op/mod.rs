@@ -1,12 +1,16 @@
 //! Operations of reductions.
 
+mod predefined;
+
 use std::borrow::Cow;
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
+pub use predefined::{Operation, Predefined, Primitive};
+
 use crate::plan::Reduction;
-use crate::transport::native::{Operation, Predefined, Primitive};
 
 /// How two contributions become one. Must be associative; contributions are combined in rank order, so it need not
 /// commute. (Floating-point sums are associative but for rounding: the order is fixed by the algorithm, so the bits are
@@ -28,7 +32,7 @@ pub trait Op<T> {
     }
 }
 
-/// A number that can be added and multiplied without panicking: integers wrap, as in MPI.
+/// A number that can be added, multiplied and compared without panicking: integers wrap, as in MPI.
 pub trait Number: Pod + PartialOrd {
     /// The sum.
     #[must_use]
@@ -36,6 +40,26 @@ pub trait Number: Pod + PartialOrd {
     /// The product.
     #[must_use]
     fn times(self, other: Self) -> Self;
+
+    /// The least of both. Unless overridden, of equals this one, and what is not a number, since it differs from itself, is
+    /// less than all.
+    #[must_use]
+    fn least(self, other: Self) -> Self {
+        if other < self || is_not_a_number(other) { other } else { self }
+    }
+
+    /// The greatest of both. Unless overridden as [`least`](Self::least), but for the direction.
+    #[must_use]
+    fn greatest(self, other: Self) -> Self {
+        if other > self || is_not_a_number(other) { other } else { self }
+    }
+}
+
+/// Only that differs from itself. (It must win over what is a number: else the result would depend on the order, and minimum and
+/// maximum would not be associative.)
+#[allow(clippy::eq_op)]
+fn is_not_a_number<T: Number>(value: T) -> bool {
+    value != value
 }
 
 macro_rules! integers {
@@ -61,6 +85,25 @@ macro_rules! floats {
 
             fn times(self, other: Self) -> Self {
                 self * other
+            }
+
+            // Both to the last bit the same whichever comes first, so that libraries may take what they like first.
+            fn least(self, other: Self) -> Self {
+                match self.partial_cmp(&other) {
+                    Some(Less) => self,
+                    Some(Greater) => other,
+                    Some(Equal) => Self::from_bits(self.to_bits() | other.to_bits()),
+                    None => Self::NAN,
+                }
+            }
+
+            fn greatest(self, other: Self) -> Self {
+                match self.partial_cmp(&other) {
+                    Some(Less) => other,
+                    Some(Greater) => self,
+                    Some(Equal) => Self::from_bits(self.to_bits() & other.to_bits()),
+                    None => Self::NAN,
+                }
             }
         }
     )*};
@@ -93,19 +136,12 @@ macro_rules! op {
 
 op!(/** The sum; integers wrap. */ Sum, "sum", |left, right| left.plus(right));
 op!(/** The product; integers wrap. */ Product, "product", |left, right| left.times(right));
-op!(/** The least, of equals the left one; not a number where any is not one. */ Min, "min", |left, right| {
-    if right < left || is_not_a_number(right) { right } else { left }
+op!(/** The least; of floats not a number where any is not one, and -0 before 0. */ Min, "min", |left, right| {
+    left.least(right)
 });
-op!(/** The greatest, of equals the left one; not a number where any is not one. */ Max, "max", |left, right| {
-    if right > left || is_not_a_number(right) { right } else { left }
+op!(/** The greatest; of floats not a number where any is not one, and 0 before -0. */ Max, "max", |left, right| {
+    left.greatest(right)
 });
-
-/// Only what is not a number differs from itself. (It must win over what is one: else the result would depend on the order,
-/// and minimum and maximum would not be associative.)
-#[allow(clippy::eq_op)]
-fn is_not_a_number<T: Number>(value: T) -> bool {
-    value != value
-}
 
 /// An operation of one's own. All ranks must give it the same name: that is how they find that they disagree.
 ///
@@ -136,13 +172,13 @@ impl<T, F: Fn(T, T) -> T> Op<T> for By<F> {
 }
 
 /// An operation on elements as one on bytes.
-pub(super) struct OnBytes<'a, T, O> {
+pub(crate) struct OnBytes<'a, T, O> {
     op: &'a O,
     of: PhantomData<T>,
 }
 
 impl<'a, T: Pod, O: Op<T>> OnBytes<'a, T, O> {
-    pub(super) fn new(op: &'a O) -> Self {
+    pub(crate) fn new(op: &'a O) -> Self {
         Self { op, of: PhantomData }
     }
 
@@ -219,5 +255,25 @@ mod tests {
             assert!(Op::<f64>::combine(&Min, a, b).is_nan() && Op::<f64>::combine(&Max, a, b).is_nan());
         }
         assert_eq!((Op::<f64>::combine(&Min, 2.0, 1.0), Op::<f64>::combine(&Max, 2.0, 1.0)), (1.0, 2.0));
+    }
+
+    #[test]
+    fn the_least_and_the_greatest_float_commute_and_associate_to_the_last_bit() {
+        let odd = f32::from_bits(0xffc0_1234);
+        let all = [f32::NEG_INFINITY, -1.0, -f32::MIN_POSITIVE / 2.0, -0.0, 0.0, 1.0, f32::INFINITY, f32::NAN, odd];
+        for op in [f32::least, f32::greatest] {
+            for (a, b) in all.into_iter().flat_map(|a| all.map(|b| (a, b))) {
+                assert_eq!(op(a, b).to_bits(), op(b, a).to_bits(), "{a} {b}");
+                for c in all {
+                    assert_eq!(op(op(a, b), c).to_bits(), op(a, op(b, c)).to_bits(), "{a} {b} {c}");
+                }
+            }
+        }
+        // In order, as they stand.
+        for (at, value) in all[..7].iter().enumerate() {
+            assert!(all[at..7].iter().all(|other| value.least(*other).to_bits() == value.to_bits()), "{value}");
+            assert!(all[..=at].iter().all(|other| value.greatest(*other).to_bits() == value.to_bits()), "{value}");
+        }
+        assert!(odd.least(1.0).is_nan() && 1.0_f32.greatest(odd).is_nan());
     }
 }
