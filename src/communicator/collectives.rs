@@ -1,5 +1,6 @@
 //! The collectives of regular counts.
 
+use std::alloc::Layout;
 use std::any::type_name;
 use std::borrow::Cow;
 
@@ -94,7 +95,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both have the same number of elements; else as [`Communicator`] says.
+    /// [`Error::Length`] unless both have the same number of elements; [`Error::Argument`] where the operation says to be a
+    /// [predefined](Op::predefined) one on numbers of another length or alignment; else as [`Communicator`] says.
     pub fn allreduce<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_by(Collective::Allreduce, send, receive, &op)
     }
@@ -103,7 +105,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both have the same number of elements; else as [`Communicator`] says.
+    /// As [`allreduce`](Self::allreduce).
     pub fn scan<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_by(Collective::Scan, send, receive, &op)
     }
@@ -117,6 +119,22 @@ impl Communicator {
     ) -> Result<(), Error> {
         check("receive buffer", receive.len(), send.len())?;
         let predefined = op.predefined();
+        let layout = Layout::new::<T>();
+        let unfit = |number: Layout| number.size() != layout.size() || number.align() > layout.align();
+        if let Some(of) = predefined.filter(|of| unfit(of.number.layout())) {
+            let (kind, number) = (type_name::<T>(), of.number.layout());
+            let words = format!(
+                "operation {} on {kind} cannot be predefined on {:?}: its elements have {} bytes at multiples of {}, such numbers \
+                 {} at multiples of {}",
+                op.name(),
+                of.number,
+                layout.size(),
+                layout.align(),
+                number.size(),
+                number.align()
+            );
+            return Err(Error::Argument(words));
+        }
         let key = Key { kind: type_name::<T>(), purpose: op.name(), predefined, ..key::<T>(collective, send.len()) };
         let (wire, prepared) = self.prepared(&key)?;
         let reduction = OnBytes::<T, O>::new(op);

@@ -26,7 +26,8 @@ pub trait Op<T> {
     fn combine(&self, left: T, right: T) -> T;
 
     /// Which of the operations that libraries have predefined this is, if it is one: a library beneath the backend may then use
-    /// its own. `None` unless overridden.
+    /// its own, and nobody calls [`combine`](Self::combine). Elements must be as long as
+    /// such numbers, and as aligned. `None` unless overridden.
     fn predefined(&self) -> Option<Predefined> {
         None
     }

@@ -1,5 +1,6 @@
 //! The operations that libraries know.
 
+use std::alloc::Layout;
 use std::any::TypeId;
 
 /// An operation that libraries have predefined.
@@ -41,6 +42,19 @@ pub enum Primitive {
 }
 
 impl Primitive {
+    /// How many bytes one has, and at multiples of which address it may be.
+    #[must_use]
+    pub const fn layout(self) -> Layout {
+        match self {
+            Self::I8 | Self::U8 => Layout::new::<u8>(),
+            Self::I16 | Self::U16 => Layout::new::<u16>(),
+            Self::I32 | Self::U32 => Layout::new::<u32>(),
+            Self::I64 | Self::U64 => Layout::new::<u64>(),
+            Self::F32 => Layout::new::<f32>(),
+            Self::F64 => Layout::new::<f64>(),
+        }
+    }
+
     /// What a primitive type is, if it is one of these; `isize` and `usize` are those of their width.
     #[must_use]
     pub fn of<T: 'static>() -> Option<Self> {

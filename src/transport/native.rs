@@ -102,7 +102,7 @@ pub struct Contributions {
     pub element: u64,
     /// How many elements each member has.
     pub count: u64,
-    /// The operation, if libraries have it. Otherwise [`NativeIo::reduction`] alone knows it, and it may not commute.
+    /// The operation, if libraries have it, on numbers that are as long as an element, and no more aligned. Otherwise [`NativeIo::reduction`] alone knows it, and it may not commute.
     pub predefined: Option<Predefined>,
 }
 
@@ -178,7 +178,10 @@ impl NativeCall {
             Self::Allgather { block } => (*block, of_all(*block)?),
             Self::Allreduce(contributions) | Self::Scan(contributions) => {
                 let bytes = contributions.bytes()?;
-                (bytes, bytes)
+                let known = contributions.predefined;
+                known
+                    .is_none_or(|of| of.number.layout().size() as u64 == contributions.element)
+                    .then_some((bytes, bytes))?
             }
             Self::Broadcast { root, bytes } => (root.index() < ranks).then_some((0, *bytes))?,
             Self::Barrier => (0, 0),
@@ -402,5 +405,14 @@ mod tests {
         let what = NativeCall::Scan(Contributions { element: 1, count: 0, predefined: None });
         assert!(NativeIo::new(&what, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
         assert!(NativeIo::new(&NativeCall::Barrier, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_some());
+    }
+
+    #[test]
+    fn predefined_operations_are_on_numbers_as_long_as_an_element() {
+        let predefined = Some(Predefined { operation: Operation::Sum, number: Primitive::F64 });
+        for element in [0, 1, 7, 8, 9, 16] {
+            let what = NativeCall::Allreduce(Contributions { element, count: 2, predefined });
+            assert_eq!(fits(&what, 100, 100), element == 8, "{element}");
+        }
     }
 }

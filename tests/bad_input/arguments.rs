@@ -1,10 +1,11 @@
 //! Mistakes of one caller: found before anything moves, with the values, and the communicator goes on.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use necklace::collective::Collective;
 use necklace::error::BuildError;
-use necklace::op::Sum;
+use necklace::op::{Op, Operation, Predefined, Primitive, Sum};
 use necklace::plan::PlanError;
 use necklace::{Communicator, Error, Rank, Strided};
 
@@ -60,6 +61,36 @@ fn buffers_of_wrong_lengths_are_refused() {
         says(comm.allreduce(&[1; 2], &mut receive[..3], Sum), is_length, &["receive buffer", "3", "2"]);
         says(comm.scan(&[1; 2], &mut receive[..1], Sum), is_length, &["receive buffer", "1", "2"]);
         assert_eq!(receive, [POISON; 7]);
+    });
+}
+
+/// Says to be a sum of numbers that are longer, or more aligned, than its elements.
+struct Pretender;
+
+impl<const BYTES: usize> Op<[u8; BYTES]> for Pretender {
+    fn name(&self) -> Cow<'static, str> {
+        "pretender".into()
+    }
+
+    fn combine(&self, left: [u8; BYTES], _: [u8; BYTES]) -> [u8; BYTES] {
+        left
+    }
+
+    fn predefined(&self) -> Option<Predefined> {
+        Some(Predefined { operation: Operation::Sum, number: Primitive::F64 })
+    }
+}
+
+#[test]
+fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned() {
+    on_each("ring:3", |comm| {
+        let mut receive = [[0xaa; 3]; 2];
+        let words = ["pretender", "[u8; 3]", "3 bytes at multiples of 1", "F64"];
+        says(comm.allreduce(&[[1; 3]; 2], &mut receive, Pretender), is_argument, &words);
+        says(comm.scan(&[[1; 3]; 2], &mut receive, Pretender), is_argument, &words);
+        assert_eq!(receive, [[0xaa; 3]; 2]);
+        let words = ["[u8; 8]", "8 bytes at multiples of 1"];
+        says(comm.allreduce(&[[1; 8]; 2], &mut [[0xaa; 8]; 2], Pretender), is_argument, &words);
     });
 }
 
