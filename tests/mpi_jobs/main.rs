@@ -31,6 +31,7 @@ mod rank;
 mod sending;
 mod signals;
 mod starting;
+mod values;
 
 use rank::Rank;
 
