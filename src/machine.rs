@@ -151,9 +151,9 @@ impl Machine {
     pub const TCP: Self = Self { startup: 1_000_000, message: 2_500_000, byte: 300, ..Self::FREE };
 
     /// Ranks that are processes of one host, over MPI: its messages go through memory that they share. Round figures, fitted to
-    /// `benches/mpi` with 2 ranks of 8 bytes to 1 MiB on two cores, and by which `direct` ranks before `bruck` as it does
-    /// there with 4 to 16 at all of these lengths. A network between hosts has prices of its own.
-    pub const MPI: Self = Self { startup: 1_000_000, message: 200_000, byte: 150, ..Self::FREE };
+    /// `benches/mpi` with 2 ranks of 8 bytes to 1 MiB on two cores, and by which `direct` ranks before `bruck` (there,
+    /// `--algorithm bruck`) with 4 to 16 ranks of 8 bytes to 64 KiB. A network between hosts has prices of its own.
+    pub const MPI: Self = Self { startup: 1_000_000, message: 100_000, byte: 150, ..Self::FREE };
 
     /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`
     /// 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us a doubling. Their `t_s` is the time of

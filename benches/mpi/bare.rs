@@ -31,6 +31,16 @@ impl Bare {
         }
     }
 
+    /// The library's own function and operation.
+    pub(crate) fn maximum(&self, send: &[f64], receive: &mut [f64]) {
+        assert_eq!(send.len(), receive.len(), "as many numbers");
+        // SAFETY: both buffers have as many.
+        unsafe {
+            let (from, into, float) = (send.as_ptr().cast(), receive.as_mut_ptr().cast(), ffi::RSMPI_DOUBLE);
+            ffi::MPI_Allreduce(from, into, send.len() as c_int, float, ffi::RSMPI_MAX, self.comm);
+        }
+    }
+
     /// What `direct` does.
     pub(crate) fn exchange(&mut self, send: &[u8], receive: &mut [u8]) {
         let block = self.block(send, receive);

@@ -1,15 +1,15 @@
-//! An alltoall over MPI beside the same without this crate: `native` beside the library's own function, `direct` over our
-//! messages beside the same exchange in bare MPI. All in one process, sample by sample in turn, so that what disturbs one
-//! disturbs all; in an order that changes, so that none is always the one that finds what a certain other leaves behind. (They
-//! are five, a prime: each step goes round all of them.)
+//! An alltoall, or a maximum of floats (`allreduce`), over MPI beside the same without this crate: `native` beside the library's own
+//! function, and an algorithm of ours over our messages beside what `direct` does in bare MPI, or the library's function. All in one
+//! process, sample by sample in turn, so that what disturbs one disturbs all; in an order that changes, so that none is always the one
+//! that finds what a certain other leaves behind.
 //!
 //! ```text
 //! MPICC=mpicc.openmpi cargo bench --features mpi --bench mpi --no-run    # says where the program is
-//! mpirun -n 2 PROGRAM [--bytes 8,1024,65536] [--rounds 200] [--csv FILE]
+//! mpirun -n 2 PROGRAM [--collective alltoall] [--algorithm direct] [--bytes 8,1024,65536] [--rounds 200] [--csv FILE]
 //! ```
 //!
 //! Each line has the medians in microseconds, and the medians of the ratios within a round, with the range in which eight of ten
-//! lie. `again` is the library's function a second time: its ratio is noise.
+//! lie. `again` is the library's function a second time: its ratio is noise. Bytes are those of a block, or of a rank's numbers.
 #![allow(clippy::print_stdout, missing_docs)]
 
 mod bare;
@@ -22,35 +22,56 @@ use std::time::Instant;
 use std::{env, fs};
 
 use ::mpi::traits::{AsRaw, Communicator as _};
+use bytemuck::{cast_slice, cast_slice_mut};
 use necklace::Communicator;
+use necklace::op::Max;
 use necklace::topology::Complete;
 use necklace::transport::mpi::Join;
 
 use crate::bare::Bare;
 
-/// Each of what is measured, and what it is called.
-const SYSTEMS: [(System, &str); 5] = [
-    (System::Library, "mpi alltoall"),
-    (System::Library, "again"),
-    (System::Native, "native"),
-    (System::Exchange, "mpi exchange"),
-    (System::Direct, "direct"),
-];
-
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum System {
     /// The library's own function.
     Library,
+    /// The same once more.
+    Again,
     Native,
     /// What `direct` does, in bare MPI.
     Exchange,
-    Direct,
+    /// By our messages.
+    Ours,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collective {
+    Alltoall,
+    Allreduce,
+}
+
+impl Collective {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Alltoall => "alltoall",
+            Self::Allreduce => "allreduce",
+        }
+    }
+
+    /// What is measured.
+    fn systems(self) -> &'static [System] {
+        match self {
+            Self::Alltoall => &[System::Library, System::Again, System::Native, System::Exchange, System::Ours],
+            Self::Allreduce => &[System::Library, System::Again, System::Native, System::Ours],
+        }
+    }
 }
 
 /// About as long a sample takes, in microseconds.
 const SAMPLE: f64 = 200.0;
 
 struct Arguments {
+    collective: Collective,
+    algorithm: Option<String>,
     bytes: Vec<usize>,
     rounds: usize,
     csv: Option<String>,
@@ -58,38 +79,57 @@ struct Arguments {
 
 impl Arguments {
     fn read() -> Result<Self, Box<dyn Error>> {
-        let mut read = Self { bytes: vec![8, 64, 1024, 8192, 65_536, 1 << 20], rounds: 200, csv: None };
+        let bytes = vec![8, 64, 1024, 8192, 65_536, 1 << 20];
+        let mut read = Self { collective: Collective::Alltoall, algorithm: None, bytes, rounds: 200, csv: None };
         let mut given = env::args().skip(1).filter(|argument| argument != "--bench");
         while let Some(name) = given.next() {
             let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
             match name.as_str() {
+                "--collective" => {
+                    read.collective = [Collective::Alltoall, Collective::Allreduce]
+                        .into_iter()
+                        .find(|collective| collective.name() == value)
+                        .ok_or_else(|| format!("--collective {value:?} is neither alltoall nor allreduce"))?;
+                }
+                "--algorithm" => read.algorithm = Some(value),
                 "--bytes" => read.bytes = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
                 "--rounds" => read.rounds = value.parse()?,
                 "--csv" => read.csv = Some(value),
-                _ => return Err(format!("no argument {name:?}; there are --bytes, --rounds and --csv").into()),
+                _ => {
+                    let there = "--collective, --algorithm, --bytes, --rounds and --csv";
+                    return Err(format!("no argument {name:?}; there are {there}").into());
+                }
             }
         }
         Ok(read)
     }
 }
 
-/// The same exchange five times over.
+/// The same several times over.
 struct Systems {
+    collective: Collective,
     bare: Bare,
     native: Communicator,
-    direct: Communicator,
-    send: Vec<u8>,
-    receive: Vec<u8>,
+    ours: Communicator,
+    send: Vec<f64>,
+    receive: Vec<f64>,
 }
 
 impl Systems {
     fn call(&mut self, system: System) -> Result<(), necklace::Error> {
-        let Self { bare, native, direct, send, receive } = self;
-        match system {
-            System::Library => bare.alltoall(send, receive),
-            System::Native => native.alltoall(send, receive)?,
-            System::Exchange => bare.exchange(send, receive),
-            System::Direct => direct.alltoall(send, receive)?,
+        let Self { collective, bare, native, ours, send, receive } = self;
+        let comm = match system {
+            System::Native => native,
+            System::Library | System::Again | System::Exchange | System::Ours => ours,
+        };
+        match (collective, system) {
+            (Collective::Alltoall, System::Library | System::Again) => {
+                bare.alltoall(cast_slice(send), cast_slice_mut(receive))
+            }
+            (_, System::Exchange) => bare.exchange(cast_slice(send), cast_slice_mut(receive)),
+            (Collective::Alltoall, _) => comm.alltoall::<u8>(cast_slice(send), cast_slice_mut(receive))?,
+            (Collective::Allreduce, System::Library | System::Again) => bare.maximum(send, receive),
+            (Collective::Allreduce, _) => comm.allreduce(send, receive, Max)?,
         }
         Ok(())
     }
@@ -102,25 +142,32 @@ impl Systems {
     }
 
     /// Samples of each system, by round.
-    fn rounds(&mut self, rounds: usize) -> Result<Vec<[f64; SYSTEMS.len()]>, necklace::Error> {
-        let mut calls = [0; SYSTEMS.len()];
-        for ((system, _), calls) in SYSTEMS.iter().zip(&mut calls) {
-            let warm = (0..4).map(|_| self.sample(*system, 10)).collect::<Result<Vec<_>, _>>()?;
+    fn rounds(&mut self, rounds: usize) -> Result<Vec<Vec<f64>>, necklace::Error> {
+        let systems = self.collective.systems();
+        let mut calls = Vec::new();
+        for &system in systems {
+            let warm = (0..4).map(|_| self.sample(system, 10)).collect::<Result<Vec<_>, _>>()?;
             let shortest = warm.into_iter().fold(f64::INFINITY, f64::min);
-            *calls = self.bare.agree((SAMPLE / shortest.max(0.01)).clamp(1.0, 2000.0) as u64);
+            calls.push(self.bare.agree((SAMPLE / shortest.max(0.01)).clamp(1.0, 2000.0) as u64));
         }
+        // Each of these steps goes round all of them.
+        let steps: Vec<usize> = (1..systems.len()).filter(|step| gcd(*step, systems.len()) == 1).collect();
         let mut all = Vec::with_capacity(rounds);
         for round in 0..rounds {
-            let mut times = [0.0; SYSTEMS.len()];
-            let step = 1 + round / SYSTEMS.len() % (SYSTEMS.len() - 1);
-            for turn in 0..SYSTEMS.len() {
-                let at = (round + turn * step) % SYSTEMS.len();
-                times[at] = self.sample(SYSTEMS[at].0, calls[at])?;
+            let mut times = vec![0.0; systems.len()];
+            let step = steps[round / systems.len() % steps.len()];
+            for turn in 0..systems.len() {
+                let at = (round + turn * step) % systems.len();
+                times[at] = self.sample(systems[at], calls[at])?;
             }
             all.push(times);
         }
         Ok(all)
     }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
@@ -148,55 +195,69 @@ fn run() -> Result<(), Box<dyn Error>> {
     let (universe, _) = ::mpi::initialize_with_threading(::mpi::Threading::Multiple).ok_or("MPI is there already")?;
     let world = universe.world();
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
+    let collective = arguments.collective;
     let communicator = |algorithm: &str| -> Result<Communicator, Box<dyn Error>> {
         let topology = Arc::new(Complete::new(ranks).ok_or("too many ranks")?);
         let mut comm = Communicator::new(Join::from_communicator(&world)?.endpoint()?, topology)?;
-        comm.choose("alltoall", algorithm)?;
+        comm.choose(collective.name(), algorithm)?;
         Ok(comm)
     };
+    let usual = if collective == Collective::Alltoall { "direct" } else { "recursive-doubling" };
+    let algorithm = arguments.algorithm.as_deref().unwrap_or(usual);
     let mut systems = Systems {
+        collective,
         bare: Bare::new(world.as_raw(), rank, ranks),
         native: communicator("native")?,
-        direct: communicator("direct")?,
+        ours: communicator(algorithm)?,
         send: Vec::new(),
         receive: Vec::new(),
     };
+    let name = |system: &System| match system {
+        System::Library => "mpi",
+        System::Again => "again",
+        System::Native => "native",
+        System::Exchange => "exchange",
+        System::Ours => algorithm,
+    };
+    let all = collective.systems();
+    let at = |system: System| all.iter().position(|other| *other == system);
+    // The library's function, unless the same is there in bare MPI.
+    let beside = at(System::Exchange).unwrap_or(0);
+    let ratios = [(System::Again, 0), (System::Native, 0), (System::Ours, beside)];
     let mut csv = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us\n".to_owned();
     if rank == 0 {
         let library = ::mpi::environment::library_version().unwrap_or_default();
-        println!("{}, {ranks} ranks, medians of {} rounds, us", library.lines().next().unwrap_or(""), arguments.rounds);
-        println!(
-            "{:>8}  {}  {:>19}  {:>19}  {:>19}",
-            "bytes",
-            SYSTEMS.map(|(_, name)| format!("{name:>12}")).join("  "),
-            "again/mpi",
-            "native/mpi",
-            "direct/exchange"
-        );
+        let (library, what) = (library.lines().next().unwrap_or(""), collective.name());
+        println!("{library}, {ranks} ranks, {what}, medians of {} rounds, us", arguments.rounds);
+        let names: Vec<String> = all.iter().map(|system| format!("{:>12}", name(system))).collect();
+        let of = ratios.map(|(one, other)| format!("{:>24}", format!("{}/{}", name(&one), name(&all[other]))));
+        println!("{:>8}  {}  {}", "bytes", names.join("  "), of.join("  "));
     }
     for &bytes in &arguments.bytes {
-        (systems.send, systems.receive) = (vec![1; bytes * ranks], vec![0; bytes * ranks]);
+        let blocks = if collective == Collective::Alltoall { ranks } else { 1 };
+        let numbers = (bytes * blocks).div_ceil(size_of::<f64>());
+        if numbers * size_of::<f64>() != bytes * blocks {
+            return Err(format!("--bytes {bytes}: {blocks} blocks of that are no whole number of floats").into());
+        }
+        (systems.send, systems.receive) = (vec![1.0; numbers], vec![0.0; numbers]);
         let rounds = systems.rounds(arguments.rounds)?;
         if rank > 0 {
             continue;
         }
         let of = |system: usize| rounds.iter().map(move |round| round[system]);
-        let ratio = |one: usize, other: usize| {
+        let ratio = |(one, other): (System, usize)| {
+            let one = at(one).unwrap_or(0);
             let [low, median, high] =
                 [0.1, 0.5, 0.9].map(|part| quantile(rounds.iter().map(|round| round[one] / round[other]), part));
-            format!("{median:.3} ({low:.2}-{high:.2})")
+            format!("{:>24}", format!("{median:.3} ({low:.2}-{high:.2})"))
         };
-        let times: Vec<String> = (0..SYSTEMS.len()).map(|system| format!("{:12.2}", median(of(system)))).collect();
-        let ratios = [ratio(1, 0), ratio(2, 0), ratio(4, 3)].map(|ratio| format!("{ratio:>19}"));
-        println!("{bytes:8}  {}  {}", times.join("  "), ratios.join("  "));
-        for (system, (what, name)) in SYSTEMS.iter().enumerate() {
-            let (system_name, algorithm) = match what {
-                System::Native | System::Direct => ("necklace", *name),
-                System::Library | System::Exchange => ("mpi", *name),
-            };
-            let (median, least) = (median(of(system)), of(system).fold(f64::INFINITY, f64::min));
-            let most = quantile(of(system), 0.9);
-            writeln!(csv, "{system_name},mpi,alltoall,{algorithm},{ranks},{bytes},{median:.4},{least:.4},{most:.4}")?;
+        let times: Vec<String> = (0..all.len()).map(|system| format!("{:12.2}", median(of(system)))).collect();
+        println!("{bytes:8}  {}  {}", times.join("  "), ratios.map(ratio).join("  "));
+        for (at, system) in all.iter().enumerate() {
+            let whose = if matches!(system, System::Native | System::Ours) { "necklace" } else { "mpi" };
+            let (median, least) = (median(of(at)), of(at).fold(f64::INFINITY, f64::min));
+            let (most, what, algorithm) = (quantile(of(at), 0.9), collective.name(), name(system));
+            writeln!(csv, "{whose},mpi,{what},{algorithm},{ranks},{bytes},{median:.4},{least:.4},{most:.4}")?;
         }
     }
     if let Some(file) = arguments.csv.filter(|_| rank == 0) {

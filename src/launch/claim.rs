@@ -39,7 +39,7 @@ const OWN: Family = Family {
     name: "necklace run",
     rank: "NECKLACE_RANK",
     size: "NECKLACE_SIZE",
-    whole: "set both",
+    whole: "start this program with `necklace run`, which sets both",
     starts: Starts::Others,
 };
 
@@ -92,8 +92,7 @@ const OTHERS: [Family; 6] = [
 ];
 
 /// What to do where nothing of this is meant.
-const OR_ELSE: &str =
-    "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process";
+const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process, or =mpi for ranks of MPI's";
 
 /// What a family says of this process: rank and size, where they are there.
 pub(super) struct Claim {

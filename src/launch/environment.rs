@@ -49,13 +49,38 @@ pub(super) enum Point {
 /// What to say of that where ranks would otherwise be MPI's.
 const WITHOUT_MPI: &str = "; for ranks of MPI's this program would have to be built with the feature `mpi` of necklace";
 
+/// The backends that a program has been built with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Built {
+    pub(super) local: bool,
+    pub(super) tcp: bool,
+    pub(super) mpi: bool,
+}
+
 /// What the environment makes of this process. With `connects` it does not run threads: a job of one process is one, too.
-/// With `has_mpi` this program can be a rank of MPI's.
-pub(super) fn read(variable: Variable<'_>, connects: bool, has_mpi: bool) -> Result<Said, Error> {
-    let tcp = match variable("NECKLACE_BACKEND").as_deref() {
+pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Result<Said, Error> {
+    let backend = variable("NECKLACE_BACKEND");
+    let without = match backend.as_deref() {
+        Some("local") => !built.local,
+        Some("tcp") => !built.tcp,
+        Some("mpi") => !built.mpi,
+        _ => false,
+    };
+    if let Some(name) = backend.as_ref().filter(|_| without) {
+        return Err(wrong(format!(
+            "NECKLACE_BACKEND is {name:?}, but this program was built without the feature `{name}` of necklace"
+        )));
+    }
+    let tcp = match backend.as_deref() {
+        Some("local") if connects => {
+            return Err(wrong(
+                "NECKLACE_BACKEND is \"local\", but this program connects, as a process that is a rank of a job: it is `launch` \
+                 that runs ranks as threads",
+            ));
+        }
         Some("local") => return Ok(Said::Threads),
         Some("tcp") => true,
-        Some("mpi") => return over_mpi(variable, has_mpi),
+        Some("mpi") => return over_mpi(variable),
         Some(other) => {
             return Err(wrong(format!("NECKLACE_BACKEND is {other:?}, it must be \"local\", \"tcp\" or \"mpi\"")));
         }
@@ -75,14 +100,15 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, has_mpi: bool) -> Res
         };
     };
     // Who has started it by MPI, and says nothing of another meeting point, means MPI.
-    if has_mpi && !tcp && point.is_none() && claim.may_be_mpi() {
+    if built.mpi && !tcp && point.is_none() && claim.may_be_mpi() {
         return Ok(Said::Mpi(claim::started(variable)));
     }
     let (rank, size) = claim.whole()?;
     let point = match point {
         Some((point, _)) => Some(point),
-        None if size == 1 => None,
-        None => Some(other_point(variable, &claim, has_mpi)?),
+        // Who cannot meet anybody says that, and not where.
+        None if size == 1 || !built.tcp => None,
+        None => Some(other_point(variable, &claim, built)?),
     };
     Ok(Said::Process(Seat {
         rank,
@@ -97,12 +123,7 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, has_mpi: bool) -> Res
 }
 
 /// What the environment says of a rank of MPI's, where that is asked for.
-fn over_mpi(variable: Variable<'_>, has_mpi: bool) -> Result<Said, Error> {
-    if !has_mpi {
-        return Err(wrong(
-            "NECKLACE_BACKEND is \"mpi\", but this program was built without the feature `mpi` of necklace",
-        ));
-    }
+fn over_mpi(variable: Variable<'_>) -> Result<Said, Error> {
     let of_tcp = ["NECKLACE_ROOT", "NECKLACE_RENDEZVOUS", "NECKLACE_RANK", "NECKLACE_SIZE"];
     if let Some((name, value)) = of_tcp.iter().find_map(|name| Some((name, variable(name)?))) {
         return Err(wrong(format!(
@@ -132,7 +153,7 @@ fn own_point(variable: Variable<'_>) -> Result<Option<(Point, String)>, Error> {
 }
 
 /// Where others say that the ranks meet.
-fn other_point(variable: Variable<'_>, claim: &Claim, has_mpi: bool) -> Result<Point, Error> {
+fn other_point(variable: Variable<'_>, claim: &Claim, built: Built) -> Result<Point, Error> {
     // The variables of torchrun are believed of torchrun, and of somebody who has counted the ranks anew.
     let torchrun = claim.is_torchruns();
     let master = (variable("MASTER_ADDR"), variable("MASTER_PORT"));
@@ -149,7 +170,7 @@ fn other_point(variable: Variable<'_>, claim: &Claim, has_mpi: bool) -> Result<P
                  listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read{}",
                 claim.words(),
                 claim.size.unwrap_or_default(),
-                if claim.may_be_mpi() && !has_mpi { WITHOUT_MPI } else { "" }
+                if claim.may_be_mpi() && !built.mpi { WITHOUT_MPI } else { "" }
             )))
         }
     }
@@ -202,371 +223,4 @@ fn address(variable: Variable<'_>) -> Result<Option<IpAddr>, Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Pairs<'a> = &'a [(&'a str, &'a str)];
-
-    fn said(environment: Pairs<'_>) -> Result<Said, Error> {
-        reads(environment, false)
-    }
-
-    fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, Error> {
-        reads_with(environment, connects, false)
-    }
-
-    fn reads_with(environment: Pairs<'_>, connects: bool, has_mpi: bool) -> Result<Said, Error> {
-        let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-        read(&variable, connects, has_mpi)
-    }
-
-    fn seat(environment: Pairs<'_>) -> Seat {
-        match said(environment) {
-            Ok(Said::Process(seat)) => seat,
-            other => panic!("{environment:?}: {other:?}"),
-        }
-    }
-
-    /// That it is an error which has all of these words.
-    fn refused(environment: Pairs<'_>, words: &[&str]) {
-        refused_with(environment, false, words);
-    }
-
-    fn refused_with(environment: Pairs<'_>, has_mpi: bool, words: &[&str]) {
-        let message = match reads_with(environment, false, has_mpi) {
-            Err(Error::Environment(message)) => message,
-            other => panic!("{environment:?}: {other:?}"),
-        };
-        for word in words {
-            assert!(message.contains(word), "{environment:?} lacks {word:?}: {message}");
-        }
-    }
-
-    fn address(text: &str) -> Point {
-        Point::Address(text.to_owned(), None)
-    }
-
-    #[test]
-    fn without_a_launcher_ranks_are_threads() {
-        let no_launchers: [Pairs<'_>; 9] = [
-            &[],
-            &[("NECKLACE_RANKS", "4"), ("NECKLACE_TOPOLOGY", "ring:4")],
-            &[("NECKLACE_BACKEND", "local"), ("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4")],
-            &[("NECKLACE_BACKEND", "local"), ("WORLD_SIZE", "4")],
-            &[("WORLD_SIZE", "1"), ("RANK", "0"), ("MASTER_ADDR", "h"), ("MASTER_PORT", "1")],
-            &[("SLURM_NTASKS", "1"), ("SLURM_PROCID", "0")],
-            &[("SLURM_NTASKS", "1")],
-            &[("PMI_SIZE", "1"), ("PMI_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")],
-            &[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")],
-        ];
-        for environment in no_launchers {
-            assert_eq!(said(environment).unwrap(), Said::Threads, "{environment:?}");
-        }
-    }
-
-    #[test]
-    fn necklace_run_says_all() {
-        let seat = seat(&[
-            ("NECKLACE_RANK", "3"),
-            ("NECKLACE_SIZE", "16"),
-            ("NECKLACE_ROOT", "node0:5000"),
-            ("NECKLACE_ROOT_HELD", "1"),
-            ("NECKLACE_KEY_FILE", "/run/key"),
-            ("NECKLACE_ADDRESS", "fd00::1"),
-            ("NECKLACE_INSECURE", "0"),
-            // None of this counts.
-            ("RANK", "7"),
-            ("WORLD_SIZE", "9"),
-            ("SLURM_NTASKS", "2"),
-        ]);
-        let expected = Seat {
-            rank: 3,
-            size: 16,
-            words: "NECKLACE_RANK is 3, NECKLACE_SIZE is 16 (necklace run)".to_owned(),
-            point: Some(address("node0:5000")),
-            held: true,
-            key: Some("/run/key".into()),
-            address: Some("fd00::1".parse().unwrap()),
-            insecure: false,
-        };
-        assert_eq!(seat, expected);
-    }
-
-    #[test]
-    fn a_job_of_one_process_meets_nobody() {
-        let own = seat(&[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "1")]);
-        assert_eq!((own.rank, own.size, own.point), (0, 1, None));
-        let other = seat(&[("NECKLACE_BACKEND", "tcp"), ("SLURM_NTASKS", "1")]);
-        assert_eq!((other.rank, other.size, other.point), (0, 1, None));
-        // Who connects runs no threads, and a launcher there was.
-        let alone: [Pairs<'_>; 3] = [
-            &[("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "1")],
-            &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1")],
-            &[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")],
-        ];
-        for environment in alone {
-            let said = reads(environment, true).unwrap();
-            assert!(
-                matches!(&said, Said::Process(seat) if (seat.rank, seat.size) == (0, 1)),
-                "{environment:?}: {said:?}"
-            );
-        }
-        let none: [Pairs<'_>; 3] = [&[], &[("SLURM_NTASKS", "1")], &[("WORLD_SIZE", "1")]];
-        for environment in none {
-            assert_eq!(reads(environment, true).unwrap(), Said::Threads, "{environment:?}");
-        }
-        // Those that torchrun would set may be somebody else's.
-        refused(&[("PMIX_RANK", "0"), ("RANK", "0"), ("WORLD_SIZE", "1")], &["PMIX_RANK is 0", "PMIX_SIZE is not set"]);
-    }
-
-    #[test]
-    fn torchrun_says_where_its_ranks_meet() {
-        let torchrun = |host, port, store| {
-            seat(&[
-                ("RANK", "1"),
-                ("WORLD_SIZE", "4"),
-                ("MASTER_ADDR", host),
-                ("MASTER_PORT", port),
-                ("TORCHELASTIC_USE_AGENT_STORE", store),
-            ])
-            .point
-        };
-        let at = |point: Option<Point>| match point {
-            Some(Point::Address(at, Some(advice))) if advice.contains("--master-port") => at,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(at(torchrun("node0", "29500", "False")), "node0:29500");
-        assert_eq!(at(torchrun("node0", "29500", "True")), "node0:29501");
-        assert_eq!(at(torchrun("fd00::1", "29500", "")), "[fd00::1]:29500");
-        let full = [("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "h"), ("MASTER_PORT", "65535")];
-        refused(&[&full[..], &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat(), &["65535", "--master-port"]);
-        refused(&[&full[..3], &[("MASTER_PORT", "x")]].concat(), &["MASTER_ADDR", "MASTER_PORT", "\"x\""]);
-        refused(&full[..3], &["MASTER_PORT", "NECKLACE_ROOT", "NECKLACE_RENDEZVOUS=file:"]);
-        let own = [("NECKLACE_ROOT", "other:1")];
-        assert_eq!(seat(&[&full[..], &own].concat()).point, Some(address("other:1")));
-        // Who counts the ranks anew keeps the meeting point.
-        let anew = [("NECKLACE_RANK", "5"), ("NECKLACE_SIZE", "8")];
-        let seat = seat(&[&full[..], &anew].concat());
-        assert!(
-            (seat.rank, seat.size) == (5, 8) && matches!(seat.point, Some(Point::Address(at, _)) if at == "h:65535")
-        );
-    }
-
-    #[test]
-    fn the_other_launchers_are_told_to_say_where_ranks_meet() {
-        for (rank, size, name) in [
-            ("SLURM_PROCID", "SLURM_NTASKS", "Slurm"),
-            ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"),
-            ("PMI_RANK", "PMI_SIZE", "PMI"),
-            ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MVAPICH"),
-        ] {
-            let process = [(rank, "2"), (size, "4")];
-            refused(&process, &[rank, size, name, "4 ranks", "NECKLACE_ROOT", "NECKLACE_RENDEZVOUS=file:PATH"]);
-            let seat_with = |more| seat(&[&process[..], &[more]].concat());
-            let meets = seat_with(("NECKLACE_ROOT", "a:1"));
-            assert_eq!((meets.rank, meets.size, meets.point), (2, 4, Some(address("a:1"))));
-            let meets = seat_with(("NECKLACE_RENDEZVOUS", "file:/tmp/x:y"));
-            assert_eq!(meets.point, Some(Point::File("/tmp/x:y".into())));
-            // Those that torchrun would set are somebody else's here.
-            refused(&[&process[..], &[("MASTER_ADDR", "a"), ("MASTER_PORT", "1")]].concat(), &["NECKLACE_ROOT"]);
-        }
-    }
-
-    #[test]
-    fn half_of_a_family_is_an_error_that_says_what_to_do() {
-        for (set, value, missing, remedy) in [
-            ("WORLD_SIZE", "4", "RANK is not set", "torchrun"),
-            ("RANK", "0", "WORLD_SIZE is not set", "torchrun"),
-            ("SLURM_NTASKS", "8", "SLURM_PROCID is not set", "srun"),
-            ("OMPI_COMM_WORLD_SIZE", "2", "OMPI_COMM_WORLD_RANK is not set", "mpirun"),
-            ("PMI_SIZE", "2", "PMI_RANK is not set", "mpiexec"),
-            ("PMIX_RANK", "1", "PMIX_SIZE is not set", "mpirun"),
-            ("MV2_COMM_WORLD_RANK", "0", "MV2_COMM_WORLD_SIZE is not set", "mpirun_rsh"),
-            ("NECKLACE_RANK", "0", "NECKLACE_SIZE is not set", "necklace run"),
-            ("NECKLACE_SIZE", "1", "NECKLACE_RANK is not set", "necklace run"),
-        ] {
-            refused(&[(set, value)], &[set, value, missing, remedy, "NECKLACE_BACKEND=local"]);
-        }
-        refused(&[("NECKLACE_ROOT", "a:1")], &["NECKLACE_ROOT", "a:1", "NECKLACE_RANK"]);
-        refused(&[("NECKLACE_RENDEZVOUS", "file:/x")], &["NECKLACE_RENDEZVOUS", "NECKLACE_RANK"]);
-        refused(&[("NECKLACE_BACKEND", "tcp")], &["NECKLACE_BACKEND", "NECKLACE_RANK"]);
-    }
-
-    #[test]
-    fn families_that_disagree_are_named_with_their_values_unless_necklace_decides() {
-        let both = |slurm: (&'static str, &'static str)| {
-            [
-                ("RANK", "3"),
-                ("WORLD_SIZE", "8"),
-                ("SLURM_PROCID", slurm.0),
-                ("SLURM_NTASKS", slurm.1),
-                ("MASTER_ADDR", "a"),
-                ("MASTER_PORT", "1"),
-            ]
-        };
-        refused(
-            &both(("1", "2")),
-            &["RANK is 3", "WORLD_SIZE is 8", "SLURM_PROCID is 1", "SLURM_NTASKS is 2", "NECKLACE_RANK"],
-        );
-        refused(&both(("4", "8")), &["SLURM_PROCID is 4"]);
-        // They agree, or one has started this process alone, or speaks of it only half.
-        assert_eq!(seat(&both(("3", "8"))).rank, 3);
-        assert_eq!(seat(&both(("0", "1"))).rank, 3);
-        let half = [("SLURM_NTASKS", "8"), ("PMI_RANK", "1"), ("PMI_SIZE", "8"), ("NECKLACE_ROOT", "a:1")];
-        assert_eq!((seat(&half).rank, seat(&half).size), (1, 8));
-        // A launcher of its own, in a script of which alone Slurm speaks.
-        let mpirun = [("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3"), ("NECKLACE_ROOT", "a:1")];
-        let script = [&mpirun[..], &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]].concat();
-        assert_eq!((seat(&script).rank, seat(&script).size), (2, 3));
-        refused(
-            &[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3"), ("PMI_RANK", "1"), ("PMI_SIZE", "3")],
-            &["OMPI_COMM_WORLD_RANK is 2", "PMI_RANK is 1"],
-        );
-        let decided = [&both(("1", "2"))[..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]].concat();
-        assert_eq!((seat(&decided).rank, seat(&decided).size), (0, 2));
-        refused(&[("NECKLACE_ROOT", "a:1"), ("NECKLACE_RENDEZVOUS", "file:b")], &["a:1", "file:b"]);
-    }
-
-    /// Rank 2 of 4, of every family that starts those of MPI.
-    const OF_MPI: [Pairs<'static>; 5] = [
-        &[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_RANK", "2")],
-        &[("PMI_RANK", "2"), ("PMI_SIZE", "4")],
-        &[("MV2_COMM_WORLD_RANK", "2"), ("MV2_COMM_WORLD_SIZE", "4")],
-        &[("PMIX_RANK", "2")],
-        &[("PMI_RANK", "2"), ("PMI_SIZE", "4"), ("SLURM_PROCID", "2"), ("SLURM_NTASKS", "4")],
-    ];
-
-    #[test]
-    fn ranks_of_mpi_are_its_own_where_this_program_has_it() {
-        for environment in OF_MPI {
-            for connects in [false, true] {
-                let said = reads_with(environment, connects, true);
-                assert!(matches!(said, Ok(Said::Mpi(_))), "{environment:?}: {said:?}");
-            }
-            // Who says where to meet, or counts the ranks anew, means TCP.
-            let with = |more: Pairs<'_>| reads_with(&[environment, more].concat(), false, true);
-            let own = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "a:1")];
-            assert!(matches!(with(&own).unwrap(), Said::Process(Seat { rank: 1, size: 2, .. })), "{environment:?}");
-            assert_eq!(with(&[("NECKLACE_BACKEND", "local")]).unwrap(), Said::Threads);
-            if environment.len() > 1 {
-                let met = with(&[("NECKLACE_RENDEZVOUS", "file:/x")]).unwrap();
-                assert!(matches!(met, Said::Process(Seat { rank: 2, size: 4, .. })), "{environment:?}: {met:?}");
-            }
-        }
-        // Torchrun starts none.
-        let torchrun = [("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "1")];
-        assert!(matches!(reads_with(&torchrun, false, true).unwrap(), Said::Process(_)));
-        refused_with(&[("NECKLACE_BACKEND", "tcp"), ("PMI_RANK", "2"), ("PMI_SIZE", "4")], true, &["NECKLACE_ROOT"]);
-        refused_with(
-            &[("RANK", "1"), ("WORLD_SIZE", "4"), ("PMI_RANK", "2"), ("PMI_SIZE", "4")],
-            true,
-            &["RANK is 1", "PMI_RANK is 2"],
-        );
-    }
-
-    #[test]
-    fn a_job_of_one_is_one_of_mpi_where_that_is_meant() {
-        let alone = [("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")];
-        assert_eq!(reads_with(&alone, false, true).unwrap(), Said::Threads);
-        let mpi = Said::Mpi(Started::default());
-        assert_eq!(reads_with(&alone, true, true).unwrap(), mpi);
-        for environment in [&alone[..], &[]] {
-            let asked = [environment, &[("NECKLACE_BACKEND", "mpi")]].concat();
-            for connects in [false, true] {
-                assert_eq!(reads_with(&asked, connects, true).unwrap(), mpi, "{asked:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn two_backends_at_once_are_refused() {
-        for (name, value) in [
-            ("NECKLACE_ROOT", "a:1"),
-            ("NECKLACE_RENDEZVOUS", "file:/x"),
-            ("NECKLACE_RANK", "0"),
-            ("NECKLACE_SIZE", "2"),
-        ] {
-            let both = [("NECKLACE_BACKEND", "mpi"), (name, value)];
-            refused_with(&both, true, &["NECKLACE_BACKEND is \"mpi\"", name, value, "unset one"]);
-        }
-    }
-
-    #[test]
-    fn a_program_without_mpi_says_so() {
-        let feature = "feature `mpi`";
-        refused(&[("NECKLACE_BACKEND", "mpi")], &["NECKLACE_BACKEND", feature]);
-        for environment in OF_MPI.iter().filter(|environment| environment.len() > 1) {
-            refused(environment, &["4 ranks", "NECKLACE_ROOT", feature]);
-        }
-        // Nobody else's ranks would be MPI's.
-        for environment in
-            [&[("RANK", "0"), ("WORLD_SIZE", "2")][..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]]
-        {
-            let Err(Error::Environment(message)) = said(environment) else { panic!("{environment:?}") };
-            assert!(!message.contains(feature), "{message}");
-        }
-    }
-
-    #[test]
-    fn ranks_of_mpi_are_several_unless_a_library_has_started_one() {
-        let several = |environment: Pairs<'_>| match reads_with(environment, true, true) {
-            Ok(Said::Mpi(started)) => started.several,
-            other => panic!("{environment:?}: {other:?}"),
-        };
-        let slurm = [("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
-        for (environment, words) in [
-            (&slurm[..], "SLURM_NTASKS is 8"),
-            // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, of programs that are of another library.
-            (&[&slurm[..], &[("PMIX_RANK", "3")]].concat(), "SLURM_NTASKS is 8"),
-            (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "PMI_SIZE is 2"),
-            (
-                &[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2"), ("PMIX_RANK", "0")],
-                "OMPI_COMM_WORLD_SIZE is 2",
-            ),
-            (&[("PMIX_RANK", "1")], "PMIX_RANK is 1"),
-        ] {
-            assert!(several(environment).is_some_and(|said| said.contains(words)), "{environment:?}");
-        }
-        let one = [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_RANK", "0")];
-        for environment in [
-            &one[..],
-            &[("NECKLACE_BACKEND", "mpi")],
-            // What makes no sense is not asked, where nobody asks.
-            &[("NECKLACE_BACKEND", "mpi"), ("WORLD_SIZE", "many")],
-            &[&slurm[..], &[("NECKLACE_BACKEND", "mpi"), ("PMI_RANK", "0"), ("PMI_SIZE", "1")]].concat(),
-            &[&slurm[..], &[("NECKLACE_BACKEND", "mpi")], &one[..]].concat(),
-        ] {
-            assert_eq!(several(environment), None, "{environment:?}");
-        }
-    }
-
-    #[test]
-    fn values_that_make_no_sense_are_refused_by_name() {
-        let rank = [("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "a:1")];
-        for (name, value) in [
-            ("NECKLACE_RANK", "2"),
-            ("NECKLACE_RANK", "-1"),
-            ("NECKLACE_RANK", "+1"),
-            ("NECKLACE_RANK", ""),
-            ("NECKLACE_SIZE", "0"),
-            ("NECKLACE_SIZE", "many"),
-            ("NECKLACE_SIZE", "99999999999999999999999"),
-            ("NECKLACE_BACKEND", "carrier-pigeon"),
-            ("NECKLACE_BACKEND", "mpi"),
-            ("NECKLACE_ADDRESS", "node0"),
-            ("NECKLACE_INSECURE", "yes"),
-            ("NECKLACE_ROOT_HELD", "2"),
-            ("NECKLACE_KEY_FILE", ""),
-            ("NECKLACE_ROOT", ""),
-        ] {
-            refused(&[&[(name, value)], &rank[..]].concat(), &[name, value]);
-        }
-        for (name, value) in [("WORLD_SIZE", "0"), ("RANK", "4"), ("SLURM_NTASKS", "4(x2)")] {
-            refused(&[&[(name, value)][..], &[("RANK", "0"), ("WORLD_SIZE", "4")]].concat(), &[name, value]);
-        }
-        refused(&[("RANK", "1"), ("WORLD_SIZE", "1")], &["RANK is 1", "WORLD_SIZE is 1"]);
-        for value in ["/tmp/x", "file:", "http://x"] {
-            refused(&[("NECKLACE_RENDEZVOUS", value), ("PMI_RANK", "0"), ("PMI_SIZE", "2")], &[value, "file:PATH"]);
-        }
-    }
-}
+mod tests;

@@ -28,7 +28,7 @@ use crate::transport::mpi;
 #[cfg(feature = "tcp")]
 use crate::transport::tcp::{Join, Key, Root};
 use claim::Started;
-use environment::{Said, Seat};
+use environment::{Built, Said, Seat};
 
 /// Runs the closure on every rank of this process, as the environment says, and returns their results: one, on this
 /// process's communicator, where a launcher has started it as a rank of a job; otherwise one for each of
@@ -126,7 +126,7 @@ impl Launch {
     ///
     /// As [`launch`].
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-        match environment::read(&system, false, HAS_MPI)? {
+        match environment::read(&system, false, BUILT)? {
             Said::Threads => self.run_threads(body),
             Said::Process(seat) => self.run_process(&seat, body),
             Said::Mpi(started) => self.run_mpi(&started, body),
@@ -139,7 +139,7 @@ impl Launch {
     ///
     /// As [`connect`].
     pub fn connect(self) -> Result<Communicator, Error> {
-        match environment::read(&system, true, HAS_MPI)? {
+        match environment::read(&system, true, BUILT)? {
             Said::Process(seat) => self.join(&seat, system),
             Said::Mpi(started) => self.join_mpi(&started, system),
             Said::Threads => Err(Error::Environment(
@@ -159,8 +159,9 @@ impl Launch {
     #[cfg(not(feature = "local"))]
     fn run_threads<R: Send>(self, _: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
         Err(Error::Environment(
-            "no launcher has started this process, and for ranks that are threads this program would have to be built with the \
-             feature `local` of necklace: start it with `necklace run -n N -- PROGRAM`"
+            "no launcher has started this process as one of several ranks, and for ranks that are threads this program would have \
+             to be built with the feature `local` of necklace: start it with `necklace run -n N -- PROGRAM`, or, where it was \
+             built with the feature `mpi`, with `mpirun -n N PROGRAM` (NECKLACE_BACKEND=mpi also for one rank)"
                 .to_owned(),
         ))
     }
@@ -362,8 +363,8 @@ fn without_tcp(seat: &Seat) -> Error {
     ))
 }
 
-/// Whether this program can be a rank of MPI's.
-const HAS_MPI: bool = cfg!(feature = "mpi");
+/// What this program has been built with.
+const BUILT: Built = Built { local: cfg!(feature = "local"), tcp: cfg!(feature = "tcp"), mpi: cfg!(feature = "mpi") };
 
 #[cfg(not(feature = "mpi"))]
 fn without_mpi() -> Error {
@@ -424,7 +425,7 @@ mod tests {
 
     fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, Error> {
         let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-        match environment::read(&variable, false, false)? {
+        match environment::read(&variable, false, BUILT)? {
             Said::Process(seat) => launch.join(&seat, variable),
             other => panic!("{other:?}"),
         }

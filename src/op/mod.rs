@@ -15,7 +15,7 @@ use crate::plan::Reduction;
 /// How two contributions become one. Must be associative; contributions are combined in rank order, so it need not
 /// commute. (Floating-point sums are associative but for rounding: the order is fixed by the algorithm, so the bits are
 /// the same on every rank and in every run. Where the backend's own library does it, by the algorithm `native`, it is that which
-/// puts the brackets.)
+/// puts the brackets, and what is [predefined](Self::predefined) it may take in another order.)
 ///
 /// A closure `|left, right| ...` is made one by [`by`].
 pub trait Op<T> {
@@ -25,9 +25,9 @@ pub trait Op<T> {
     /// `left` before `right`.
     fn combine(&self, left: T, right: T) -> T;
 
-    /// Which of the operations that libraries have predefined this is, if it is one: a library beneath the backend may then use
-    /// its own, and nobody calls [`combine`](Self::combine). Elements must be as long as
-    /// such numbers, and as aligned. `None` unless overridden.
+    /// Which of the operations that libraries have predefined this is, if it is one, and an element such a number: as long, and
+    /// as aligned. A library beneath the backend may then use its own, which does not call [`combine`](Self::combine), and
+    /// may combine in any order. `None` unless overridden.
     fn predefined(&self) -> Option<Predefined> {
         None
     }

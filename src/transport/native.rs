@@ -223,6 +223,7 @@ impl fmt::Display for NativeCall {
 /// A native call, as a transport is given it.
 pub struct NativeIo<'a> {
     what: &'a NativeCall,
+    ranks: usize,
     input: &'a [u8],
     output: &'a mut [u8],
     reduction: Option<&'a dyn Reduction>,
@@ -252,13 +253,19 @@ impl<'a> NativeIo<'a> {
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
         let fits = fits && reduction.is_some() >= what.reduces();
         // No `then_some`, for which it would be put together elsewhere first.
-        if fits { Some(Self { what, input, output, reduction, call, signature, timeout }) } else { None }
+        if fits { Some(Self { what, ranks, input, output, reduction, call, signature, timeout }) } else { None }
     }
 
     /// What is to be done.
     #[must_use]
     pub fn what(&self) -> &'a NativeCall {
         self.what
+    }
+
+    /// Among how many ranks.
+    #[must_use]
+    pub fn ranks(&self) -> usize {
+        self.ranks
     }
 
     /// The input, empty in place, and the output: as long as the call needs, or longer.

@@ -354,7 +354,7 @@ fn parts(name: &str, mut all: Communicator) -> Vec<Option<Part>> {
     vec![Some(Part::new(&format!("{name}, all"), all)), odd, reversed, without]
 }
 
-/// Does that with elements of one of sixteen types.
+/// Does that with elements of one of seventeen types.
 macro_rules! each_type {
     ($call:expr, $kind:expr, $what:ident) => {
         match $kind {
@@ -373,13 +373,14 @@ macro_rules! each_type {
             12 => $call.$what::<f64>(),
             13 => $call.$what::<[f32; 3]>(),
             14 => $call.$what::<()>(),
+            15 => $call.$what::<u128>(),
             _ => $call.$what::<Odd>(),
         }
     };
 }
 
 /// How many types there are.
-const TYPES: usize = 16;
+const TYPES: usize = 17;
 
 /// So many calls, on any of the communicators.
 fn work(rank: &Rank, name: &str, all: Communicator, (seed, count): (u64, u64)) {

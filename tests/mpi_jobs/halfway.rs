@@ -1,7 +1,7 @@
 //! Letters that have begun to come and do not end, since who has sent them is stopped: there may be as many as are awaited, and
 //! others come nevertheless.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -13,10 +13,13 @@ use crate::rank::Rank;
 use crate::sending::{self, LETTER};
 
 /// Those who are stopped.
-const STOPPED: [usize; 2] = [3, 4];
+const STOPPED: [usize; 3] = [3, 4, 5];
 
-/// The bytes of a letter that is sent because somebody is ready for what is in it; no shorter one is.
-const LONG: i32 = 40_000;
+/// More bytes than a letter has with what goes on credit: one that has more is sent because its receiver is ready.
+const LONG: i32 = 69_000;
+
+/// So many of these are under way before their sender is stopped: of all of them more than are awaited.
+const UNDER_WAY: usize = 3;
 
 /// Everybody calls alltoall. When the first long letters would go to rank 0, their senders say so, and wait for the word. The ranks
 /// that are not stopped then make calls among themselves, which need not wait for them.
@@ -26,11 +29,16 @@ pub(crate) fn halfway(rank: &Rank) -> i32 {
     let mut others = comm.split(Some(u32::from(stopped)), 0).unwrap().unwrap();
     rank.check(&mut others).unwrap();
     if stopped {
-        let (told, held) = (rank.clone(), AtomicBool::new(false));
+        let (told, sent) = (rank.clone(), AtomicUsize::new(0));
         sending::before_each(move |sending| {
-            if (sending.tag, sending.to) == (LETTER, 0) && sending.bytes > LONG && !held.swap(true, Ordering::Relaxed) {
-                told.say("holds");
-                told.hear(told.size, "go");
+            if (sending.tag, sending.to) == (LETTER, 0) && sending.bytes > LONG {
+                let number = sent.fetch_add(1, Ordering::Relaxed) + 1;
+                if number <= UNDER_WAY {
+                    told.say(format!("letter {number}"));
+                }
+                if number == 1 {
+                    told.hear(told.size, "go");
+                }
             }
         });
     }
@@ -58,17 +66,18 @@ pub(crate) fn halfway(rank: &Rank) -> i32 {
 #[test]
 fn letters_come_though_all_that_are_awaited_have_stopped_half_way() {
     // Open MPI would fetch them out of a process that is stopped.
-    let mut job = Job::of(5, "halfway").set("OMPI_MCA_btl_vader_single_copy_mechanism", "none").start();
-    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, "holds")));
+    let mut job = Job::of(6, "halfway").set("OMPI_MCA_btl_vader_single_copy_mechanism", "none").start();
+    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, "letter 1")));
     // What they send meanwhile has just begun to come when rank 0 looks.
     job.signal(0, Signal::STOP);
     job.say("go");
-    thread::sleep(Duration::from_millis(500));
+    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, &format!("letter {UNDER_WAY}"))));
+    thread::sleep(Duration::from_millis(200));
     STOPPED.into_iter().for_each(|rank| job.signal(rank, Signal::STOP));
     job.signal(0, Signal::CONT);
     thread::sleep(Duration::from_millis(100));
     job.say("among yourselves");
     (0..STOPPED[0]).for_each(|rank| drop(job.hear(rank, "done")));
     STOPPED.into_iter().for_each(|rank| job.signal(rank, Signal::CONT));
-    assert_eq!(job.end().with(0).all("well"), [""; 5]);
+    assert_eq!(job.end().with(0).all("well"), [""; 6]);
 }

@@ -54,6 +54,7 @@ const DEEDS: &[(&str, Deed)] = &[
     ("go", signals::go_on),
     ("part", native::part),
     ("busy", native::busy),
+    ("differ", native::differ),
     ("calls", calls::calls),
     ("called", called_back::called_back),
     ("long", long::long),

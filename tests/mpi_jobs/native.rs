@@ -88,6 +88,29 @@ pub(crate) fn busy(rank: &Rank) -> i32 {
     0
 }
 
+/// Two calls that both ranks know, of which each makes another one as its last.
+pub(crate) fn differ(rank: &Rank) -> i32 {
+    let (_supervisor, mut comm) = communicator(rank, "native", TIMEOUT);
+    let (send, mut receive) = ([1_u64; 2], [0_u64; 2]);
+    for elements in [1, 2] {
+        comm.allreduce(&send[..elements], &mut receive[..elements], necklace::op::Sum).unwrap();
+    }
+    let elements = 1 + rank.rank;
+    rank.report(comm.allreduce(&send[..elements], &mut receive[..elements], necklace::op::Sum));
+    0
+}
+
+#[test]
+fn a_rank_that_leaves_after_another_call_keeps_nobody() {
+    // What the library makes of it is its affair; what it does not end is ended.
+    let ended = Job::of(2, "differ").run();
+    assert!(ended.took < Duration::from_secs(20), "{ended}");
+    if ended.heard("well")[1].is_none() && ended.heard("error ")[1].is_none() && ended.heard("failed ")[1].is_none() {
+        let ended = ended.badly();
+        assert!(ended.printed.contains("rank 0 calls allreduce"), "{ended}");
+    }
+}
+
 #[test]
 fn a_rank_that_exits_while_it_is_in_a_call_ends_the_job() {
     let ended = Job::of(3, "busy").run().badly();

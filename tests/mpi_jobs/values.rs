@@ -110,7 +110,7 @@ macro_rules! numbers {
 }
 
 numbers! {
-    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, usize;
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize;
     any, |one, other| one == other, [Self::wrapping_add, Self::wrapping_mul, Self::min, Self::max]
 }
 

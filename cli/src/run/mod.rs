@@ -109,6 +109,12 @@ fn ranks(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(backend) = env::var_os("NECKLACE_BACKEND").filter(|backend| backend != "tcp") {
+        return Err(Failure::Usage(format!(
+            "NECKLACE_BACKEND is {backend:?}, but the ranks that this command starts talk over TCP: unset it (ranks of MPI are started \
+             with `mpirun -n N PROGRAM`, and threads by the program itself)"
+        )));
+    }
     let job = job(arguments)?;
     let ranks: usize = job.places.iter().map(|(_, ranks)| ranks.len()).sum();
     let style = if arguments.no_prefix { Style::Plain } else { Style::Prefixed((ranks - 1).to_string().len()) };
@@ -242,7 +248,6 @@ fn carried() -> impl Iterator<Item = (OsString, OsString)> {
         "NECKLACE_INSECURE",
         // Of this host.
         "NECKLACE_ADDRESS",
-        // Threads are what is not meant here.
         "NECKLACE_BACKEND",
         "NECKLACE_RANKS",
     ];

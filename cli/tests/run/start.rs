@@ -18,9 +18,10 @@ fn a_rank_learns_who_it_is() {
         stat -c %a:%u $(dirname $NECKLACE_KEY_FILE); pwd; od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'";
     let mut command = place.command(&["--topology", "ring:3", "--timeout", "7", "--", script]);
     // Of another job, of this host, of this user's.
-    for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "RENDEZVOUS", "INSECURE", "BACKEND", "RANKS"] {
+    for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "RENDEZVOUS", "INSECURE", "RANKS"] {
         command.env(format!("NECKLACE_{stale}"), "stale");
     }
+    command.env("NECKLACE_BACKEND", "tcp");
     command.env("NECKLACE_ADDRESS", "127.0.0.1").env("NECKLACE_ALGORITHM", "ring");
     let mut keys = Vec::new();
     for _ in 0..2 {
@@ -113,6 +114,12 @@ fn the_number_of_ranks_is_one_that_all_agree_on() {
         assert!(words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
     }
     assert_eq!(place.run(&["-n", "2"]).status.code(), Some(2));
+    for backend in ["mpi", "local", "stale"] {
+        let output =
+            place.command(&["-n", "2", "--", "echo started"]).env("NECKLACE_BACKEND", backend).output().unwrap();
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{backend}");
+        assert!(stderr(&output).contains(&format!("NECKLACE_BACKEND is {backend:?}")), "{}", stderr(&output));
+    }
     let from_environment = place.command(&["-v", "--", ":"]).env("NECKLACE_TOPOLOGY", "ring:5").output().unwrap();
     assert_eq!(stderr(&from_environment).lines().count(), 5);
 }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::context::{Context, REMEMBERED};
@@ -158,12 +158,21 @@ impl Engine {
         let timeout = outside.said().timeout;
         let waited = vigil.since.elapsed();
         let others = || (0..context.members.len()).map(Rank::new).filter(|rank| *rank != me);
-        // Who has left after it has done its part may be gone, and needs to say nothing more.
-        let done = |rank: Rank| {
-            let left = context.lanes[context.process(rank)].left.as_ref();
-            left.is_some_and(|left| left.call >= Some(call))
+        let left = |rank: Rank| context.lanes[context.process(rank)].left.as_ref();
+        let mine = outside.called(call)?;
+        let disagree = |rank: Rank, words: &Arc<str>| {
+            let (one, ones, other, others) = (me, mine.words.clone(), rank, words.clone());
+            (None, Cause::Disagree { one, ones, other, others })
         };
-        let others = || others().filter(|rank| !done(*rank));
+        // Who has left after it has done its part may be gone, and needs to say nothing more, if that was its part of this.
+        let was_in_another = |rank: Rank| {
+            let (fingerprint, words) = left(rank)?.called(call)?;
+            (*fingerprint != mine.fingerprint).then(|| disagree(rank, words))
+        };
+        if let Some(found) = others().find_map(was_in_another) {
+            return Some(found);
+        }
+        let others = || others().filter(|rank| left(*rank).is_none_or(|left| left.call < Some(call)));
         let gone = others().find_map(|rank| Some((rank, self.gone(context, context.process(rank), call)?)));
         if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(timeout)) {
             return Some((Some(rank), Cause::Gone { rank, how }));
@@ -178,14 +187,12 @@ impl Engine {
         if !complete && roll.since.elapsed() < grace(timeout) {
             return None;
         }
-        let mine = outside.called(call)?;
         for rank in others() {
             let Some(Standing { posted, said: Some((fingerprint, words)), .. }) = &roll.answers[rank.index()] else {
                 continue;
             };
             if posted.is_some_and(|(at, _)| at >= call) && *fingerprint != mine.fingerprint {
-                let (one, ones, other, others) = (me, mine.words.clone(), rank, words.clone());
-                return Some((None, Cause::Disagree { one, ones, other, others }));
+                return Some(disagree(rank, words));
             }
         }
         let missing = others().find_map(|rank| match &roll.answers[rank.index()] {

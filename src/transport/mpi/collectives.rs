@@ -116,11 +116,16 @@ impl Collectives {
         let (mut all, mut some, mut comm) =
             unsafe { (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL, ffi::RSMPI_COMM_NULL) };
         call!(MPI_Comm_group(self.parent, &mut all))?;
-        call!(MPI_Group_incl(all, ranks.len() as c_int, ranks.as_ptr(), &mut some))?;
-        call!(MPI_Comm_create_group(self.parent, some, tag, &mut comm))?;
+        let made = call!(MPI_Group_incl(all, ranks.len() as c_int, ranks.as_ptr(), &mut some))
+            .and_then(|()| call!(MPI_Comm_create_group(self.parent, some, tag, &mut comm)));
+        for group in [&mut all, &mut some] {
+            // SAFETY: a constant of the library.
+            if *group != unsafe { ffi::RSMPI_GROUP_NULL } {
+                call!(MPI_Group_free(group))?;
+            }
+        }
+        made?;
         self.comm = Some(Arc::new(Comm::new(comm)?));
-        call!(MPI_Group_free(&mut some))?;
-        call!(MPI_Group_free(&mut all))?;
         Ok(comm)
     }
 

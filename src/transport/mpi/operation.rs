@@ -15,6 +15,7 @@ use super::datatype::Datatype;
 use super::error::MpiError;
 use super::library::call;
 use crate::plan::Reduction;
+use crate::transport::engine::state::this_thread;
 
 /// What MPI calls finds the reduction by the datatype of the elements: nothing else is handed to it.
 #[derive(Debug)]
@@ -32,6 +33,9 @@ unsafe impl Send for Operation {}
 /// A call under way.
 struct Work<'r> {
     reduction: &'r dyn Reduction,
+    /// The only one on which that may be called; and whether MPI has called it on another, which makes progress for all.
+    thread: u64,
+    elsewhere: AtomicBool,
     bytes: usize,
     /// What the reduction panicked with. What is combined after that is of no meaning.
     caught: RefCell<Option<Payload>>,
@@ -58,12 +62,18 @@ impl Operation {
         reduction: &dyn Reduction,
         run: impl FnOnce(&Self) -> Result<(), MpiError>,
     ) -> Result<Option<Payload>, MpiError> {
-        let work = Work { reduction, bytes: self.bytes, caught: RefCell::new(None) };
+        let (thread, elsewhere) = (this_thread(), AtomicBool::new(false));
+        let work = Work { reduction, thread, elsewhere, bytes: self.bytes, caught: RefCell::new(None) };
         call!(MPI_Type_set_attr(self.element.handle, key()?, ptr::from_ref(&work).cast_mut().cast()))?;
         run(self)?;
         if ASTRAY.load(Ordering::Relaxed) {
             let words = "MPI has called an operation without the datatype that says what it is".to_owned();
             return Err(MpiError::Refused { call: "MPI_Type_get_attr", words });
+        }
+        if work.elsewhere.load(Ordering::Relaxed) {
+            let words = "MPI has called an operation on another thread than the one that needs it, as the nonblocking algorithms of MPICH do"
+                .to_owned();
+            return Err(MpiError::Refused { call: "an operation", words });
         }
         Ok(work.caught.into_inner())
     }
@@ -134,6 +144,9 @@ unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, count: *mut c
             ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut work).cast(), &mut found);
         }
         let Some(work) = work.as_ref().filter(|_| found != 0) else { return ASTRAY.store(true, Ordering::Relaxed) };
+        if work.thread != this_thread() {
+            return work.elsewhere.store(true, Ordering::Relaxed);
+        }
         let bytes = work.bytes * usize::try_from(*count).unwrap_or(0);
         let left = slice::from_raw_parts(from.cast::<u8>(), bytes);
         let into = slice::from_raw_parts_mut(into.cast::<u8>(), bytes);

@@ -90,10 +90,16 @@ impl Native for Both {
     }
 
     fn call(&mut self, mut io: NativeIo<'_>) -> Result<(), Failure> {
-        let (failure, own) = match self.collectives.call(&mut io) {
-            Ok(None) => return Ok(()),
-            Ok(Some(panic)) => (Collectives::panicked(&io, &panic), panic.own),
-            Err(error) => (self.collectives.refused(&io, &error), None),
+        let (failure, own) = if io.ranks() == self.size() {
+            match self.collectives.call(&mut io) {
+                Ok(None) => return Ok(()),
+                Ok(Some(panic)) => (Collectives::panicked(&io, &panic), panic.own),
+                Err(error) => (self.collectives.refused(&io, &error), None),
+            }
+        } else {
+            // Its buffers are as long as it needs among so many.
+            let words = format!("a call among {} ranks, of which there are {}", io.ranks(), self.size());
+            (io.gave_up(self.rank(), words.into()), None)
         };
         self.inner.abort(failure.clone());
         let failure = self.inner.failure().unwrap_or(failure);
