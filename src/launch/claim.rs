@@ -92,7 +92,7 @@ const OTHERS: [Family; 6] = [
 ];
 
 /// What to do where nothing of this is meant.
-const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local for a job of threads in each process, or =mpi for ranks of MPI's";
+const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local, where `launch` runs a job of threads in each process";
 
 /// What a family says of this process: rank and size, where they are there.
 pub(super) struct Claim {

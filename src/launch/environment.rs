@@ -104,10 +104,16 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
         return Ok(Said::Mpi(claim::started(variable)));
     }
     let (rank, size) = claim.whole()?;
+    if !built.tcp {
+        let mpi = if claim.may_be_mpi() && !built.mpi { WITHOUT_MPI } else { "" };
+        return Err(wrong(format!(
+            "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace{mpi}",
+            claim.words()
+        )));
+    }
     let point = match point {
         Some((point, _)) => Some(point),
-        // Who cannot meet anybody says that, and not where.
-        None if size == 1 || !built.tcp => None,
+        None if size == 1 => None,
         None => Some(other_point(variable, &claim, built)?),
     };
     Ok(Said::Process(Seat {

@@ -36,7 +36,7 @@ use environment::{Built, Said, Seat};
 ///
 /// | variable | says |
 /// |---|---|
-/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set; `tcp`: a process that is a rank; `mpi`: a rank of MPI's |
+/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set ([`connect`] refuses it); `tcp`: a process that is a rank; `mpi`: a rank of MPI's |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
 /// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring` |
 /// | `NECKLACE_TIMEOUT` | how many seconds to wait for progress in a call, and for other ranks to come; 300 unless set |
@@ -67,7 +67,7 @@ use environment::{Built, Said, Seat};
 /// # Errors
 ///
 /// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for
-/// processes where this program was built without the feature `tcp`: never a job of one where several were started. Where a
+/// a backend that this program was built without: never a job of one where several were started. Where a
 /// rank cannot join, `Error::Join`, and over MPI `Error::Mpi`. [`Error::Rank`] where the closure panics; the other ranks get an error in their
 /// calls. Else as `local::run`.
 pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
@@ -184,8 +184,8 @@ impl Launch {
     }
 
     #[cfg(not(feature = "tcp"))]
-    fn run_process<R>(self, seat: &Seat, _: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
-        Err(without_tcp(seat))
+    fn run_process<R>(self, _: &Seat, _: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
+        Err(without("tcp"))
     }
 
     /// The communicator of that rank.
@@ -196,8 +196,8 @@ impl Launch {
     }
 
     #[cfg(not(feature = "tcp"))]
-    fn join(self, seat: &Seat, _: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
-        Err(without_tcp(seat))
+    fn join(self, _: &Seat, _: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
+        Err(without("tcp"))
     }
 
     /// What that rank was asked for, and how it joins its job.
@@ -220,7 +220,7 @@ impl Launch {
 
     #[cfg(not(feature = "mpi"))]
     fn run_mpi<R>(self, _: &Started, _: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
-        Err(without_mpi())
+        Err(without("mpi"))
     }
 
     /// The communicator of a rank of MPI's.
@@ -233,7 +233,7 @@ impl Launch {
 
     #[cfg(not(feature = "mpi"))]
     fn join_mpi(self, _: &Started, _: impl Fn(&str) -> Option<String>) -> Result<Communicator, Error> {
-        Err(without_mpi())
+        Err(without("mpi"))
     }
 
     /// What a rank of MPI's was asked for, and how it joins its job. One that is asked for what makes no sense joins it all the
@@ -354,21 +354,13 @@ fn seating(seat: &Seat) -> Result<Join, Error> {
     Ok(join)
 }
 
-#[cfg(not(feature = "tcp"))]
-fn without_tcp(seat: &Seat) -> Error {
-    Error::Environment(format!(
-        "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace; \
-         NECKLACE_BACKEND=local starts a job of threads in each process",
-        seat.words
-    ))
-}
-
 /// What this program has been built with.
 const BUILT: Built = Built { local: cfg!(feature = "local"), tcp: cfg!(feature = "tcp"), mpi: cfg!(feature = "mpi") };
 
-#[cfg(not(feature = "mpi"))]
-fn without_mpi() -> Error {
-    Error::Environment("this program was built without the feature `mpi` of necklace".to_owned())
+/// What the environment is not read as, in such a program.
+#[cfg(not(all(feature = "mpi", feature = "tcp")))]
+fn without(feature: &str) -> Error {
+    Error::Environment(format!("this program was built without the feature `{feature}` of necklace"))
 }
 
 /// A variable of this process. What is no Unicode becomes what no variable may be, and is refused as such.

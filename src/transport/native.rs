@@ -188,6 +188,16 @@ impl NativeCall {
         })
     }
 
+    /// At multiples of which address its buffers must be.
+    #[inline]
+    fn alignment(&self) -> usize {
+        match self {
+            Self::Allreduce(Contributions { predefined: Some(of), .. })
+            | Self::Scan(Contributions { predefined: Some(of), .. }) => of.number.layout().align(),
+            _ => 1,
+        }
+    }
+
     /// Whether something is combined, so that it needs a [`Reduction`].
     #[must_use]
     pub fn reduces(&self) -> bool {
@@ -237,7 +247,7 @@ pub struct NativeIo<'a> {
 
 impl<'a> NativeIo<'a> {
     /// This call on these buffers, among so many ranks; `None` if there is no such call among them, a buffer is shorter than
-    /// it needs, or it combines and there is no reduction.
+    /// it needs or not as aligned, or it combines and there is no reduction.
     #[must_use]
     #[inline]
     pub fn new(
@@ -252,6 +262,8 @@ impl<'a> NativeIo<'a> {
         let (sent, received) = what.lengths(ranks)?;
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
         let fits = fits && reduction.is_some() >= what.reduces();
+        let align = what.alignment();
+        let fits = fits && input.as_ptr().addr().is_multiple_of(align) && output.as_ptr().addr().is_multiple_of(align);
         // No `then_some`, for which it would be put together elsewhere first.
         if fits { Some(Self { what, ranks, input, output, reduction, call, signature, timeout }) } else { None }
     }

@@ -288,10 +288,12 @@ fn a_backend_that_was_not_built_is_named() {
         let words = read(&variable, false, none).unwrap_err().to_string();
         assert!(words.contains(&format!("{name:?}")) && words.contains(&format!("feature `{name}`")), "{words}");
     }
-    // Of several ranks that cannot meet, each is one, who says so.
+    // Of several ranks that cannot meet, each says what would help.
     let variable = |asked: &str| OF_MPI[1].iter().find(|(name, _)| *name == asked).map(|(_, it)| (*it).to_owned());
-    let said = read(&variable, false, none).unwrap();
-    assert!(matches!(said, Said::Process(Seat { size: 4, point: None, .. })), "{said:?}");
+    for connects in [false, true] {
+        let words = read(&variable, connects, none).unwrap_err().to_string();
+        assert!(["PMI_SIZE is 4", "feature `tcp`", "feature `mpi`"].iter().all(|word| words.contains(word)), "{words}");
+    }
 }
 
 #[test]

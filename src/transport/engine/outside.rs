@@ -95,6 +95,8 @@ impl Outside {
 pub(crate) struct Vigil {
     call: u64,
     since: Instant,
+    /// Since when nobody else is in it.
+    alone: Option<Instant>,
     /// When it was found that the call does not end.
     failed: Option<Instant>,
     /// When to ask all members where they stand; and what they say.
@@ -133,7 +135,7 @@ impl Engine {
         };
         if context.vigil.as_ref().is_none_or(|vigil| vigil.call != call) {
             let since = Instant::now();
-            context.vigil = Some(Vigil { call, since, failed: None, next: FIRST, roll: None });
+            context.vigil = Some(Vigil { call, since, alone: None, failed: None, next: FIRST, roll: None });
             return None;
         }
         // Who is in a later call has done its part of this one.
@@ -200,14 +202,26 @@ impl Engine {
             Some(standing) if standing.posted.is_none_or(|(at, _)| at < call) => Some((rank, "has not called")),
             Some(_) => None,
         });
+        // Who has left or is in a later call has done its part of this one, or of another that nobody remembers.
+        let is_in_it = |rank: Rank| {
+            let posted = roll.answers[rank.index()].as_ref().and_then(|standing| standing.posted);
+            posted.is_none_or(|(at, _)| at <= call)
+        };
+        let alone = context.members.len() > 1 && !others().any(is_in_it);
         let vigil = self.contexts.get_mut(&id)?.vigil.as_mut()?;
         vigil.roll = None;
+        if !alone {
+            vigil.alone = None;
+        } else if vigil.alone.get_or_insert_with(Instant::now).elapsed() >= timeout {
+            let chain = format!("rank {me} is in a call of the library's in which nobody else is any more").into();
+            return Some((None, Cause::Deadline { waited: timeout, chain }));
+        }
         if waited < timeout {
             vigil.next = waited.saturating_mul(2);
             return None;
         }
         let Some((rank, how)) = missing else {
-            // All are in it: it takes as long as it takes.
+            // Others are in it, or were a moment ago: it takes as long as it takes.
             (vigil.since, vigil.next) = (Instant::now(), FIRST);
             return None;
         };
