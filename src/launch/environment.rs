@@ -103,14 +103,16 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
     if built.mpi && !tcp && point.is_none() && claim.may_be_mpi() {
         return Ok(Said::Mpi(claim::started(variable)));
     }
-    let (rank, size) = claim.whole()?;
     if !built.tcp {
         let mpi = if claim.may_be_mpi() && !built.mpi { WITHOUT_MPI } else { "" };
+        let threads = "; NECKLACE_BACKEND=local starts a job of threads in each process";
         return Err(wrong(format!(
-            "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace{mpi}",
-            claim.words()
+            "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace{mpi}{}",
+            claim.words(),
+            if built.local && !connects { threads } else { "" }
         )));
     }
+    let (rank, size) = claim.whole()?;
     let point = match point {
         Some((point, _)) => Some(point),
         None if size == 1 => None,

@@ -262,7 +262,8 @@ impl<'a> NativeIo<'a> {
         let (sent, received) = what.lengths(ranks)?;
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
         let fits = fits && reduction.is_some() >= what.reduces();
-        let align = what.alignment();
+        // What has no bytes may be anywhere.
+        let align = if sent > 0 { what.alignment() } else { 1 };
         let fits = fits && input.as_ptr().addr().is_multiple_of(align) && output.as_ptr().addr().is_multiple_of(align);
         // No `then_some`, for which it would be put together elsewhere first.
         if fits { Some(Self { what, ranks, input, output, reduction, call, signature, timeout }) } else { None }
@@ -361,6 +362,11 @@ mod tests {
     }
 
     fn fits(what: &NativeCall, input: usize, output: usize) -> bool {
+        fits_at(what, (0, input), (0, output))
+    }
+
+    /// Where the buffers begin, beyond a multiple of 16.
+    fn fits_at(what: &NativeCall, (before, input): (usize, usize), (into, output): (usize, usize)) -> bool {
         struct Nothing;
         impl Reduction for Nothing {
             fn merge(&self, _: &mut [u8], _: &[u8], _: &[u8]) {}
@@ -368,8 +374,9 @@ mod tests {
             fn append(&self, _: &mut [u8], _: &[u8]) {}
         }
         let signature = Signature { fingerprint: 0, words: "".into() };
-        let (input, mut output) = (vec![0; input], vec![0; output]);
-        let buffers = (&input[..], &mut output[..]);
+        let (from, mut to) = (vec![0_u128; input / 16 + 2], vec![0_u128; output / 16 + 2]);
+        let from = &bytemuck::cast_slice(&from)[before..before + input];
+        let buffers = (from, &mut bytemuck::cast_slice_mut(&mut to)[into..into + output]);
         NativeIo::new(what, 3, buffers, Some(&Nothing), 0, &signature, Duration::ZERO).is_some()
     }
 
@@ -432,6 +439,12 @@ mod tests {
         for element in [0, 1, 7, 8, 9, 16] {
             let what = NativeCall::Allreduce(Contributions { element, count: 2, predefined });
             assert_eq!(fits(&what, 100, 100), element == 8, "{element}");
+        }
+        let of = |count, predefined| NativeCall::Scan(Contributions { element: 8, count, predefined });
+        for (from, to) in [(0, 0), (8, 8), (1, 0), (0, 4)] {
+            let aligned = from % 8 == 0 && to % 8 == 0;
+            assert_eq!(fits_at(&of(2, predefined), (from, 16), (to, 16)), aligned, "{from} {to}");
+            assert!(fits_at(&of(2, None), (from, 16), (to, 16)) && fits_at(&of(0, predefined), (from, 0), (to, 0)));
         }
     }
 }
