@@ -51,7 +51,7 @@ impl Communicator {
 
     /// How many elements a block has in a buffer of one for each rank.
     #[inline]
-    pub(super) fn elements(&self, what: &'static str, len: usize) -> Result<usize, Error> {
+    fn elements(&self, what: &'static str, len: usize) -> Result<usize, Error> {
         let size = self.size();
         if !len.is_multiple_of(size) {
             let expected = format!("a multiple of {size}, one block for each rank");
@@ -81,7 +81,7 @@ impl Communicator {
         wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
     }
 
-    /// Everyone gets the combination of all ranks' `send`, element by element, in rank order.
+    /// Everyone gets the combination of all ranks' `send`, element by element, in rank order (but see [`Op::predefined`]).
     ///
     /// ```
     /// use necklace::op::Max;

@@ -357,7 +357,7 @@ fn seating(seat: &Seat) -> Result<Join, Error> {
 /// What this program has been built with.
 const BUILT: Built = Built { local: cfg!(feature = "local"), tcp: cfg!(feature = "tcp"), mpi: cfg!(feature = "mpi") };
 
-/// What the environment is not read as, in such a program.
+/// Not met: reading the environment refuses it before.
 #[cfg(not(all(feature = "mpi", feature = "tcp")))]
 fn without(feature: &str) -> Error {
     Error::Environment(format!("this program was built without the feature `{feature}` of necklace"))

@@ -248,6 +248,7 @@ fn carried() -> impl Iterator<Item = (OsString, OsString)> {
         "NECKLACE_INSECURE",
         // Of this host.
         "NECKLACE_ADDRESS",
+        // Of other backends.
         "NECKLACE_BACKEND",
         "NECKLACE_RANKS",
     ];

@@ -174,6 +174,7 @@ impl Engine {
         if let Some(found) = others().find_map(was_in_another) {
             return Some(found);
         }
+        // From here on without those who have left since they did their part of this, or of another that nobody remembers.
         let others = || others().filter(|rank| left(*rank).is_none_or(|left| left.call < Some(call)));
         let gone = others().find_map(|rank| Some((rank, self.gone(context, context.process(rank), call)?)));
         if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(timeout)) {
@@ -202,7 +203,7 @@ impl Engine {
             Some(standing) if standing.posted.is_none_or(|(at, _)| at < call) => Some((rank, "has not called")),
             Some(_) => None,
         });
-        // Who has left or is in a later call has done its part of this one, or of another that nobody remembers.
+        // Who is in a later call has done its part of this one, or of another, as those who have left.
         let is_in_it = |rank: Rank| {
             let posted = roll.answers[rank.index()].as_ref().and_then(|standing| standing.posted);
             posted.is_none_or(|(at, _)| at <= call)
