@@ -450,3 +450,16 @@ fn prices_of_the_largest_machines_are_not_cut_off() {
     let ring = Demand::claimed(&*find(problem.collective(), "ring").unwrap(), &problem).unwrap();
     assert_eq!(ring.price(&Machine::THREADS, 1024).transmission, nodes * (nodes - 1) / 2 * 1024 * 250);
 }
+
+#[test]
+fn over_mpi_on_one_host_direct_is_before_bruck() {
+    for ranks in 4..=16 {
+        for bytes in [8, 64, 256, 1024, 4096, 16_384, 65_536] {
+            let price = |algorithm| {
+                let demand = claimed(&format!("complete:{ranks}"), algorithm).unwrap();
+                demand.price(&Machine::MPI, bytes).total
+            };
+            assert!(price("direct") < price("bruck"), "{ranks} ranks, {bytes} bytes");
+        }
+    }
+}
