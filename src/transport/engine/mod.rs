@@ -27,7 +27,7 @@ mod round;
 pub(super) mod state;
 pub(super) mod verdict;
 mod walk;
-mod watch;
+pub(crate) mod watch;
 pub(super) mod wire;
 pub(super) mod words;
 

@@ -15,6 +15,7 @@ use super::frame::{Header, Kind, Stamp};
 use super::process::LINGER;
 use super::state::Engine;
 use super::verdict::grace;
+use super::watch::MOST_NAPS;
 use super::words::Standing;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure, Signature};
@@ -102,6 +103,26 @@ pub(crate) struct Vigil {
     /// When to ask all members where they stand; and what they say.
     next: Duration,
     roll: Option<Roll>,
+    /// When this was looked at last, and how often this process had slept before that.
+    looked: Instant,
+    naps: u32,
+}
+
+impl Vigil {
+    fn begin(call: u64) -> Self {
+        let now = Instant::now();
+        Self { call, since: now, alone: None, failed: None, next: FIRST, roll: None, looked: now, naps: 0 }
+    }
+
+    /// Where this process was stopped, or had no processor, answers are from before that, if they have come: all is asked
+    /// anew. Not any number of times.
+    fn look(&mut self, timeout: Duration) {
+        let now = Instant::now();
+        let slept = now.duration_since(std::mem::replace(&mut self.looked, now));
+        if slept > grace(timeout) && self.naps < MOST_NAPS {
+            *self = Self { failed: self.failed, naps: self.naps + 1, ..Self::begin(self.call) };
+        }
+    }
 }
 
 /// A question to all members.
@@ -134,10 +155,11 @@ impl Engine {
             return None;
         };
         if context.vigil.as_ref().is_none_or(|vigil| vigil.call != call) {
-            let since = Instant::now();
-            context.vigil = Some(Vigil { call, since, alone: None, failed: None, next: FIRST, roll: None });
+            context.vigil = Some(Vigil::begin(call));
             return None;
         }
+        let timeout = context.outside.as_ref()?.said().timeout;
+        context.vigil.as_mut()?.look(timeout);
         // Who is in a later call has done its part of this one.
         if let Some(failure) = context.failure.clone().filter(|failure| failure.call <= call) {
             let failed = context.vigil.as_mut()?.failed.get_or_insert_with(Instant::now);
@@ -223,7 +245,7 @@ impl Engine {
         }
         let Some((rank, how)) = missing else {
             // Others are in it, or were a moment ago: it takes as long as it takes.
-            (vigil.since, vigil.next) = (Instant::now(), FIRST);
+            (vigil.since, vigil.next, vigil.naps) = (Instant::now(), FIRST, 0);
             return None;
         };
         let chain = format!("rank {me} is in a call of the library's with rank {rank}, which {how}").into();

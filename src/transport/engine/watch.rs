@@ -37,7 +37,7 @@ impl About<'_> {
 }
 
 /// How often a deadline is put off since this process has slept.
-const MOST_NAPS: u32 = 8;
+pub(crate) const MOST_NAPS: u32 = 8;
 
 /// How long a rank waits before it asks the one it waits for what that calls; then for twice as long. Two that wait for each
 /// other in different calls send nothing that could tell.

@@ -12,6 +12,7 @@ use crate::transport::engine::lane::Left;
 use crate::transport::engine::outside::{FIRST, Outside};
 use crate::transport::engine::process::LINGER;
 use crate::transport::engine::verdict::grace;
+use crate::transport::engine::watch::MOST_NAPS;
 use crate::transport::engine::words::{Standing, write_left, write_standing};
 use crate::transport::{Cause, ContextId, Failure, Signature};
 
@@ -90,11 +91,32 @@ impl Watched {
                 self.answer(from, question, standing);
             }
         }
-        if standings.contains(&None) {
-            assert_eq!(self.look(), None);
-            thread::sleep(grace(SHORT));
-        }
+        let lanes = &self.alone.engine.contexts[&ContextId::WORLD].lanes;
+        let is_silent = |(from, standing): (usize, &Option<_>)| standing.is_none() && lanes[from].left.is_none();
+        let silent = (1..).zip(&standings).any(is_silent);
+        self.pass(if silent { grace(SHORT) } else { Duration::ZERO });
+    }
+
+    /// Goes on looking for some time.
+    fn pass(&mut self, time: Duration) {
+        let begin = Instant::now();
         assert_eq!(self.look(), None);
+        while begin.elapsed() < time {
+            thread::sleep(Duration::from_millis(5));
+            assert_eq!(self.look(), None);
+        }
+    }
+
+    /// What it proposes, once the others have answered so as often as it takes where this process has no processor for a
+    /// while.
+    fn finds(&mut self, standings: [Option<Standing>; RANKS - 1]) -> &Failure {
+        for _ in 0..=MOST_NAPS {
+            self.answers(standings.clone());
+            if self.found().is_some() {
+                break;
+            }
+        }
+        self.found().unwrap()
     }
 
     /// A rank has left, after so many calls.
@@ -143,8 +165,7 @@ fn a_call_that_all_are_in_takes_as_long_as_it_takes() {
 #[test]
 fn who_is_in_another_call_is_found_before_the_deadline() {
     let mut watched = Watched::new(LONG);
-    watched.answers([Some(standing(CALL, 1)), Some(standing(CALL, 2))]);
-    let failure = watched.found().unwrap();
+    let failure = watched.finds([Some(standing(CALL, 1)), Some(standing(CALL, 2))]);
     assert_eq!((failure.call, &failure.words, failure.culprit), (CALL, &signature(1).words, None));
     let (one, other) = ((Rank::new(0), signature(1).words), (Rank::new(2), signature(2).words));
     let cause = Cause::Disagree { one: one.0, ones: one.1, other: other.0, others: other.1 };
@@ -159,8 +180,7 @@ fn who_is_in_another_call_is_found_before_the_deadline() {
 fn who_does_not_come_is_named_at_the_deadline() {
     for (standing_of_last, how) in [(Some(standing(CALL - 1, 1)), "has not called"), (None, "does not answer")] {
         let mut watched = Watched::new(SHORT);
-        watched.answers([Some(standing(CALL, 1)), standing_of_last]);
-        let failure = watched.found().unwrap();
+        let failure = watched.finds([Some(standing(CALL, 1)), standing_of_last]);
         let named =
             matches!(&failure.cause, Cause::Deadline { waited, chain } if *waited == SHORT && chain.ends_with(how));
         assert!(failure.culprit == Some(Rank::new(2)) && named, "{failure:?}");
@@ -169,6 +189,73 @@ fn who_does_not_come_is_named_at_the_deadline() {
     let mut watched = Watched::new(LONG);
     watched.answers([Some(Standing::default()), Some(standing(CALL, 1))]);
     assert_eq!(watched.found(), None);
+}
+
+#[test]
+fn who_is_alone_in_a_call_is_so_for_a_whole_deadline_before_it_is_found() {
+    let later = [Some(standing(CALL + 1, 1)), Some(standing(CALL + 1, 1))];
+    let mut watched = Watched::new(SHORT);
+    watched.answers(later.clone());
+    assert_eq!(watched.found(), None);
+    let failure = watched.finds(later.clone());
+    let is_so = matches!(&failure.cause, Cause::Deadline { waited, chain } if *waited == SHORT && chain.contains("nobody else"));
+    assert!(is_so && failure.culprit.is_none() && failure.call == CALL, "{failure:?}");
+    // Whoever is in it after all has it begin anew.
+    let mut watched = Watched::new(SHORT);
+    watched.answers(later.clone());
+    watched.answers([Some(standing(CALL, 1)), Some(standing(CALL + 1, 1))]);
+    watched.answers(later.clone());
+    assert_eq!(watched.found(), None);
+    watched.finds(later.clone());
+    // As long as anybody is in it, and before the deadline, nobody is alone.
+    let mut watched = Watched::new(SHORT);
+    (0..4).for_each(|_| watched.answers([Some(standing(CALL, 1)), Some(standing(CALL + 1, 1))]));
+    assert_eq!(watched.found(), None);
+    let mut watched = Watched::new(LONG);
+    (0..2).for_each(|_| watched.answers(later.clone()));
+    assert_eq!(watched.found(), None);
+}
+
+#[test]
+fn those_who_have_left_are_not_in_a_call_either() {
+    for other_leaves in [false, true] {
+        let mut watched = Watched::new(SHORT);
+        watched.leaves(1, Some(CALL));
+        if other_leaves {
+            watched.leaves(2, Some(CALL));
+        }
+        let is_alone = |failure: &Failure| matches!(&failure.cause, Cause::Deadline { chain, .. } if chain.contains("nobody else"));
+        assert!(is_alone(watched.finds([None, Some(standing(CALL + 1, 1))])));
+    }
+    // The last one is in it.
+    let mut watched = Watched::new(SHORT);
+    watched.leaves(1, Some(CALL));
+    (0..4).for_each(|_| watched.answers([None, Some(standing(CALL, 1))]));
+    assert_eq!(watched.found(), None);
+}
+
+#[test]
+fn after_a_sleep_all_are_asked_anew() {
+    let mut watched = Watched::new(SHORT);
+    let question = watched.asked();
+    (1..RANKS).for_each(|from| watched.answer(from, question, &standing(CALL - 1, 1)));
+    // That was true before this process was stopped.
+    thread::sleep(grace(SHORT) + SHORT);
+    assert_eq!((watched.look(), watched.found()), (None, None));
+    let again = watched.asked();
+    assert!(again > question);
+    (1..RANKS).for_each(|from| watched.answer(from, again, &standing(CALL, 1)));
+    assert_eq!((watched.look(), watched.found()), (None, None));
+    // Who always sleeps finds out too.
+    let mut naps = 0;
+    while watched.found().is_none() {
+        let question = watched.asked();
+        (1..RANKS).for_each(|from| watched.answer(from, question, &standing(CALL - 1, 1)));
+        thread::sleep(grace(SHORT) + SHORT);
+        assert_eq!(watched.look(), None);
+        naps += 1;
+    }
+    assert!(naps <= MOST_NAPS + 1, "{naps}");
 }
 
 #[test]
@@ -189,8 +276,12 @@ fn who_has_left_before_its_part_is_done_is_missed() {
     for (last, missed) in [(None, true), (Some(CALL - 1), true), (Some(CALL), false), (Some(CALL + 1), false)] {
         let mut watched = Watched::new(SHORT);
         watched.leaves(2, last);
-        thread::sleep(2 * SHORT);
-        assert_eq!(watched.look(), None);
+        watched.pass(2 * SHORT);
+        for _ in 0..MOST_NAPS {
+            if missed && watched.found().is_none() {
+                watched.pass(2 * SHORT);
+            }
+        }
         match watched.found() {
             Some(Failure { culprit, cause: Cause::Gone { rank, .. }, .. }) if missed => {
                 assert_eq!((*culprit, *rank), (Some(Rank::new(2)), Rank::new(2)));
