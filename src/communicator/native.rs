@@ -143,7 +143,10 @@ impl Wire {
         let (size, timeout) = (self.transport.size(), self.timeout);
         // Before anything moves.
         let io = NativeIo::new(call, size, (input, output), reduction, self.calls, signature, timeout);
-        let Some(mut io) = io else { return Err(super::short()) };
+        let Some(mut io) = io else {
+            let words = "a buffer is shorter than the library's call needs, or not aligned as its elements are";
+            return Err(Error::Argument(words.to_owned()));
+        };
         self.agree(barrier, signature, agreed)?;
         io.call = self.calls;
         self.calls += 1;

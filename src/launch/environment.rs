@@ -49,6 +49,9 @@ pub(super) enum Point {
 /// What to say of that where ranks would otherwise be MPI's.
 const WITHOUT_MPI: &str = "; for ranks of MPI's this program would have to be built with the feature `mpi` of necklace";
 
+/// What to say where MPI itself could be asked.
+const WITH_MPI: &str = "; or set NECKLACE_BACKEND=mpi, where what MPI itself says counts";
+
 /// The backends that a program has been built with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Built {
@@ -60,6 +63,12 @@ pub(super) struct Built {
 /// What the environment makes of this process. With `connects` it does not run threads: a job of one process is one, too.
 pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Result<Said, Error> {
     let backend = variable("NECKLACE_BACKEND");
+    if connects && backend.as_deref() == Some("local") {
+        return Err(wrong(
+            "NECKLACE_BACKEND is \"local\", but this program connects, as a process that is a rank of a job: it is `launch` \
+             that runs ranks as threads",
+        ));
+    }
     let without = match backend.as_deref() {
         Some("local") => !built.local,
         Some("tcp") => !built.tcp,
@@ -72,12 +81,6 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
         )));
     }
     let tcp = match backend.as_deref() {
-        Some("local") if connects => {
-            return Err(wrong(
-                "NECKLACE_BACKEND is \"local\", but this program connects, as a process that is a rank of a job: it is `launch` \
-                 that runs ranks as threads",
-            ));
-        }
         Some("local") => return Ok(Said::Threads),
         Some("tcp") => true,
         Some("mpi") => return over_mpi(variable),
@@ -87,7 +90,9 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
         None => false,
     };
     let point = own_point(variable)?;
-    let Some(claim) = claim::of_all(variable, tcp || point.is_some(), connects)? else {
+    let could_be_mpi = if built.mpi && !tcp && point.is_none() { WITH_MPI } else { "" };
+    let claim = claim::of_all(variable, tcp || point.is_some(), connects);
+    let Some(claim) = claim.map_err(|error| with(error, could_be_mpi))? else {
         return match (point, tcp) {
             (Some((_, said)), _) => Err(wrong(format!(
                 "{said}, but nothing says which rank this process is: set NECKLACE_RANK and NECKLACE_SIZE, as `necklace run` does"
@@ -103,8 +108,15 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
     if built.mpi && !tcp && point.is_none() && claim.may_be_mpi() {
         return Ok(Said::Mpi(claim::started(variable)));
     }
+    let mpi = if claim.may_be_mpi() && !built.mpi { WITHOUT_MPI } else { "" };
     if !built.tcp {
-        let mpi = if claim.may_be_mpi() && !built.mpi { WITHOUT_MPI } else { "" };
+        if let Some((_, said)) = point.as_ref().filter(|_| built.mpi && claim.may_be_mpi()) {
+            return Err(wrong(format!(
+                "{said}, for ranks that meet over TCP, but this program was built without the feature `tcp` of necklace: unset it, \
+                 and {} counts for MPI",
+                claim.words()
+            )));
+        }
         let threads = "; NECKLACE_BACKEND=local starts a job of threads in each process";
         return Err(wrong(format!(
             "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace{mpi}{}",
@@ -112,11 +124,11 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
             if built.local && !connects { threads } else { "" }
         )));
     }
-    let (rank, size) = claim.whole()?;
+    let (rank, size) = claim.whole().map_err(|error| with(error, mpi))?;
     let point = match point {
         Some((point, _)) => Some(point),
         None if size == 1 => None,
-        None => Some(other_point(variable, &claim, built)?),
+        None => Some(other_point(variable, &claim, mpi)?),
     };
     Ok(Said::Process(Seat {
         rank,
@@ -128,6 +140,14 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
         address: address(variable)?,
         insecure: flag(variable, "NECKLACE_INSECURE")?,
     }))
+}
+
+/// That, and what else would help.
+fn with(error: Error, more: &str) -> Error {
+    match error {
+        Error::Environment(words) => wrong(words + more),
+        other => other,
+    }
 }
 
 /// What the environment says of a rank of MPI's, where that is asked for.
@@ -161,7 +181,7 @@ fn own_point(variable: Variable<'_>) -> Result<Option<(Point, String)>, Error> {
 }
 
 /// Where others say that the ranks meet.
-fn other_point(variable: Variable<'_>, claim: &Claim, built: Built) -> Result<Point, Error> {
+fn other_point(variable: Variable<'_>, claim: &Claim, mpi: &str) -> Result<Point, Error> {
     // The variables of torchrun are believed of torchrun, and of somebody who has counted the ranks anew.
     let torchrun = claim.is_torchruns();
     let master = (variable("MASTER_ADDR"), variable("MASTER_PORT"));
@@ -175,10 +195,9 @@ fn other_point(variable: Variable<'_>, claim: &Claim, built: Built) -> Result<Po
             };
             Err(wrong(format!(
                 "{}: where should the {} ranks meet? {lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to \
-                 listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read{}",
+                 listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read{mpi}",
                 claim.words(),
                 claim.size.unwrap_or_default(),
-                if claim.may_be_mpi() && !built.mpi { WITHOUT_MPI } else { "" }
             )))
         }
     }

@@ -142,12 +142,10 @@ impl Launch {
         match environment::read(&system, true, BUILT)? {
             Said::Process(seat) => self.join(&seat, system),
             Said::Mpi(started) => self.join_mpi(&started, system),
-            Said::Threads => Err(Error::Environment(
-                "no launcher has started this process as a rank of a job: start it with `necklace run -n N -- PROGRAM`, or, \
-                 where it was built with the feature `mpi` of necklace, with `mpirun -n N PROGRAM`; or set NECKLACE_RANK, \
-                 NECKLACE_SIZE and NECKLACE_ROOT"
-                    .to_owned(),
-            )),
+            Said::Threads => Err(Error::Environment(format!(
+                "no launcher has started this process as a rank of a job: {}",
+                start_words()
+            ))),
         }
     }
 
@@ -158,12 +156,11 @@ impl Launch {
 
     #[cfg(not(feature = "local"))]
     fn run_threads<R: Send>(self, _: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-        Err(Error::Environment(
+        Err(Error::Environment(format!(
             "no launcher has started this process as one of several ranks, and for ranks that are threads this program would have \
-             to be built with the feature `local` of necklace: start it with `necklace run -n N -- PROGRAM`, or, where it was \
-             built with the feature `mpi`, with `mpirun -n N PROGRAM` (NECKLACE_BACKEND=mpi also for one rank)"
-                .to_owned(),
-        ))
+             to be built with the feature `local` of necklace: {}",
+            start_words()
+        )))
     }
 
     /// The job of threads that these defaults and that environment ask for.
@@ -356,6 +353,27 @@ fn seating(seat: &Seat) -> Result<Join, Error> {
 
 /// What this program has been built with.
 const BUILT: Built = Built { local: cfg!(feature = "local"), tcp: cfg!(feature = "tcp"), mpi: cfg!(feature = "mpi") };
+
+/// How to start what has been built as a rank.
+fn start_words() -> &'static str {
+    match (BUILT.tcp, BUILT.mpi) {
+        (true, true) => {
+            "start it with `necklace run -n N -- PROGRAM`, or, as ranks of MPI's, with `mpirun -n N PROGRAM` \
+             (NECKLACE_BACKEND=mpi also for one rank); or set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT"
+        }
+        (true, false) => {
+            "start it with `necklace run -n N -- PROGRAM`, or set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT; for \
+             `mpirun -n N PROGRAM` it would have to be built with the feature `mpi` of necklace"
+        }
+        (false, true) => {
+            "start it with `mpirun -n N PROGRAM` (NECKLACE_BACKEND=mpi also for one rank); for `necklace run` it would have to \
+             be built with the feature `tcp` of necklace"
+        }
+        (false, false) => {
+            "build this program with the feature `tcp` of necklace, or `mpi`, for ranks that are processes"
+        }
+    }
+}
 
 /// Not met: reading the environment refuses it before.
 #[cfg(not(all(feature = "mpi", feature = "tcp")))]

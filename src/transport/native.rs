@@ -281,7 +281,7 @@ impl<'a> NativeIo<'a> {
         self.ranks
     }
 
-    /// The input, empty in place, and the output: as long as the call needs, or longer.
+    /// The input, empty in place, and the output: as long as the call needs, or longer, and aligned as what is predefined of it is.
     pub fn buffers(&mut self) -> (&'a [u8], &mut [u8]) {
         (self.input, &mut *self.output)
     }

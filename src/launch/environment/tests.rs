@@ -13,8 +13,12 @@ fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, Error> {
 }
 
 fn reads_with(environment: Pairs<'_>, connects: bool, has_mpi: bool) -> Result<Said, Error> {
+    reads_built(environment, connects, Built { mpi: has_mpi, ..ALL })
+}
+
+fn reads_built(environment: Pairs<'_>, connects: bool, built: Built) -> Result<Said, Error> {
     let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-    read(&variable, connects, Built { mpi: has_mpi, ..ALL })
+    read(&variable, connects, built)
 }
 
 fn seat(environment: Pairs<'_>) -> Seat {
@@ -30,7 +34,11 @@ fn refused(environment: Pairs<'_>, words: &[&str]) {
 }
 
 fn refused_with(environment: Pairs<'_>, has_mpi: bool, words: &[&str]) {
-    let message = match reads_with(environment, false, has_mpi) {
+    says(environment, reads_with(environment, false, has_mpi), words);
+}
+
+fn says(environment: Pairs<'_>, said: Result<Said, Error>, words: &[&str]) {
+    let message = match said {
         Err(Error::Environment(message)) => message,
         other => panic!("{environment:?}: {other:?}"),
     };
@@ -252,7 +260,7 @@ fn ranks_of_mpi_are_its_own_where_this_program_has_it() {
     refused_with(
         &[("RANK", "1"), ("WORLD_SIZE", "4"), ("PMI_RANK", "2"), ("PMI_SIZE", "4")],
         true,
-        &["RANK is 1", "PMI_RANK is 2"],
+        &["RANK is 1", "PMI_RANK is 2", "NECKLACE_BACKEND=mpi"],
     );
 }
 
@@ -284,22 +292,32 @@ fn two_backends_at_once_are_refused() {
 fn a_backend_that_was_not_built_is_named() {
     let none = Built { local: false, tcp: false, mpi: false };
     for name in ["local", "tcp", "mpi"] {
-        let variable = |asked: &str| (asked == "NECKLACE_BACKEND").then(|| name.to_owned());
-        let words = read(&variable, false, none).unwrap_err().to_string();
-        assert!(words.contains(&format!("{name:?}")) && words.contains(&format!("feature `{name}`")), "{words}");
+        let environment = [("NECKLACE_BACKEND", name)];
+        says(
+            &environment,
+            reads_built(&environment, false, none),
+            &[&format!("{name:?}"), &format!("feature `{name}`")],
+        );
     }
     // Of several ranks that cannot meet, each says what would help.
-    let variable = |asked: &str| OF_MPI[1].iter().find(|(name, _)| *name == asked).map(|(_, it)| (*it).to_owned());
     for connects in [false, true] {
-        let words = read(&variable, connects, none).unwrap_err().to_string();
-        assert!(["PMI_SIZE is 4", "feature `tcp`", "feature `mpi`"].iter().all(|word| words.contains(word)), "{words}");
+        let said = reads_built(OF_MPI[1], connects, none);
+        says(OF_MPI[1], said, &["PMI_SIZE is 4", "feature `tcp`", "feature `mpi`"]);
     }
+    // What they are told would be for TCP: without that, no feature is missing.
+    let told = [OF_MPI[1], &[("NECKLACE_ROOT", "a:1")]].concat();
+    let said = reads_built(&told, false, Built { tcp: false, ..ALL });
+    says(&told, said, &["NECKLACE_ROOT is \"a:1\", for", "feature `tcp`", "unset it", "PMI_SIZE is 4"]);
 }
 
 #[test]
 fn threads_do_not_connect() {
-    let error = reads(&[("NECKLACE_BACKEND", "local")], true).unwrap_err();
-    assert!(error.to_string().contains("it is `launch` that runs"), "{error}");
+    let environment = [("NECKLACE_BACKEND", "local")];
+    // No feature would help.
+    for local in [false, true] {
+        let said = reads_built(&environment, true, Built { local, ..ALL });
+        says(&environment, said, &["it is `launch` that runs"]);
+    }
 }
 
 #[test]
@@ -309,6 +327,7 @@ fn a_program_without_mpi_says_so() {
     for environment in OF_MPI.iter().filter(|environment| environment.len() > 1) {
         refused(environment, &["4 ranks", "NECKLACE_ROOT", feature]);
     }
+    refused(&[("PMIX_RANK", "2")], &["PMIX_SIZE is not set", feature]);
     // Nobody else's ranks would be MPI's.
     for environment in [&[("RANK", "0"), ("WORLD_SIZE", "2")][..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]] {
         let Err(Error::Environment(message)) = said(environment) else { panic!("{environment:?}") };
