@@ -44,7 +44,8 @@ impl Keeper {
         let child = command.spawn()?;
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             groups.push(group);
-            guard.watch(group)?;
+            // One that has ended is heard of, as an event.
+            let _ = guard.watch(group);
         }
         Ok(Some(child))
     }

@@ -103,15 +103,17 @@ fn an_agent_or_a_guard_that_is_killed_fails_the_job() {
 }
 
 #[test]
-fn an_agent_that_is_killed_at_any_moment_leaves_nothing() {
-    let place = Place::new("agent_moments");
-    for moment in 0..30 {
-        let job = place.start(&["-n", "6", "--", ENDLESS]);
-        let agent = until("there is an agent", || place.called("agent").ok_or("there is none"));
-        thread::sleep(Duration::from_micros(150 * moment));
-        kill_process(agent, Signal::KILL).unwrap();
-        let (status, _, error) = job.end();
-        assert_eq!(status.code(), Some(1), "{error}");
-        place.nothing_is_left();
+fn an_agent_or_a_guard_that_is_killed_at_any_moment_leaves_nothing() {
+    for which in ["agent", "guard"] {
+        let place = Place::new(&format!("{which}_moments"));
+        for moment in 0..30 {
+            let job = place.start(&["-n", "6", "--", ENDLESS]);
+            let process = until("there is one", || place.called(which).ok_or("there is none"));
+            thread::sleep(Duration::from_micros(150 * moment));
+            kill_process(process, Signal::KILL).unwrap();
+            let (status, _, error) = job.end();
+            assert_eq!(status.code(), Some(1), "{error}");
+            place.nothing_is_left();
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getsid, kill_process};
 
 use crate::support::directory;
 
@@ -80,10 +80,14 @@ impl Place {
         named.collect()
     }
 
-    /// One of the command's own processes.
+    /// One of the command's own processes: its agent, or its guard.
     pub(crate) fn called(&self, which: &str) -> Option<Pid> {
         let is_it = |name: &str| name.contains(&format!("necklace {which} "));
-        self.processes().into_iter().find_map(|(process, name)| is_it(&name).then_some(process))
+        // What an agent starts has the agent's words until its own program is loaded; but only an agent leads a session.
+        let leads = |process| getsid(Some(process)) == Ok(process);
+        let its =
+            |(process, name): (Pid, String)| (is_it(&name) && leads(process) == (which == "agent")).then_some(process);
+        self.processes().into_iter().find_map(its)
     }
 
     pub(crate) fn nothing_is_left(&self) {
