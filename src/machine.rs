@@ -139,6 +139,12 @@ impl Machine {
         switching: Switching::CutThrough,
     };
 
+    /// Whether it charges for anything by which one network differs from another.
+    #[must_use]
+    pub fn charges_for_network(&self) -> bool {
+        self.channel > 0 || self.hop > 0 || self.switching == Switching::StoreAndForward
+    }
+
     /// Ranks that are threads of one process: memory reaches memory, whatever the topology, so only rounds, messages and
     /// bytes cost. Round figures by which algorithms rank as `necklace bench` measures them with 4 to 256 ranks on two cores
     /// (`direct` before `bruck` of any radix up to some 128 ranks); they do not predict times.

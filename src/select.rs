@@ -37,7 +37,8 @@ pub struct Candidate {
     /// may be. Such an algorithm is picked only where there is none with a price that is certain.
     pub at_least: Vec<&'static str>,
     /// Whose price it is, where the backend's library does it [in its own way](crate::algorithm::Native): the cheapest
-    /// algorithm of those that libraries are known to have.
+    /// algorithm of those that libraries are known to have, or of all, where the machine
+    /// [charges nothing for the network](Machine::charges_for_network).
     pub priced_as: Option<String>,
 }
 
@@ -114,7 +115,11 @@ fn candidates(problem: &Problem, ports: Ports, block_bytes: u64, machine: &Machi
 
 fn candidate(algorithm: Arc<dyn Algorithm>, problem: &Problem, block_bytes: u64, machine: &Machine) -> Candidate {
     if let (Ok(()), Some(names)) = (algorithm.fits(problem), algorithm.priced_as()) {
-        let known = crate::algorithm::candidates(problem).into_iter().filter(|one| names.contains(&one.about().name));
+        // What owes nothing to the network a library may have as well.
+        let all = !machine.charges_for_network();
+        let is_known =
+            |one: &Arc<dyn Algorithm>| one.priced_as().is_none() && (all || names.contains(&one.about().name));
+        let known = crate::algorithm::candidates(problem).into_iter().filter(is_known);
         let known: Vec<Candidate> = known.map(|one| candidate(one, problem, block_bytes, machine)).collect();
         if let Some(Candidate { algorithm: like, price, at_least, .. }) = cheapest(&known) {
             let (price, at_least, priced_as) = (price.clone(), at_least.clone(), Some(like.name()));

@@ -125,7 +125,8 @@ pub trait Algorithm: Send + Sync {
     }
 
     /// For one that has no schedule, as the backend does the collective [in its own way](Native): the algorithms for it, by
-    /// name, as the cheapest of which it is priced. `None`, unless overridden: it has a schedule.
+    /// name, as the cheapest of which it is priced where the machine charges for the network; elsewhere it is as the cheapest of all.
+    /// `None`, unless overridden: it has a schedule.
     fn priced_as(&self) -> Option<&'static [&'static str]> {
         None
     }

@@ -4,7 +4,9 @@
 //!
 //! What a library does is not known here, nor does it know the network. So these promise nothing, have no schedule that could be
 //! shared, proved or played out, and are priced as the cheapest of those algorithms of the registry that libraries are known
-//! to have. They stand first in it: of equal prices `native` is chosen, for it does the same with less on top.
+//! to have; by a machine that [charges nothing for the network](crate::machine::Machine::charges_for_network) as the cheapest of
+//! all, for there is nothing then that a schedule could know and a library could not. They stand first in the registry: of equal
+//! prices `native` is chosen, for it does the same with less on top.
 //!
 //! | collective | what libraries are known to do |
 //! |---|---|

@@ -144,7 +144,7 @@ impl Launch {
             Said::Mpi(started) => self.join_mpi(&started, system),
             Said::Threads => Err(Error::Environment(format!(
                 "no launcher has started this process as a rank of a job: {}",
-                start_words()
+                start_words(BUILT)
             ))),
         }
     }
@@ -159,7 +159,7 @@ impl Launch {
         Err(Error::Environment(format!(
             "no launcher has started this process as one of several ranks, and for ranks that are threads this program would have \
              to be built with the feature `local` of necklace: {}",
-            start_words()
+            start_words(BUILT)
         )))
     }
 
@@ -355,8 +355,8 @@ fn seating(seat: &Seat) -> Result<Join, Error> {
 const BUILT: Built = Built { local: cfg!(feature = "local"), tcp: cfg!(feature = "tcp"), mpi: cfg!(feature = "mpi") };
 
 /// How to start what has been built as a rank.
-fn start_words() -> &'static str {
-    match (BUILT.tcp, BUILT.mpi) {
+fn start_words(built: Built) -> &'static str {
+    match (built.tcp, built.mpi) {
         (true, true) => {
             "start it with `necklace run -n N -- PROGRAM`, or, as ranks of MPI's, with `mpirun -n N PROGRAM` \
              (NECKLACE_BACKEND=mpi also for one rank); or set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT"
@@ -431,6 +431,19 @@ mod tests {
         }
         let message = job(Launch::default().ranks(3), &[("NECKLACE_TOPOLOGY", "ring:4")]).unwrap_err().to_string();
         assert!(message.contains("3 ranks on ring:4"), "{message}");
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_started_is_told_what_this_program_is_built_for() {
+        let (run, mpirun, tcp, mpi) = ("`necklace run", "`mpirun", "feature `tcp`", "feature `mpi`");
+        let started = |tcp, mpi| start_words(Built { local: true, tcp, mpi });
+        let says = |words: &str, all: &[&str]| assert!(all.iter().all(|one| words.contains(one)), "{words}");
+        says(started(true, true), &[run, mpirun, "NECKLACE_BACKEND=mpi", "NECKLACE_ROOT"]);
+        says(started(true, false), &[run, mpirun, mpi, "NECKLACE_ROOT"]);
+        says(started(false, true), &[mpirun, "NECKLACE_BACKEND=mpi", tcp]);
+        says(started(false, false), &[tcp, "`mpi`"]);
+        assert!(![started(true, true), started(true, false)].iter().any(|words| words.contains(tcp)));
+        assert!(![started(true, true), started(false, true)].iter().any(|words| words.contains(mpi)));
     }
 
     fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, Error> {

@@ -37,9 +37,9 @@ static ABORTED: AtomicBool = AtomicBool::new(false);
 const READING: Duration = Duration::from_millis(200);
 
 /// Ranks that end the job do so one after the other, so that the first has ended it before the next would: where several do at
-/// once, the launcher of Open MPI may hang.
+/// once, the launcher of Open MPI may hang. Later ones follow each other sooner, so that the last of any number has its turn soon.
 const TURN: Duration = Duration::from_millis(500);
-const MOST_TURNS: c_int = 8;
+const WHOLE_TURNS: f64 = 8.0;
 
 /// What is in the way of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +121,14 @@ pub(super) fn abort(comm: ffi::MPI_Comm, why: &dyn Display) {
     // In one piece: others may write at the same time.
     let words = format!("necklace: rank {rank}: {why}, so the job ends here\n");
     let _ = io::stderr().write_all(words.as_bytes());
-    thread::sleep(READING + TURN * order.clamp(0, MOST_TURNS).unsigned_abs());
+    thread::sleep(READING + turn(order));
     let _ = call!(MPI_Abort(comm, 1));
+}
+
+/// When it is that rank's turn.
+fn turn(order: c_int) -> Duration {
+    let order = f64::from(order.max(0));
+    TURN.mul_f64(order.min(WHOLE_TURNS) + 2.0 * (order / WHOLE_TURNS).max(1.0).log2())
 }
 
 /// This process is at its end in that communicator, which is freed once all are.
@@ -271,4 +277,17 @@ pub(super) fn hear_of_finalize() -> Result<(), MpiError> {
         *attached = true;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_has_a_turn_of_its_own_and_the_last_has_it_soon() {
+        let turns: Vec<Duration> = (0..65_536).map(turn).collect();
+        assert!(turns[..9].windows(2).all(|pair| pair[1] - pair[0] == TURN));
+        assert!(turns.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(turns[65_535] < Duration::from_secs(20) && turn(-1) == Duration::ZERO);
+    }
 }

@@ -38,9 +38,10 @@
 //!   while it takes long: if one does not come by the deadline, calls something else, or has left, the job ends likewise. If all
 //!   are in it, it takes as long as it takes.
 //!
-//! [`Join::staged`] lends nothing and has no calls of the library's own: then every failure is an error, as on any other backend.
+//! [`Join::staged`] lends nothing and has no calls of the library's own: then every failure of a call is an error, as on any other
+//! backend.
 //!
-//! A process that exits waits until all others of its communicators have come to their end, as `MPI_Finalize` would. Where that may never
+//! A process that exits, of either kind, waits until all others of its communicators have come to their end, as `MPI_Finalize` would. Where that may never
 //! be, since another has gone silent or never called, it ends the job and says so.
 //!
 //! # What it costs
@@ -157,8 +158,8 @@ impl<'a> Join<'a> {
         Self { timeout, ..self }
     }
 
-    /// Whether nothing of the user's memory is ever lent to MPI: every failure is an error then, and none ends the job. What
-    /// moves is copied twice more, and there is no `native`. Not unless set. The same on every rank.
+    /// Whether nothing of the user's memory is ever lent to MPI: every failure of a call is an error then, and none ends the job
+    /// before the process does. What moves is copied twice more, and there is no `native`. Not unless set. The same on every rank.
     #[must_use]
     pub fn staged(self, staged: bool) -> Self {
         Self { staged, ..self }
