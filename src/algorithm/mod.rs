@@ -7,6 +7,7 @@ pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
 pub mod broadcast;
+pub mod cube;
 mod loads;
 mod native;
 mod parameters;
@@ -261,6 +262,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::CubeXor),
             Arc::new(alltoall::TorusExchange),
             Arc::new(alltoall::MeshExchange::default()),
+            Arc::new(alltoall::NecklaceExchange::default()),
             Arc::new(allgather::Ring),
             Arc::new(allgather::RecursiveDoubling),
             Arc::new(allreduce::RecursiveDoubling),
