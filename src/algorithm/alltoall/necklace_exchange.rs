@@ -44,6 +44,10 @@ use crate::ids::{MAX_NODES, Rank};
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
 
 /// The exchange by necklaces of relative addresses.
+///
+/// On a cube of three dimensions, where each rank sends one or two blocks over each of its three channels in each round:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/necklace-exchange.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct NecklaceExchange {
     scheme: Scheme,

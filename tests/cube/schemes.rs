@@ -1,7 +1,5 @@
 //! Exchanges within a cube, element by element, in blocks and over wide channels: what Johnsson & Ho claim of them.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

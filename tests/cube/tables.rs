@@ -1,7 +1,5 @@
 //! The tables of Johnsson & Ho, and Figure 3.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -15,7 +13,7 @@ use necklace::topology::necklace::Words;
 
 /// The lines of the table whose title begins so.
 fn printed(title: &str) -> Vec<&'static str> {
-    let text = include_str!("../testdata/johnsson-ho-tables.txt");
+    let text = include_str!("../../testdata/johnsson-ho-tables.txt");
     let table = text.split("## ").find(|table| table.starts_with(title)).unwrap();
     table.lines().skip(1).filter(|line| !line.is_empty()).collect()
 }

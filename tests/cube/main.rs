@@ -1,0 +1,6 @@
+//! Exchanges within cubes, after Johnsson & Ho.
+
+#![allow(clippy::unwrap_used)]
+
+mod schemes;
+mod tables;
