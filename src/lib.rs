@@ -75,6 +75,7 @@ pub mod launch;
 pub mod local;
 pub mod machine;
 pub mod op;
+pub mod permutation;
 pub mod plan;
 pub mod schedule;
 pub mod select;
