@@ -231,7 +231,7 @@ impl Claims {
 
     /// Those of a schedule in which so many rounds each move single blocks, and the busiest rank sends one in each; over
     /// channels of their own if `apart`.
-    fn of_single_blocks(rounds: u64, apart: bool) -> Self {
+    pub(crate) fn of_single_blocks(rounds: u64, apart: bool) -> Self {
         Self {
             startups: Some(rounds),
             transmission: Some(Volume::from(rounds)),

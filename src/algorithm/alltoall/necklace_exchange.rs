@@ -28,20 +28,13 @@
 //! and says why every channel is busy. The paper aligns the data before and after, so that all processors use the same address of
 //! their memories at a time. Here a block is named by its source and destination, and the plan knows where it lies: nothing is
 //! aligned.
-//!
-//! # Why it is correct
-//!
-//! 1. A block of relative address r has crossed the dimensions `done` before an entry of the table, a part of the bits of r: it is
-//!    at source xor `done`. So rank u has it from the source u xor `done`, for the destination u xor `done` xor r.
-//! 2. An address crosses each of its bits once, so it arrives.
-//! 3. No address is in a row of the table twice, so what a rank sends it has held before the round.
 
 use std::sync::Arc;
 
-use crate::algorithm::cube::{Crossing, Exchange, Scheme};
-use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, is_complete, is_cube, no_power_of_two};
+use crate::algorithm::cube::{Crossing, Exchange, Scheme, apart, share};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, no_power_of_two};
 use crate::ids::{MAX_NODES, Rank};
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Ports, Problem, Share, Volume};
 
 /// The exchange by necklaces of relative addresses.
 ///
@@ -125,7 +118,15 @@ impl Algorithm for NecklaceExchange {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        no_power_of_two(problem).or_else(|| no_cube(problem))
+        let ranks = problem.ranks();
+        no_power_of_two(problem).or_else(|| {
+            let apart = apart(&**problem.topology(), problem.placement(), &(0..ranks.ilog2() as usize).collect::<Vec<_>>());
+            apart.map(|(one, other)| {
+                format!(
+                    "it needs ranks whose numbers differ in one bit on neighbouring nodes, ranks {one} and {other} are on nodes that are none"
+                )
+            })
+        })
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
@@ -160,58 +161,6 @@ impl Algorithm for NecklaceExchange {
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let d = problem.ranks().ilog2() as usize;
-        // What each relative address has crossed.
-        let mut done = vec![0; problem.ranks()];
-        Box::new(self.crossings(d).into_iter().map(move |crossings| {
-            let round = round(rank, d, &crossings, &done);
-            for Crossing { address, dimension } in crossings {
-                done[address] |= 1 << dimension;
-            }
-            round
-        }))
+        share(self.crossings(d), (0..d).collect(), rank)
     }
-}
-
-/// What a rank does in a round, where so much has been crossed before.
-fn round(rank: Rank, d: usize, crossings: &[Crossing], done: &[usize]) -> RankRound {
-    let mut by_dimension: Vec<Vec<usize>> = vec![vec![]; d];
-    for &Crossing { address, dimension } in crossings {
-        by_dimension[dimension].push(address);
-    }
-    let used = || (0..d).filter(|&k| !by_dimension[k].is_empty());
-    let peer = |k: usize| Rank::new(rank.index() ^ (1 << k));
-    RankRound {
-        sends: used().map(|k| End::new(peer(k), sent(rank, &by_dimension[k], done))).collect(),
-        receives: used().map(|k| End::new(peer(k), sent(peer(k), &by_dimension[k], done))).collect(),
-        ..RankRound::default()
-    }
-}
-
-/// What a rank sends of these relative addresses: by destinations, and for one destination by sources, so that neighbours in
-/// its memory are neighbours in the message.
-fn sent(from: Rank, addresses: &[usize], done: &[usize]) -> Vec<Block> {
-    let block = |&address: &usize| {
-        let source = from.index() ^ done[address];
-        (source ^ address, source)
-    };
-    let mut ends: Vec<(usize, usize)> = addresses.iter().map(block).collect();
-    ends.sort_unstable();
-    ends.into_iter().map(|(destination, source)| Block::new(Rank::new(source), Rank::new(destination))).collect()
-}
-
-/// Two ranks whose numbers differ in one bit and whose nodes are no neighbours.
-fn no_cube(problem: &Problem) -> Option<String> {
-    if is_cube(problem) || is_complete(problem) {
-        return None;
-    }
-    let (ranks, placement) = (problem.ranks(), problem.placement());
-    let pairs =
-        (0..ranks).flat_map(|low| (0..ranks.ilog2()).map(move |k| (low, low ^ (1 << k)))).filter(|(a, b)| a < b);
-    let apart = |&(a, b): &(usize, usize)| {
-        let [from, to] = [a, b].map(|rank| placement.node(Rank::new(rank)));
-        problem.topology().distance(from, to) != 1
-    };
-    pairs.into_iter().find(apart).map(|(a, b)| {
-        format!("it needs ranks whose numbers differ in one bit on neighbouring nodes, ranks {a} and {b} are on nodes that are none")
-    })
 }

@@ -30,8 +30,10 @@
 
 pub mod lines;
 mod schemes;
+mod share;
 mod table;
 
+pub(crate) use share::{apart, share};
 pub use table::Table;
 
 use std::ops::RangeInclusive;
