@@ -135,7 +135,11 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     for digit in (0..DIGITS).rev() {
         let at = layout.of(digit);
         if at >= layout.places {
-            moved(format!("digit {digit} from the ranks' numbers to their places"), &layout.exchange(at)?, &mut values)?;
+            moved(
+                format!("digit {digit} from the ranks' numbers to their places"),
+                &layout.exchange(at)?,
+                &mut values,
+            )?;
         }
         let stride = 1 << (3 * layout.of(digit));
         for first in (0..each).filter(|place| place / stride % 8 == 0) {

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod schemes;
+mod succession;
 mod tables;

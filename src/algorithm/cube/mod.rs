@@ -31,9 +31,12 @@
 pub mod lines;
 mod schemes;
 mod share;
+mod succession;
 mod table;
+mod windows;
 
 pub(crate) use share::{apart, share};
+pub use succession::Succession;
 pub use table::Table;
 
 use std::ops::RangeInclusive;
