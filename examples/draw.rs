@@ -56,13 +56,14 @@ fn directory(mut words: impl Iterator<Item = OsString>) -> Result<PathBuf, Strin
 /// File, network, collective, algorithm, frames.
 type Picture = (&'static str, &'static str, Collective, &'static str, Frames);
 
-fn pictures() -> [Picture; 10] {
+fn pictures() -> [Picture; 11] {
     let root = necklace::Rank::new(0);
     [
         ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
         ("mesh-exchange", "mesh:4x6", Collective::Alltoall, "mesh-exchange", Frames::Rounds),
         ("direct-rotated", "mesh:3x4", Collective::Alltoall, "direct-rotated", Frames::Range(0..3)),
         ("cube-log", "hypercube:3", Collective::Alltoall, "cube-log", Frames::Rounds),
+        ("necklace-exchange", "hypercube:3", Collective::Alltoall, "necklace-exchange", Frames::Rounds),
         ("ring", "ring:6", Collective::Alltoall, "ring", Frames::Rounds),
         ("recursive-doubling", "hypercube:4", Collective::Allgather, "recursive-doubling", Frames::Rounds),
         ("allreduce", "hypercube:3", Collective::Allreduce, "recursive-doubling", Frames::Rounds),

@@ -32,6 +32,16 @@ pub enum BuildError {
         /// How many there are.
         ranks: usize,
     },
+    /// An array cannot lie on so many ranks.
+    #[error(
+        "an array of 2^{bits} elements on {ranks} ranks: the ranks must be a power of two, and no more than the elements"
+    )]
+    Array {
+        /// The base-2 logarithm of how many elements there are.
+        bits: usize,
+        /// How many ranks there are.
+        ranks: usize,
+    },
     /// A placement puts a rank where it cannot sit.
     #[error("rank {rank} cannot sit on node {node}: {}", match other {
         Some(other) => format!("rank {other} sits there"),

@@ -40,6 +40,7 @@
 //! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them, [`draw`](schedule::draw)
 //!   shows them; with the feature `json` they can be written and read.
 //! - [`plan`]: byte ranges for one rank.
+//! - [`permutation`]: what is done to distributed arrays by their addresses' bits.
 //! - [`transport`]: what moves them: among threads, over TCP, over MPI, and the trait for a backend of your own.
 //!
 //! # What is promised
@@ -75,6 +76,7 @@ pub mod launch;
 pub mod local;
 pub mod machine;
 pub mod op;
+pub mod permutation;
 pub mod plan;
 pub mod schedule;
 pub mod select;

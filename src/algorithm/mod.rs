@@ -7,6 +7,7 @@ pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
 pub mod broadcast;
+pub mod cube;
 mod loads;
 mod native;
 mod parameters;
@@ -231,7 +232,7 @@ impl Claims {
 
     /// Those of a schedule in which so many rounds each move single blocks, and the busiest rank sends one in each; over
     /// channels of their own if `apart`.
-    fn of_single_blocks(rounds: u64, apart: bool) -> Self {
+    pub(crate) fn of_single_blocks(rounds: u64, apart: bool) -> Self {
         Self {
             startups: Some(rounds),
             transmission: Some(Volume::from(rounds)),
@@ -262,6 +263,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::CubeXor),
             Arc::new(alltoall::TorusExchange),
             Arc::new(alltoall::MeshExchange::default()),
+            Arc::new(alltoall::NecklaceExchange::default()),
             Arc::new(allgather::Ring),
             Arc::new(allgather::RecursiveDoubling),
             Arc::new(allreduce::RecursiveDoubling),

@@ -3,6 +3,7 @@
 mod cache;
 mod collectives;
 mod native;
+mod permute;
 mod persistent;
 mod split;
 mod varying;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use permute::Motion;
 pub use persistent::Persistent;
 
 use crate::algorithm::find;

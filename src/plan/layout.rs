@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::runs::joined;
 use super::{Buffer, Place, PlanError, Run, Strided};
 use crate::ids::Rank;
 use crate::schedule::Block;
@@ -75,6 +76,46 @@ impl Layout {
             input,
             output,
         })
+    }
+
+    /// Blocks of `length` elements each, which lie one by one at the places listed: those of `before` in an input of `total`
+    /// elements, those of `after` in an output of as many. An element has a byte at least.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::Overflow`] where a buffer would be longer than 2^63 bytes.
+    pub(crate) fn scattered(
+        element: usize,
+        (length, total): (u64, u64),
+        before: Vec<(Block, Vec<u64>)>,
+        after: Vec<(Block, Vec<u64>)>,
+    ) -> Result<Self, PlanError> {
+        let bytes = total.checked_mul(element as u64).filter(|&bytes| i64::try_from(bytes).is_ok());
+        let overflow =
+            PlanError::Overflow { blocks: 1, elements: usize::try_from(total).unwrap_or(usize::MAX), element };
+        let bytes = bytes.ok_or(overflow)?;
+        let element = element as u64;
+        let place = |buffer, blocks: Vec<(Block, Vec<u64>)>| {
+            let runs =
+                move |places: Vec<u64>| joined(places.into_iter().map(|at| Run::new(buffer, at * element, element)));
+            blocks.into_iter().map(|(block, places)| (block, Place::from_vec(runs(places)))).collect()
+        };
+        Ok(Self {
+            element,
+            lengths: Lengths::Equal(length),
+            before: place(Buffer::Input, before),
+            after: place(Buffer::Output, after),
+            input: bytes,
+            output: bytes,
+        })
+    }
+
+    /// The same of blocks without bytes.
+    #[must_use]
+    pub(crate) fn emptied(self) -> Self {
+        let empty = |blocks: Vec<(Block, Place)>| blocks.into_iter().map(|(block, _)| (block, Place::new())).collect();
+        let (before, after) = (empty(self.before), empty(self.after));
+        Self { lengths: Lengths::Equal(0), before, after, input: 0, output: 0, ..self }
     }
 
     /// The same with everything in the output: a block that is also wanted starts where it will end; others start where

@@ -21,6 +21,7 @@ mod generalized;
 mod graph;
 mod grid;
 mod hypercube;
+pub mod necklace;
 mod parse;
 
 pub(crate) use axes::{Axis, Kind, axes, routed_axes};

@@ -1,0 +1,46 @@
+//! The c pairs that a cube's cyclic addresses leave over, together with a necklace of weight d - c.
+//!
+//! Source: TR-16-92, §3.5.3, Figure 3 and Table 7. In the *generating table* row ρ and column t hold the dimension (ρ + t) mod d:
+//! every column, a step, has each dimension once. The last c rows are the pairs'. In the others q = d - c lines are drawn, each
+//! through d entries: the j-th entry of a line is what member j of the necklace crosses, and in which step. For that to be a
+//! schedule, no member may be on two entries of a column.
+//!
+//! Two systems of lines are in the paper. The right one of Figure 3, [`greedy`], is what [`Scheme::Necklaces`](super::Scheme) uses:
+//! it needs no case distinction. The left one, [`diagonal`], needs one for even d and does not exist for c = d/2.
+
+/// Where a member is on a line: what it crosses, in which step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The dimension.
+    pub dimension: usize,
+    /// The step, a column of the generating table.
+    pub step: usize,
+}
+
+impl Entry {
+    /// The row of the generating table.
+    #[must_use]
+    pub fn row(self, d: usize) -> usize {
+        (self.dimension + d - self.step) % d
+    }
+}
+
+/// Entry `j` of line `i` of `d` - `c`, for c < d: down to the last row that is not the pairs', then to the right, for c columns, and
+/// down again; each line turns one row earlier than the one before. The lines are the members of the necklace of 0^c 1^(d-c),
+/// the j-th rotated to the left j times.
+#[must_use]
+pub fn greedy(d: usize, c: usize, i: usize, j: usize) -> Entry {
+    let right = (i + j + 1).saturating_sub(d - c).min(c);
+    Entry { dimension: (i + j) % d, step: i + right }
+}
+
+/// Entry `j` of line `i` of `d` - `c`, for c < d: from the diagonal to the right, around the edge within the row. For even d and
+/// c < d/2 the lower half of the lines begins a column later, so that no member is on two entries of a column. The lines
+/// are the members of the necklace whose first word has the bits of 2i mod d, or of these and 2i + 1. `None` where c = d/2: that
+/// one's word would be cyclic.
+#[must_use]
+pub fn diagonal(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {
+    let later = d.is_multiple_of(2) && i >= d / 2;
+    let step = (i + j + usize::from(later)) % d;
+    (2 * c != d).then_some(Entry { dimension: (i + step) % d, step })
+}

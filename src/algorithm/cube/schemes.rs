@@ -1,0 +1,100 @@
+//! The groups of the four schemes.
+
+use super::lines::greedy;
+use super::{Crossing, Group, Scheme};
+use crate::topology::necklace::{Necklace, Words};
+
+/// The groups of a scheme for d dimensions, at least one.
+pub(super) fn groups(scheme: Scheme, d: usize) -> Vec<Group> {
+    let pairs: Vec<usize> = (0..1 << (d - 1)).collect();
+    let odd = pairs.len() % d;
+    match scheme {
+        Scheme::Wrapped => vec![wrapped(d, &pairs)],
+        Scheme::Mixed if odd > 0 => {
+            let (wrapping, others) = pairs.split_at(d + odd);
+            std::iter::once(wrapped(d, wrapping)).chain(by_pairs(d, others)).collect()
+        }
+        Scheme::Pairs | Scheme::Mixed => by_pairs(d, &pairs).collect(),
+        Scheme::Necklaces => by_necklaces(d),
+    }
+}
+
+/// That of a complement pair which crosses a dimension.
+fn of_pair(d: usize, pair: usize, dimension: usize) -> Crossing {
+    let address = if pair >> dimension & 1 == 1 { pair } else { pair ^ ((1 << d) - 1) };
+    Crossing { address, dimension }
+}
+
+fn both(d: usize, pairs: &[usize]) -> impl Iterator<Item = usize> {
+    pairs.iter().flat_map(move |&pair| [pair, pair ^ ((1 << d) - 1)])
+}
+
+/// d pairs at a time; the u-th of them crosses dimension u + r in step r.
+fn by_pairs(d: usize, pairs: &[usize]) -> impl Iterator<Item = Group> {
+    pairs.chunks(d).map(move |pairs| {
+        let step = |r: usize| pairs.iter().enumerate().map(move |(u, &pair)| of_pair(d, pair, (u + r) % d)).collect();
+        Group { addresses: both(d, pairs).collect(), steps: (0..d).map(step).collect() }
+    })
+}
+
+/// The u-th pair crosses dimension r in step u + r, modulo the pairs. There are d at least.
+fn wrapped(d: usize, pairs: &[usize]) -> Group {
+    let all = pairs.len();
+    let step = |t: usize| (0..d).map(move |r| of_pair(d, pairs[(t + all - r) % all], r)).collect();
+    Group { addresses: both(d, pairs).collect(), steps: (0..all).map(step).collect() }
+}
+
+/// Cyclic addresses by d pairs at a time; what is left of them with a necklace; each other full necklace by itself. Of these a
+/// necklace and that of the complements follow each other, which together take d steps.
+fn by_necklaces(d: usize) -> Vec<Group> {
+    let Some(words) = Words::binary(d) else { return vec![] };
+    let cyclic: Vec<usize> = (0..words.count() / 2).filter(|&word| words.is_cyclic(word)).collect();
+    let (blocks, left) = cyclic.split_at(cyclic.len() / d * d);
+    let mut groups: Vec<Group> = by_pairs(d, blocks).collect();
+    let joins = (!left.is_empty()).then(|| (1 << (d - left.len())) - 1);
+    if joins.is_some() {
+        groups.push(joint(words, left));
+    }
+    let joined = |necklace: &Necklace| joins == Some(necklace.distinguished());
+    let is_left = |necklace: &Necklace| joined(&necklace.complement());
+    let full: Vec<Necklace> = words.necklaces().filter(|necklace| necklace.is_full() && !joined(necklace)).collect();
+    let is_own = |necklace: &Necklace| necklace.complement() == *necklace;
+    // Of a pair of necklaces the lighter one is first, of equally heavy ones that with the smaller word.
+    let is_first = |necklace: &Necklace| {
+        let key = |necklace: Necklace| (necklace.weight(), necklace.distinguished());
+        key(*necklace) < key(necklace.complement())
+    };
+    let in_pairs = full.iter().filter(|necklace| !is_left(necklace) && is_first(necklace));
+    groups.extend(in_pairs.flat_map(|necklace| [*necklace, necklace.complement()].map(|it| by_bits(d, it))));
+    groups.extend(full.iter().filter(|necklace| is_own(necklace)).map(|necklace| by_bits(d, *necklace)));
+    groups.extend(full.iter().filter(|necklace| is_left(necklace)).map(|necklace| by_bits(d, *necklace)));
+    groups
+}
+
+/// A full necklace: the i-th bits of all members at a time.
+fn by_bits(d: usize, necklace: Necklace) -> Group {
+    let bits = (0..d).filter(|bit| necklace.distinguished() >> bit & 1 == 1);
+    let crossing = |bit: usize| move |(r, address): (usize, usize)| Crossing { address, dimension: (bit + r) % d };
+    let step = |bit| necklace.members().enumerate().map(crossing(bit)).collect();
+    Group { addresses: necklace.members().collect(), steps: bits.map(step).collect() }
+}
+
+/// The pairs that are left of the cyclic addresses, fewer than d, with the necklace of 0^c 1^(d-c).
+fn joint(words: Words, left: &[usize]) -> Group {
+    let d = words.length();
+    let (c, q) = (left.len(), d - left.len());
+    let members: Vec<usize> = (0..d).map(|j| words.rotated((1 << q) - 1, j)).collect();
+    let mut steps = vec![Vec::with_capacity(d); d];
+    for i in 0..q {
+        for (j, &address) in members.iter().enumerate() {
+            let entry = greedy(d, c, i, j);
+            steps[entry.step].push(Crossing { address, dimension: entry.dimension });
+        }
+    }
+    for (r, &pair) in left.iter().enumerate() {
+        for (t, step) in steps.iter_mut().enumerate() {
+            step.push(of_pair(d, pair, (q + r + t) % d));
+        }
+    }
+    Group { addresses: members.into_iter().chain(both(d, left)).collect(), steps }
+}

@@ -1,0 +1,462 @@
+//! Maps of addresses, bit by bit.
+
+use std::fmt;
+
+/// Where each of 2^k elements goes, as a map of the k bits of its address: every bit of the new address is a sum modulo 2 of bits
+/// of the old one, and perhaps 1. It is one to one.
+///
+/// Moving bits to other places is such a map, as are complements and binary-reflected Gray code; so is whatever comes of doing one
+/// [after](Self::then) the other.
+///
+/// ```
+/// use necklace::permutation::BitMap;
+/// let map = BitMap::transpose(1, 2)?;
+/// // The matrix has 2 rows and 4 columns: the element in row 1, column 2 goes to row 2, column 1 of 4 rows and 2 columns.
+/// assert_eq!(map.apply(4 * 1 + 2), 2 * 2 + 1);
+/// assert_eq!(map.inverse(), BitMap::transpose(2, 1)?);
+/// # Ok::<(), necklace::permutation::BitMapError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BitMap {
+    /// What each bit of the old address is added to.
+    columns: Vec<u64>,
+    /// What is added in any case.
+    add: u64,
+}
+
+/// What is no map of address bits.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BitMapError {
+    /// An address would be too long.
+    #[error("addresses of {0} bits, {max} are the most", max = BitMap::MAX_BITS)]
+    Bits(usize),
+    /// A bit is not one of the address.
+    #[error("bit {bit} of addresses of {bits} bits, 0 is the first")]
+    Range {
+        /// The bit.
+        bit: usize,
+        /// How many there are.
+        bits: usize,
+    },
+    /// A bit is named twice.
+    #[error("bit {0} is there twice")]
+    Twice(usize),
+    /// Two addresses would go to the same place.
+    #[error("no map that is one to one: addresses that differ in {differ:#b} go to the same place")]
+    Singular {
+        /// By what they differ.
+        differ: u64,
+    },
+    /// Axes are to be exchanged that are not equally long.
+    #[error("an axis of {0} bits cannot be exchanged with one of {1}")]
+    Lengths(usize, usize),
+    /// Maps of addresses of different lengths are to follow each other.
+    #[error("a map of addresses of {first} bits is followed by one of {second}")]
+    Follow {
+        /// Of the first.
+        first: usize,
+        /// Of the second.
+        second: usize,
+    },
+}
+
+impl BitMap {
+    /// How many bits an address may have.
+    pub const MAX_BITS: usize = 62;
+
+    /// Everything stays.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`] for more than [`MAX_BITS`](Self::MAX_BITS).
+    pub fn identity(bits: usize) -> Result<Self, BitMapError> {
+        if bits > Self::MAX_BITS {
+            return Err(BitMapError::Bits(bits));
+        }
+        Ok(Self { columns: (0..bits).map(|bit| 1 << bit).collect(), add: 0 })
+    }
+
+    /// Bit i goes to bit `to[i]`.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] and [`BitMapError::Twice`] where that is no bijection.
+    pub fn moving(to: &[usize]) -> Result<Self, BitMapError> {
+        let mut map = Self::identity(to.len())?;
+        is_set(to.len(), to)?;
+        for (column, bit) in map.columns.iter_mut().zip(to) {
+            *column = 1 << bit;
+        }
+        Ok(map)
+    }
+
+    /// Of an address whose bit i is set `columns[i]` is added, modulo 2 and bit by bit, and `add` in any case.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where a result has more bits; [`BitMapError::Singular`] where it is not one to one.
+    pub fn linear(columns: &[u64], add: u64) -> Result<Self, BitMapError> {
+        let bits = columns.len();
+        let whole = Self::identity(bits)?.mask();
+        if let Some(outside) = columns.iter().chain([&add]).find(|word| *word & !whole != 0) {
+            return Err(BitMapError::Range { bit: outside.ilog2() as usize, bits });
+        }
+        let map = Self { columns: columns.to_vec(), add };
+        map.solve().map(|_| map).map_err(|differ| BitMapError::Singular { differ })
+    }
+
+    /// The bits of one axis change places with those of the other, in their order.
+    ///
+    /// # Errors
+    ///
+    /// As [`moving`](Self::moving), and [`BitMapError::Lengths`].
+    pub fn axis_exchange(bits: usize, axis: &[usize], other: &[usize]) -> Result<Self, BitMapError> {
+        if axis.len() != other.len() {
+            return Err(BitMapError::Lengths(axis.len(), other.len()));
+        }
+        is_set(bits, &[axis, other].concat())?;
+        let mut to: Vec<usize> = (0..bits).collect();
+        axis.iter().zip(other).for_each(|(&a, &b)| (to[a], to[b]) = (b, a));
+        Self::moving(&to)
+    }
+
+    /// A matrix of 2^`row_bits` rows and 2^`column_bits` columns, row after row, is transposed.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`].
+    pub fn transpose(row_bits: usize, column_bits: usize) -> Result<Self, BitMapError> {
+        Self::generalized_shuffle(row_bits.saturating_add(column_bits), row_bits)
+    }
+
+    /// The last bit becomes the first.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`].
+    pub fn bit_reversal(bits: usize) -> Result<Self, BitMapError> {
+        Self::identity(bits)?;
+        Self::moving(&(0..bits).rev().collect::<Vec<_>>())
+    }
+
+    /// The last element becomes the first: all bits are complemented.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`].
+    pub fn vector_reversal(bits: usize) -> Result<Self, BitMapError> {
+        let map = Self::identity(bits)?;
+        Ok(Self { add: map.mask(), ..map })
+    }
+
+    /// The halves of the array are interleaved as a deck of cards is: addresses are rotated to the left by one.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`].
+    pub fn shuffle(bits: usize) -> Result<Self, BitMapError> {
+        Self::generalized_shuffle(bits, 1)
+    }
+
+    /// Elements with even addresses go before those with odd ones: addresses are rotated to the right by one.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`].
+    pub fn unshuffle(bits: usize) -> Result<Self, BitMapError> {
+        Self::generalized_shuffle(bits, bits.saturating_sub(1))
+    }
+
+    /// Addresses are rotated to the left by so many bits.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`].
+    pub fn generalized_shuffle(bits: usize, by: usize) -> Result<Self, BitMapError> {
+        Self::identity(bits)?;
+        Self::moving(&(0..bits).map(|bit| (bit + by % bits) % bits).collect::<Vec<_>>())
+    }
+
+    /// An array that lies on 2^`rank_bits` ranks consecutively, an equal part each, is dealt to them in turn: the elements of a rank
+    /// have the same address modulo the number of ranks.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] for more bits of ranks than of addresses.
+    pub fn consecutive_to_cyclic(bits: usize, rank_bits: usize) -> Result<Self, BitMapError> {
+        Self::generalized_shuffle(bits, local(bits, rank_bits)?)
+    }
+
+    /// The other way.
+    ///
+    /// # Errors
+    ///
+    /// As [`consecutive_to_cyclic`](Self::consecutive_to_cyclic).
+    pub fn cyclic_to_consecutive(bits: usize, rank_bits: usize) -> Result<Self, BitMapError> {
+        local(bits, rank_bits)?;
+        Self::generalized_shuffle(bits, rank_bits)
+    }
+
+    /// A field of so many bits from `first` on, a binary number, is written in binary-reflected Gray code.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where the field is not within the address.
+    pub fn to_gray(bits: usize, first: usize, length: usize) -> Result<Self, BitMapError> {
+        let mut map = Self::identity(bits)?;
+        let field = field(bits, first, length)?;
+        // g = b xor b / 2: a bit counts for its own place and the one below.
+        for bit in field.skip(1) {
+            map.columns[bit] |= 1 << (bit - 1);
+        }
+        Ok(map)
+    }
+
+    /// The other way.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_gray`](Self::to_gray).
+    pub fn from_gray(bits: usize, first: usize, length: usize) -> Result<Self, BitMapError> {
+        Ok(Self::to_gray(bits, first, length)?.inverse())
+    }
+
+    /// How many bits an address has.
+    #[must_use]
+    pub fn bits(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where the element of an address goes. Bits past those of an address are not looked at.
+    #[must_use]
+    pub fn apply(&self, address: u64) -> u64 {
+        self.linear_part(address) ^ self.add
+    }
+
+    /// By what the places of two elements differ whose addresses differ by that.
+    #[must_use]
+    pub fn linear_part(&self, difference: u64) -> u64 {
+        let set = self.columns.iter().enumerate().filter(|(bit, _)| difference >> bit & 1 == 1);
+        set.fold(0, |sum, (_, column)| sum ^ column)
+    }
+
+    /// This map, and then the other.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Follow`] where addresses have other lengths.
+    pub fn then(&self, next: &Self) -> Result<Self, BitMapError> {
+        if self.bits() != next.bits() {
+            return Err(BitMapError::Follow { first: self.bits(), second: next.bits() });
+        }
+        let columns = self.columns.iter().map(|&column| next.linear_part(column)).collect();
+        Ok(Self { columns, add: next.apply(self.add) })
+    }
+
+    /// The way back.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        let columns = self.solve().unwrap_or_default();
+        let back = Self { columns, add: 0 };
+        Self { add: back.apply(self.add), ..back }
+    }
+
+    fn mask(&self) -> u64 {
+        (1 << self.bits()) - 1
+    }
+
+    /// The address that has each bit alone as its image, constants left out; or what addresses differ by that go to the same place.
+    fn solve(&self) -> Result<Vec<u64>, u64> {
+        // By its highest bit, a sum of columns, and of which.
+        let mut sums: Vec<Option<(u64, u64)>> = vec![None; self.bits()];
+        for (bit, &column) in self.columns.iter().enumerate() {
+            let (mut sum, mut of) = (column, 1 << bit);
+            while let Some(highest) = sum.checked_ilog2() {
+                match &mut sums[highest as usize] {
+                    Some(known) => (sum, of) = (sum ^ known.0, of ^ known.1),
+                    free => {
+                        *free = Some((sum, of));
+                        break;
+                    }
+                }
+            }
+            if sum == 0 {
+                return Err(of);
+            }
+        }
+        let mut preimages: Vec<u64> = Vec::with_capacity(self.bits());
+        for (sum, of) in sums.into_iter().flatten() {
+            let lower = preimages.iter().enumerate().filter(|(bit, _)| sum >> bit & 1 == 1);
+            let preimage = lower.fold(of, |sum, (_, preimage)| sum ^ preimage);
+            preimages.push(preimage);
+        }
+        Ok(preimages)
+    }
+}
+
+/// The columns, as sums of the new bits, and what is added: `1->0+3 ..`.
+impl fmt::Display for BitMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { columns, add } = self;
+        for (bit, column) in columns.iter().enumerate() {
+            let into: Vec<String> =
+                (0..columns.len()).filter(|to| column >> to & 1 == 1).map(|to| to.to_string()).collect();
+            if *column != 1 << bit {
+                write!(f, "{bit}->{} ", into.join("+"))?;
+            }
+        }
+        write!(f, "+{add:#b} of {} bits", columns.len())
+    }
+}
+
+/// That these are bits of an address, each once.
+fn is_set(bits: usize, set: &[usize]) -> Result<(), BitMapError> {
+    BitMap::identity(bits)?;
+    let mut seen = 0_u64;
+    for &bit in set {
+        if bit >= bits {
+            return Err(BitMapError::Range { bit, bits });
+        }
+        if seen >> bit & 1 == 1 {
+            return Err(BitMapError::Twice(bit));
+        }
+        seen |= 1 << bit;
+    }
+    Ok(())
+}
+
+/// The bits that are left for the places within a rank.
+fn local(bits: usize, rank_bits: usize) -> Result<usize, BitMapError> {
+    bits.checked_sub(rank_bits).ok_or(BitMapError::Range { bit: rank_bits.saturating_sub(1), bits })
+}
+
+fn field(bits: usize, first: usize, length: usize) -> Result<std::ops::Range<usize>, BitMapError> {
+    let end = first.saturating_add(length);
+    if end > bits { Err(BitMapError::Range { bit: end - 1, bits }) } else { Ok(first..end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use quickcheck::quickcheck;
+
+    use super::*;
+
+    /// A random one, by columns that are made independent.
+    fn any(bits: usize, words: &[u64]) -> BitMap {
+        let mut map = BitMap::identity(bits).unwrap();
+        let whole = map.mask();
+        for (step, word) in words.iter().enumerate() {
+            let [i, j] = [*word as usize % bits, (*word >> 8) as usize % bits];
+            if i != j {
+                map.columns[i] ^= map.columns[j];
+            }
+            map.columns.swap(step % bits, j);
+            map.add ^= word >> 16 & whole;
+        }
+        map
+    }
+
+    quickcheck! {
+        fn the_inverse_leads_back(bits: u8, words: Vec<u64>, addresses: Vec<u64>) -> bool {
+            let map = any(1 + bits as usize % BitMap::MAX_BITS, &words);
+            let (back, whole) = (map.inverse(), map.mask());
+            let same = addresses.iter().all(|&address| back.apply(map.apply(address)) == address & whole);
+            same && map.then(&back) == BitMap::identity(map.bits()) && BitMap::linear(&map.columns, map.add) == Ok(map)
+        }
+
+        fn small_maps_are_one_to_one_or_refused(columns: Vec<u64>, add: u64) -> bool {
+            let bits = columns.len() % 5;
+            let columns: Vec<u64> = columns[..bits].iter().map(|column| column % (1 << bits)).collect();
+            let add = add % (1 << bits);
+            let image = |address: u64| (0..bits).fold(add, |sum, bit| sum ^ columns[bit] * (address >> bit & 1));
+            let mut images: Vec<u64> = (0..1 << bits).map(image).collect();
+            let of = BitMap::linear(&columns, add);
+            let right = match &of {
+                Ok(map) => (0..1 << bits).all(|address| map.apply(address) == image(address)),
+                Err(BitMapError::Singular { differ }) => *differ != 0 && image(*differ) == image(0),
+                Err(_) => false,
+            };
+            images.sort_unstable();
+            images.dedup();
+            right && of.is_ok() == (images.len() == 1 << bits)
+        }
+    }
+
+    /// What a map does to a whole array: element x, at first at x, is at the place that the result says.
+    fn places(map: &BitMap) -> Vec<u64> {
+        (0..1 << map.bits()).map(|address| map.apply(address)).collect()
+    }
+
+    #[test]
+    fn each_named_map_is_the_permutation_of_its_name() {
+        let by = |bits: usize, place: &dyn Fn(u64) -> u64| (0..1 << bits).map(place).collect::<Vec<_>>();
+        for bits in 0..=9_usize {
+            let size = 1_u64 << bits;
+            let reversed = |x: u64| (0..bits).fold(0, |sum, bit| sum << 1 | x >> bit & 1);
+            assert_eq!(places(&BitMap::bit_reversal(bits).unwrap()), by(bits, &reversed));
+            assert_eq!(places(&BitMap::vector_reversal(bits).unwrap()), by(bits, &|x| size - 1 - x));
+            // A deck of cards: one from the first half, one from the second.
+            let shuffled = |x: u64| {
+                if size == 1 {
+                    0
+                } else if x < size / 2 {
+                    2 * x
+                } else {
+                    2 * (x - size / 2) + 1
+                }
+            };
+            assert_eq!(places(&BitMap::shuffle(bits).unwrap()), by(bits, &shuffled));
+            let dealt = |x: u64| if size == 1 { 0 } else { x / 2 + x % 2 * (size / 2) };
+            assert_eq!(places(&BitMap::unshuffle(bits).unwrap()), by(bits, &dealt));
+            for part in 0..=bits {
+                let (ranks, each) = (1 << part, size >> part);
+                let transposed = |x: u64| x % each * ranks + x / each;
+                assert_eq!(places(&BitMap::transpose(part, bits - part).unwrap()), by(bits, &transposed));
+                assert_eq!(places(&BitMap::generalized_shuffle(bits, part).unwrap()), by(bits, &transposed));
+                let cyclic = |x: u64| x % ranks * each + x / ranks;
+                assert_eq!(places(&BitMap::consecutive_to_cyclic(bits, part).unwrap()), by(bits, &cyclic));
+                let back = BitMap::cyclic_to_consecutive(bits, part).unwrap();
+                assert_eq!(back, BitMap::consecutive_to_cyclic(bits, part).unwrap().inverse());
+                // Field by field: in Gray code neighbours differ in one bit.
+                let gray = BitMap::to_gray(bits, 0, part).unwrap();
+                let codes: Vec<u64> = (0..1 << part).map(|x| gray.apply(x)).collect();
+                assert!(codes.windows(2).all(|pair| (pair[0] ^ pair[1]).is_power_of_two()) && codes[0] == 0);
+                assert_eq!(gray.then(&BitMap::from_gray(bits, 0, part).unwrap()), BitMap::identity(bits));
+                let high = BitMap::to_gray(bits, bits - part, part).unwrap();
+                let expected =
+                    |x: u64| codes[(x / each.max(1)) as usize % codes.len()] * (size >> part) + x % (size >> part);
+                assert_eq!(places(&high), by(bits, &expected));
+            }
+        }
+    }
+
+    #[test]
+    fn axes_change_places() {
+        // (k, j | i) to (i, j | k), of 3, 1 and 3 bits.
+        let map = BitMap::axis_exchange(7, &[4, 5, 6], &[0, 1, 2]).unwrap();
+        for (k, j, i) in (0..8).flat_map(|k| (0..2).flat_map(move |j| (0..8).map(move |i| (k, j, i)))) {
+            assert_eq!(map.apply(k << 4 | j << 3 | i), i << 4 | j << 3 | k);
+        }
+        assert_eq!(map.to_string(), "0->4 1->5 2->6 4->0 5->1 6->2 +0b0 of 7 bits");
+    }
+
+    #[test]
+    fn what_is_no_map_is_named() {
+        let range = |bit, bits| Err(BitMapError::Range { bit, bits });
+        assert_eq!(BitMap::identity(63), Err(BitMapError::Bits(63)));
+        assert_eq!(BitMap::shuffle(usize::MAX), Err(BitMapError::Bits(usize::MAX)));
+        assert_eq!(BitMap::transpose(usize::MAX, 1), Err(BitMapError::Bits(usize::MAX)));
+        assert_eq!(BitMap::moving(&[0, 3, 1]), range(3, 3));
+        assert_eq!(BitMap::moving(&[0, 2, 2]), Err(BitMapError::Twice(2)));
+        assert_eq!(BitMap::axis_exchange(4, &[0, 1], &[2]), Err(BitMapError::Lengths(2, 1)));
+        assert_eq!(BitMap::axis_exchange(4, &[0, 1], &[1, 2]), Err(BitMapError::Twice(1)));
+        assert_eq!(BitMap::linear(&[1, 4], 0), range(2, 2));
+        assert_eq!(BitMap::linear(&[1, 2], 9), range(3, 2));
+        assert_eq!(BitMap::linear(&[1, 2, 3], 0), Err(BitMapError::Singular { differ: 0b111 }));
+        assert_eq!(BitMap::consecutive_to_cyclic(4, 5), range(4, 4));
+        assert_eq!(BitMap::to_gray(4, 3, 2), range(4, 4));
+        let (four, five) = (BitMap::identity(4).unwrap(), BitMap::identity(5).unwrap());
+        assert_eq!(four.then(&five), Err(BitMapError::Follow { first: 4, second: 5 }));
+    }
+}

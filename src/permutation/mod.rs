@@ -1,0 +1,308 @@
+//! Permutations of distributed arrays, by their addresses' bits.
+//!
+//! Source: Johnsson & Ho, TR-16-92, §2. An array of 2^k elements lies on 2^n ranks, an equal part of consecutive addresses each: the n
+//! highest bits of an address are the rank, the others the place there. A [`BitMap`] says where each element goes. It names
+//! the permutations of the paper: axis exchange, transpose, bit and vector reversal, shuffle, unshuffle, generalized shuffle,
+//! from consecutive to cyclic and back, to and from Gray code.
+//!
+//! [`Communicator::permute`](crate::Communicator::permute) does it. How depends on what the map does to the bits of the ranks:
+//!
+//! - If a rank's elements go to all ranks that differ from it in d bits at most, to each equally many, it is an [exchange within
+//!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
+//!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
+//!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
+//! - Otherwise, and where ranks that differ in one of these bits are not on neighbouring nodes, all go straight, in one round.
+
+mod map;
+
+pub use map::{BitMap, BitMapError};
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::algorithm::cube::{Exchange, Scheme, apart, share};
+use crate::algorithm::{About, Algorithm, Claims};
+use crate::collective::{Collective, Custom, Holding};
+use crate::error::BuildError;
+use crate::ids::Rank;
+use crate::plan::{Layout, PlanError};
+use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, Volume};
+use crate::topology::Topology;
+
+/// A permutation of an array that lies on ranks.
+///
+/// It is the algorithm of its own [problem](Self::problem), a custom collective whose blocks are what one rank has for another.
+#[derive(Clone, Debug)]
+pub struct Permutation {
+    map: BitMap,
+    /// The bits of a rank's number.
+    ranks: usize,
+    way: Way,
+    topology: Arc<dyn Topology>,
+    placement: Placement,
+}
+
+/// How an array is permuted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Way {
+    /// Every element stays at its rank.
+    Local,
+    /// An exchange within the sub-cubes of the ranks that agree in all bits but these.
+    Exchange(Vec<usize>),
+    /// Straight to where they belong, in one round.
+    Straight,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => f.write_str("within ranks"),
+            Self::Exchange(bits) => write!(f, "by an exchange within bits {bits:?} of the ranks"),
+            Self::Straight => f.write_str("straight"),
+        }
+    }
+}
+
+const fn about(ports: Ports) -> About {
+    About {
+        collective: "custom",
+        name: "permutation",
+        summary: "elements of a distributed array go where a map of the bits of their addresses says",
+        source: "Johnsson & Ho, TR-16-92, 2",
+        needs: "a power of two of ranks, and as many elements at least",
+        claims: "within sub-cubes of d dimensions: d start-ups, half of the elements over each channel; contention-free",
+        ports,
+    }
+}
+
+static APART: About = about(Ports::All);
+static TOGETHER: About = about(Ports::Unlimited);
+
+impl Permutation {
+    /// Of an array on these ranks.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Array`] unless the ranks are a power of two, and no more than the elements; [`BuildError::Ranks`] where there are
+    /// more ranks than nodes.
+    pub fn new(map: BitMap, topology: Arc<dyn Topology>, placement: Placement) -> Result<Self, BuildError> {
+        let (ranks, nodes) = (placement.ranks(), topology.nodes());
+        if !ranks.is_power_of_two() || map.bits() < ranks.ilog2() as usize {
+            return Err(BuildError::Array { bits: map.bits(), ranks });
+        }
+        if ranks > nodes {
+            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes });
+        }
+        let ranks = ranks.ilog2() as usize;
+        let way = match way(&map, map.bits() - ranks) {
+            Way::Exchange(bits) if apart(&*topology, &placement, &bits).is_some() => Way::Straight,
+            way => way,
+        };
+        Ok(Self { map, ranks, way, topology, placement })
+    }
+
+    /// Where elements go.
+    #[must_use]
+    pub fn map(&self) -> &BitMap {
+        &self.map
+    }
+
+    /// How they get there.
+    #[must_use]
+    pub fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// How many elements a rank has.
+    #[must_use]
+    pub fn each(&self) -> u64 {
+        1 << self.places()
+    }
+
+    /// How many of them a rank has for each rank that it has any for.
+    #[must_use]
+    pub fn block(&self) -> u64 {
+        // Those that stay at a rank whatever is added to their address are a part of equal size everywhere.
+        let spread = (0..self.places()).map(|bit| self.map.linear_part(1 << bit) >> self.places());
+        self.each() >> rank_of(spread)
+    }
+
+    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t.
+    ///
+    /// # Errors
+    ///
+    /// None, for one that could be made: as [`Problem::placed`].
+    pub fn problem(&self) -> Result<Problem, BuildError> {
+        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective())
+    }
+
+    fn collective(&self) -> Collective {
+        let own = |block: Block, by: Rank| (block, vec![by]);
+        let all = || (0..1_usize << self.ranks).map(Rank::new);
+        let pre = |rank: Rank| -> Holding {
+            self.partners(rank, &self.map).into_iter().map(|to| own(Block::new(rank, to), rank)).collect()
+        };
+        let back = self.map.inverse();
+        let post = |rank: Rank| -> Holding {
+            self.partners(rank, &back).into_iter().map(|from| own(Block::new(from, rank), from)).collect()
+        };
+        Collective::Custom(Arc::new(Custom { pre: all().map(pre).collect(), post: all().map(post).collect() }))
+    }
+
+    /// The ranks that a rank's elements go to.
+    fn partners(&self, rank: Rank, map: &BitMap) -> Vec<Rank> {
+        let places = self.places();
+        let first = map.apply((rank.index() as u64) << places) >> places;
+        let mut found = vec![first];
+        for bit in 0..places {
+            let apart = map.linear_part(1 << bit) >> places;
+            // What is reached already by other bits is reached whole.
+            if !found.contains(&(first ^ apart)) {
+                found.extend_from_within(..);
+                let half = found.len() / 2;
+                found[half..].iter_mut().for_each(|rank| *rank ^= apart);
+            }
+        }
+        found.sort_unstable();
+        found.into_iter().map(|rank| Rank::new(rank as usize)).collect()
+    }
+
+    /// The bits of a place that stay, and that nothing is added to, from the first one on: elements that differ in these only stay
+    /// together.
+    fn grain(&self) -> usize {
+        let others = |bit: usize| (0..self.map.bits()).filter(move |other| *other != bit);
+        let stays = |bit: &usize| {
+            let touched =
+                others(*bit).map(|other| self.map.linear_part(1 << other)).fold(self.map.apply(0), |all, it| all | it);
+            self.map.linear_part(1 << bit) == 1 << bit && touched >> bit & 1 == 0
+        };
+        (0..self.places()).take_while(stays).count()
+    }
+
+    /// How many pieces of memory a rank's elements are at most.
+    pub(crate) fn pieces(&self) -> u64 {
+        self.each() >> self.grain()
+    }
+
+    /// Where a rank's blocks lie, of elements of so many bytes, at least one.
+    pub(crate) fn layout(&self, rank: Rank, element: usize) -> Result<Layout, PlanError> {
+        let (places, grain) = (self.places(), self.grain());
+        // Of all pieces, in their order at the source, by the other rank: the place here. Both ends name them in this order.
+        let by_rank = |map: &BitMap| {
+            let mut found: BTreeMap<Rank, Vec<(u64, u64)>> = BTreeMap::new();
+            for piece in 0..self.pieces() {
+                let there = map.apply((rank.index() as u64) << places | piece << grain);
+                let (other, place) = (Rank::new((there >> places) as usize), (there & (self.each() - 1)) >> grain);
+                found.entry(other).or_default().push((piece, place));
+            }
+            found
+        };
+        let sent = |(to, pieces): (Rank, Vec<(u64, u64)>)| {
+            (Block::new(rank, to), pieces.into_iter().map(|(piece, _)| piece).collect())
+        };
+        let received = |(from, mut pieces): (Rank, Vec<(u64, u64)>)| {
+            pieces.sort_unstable_by_key(|&(_, there)| there);
+            (Block::new(from, rank), pieces.into_iter().map(|(piece, _)| piece).collect())
+        };
+        let before = by_rank(&self.map).into_iter().map(sent).collect();
+        let after = by_rank(&self.map.inverse()).into_iter().map(received).collect();
+        let bytes = element.checked_mul(1 << grain);
+        let overflow =
+            PlanError::Overflow { blocks: 1, elements: usize::try_from(self.each()).unwrap_or(usize::MAX), element };
+        Layout::scattered(bytes.ok_or(overflow)?, (self.block() >> grain, self.pieces()), before, after)
+    }
+
+    /// The bits of a place within a rank.
+    fn places(&self) -> usize {
+        self.map.bits() - self.ranks
+    }
+
+    /// What a rank does.
+    pub(crate) fn moves(&self, rank: Rank) -> Share {
+        match &self.way {
+            Way::Local => Box::new(std::iter::empty()),
+            Way::Exchange(bits) => {
+                let rounds = Exchange::new(Scheme::Necklaces, bits.len()).map(|exchange| exchange.wide(usize::MAX));
+                share(rounds.unwrap_or_default(), bits.clone(), rank)
+            }
+            Way::Straight => {
+                let others = |map| self.partners(rank, map).into_iter().filter(|other| *other != rank);
+                let sends = others(&self.map).map(|to| End::new(to, vec![Block::new(rank, to)]));
+                let back = self.map.inverse();
+                let receives = others(&back).map(|from| End::new(from, vec![Block::new(from, rank)]));
+                let (sends, receives) = (sends.collect(), receives.collect());
+                Box::new(std::iter::once(RankRound { sends, receives, ..RankRound::default() }))
+            }
+        }
+    }
+}
+
+impl Algorithm for Permutation {
+    fn about(&self) -> &About {
+        if self.way == Way::Straight { &TOGETHER } else { &APART }
+    }
+
+    fn name(&self) -> String {
+        format!("permutation {}, {}", self.map, self.way)
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let same = problem.placement() == &self.placement
+            && problem.topology().text() == self.topology.text()
+            && problem.collective() == &self.collective();
+        (!same).then(|| "it is for its own problem".to_owned())
+    }
+
+    fn claims(&self, _: &Problem) -> Claims {
+        let exchanged = |d: u64| {
+            let pairs = if d == 0 { 0 } else { 1 << (d - 1) };
+            let volume = Some(Volume::from(pairs) * d);
+            Claims {
+                transmission: Some(pairs.into()),
+                port_transmission: volume,
+                handled: Some(2 * d * d),
+                messages: Some(d * d),
+                volume,
+                ..Claims::of_single_blocks(d, true)
+            }
+        };
+        match &self.way {
+            Way::Local => exchanged(0),
+            Way::Exchange(bits) => exchanged(bits.len() as u64),
+            Way::Straight => Claims::default(),
+        }
+    }
+
+    fn rounds(&self, _: &Problem, rank: Rank) -> Share {
+        self.moves(rank)
+    }
+}
+
+/// How a map of addresses whose lowest bits are places moves elements from rank to rank, wherever these sit.
+fn way(map: &BitMap, places: usize) -> Way {
+    let moved = |bit: usize| map.linear_part(1 << bit) >> places;
+    let spread = || (0..places).map(moved);
+    // By how the rank that an element comes to differs from the one it is at, if its place is 0.
+    let of_ranks = (places..map.bits()).map(|bit| moved(bit) ^ 1 << (bit - places));
+    let shifts = of_ranks.chain([map.apply(0) >> places]).fold(0, |all, shift| all | shift);
+    let reached = spread().fold(0, |all, bits| all | bits);
+    if shifts & !reached != 0 || rank_of(spread()) != reached.count_ones() as usize {
+        return Way::Straight;
+    }
+    let bits: Vec<usize> = (0..map.bits() - places).filter(|bit| reached >> bit & 1 == 1).collect();
+    if bits.is_empty() { Way::Local } else { Way::Exchange(bits) }
+}
+
+/// How many of these words are independent.
+fn rank_of(words: impl Iterator<Item = u64>) -> usize {
+    let mut basis: Vec<u64> = Vec::new();
+    for word in words {
+        let rest = basis.iter().fold(word, |word, known| word.min(word ^ known));
+        if rest != 0 {
+            basis.push(rest);
+        }
+    }
+    basis.len()
+}

@@ -1,0 +1,253 @@
+//! Permutations of distributed arrays: what they do, what they cost, what is proved of them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use necklace::algorithm::Algorithm;
+use necklace::error::BuildError;
+use necklace::permutation::{BitMap, Permutation, Way};
+use necklace::schedule::{Placement, Shares, verify_shares};
+use necklace::topology::parse;
+use necklace::{Communicator, Error, local};
+use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+/// The value of an element: its old address, thrice.
+fn part(rank: usize, each: usize) -> Vec<[u64; 3]> {
+    (0..each).map(|place| [(rank * each + place) as u64; 3]).collect()
+}
+
+/// Permutes an array on a network, and looks at every element. Returns what it cost rank 0.
+fn permuted(network: &str, map: &BitMap) -> necklace::communicator::Motion {
+    let ranks = parse(network).unwrap().nodes();
+    let each = (1 << map.bits()) / ranks;
+    let motions = local::run_on(network, |mut comm: Communicator| {
+        let own = part(comm.rank(), each);
+        let (mut once, mut again) = (vec![[u64::MAX; 3]; each], vec![[u64::MAX; 3]; each]);
+        let motion = comm.permute(map, &own, &mut once).unwrap();
+        let (mut plan, planned) = comm.permute_init::<[u64; 3]>(map, 1).unwrap();
+        plan.execute(&mut comm, &own, &mut again).unwrap();
+        assert_eq!((&once, &motion), (&again, &planned));
+        for (place, value) in once.iter().enumerate() {
+            assert_eq!(map.apply(value[0]), (comm.rank() * each + place) as u64, "{map} on {network}: {value:?}");
+            assert!(value.iter().all(|word| *word == value[0]));
+        }
+        motion
+    });
+    let motions = motions.unwrap();
+    let first = &motions[0];
+    for motion in &motions {
+        assert_eq!(motion.way, first.way, "{map} on {network}");
+        // What goes straight may stay at some ranks.
+        assert!(motion == first || motion.way == Way::Straight, "{map} on {network}: {motion:?}");
+    }
+    first.clone()
+}
+
+/// What is known of it without moving anything.
+fn proved(network: &str, map: &BitMap) -> Permutation {
+    let topology = parse(network).unwrap();
+    let placement = Placement::identity(topology.nodes());
+    let permutation = Permutation::new(map.clone(), topology, placement).unwrap();
+    let problem = permutation.problem().unwrap();
+    let proof = verify_shares(Shares::new(&permutation, &problem).unwrap()).unwrap();
+    let claims = permutation.claims(&problem).completed(permutation.about().ports);
+    assert_eq!(proof.contradicts(&claims), [], "{} on {network}", permutation.name());
+    assert!(proof.keeps(permutation.about().ports));
+    permutation
+}
+
+fn named(bits: usize, rank_bits: usize) -> Vec<(&'static str, BitMap)> {
+    let axis = rank_bits.min(bits - rank_bits);
+    let [low, high] = [0, bits - axis].map(|first| (first..first + axis).collect::<Vec<_>>());
+    let cyclic = BitMap::consecutive_to_cyclic(bits, rank_bits).unwrap();
+    let gray = BitMap::to_gray(bits, bits - rank_bits, rank_bits).unwrap();
+    vec![
+        ("identity", BitMap::identity(bits).unwrap()),
+        ("axis exchange", BitMap::axis_exchange(bits, &low, &high).unwrap()),
+        ("transpose", BitMap::transpose(rank_bits, bits - rank_bits).unwrap()),
+        ("transpose of half", BitMap::transpose(bits / 2, bits - bits / 2).unwrap()),
+        ("bit reversal", BitMap::bit_reversal(bits).unwrap()),
+        ("vector reversal", BitMap::vector_reversal(bits).unwrap()),
+        ("shuffle", BitMap::shuffle(bits).unwrap()),
+        ("unshuffle", BitMap::unshuffle(bits).unwrap()),
+        ("generalized shuffle", BitMap::generalized_shuffle(bits, 2).unwrap()),
+        ("to cyclic", cyclic.clone()),
+        ("to consecutive", BitMap::cyclic_to_consecutive(bits, rank_bits).unwrap()),
+        ("to Gray", gray.clone()),
+        ("from Gray", BitMap::from_gray(bits, 0, bits).unwrap()),
+        ("to cyclic, in Gray code", cyclic.then(&gray).unwrap()),
+    ]
+}
+
+#[test]
+fn named_permutations_are_what_they_say_on_every_network() {
+    for (network, rank_bits) in [
+        ("hypercube:3", 3),
+        ("hypercube:2", 2),
+        ("complete:8", 3),
+        ("ring:8", 3),
+        ("torus:2x4", 3),
+        ("complete:1", 0),
+        ("line:2", 1),
+    ] {
+        for bits in rank_bits..=8 {
+            for (name, map) in named(bits, rank_bits) {
+                let motion = permuted(network, &map);
+                let permutation = proved(network, &map);
+                assert_eq!(&motion.way, permutation.way(), "{name} of 2^{bits} on {network}");
+                if name == "identity" {
+                    assert_eq!((motion.way, motion.rounds, motion.sent), (Way::Local, 0, 0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_nothing() {
+    for d in 1..=4_usize {
+        let network = format!("hypercube:{d}");
+        for bits in 2 * d..=2 * d + 3 {
+            let half = 1 << (bits - d - 1);
+            let exchanged = |map: &BitMap| {
+                let motion = permuted(&network, map);
+                assert_eq!(motion.way, Way::Exchange((0..d).collect()), "{map}");
+                assert_eq!((motion.rounds, motion.messages, motion.transmission), (d, d * d, half), "{map}");
+                assert_eq!(motion.sent, d as u64 * half);
+            };
+            let all: Vec<usize> = (0..bits).collect();
+            let exchange = BitMap::axis_exchange(bits, &all[bits - d..], &all[..d]).unwrap();
+            exchanged(&exchange);
+            exchanged(&BitMap::bit_reversal(bits).unwrap());
+            exchanged(&BitMap::consecutive_to_cyclic(bits, d).unwrap());
+            let gray = BitMap::to_gray(bits, bits - d, d).unwrap();
+            exchanged(&exchange.then(&gray).unwrap());
+            exchanged(&gray.inverse().then(&exchange).unwrap());
+        }
+    }
+    // The paper's example: (a7 a6 a5 a4 a3 | a2 a1 a0) to (a7 a6 a0 a1 a2 | a3 a4 a5), in four sub-cubes.
+    let map = BitMap::moving(&[5, 4, 3, 2, 1, 0, 6, 7]).unwrap();
+    let motion = permuted("hypercube:5", &map);
+    assert_eq!((motion.way, motion.rounds, motion.transmission), (Way::Exchange(vec![0, 1, 2]), 3, 4));
+}
+
+#[test]
+fn where_ranks_are_no_cube_elements_go_straight() {
+    let map = BitMap::bit_reversal(6).unwrap();
+    for network in ["ring:8", "line:8", "torus:2x4"] {
+        assert_eq!(permuted(network, &map).way, Way::Straight, "{network}");
+    }
+    // All nodes of these are neighbours.
+    for network in ["complete:8", "ghc:2x4"] {
+        assert_eq!(permuted(network, &map).way, Way::Exchange(vec![0, 1, 2]), "{network}");
+    }
+}
+
+/// A map and a number of ranks.
+#[derive(Clone, Debug)]
+struct Case {
+    rank_bits: usize,
+    map: BitMap,
+}
+
+impl Arbitrary for Case {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let rank_bits = usize::arbitrary(g) % 4;
+        let bits = rank_bits + usize::arbitrary(g) % 5;
+        let mut map = BitMap::identity(bits).unwrap();
+        for _ in 0..usize::arbitrary(g) % 4 {
+            let mut to: Vec<usize> = (0..bits).collect();
+            (0..bits).for_each(|bit| to.swap(bit, usize::arbitrary(g) % bits));
+            map = map.then(&BitMap::moving(&to).unwrap()).unwrap();
+            if bits > 0 {
+                let first = usize::arbitrary(g) % bits;
+                map = map.then(&BitMap::to_gray(bits, first, bits - first).unwrap()).unwrap();
+                let add = u64::arbitrary(g) & ((1 << bits) - 1);
+                let columns: Vec<u64> = (0..bits).map(|bit| 1 << bit).collect();
+                map = map.then(&BitMap::linear(&columns, add).unwrap()).unwrap();
+            }
+        }
+        Self { rank_bits, map }
+    }
+}
+
+#[test]
+fn any_map_puts_every_element_where_it_says() {
+    fn holds(Case { rank_bits, map }: Case) -> bool {
+        for network in [format!("hypercube:{rank_bits}"), format!("line:{}", 1 << rank_bits)] {
+            let motion = permuted(&network, &map);
+            assert_eq!(&motion.way, proved(&network, &map).way());
+        }
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(Case) -> bool);
+}
+
+#[test]
+fn arrays_that_cannot_be_on_the_ranks_are_refused() {
+    let map = BitMap::shuffle(4).unwrap();
+    let refused = local::run(3, |mut comm| comm.permute(&map, &[0_u8; 16], &mut [0; 16]).unwrap_err());
+    for error in refused.unwrap() {
+        assert!(matches!(error, Error::Build(BuildError::Array { bits: 4, ranks: 3 })), "{error}");
+    }
+    let errors = local::run(4, |mut comm| {
+        let few = comm.permute(&BitMap::shuffle(1).unwrap(), &[0_u8; 1], &mut [0; 1]).unwrap_err();
+        let odd = comm.permute(&map, &[0_u8; 6], &mut [0; 6]).unwrap_err();
+        let short = comm.permute(&map, &[0_u8; 8], &mut [0; 4]).unwrap_err();
+        let large = comm.permute_init::<u8>(&BitMap::bit_reversal(40).unwrap(), 1).unwrap_err();
+        let larger = comm.permute_init::<u64>(&BitMap::bit_reversal(62).unwrap(), 100).unwrap_err();
+        // None of it has done harm.
+        let mut dealt = [0; 4];
+        let own: Vec<usize> = (0..4).map(|place| 4 * comm.rank() + place).collect();
+        comm.permute(&map, &own, &mut dealt).unwrap();
+        assert_eq!(map.apply(dealt[3] as u64), 4 * comm.rank() as u64 + 3);
+        [few, odd, short, large, larger]
+    });
+    for [few, odd, short, large, larger] in errors.unwrap() {
+        assert!(matches!(few, Error::Build(BuildError::Array { bits: 1, ranks: 4 })), "{few}");
+        assert!(
+            matches!(&odd, Error::Argument(words) if words.contains("6 elements") && words.contains("2^4")),
+            "{odd}"
+        );
+        assert!(matches!(short, Error::Length { what: "receive buffer", found: 4, .. }), "{short}");
+        assert!(matches!(&large, Error::Argument(words) if words.contains("pieces of memory")), "{large}");
+        assert!(matches!(larger, Error::Plan(_)), "{larger}");
+    }
+}
+
+#[test]
+fn elements_without_bytes_and_large_ones_that_stay_together_are_permuted_too() {
+    let done = local::run_on("hypercube:2", |mut comm| {
+        let map = BitMap::consecutive_to_cyclic(4, 2).unwrap();
+        comm.permute::<u64>(&map, &[], &mut []).unwrap();
+        // More elements than pieces may be listed, but they are four pieces a rank.
+        let rows = BitMap::axis_exchange(27, &[23, 24], &[25, 26]).unwrap();
+        let (_, motion) = comm.permute_init::<u8>(&rows, 1).unwrap();
+        motion
+    });
+    for motion in done.unwrap() {
+        assert_eq!((motion.way, motion.rounds, motion.transmission), (Way::Exchange(vec![0, 1]), 2, 1 << 24));
+    }
+}
+
+#[test]
+fn ranks_that_permute_differently_are_told() {
+    let results = local::run(4, |mut comm| {
+        let map = if comm.rank() == 2 { BitMap::shuffle(4) } else { BitMap::unshuffle(4) };
+        comm.permute(&map.unwrap(), &[0_u8; 4], &mut [0; 4]).unwrap_err().to_string()
+    });
+    assert!(results.unwrap().iter().all(|error| error.contains("permute")));
+}
+
+#[test]
+fn a_permutation_is_for_its_own_problem_only() {
+    let cube = parse("hypercube:2").unwrap();
+    let of =
+        |bits| Permutation::new(BitMap::shuffle(bits).unwrap(), Arc::clone(&cube), Placement::identity(4)).unwrap();
+    let (one, other) =
+        (of(4), Permutation::new(BitMap::bit_reversal(4).unwrap(), Arc::clone(&cube), Placement::identity(4)).unwrap());
+    assert!(one.fits(&one.problem().unwrap()).is_ok());
+    let few = Permutation::new(BitMap::identity(4).unwrap(), Arc::clone(&cube), Placement::identity(4)).unwrap();
+    assert!(one.fits(&few.problem().unwrap()).is_err() && few.fits(&other.problem().unwrap()).is_err());
+}
