@@ -142,7 +142,7 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
             )?;
         }
         let stride = 1 << (3 * layout.of(digit));
-        for first in (0..each).filter(|place| place / stride % 8 == 0) {
+        for first in (0..each).filter(|place| (place / stride).is_multiple_of(8)) {
             let mut points: [Complex64; 8] = std::array::from_fn(|i| values[first + i * stride]);
             eight.process(&mut points);
             // The digits below are still those of the points, and are transformed with the frequency that is known now.

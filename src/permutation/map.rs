@@ -369,7 +369,7 @@ mod tests {
             let bits = columns.len() % 5;
             let columns: Vec<u64> = columns[..bits].iter().map(|column| column % (1 << bits)).collect();
             let add = add % (1 << bits);
-            let image = |address: u64| (0..bits).fold(add, |sum, bit| sum ^ columns[bit] * (address >> bit & 1));
+            let image = |address: u64| (0..bits).fold(add, |sum, bit| sum ^ (columns[bit] * (address >> bit & 1)));
             let mut images: Vec<u64> = (0..1 << bits).map(image).collect();
             let of = BitMap::linear(&columns, add);
             let right = match &of {

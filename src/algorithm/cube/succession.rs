@@ -109,15 +109,13 @@ impl Succession {
     /// None.
     pub fn problem(&self) -> Result<Problem, BuildError> {
         let ranks = self.topology.nodes();
-        let (mut pre, mut post) = (vec![vec![]; ranks], vec![vec![]; ranks]);
-        for source in 0..ranks {
-            for (i, copy) in (0..1 << self.d).flat_map(|i| (0..self.copies()).map(move |copy| (i, copy))) {
-                let block = self.block(source, i, copy);
-                let of = vec![Rank::new(source)];
-                pre[source].push((block, of.clone()));
-                post[block.destination().unsigned_abs() as usize].push((block, of));
-            }
+        let elements = || (0..1 << self.d).flat_map(|i| (0..self.copies()).map(move |copy| (i, copy)));
+        let held = |rank: usize| elements().map(move |(i, copy)| (self.block(rank, i, copy), vec![Rank::new(rank)]));
+        let mut post = vec![vec![]; ranks];
+        for (block, of) in (0..ranks).flat_map(held) {
+            post[block.destination().unsigned_abs() as usize].push((block, of));
         }
+        let pre = (0..ranks).map(|rank| held(rank).collect()).collect();
         let collective = Collective::Custom(Arc::new(Custom { pre, post }));
         Problem::placed(Arc::clone(&self.topology), Placement::identity(ranks), collective)
     }
@@ -180,11 +178,11 @@ impl Succession {
     }
 
     /// What a rank does in a step, if its legs are these: of each axis the one under way, and which of its steps.
-    fn round(&self, rank: usize, legs: &[Option<(Vec<Vec<Crossed>>, usize)>]) -> RankRound {
+    fn round(&self, rank: usize, legs: &[Option<Leg>]) -> RankRound {
         let mut round = RankRound::default();
         for (x, leg) in legs.iter().enumerate() {
-            let Some((steps, t)) = leg else { continue };
-            for (dimension, &crossed) in steps[*t].iter().enumerate() {
+            let Some(Leg { steps, now }) = leg else { continue };
+            for (dimension, &crossed) in steps[*now].iter().enumerate() {
                 let peer = rank ^ 1 << (x * self.d + dimension);
                 let end = |from: usize| End::new(Rank::new(peer), vec![self.sent(from, x, crossed)]);
                 round.sends.push(end(rank));
@@ -193,6 +191,13 @@ impl Succession {
         }
         round
     }
+}
+
+/// A row on its way along an axis, and the step that is now.
+#[derive(Clone, Debug)]
+struct Leg {
+    steps: Vec<Vec<Crossed>>,
+    now: usize,
 }
 
 /// A relative address crosses, having crossed some of its bits before.
@@ -237,13 +242,13 @@ impl Algorithm for Succession {
 
     fn rounds(&self, _: &Problem, rank: Rank) -> Share {
         let this = self.clone();
-        let mut legs: Vec<Option<(Vec<Vec<Crossed>>, usize)>> = vec![None; this.axes];
+        let mut legs: Vec<Option<Leg>> = vec![None; this.axes];
         Box::new((0..this.steps()).map(move |t| {
             for (x, leg) in legs.iter_mut().enumerate() {
                 let row = t.checked_sub(x * this.d).and_then(|begin| this.rows.iter().find(|row| row.start == begin));
                 *leg = match (row, leg.take()) {
-                    (Some(row), _) => Some((this.leg(row, this.others(rank.index(), x)), 0)),
-                    (None, Some((steps, t))) if t + 1 < steps.len() => Some((steps, t + 1)),
+                    (Some(row), _) => Some(Leg { steps: this.leg(row, this.others(rank.index(), x)), now: 0 }),
+                    (None, Some(leg)) if leg.now + 1 < leg.steps.len() => Some(Leg { now: leg.now + 1, ..leg }),
                     _ => None,
                 };
             }
