@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, getsid, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::directory;
 
@@ -84,9 +84,9 @@ impl Place {
     pub(crate) fn called(&self, which: &str) -> Option<Pid> {
         let is_it = |name: &str| name.contains(&format!("necklace {which} "));
         // What an agent starts has the agent's words until its own program is loaded; but only an agent leads a session.
-        let leads = |process| getsid(Some(process)) == Ok(process);
-        let its =
-            |(process, name): (Pid, String)| (is_it(&name) && leads(process) == (which == "agent")).then_some(process);
+        let its = |(process, name): (Pid, String)| {
+            (is_it(&name) && leads_session(process) == (which == "agent")).then_some(process)
+        };
         self.processes().into_iter().find_map(its)
     }
 
@@ -164,6 +164,15 @@ impl Running {
         self.out.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap(), rest, reader.join().unwrap())
     }
+}
+
+/// Whether its session is its own. One that was made outside of this container has no number here.
+fn leads_session(process: Pid) -> bool {
+    let number = process.as_raw_nonzero().to_string();
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    // The name, in parentheses, may hold any character. State, parent, group and session follow.
+    let session = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(3));
+    session == Some(&number)
 }
 
 /// Asks until it is so.
