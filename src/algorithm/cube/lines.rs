@@ -26,8 +26,8 @@ impl Entry {
 }
 
 /// Entry `j` of line `i` of `d` - `c`, for c < d: down to the last row that is not the pairs', then to the right, for c columns, and
-/// down again; each line turns one row earlier than the one before. The lines are the members of the necklace of 0^c 1^(d-c),
-/// the j-th rotated to the left j times.
+/// down again; each line turns one row earlier than the one before. Member j of the necklace is
+/// 0^c 1^(d-c), rotated to the left j times.
 #[must_use]
 pub fn greedy(d: usize, c: usize, i: usize, j: usize) -> Entry {
     let right = (i + j + 1).saturating_sub(d - c).min(c);
@@ -35,8 +35,8 @@ pub fn greedy(d: usize, c: usize, i: usize, j: usize) -> Entry {
 }
 
 /// Entry `j` of line `i` of `d` - `c`, for c < d: from the diagonal to the right, around the edge within the row. For even d and
-/// c < d/2 the lower half of the lines begins a column later, so that no member is on two entries of a column. The lines
-/// are the members of the necklace whose first word has the bits of 2i mod d, or of these and 2i + 1. `None` where c = d/2: that
+/// c < d/2 the lower half of the lines begins a column later, so that no member is on two entries of a column. Member 0
+/// has the bits 2i mod d, of the lower half of the lines 2i + 1 instead. `None` where c = d/2: that
 /// one's word would be cyclic.
 #[must_use]
 pub fn diagonal(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {

@@ -71,7 +71,7 @@ static ABOUT: About = About {
 
 impl Succession {
     /// Of that many axes of d bits each, with 2^`places` elements a rank. `None` without axes or bits, for fewer places than
-    /// an axis has numbers, and for more ranks than [`Hypercube`] has, or as many elements in a rank.
+    /// an axis has numbers, for more than 15 bits an axis that do not divide K/2, and for more ranks than [`Hypercube`] has, or as many elements in a rank.
     #[must_use]
     pub fn pipelined(axes: usize, d: usize, places: usize) -> Option<Self> {
         let topology = Hypercube::new(axes.checked_mul(d)?)?;
@@ -81,7 +81,8 @@ impl Succession {
         let copies = 1 << (places - d);
         let pairs = copies << (d - 1);
         let odd = pairs % d;
-        let last = if odd > 0 { windows::early(d, odd)? } else { vec![] };
+        // Beyond these it is not known that there are windows for all.
+        let last = if odd > 0 { windows::early(d, odd).filter(|_| d <= windows::TESTED)? } else { vec![] };
         let opposite = (1 << d) - 1;
         let taken: BTreeSet<(usize, usize)> =
             last.iter().map(|&(address, copy)| (address.min(address ^ opposite), copy)).collect();
@@ -245,7 +246,9 @@ impl Algorithm for Succession {
         let mut legs: Vec<Option<Leg>> = vec![None; this.axes];
         Box::new((0..this.steps()).map(move |t| {
             for (x, leg) in legs.iter_mut().enumerate() {
-                let row = t.checked_sub(x * this.d).and_then(|begin| this.rows.iter().find(|row| row.start == begin));
+                let row = t
+                    .checked_sub(x * this.d)
+                    .and_then(|begin| this.rows.get(begin / this.d).filter(|row| row.start == begin));
                 *leg = match (row, leg.take()) {
                     (Some(row), _) => Some(Leg { steps: this.leg(row, this.others(rank.index(), x)), now: 0 }),
                     (None, Some(leg)) if leg.now + 1 < leg.steps.len() => Some(Leg { now: leg.now + 1, ..leg }),

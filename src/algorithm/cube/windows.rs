@@ -18,6 +18,9 @@
 
 use crate::topology::necklace::{Necklace, Words};
 
+/// The most dimensions for which that was tested.
+pub(super) const TESTED: usize = 15;
+
 /// One element of each of d + c complement pairs, 0 < c < d: a full necklace, and a part of the complements of another. After the
 /// address, which copy of it: of three dimensions there is one such necklace only, and it is used again.
 pub(super) fn early(d: usize, c: usize) -> Option<Vec<(usize, usize)>> {
@@ -224,7 +227,7 @@ mod tests {
 
     #[test]
     fn there_is_one_for_all_dimensions_and_all_translations() {
-        for d in 3..=15_usize {
+        for d in 3..=TESTED {
             // Whatever is left over by d of the pairs, of 2^(d-1) and more.
             let left: BTreeSet<usize> = (d - 1..2 * d + 6).map(|bits| (1 << bits) % d).filter(|&c| c > 0).collect();
             for c in left.into_iter().chain([1]) {
