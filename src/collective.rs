@@ -2,6 +2,7 @@
 //!
 //! This is the specification that [`verify`](crate::schedule::verify) holds a schedule against.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -209,10 +210,23 @@ impl Collective {
     }
 
     /// Whether each block has one source and one destination, and so is in one place at a time: sending it gives it
-    /// up. True of alltoall, scatter and gather.
+    /// up. True of alltoall, scatter and gather, and of a custom collective whose blocks are each with one rank before and with
+    /// one after.
     #[must_use]
     pub fn is_personalised(&self) -> bool {
-        matches!(self, Self::Alltoall | Self::Scatter { .. } | Self::Gather { .. })
+        match self {
+            Self::Alltoall | Self::Scatter { .. } | Self::Gather { .. } => true,
+            Self::Custom(custom) => {
+                let once = |side: &[Holding]| {
+                    let all = || side.iter().flatten().map(|(block, _)| *block);
+                    let different: HashSet<Block> = all().collect();
+                    (different.len() == all().count()).then_some(different)
+                };
+                let before = once(&custom.pre);
+                before.is_some() && before == once(&custom.post)
+            }
+            _ => false,
+        }
     }
 }
 

@@ -257,6 +257,27 @@ fn a_flawed_custom_collective_is_a_violation() {
     assert_eq!(with(far, none()), [Fault::BlockRange { found: 2, ranks: 2 }]);
 }
 
+#[test]
+fn what_has_one_place_before_and_one_after_is_in_one_place() {
+    // A block that goes from rank 0 to rank 1, and one that stays at 0.
+    let own = |i: i32| (Block::new(rank(0), rank(i as usize)), vec![rank(0)]);
+    let verified = |post: Vec<Vec<(Block, Vec<Rank>)>>, rounds: Vec<Round>| {
+        let collective = Collective::Custom(Arc::new(Custom { pre: vec![vec![own(0), own(1)], vec![]], post }));
+        verify(&schedule("line:2", collective, Ports::One, true, rounds))
+    };
+    let moved = vec![vec![own(0)], vec![own(1)]];
+    let sent = |from: usize, block: i32| round(vec![send(from, 1 - from, vec![own(block).0])]);
+    // It may come back, which would be for nothing if it had stayed too.
+    assert!(verified(moved.clone(), vec![sent(0, 1), sent(0, 0), sent(1, 0)]).is_ok());
+    let away = verified(moved, vec![sent(0, 1), sent(0, 0)]).unwrap_err();
+    assert_eq!(away.all().len(), 1, "{away}");
+    // Where two shall have it, or none need, it stays where it is sent from.
+    for post in [vec![vec![own(0), own(1)], vec![own(1)]], vec![vec![own(0)], vec![]]] {
+        assert!(verified(post.clone(), vec![sent(0, 1)]).is_ok());
+        assert!(verified(post, vec![sent(0, 1), sent(1, 1)]).is_err());
+    }
+}
+
 // A naive replay: a table of single chunks, contributors as lists, and nothing clever. It stops where the verifier's
 // rules say that something wrong has no effect.
 

@@ -1,8 +1,24 @@
 //! Exchanges in succession.
 
+use std::collections::BTreeMap;
+
 use necklace::algorithm::Algorithm;
 use necklace::algorithm::cube::Succession;
-use necklace::schedule::{Shares, verify_shares};
+use necklace::ids::Rank;
+use necklace::schedule::{Proof, Shares, verify_shares};
+
+use crate::tables::printed;
+
+/// All arrive where they should, no channel carries two at a time, and the claims are true.
+fn proved(succession: &Succession) -> Proof {
+    let problem = succession.problem().unwrap();
+    let proof = verify_shares(Shares::new(succession, &problem).unwrap());
+    let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", succession.name()));
+    let claims = succession.claims(&problem).completed(succession.about().ports);
+    assert_eq!(proof.contradicts(&claims), [], "{}", succession.name());
+    assert!(proof.keeps(succession.about().ports));
+    proof
+}
 
 #[test]
 fn pipelined_exchanges_take_half_of_the_elements_and_the_delays() {
@@ -25,17 +41,115 @@ fn pipelined_exchanges_take_half_of_the_elements_and_the_delays() {
     ] {
         let succession = Succession::pipelined(axes, d, places).unwrap();
         assert_eq!(succession.steps(), (1 << (places - 1)) + (axes - 1) * d, "{}", succession.name());
-        let problem = succession.problem().unwrap();
-        let proof = verify_shares(Shares::new(&succession, &problem).unwrap());
-        let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", succession.name()));
-        assert_eq!(
-            proof.contradicts(&succession.claims(&problem).completed(succession.about().ports)),
-            [],
-            "{}",
-            succession.name()
-        );
-        assert!(proof.keeps(succession.about().ports));
+        proved(&succession);
     }
+}
+
+#[test]
+fn concurrent_exchanges_take_half_of_the_elements_and_two_delays() {
+    for (axes, d, places) in [
+        (3, 1, 2),
+        (3, 1, 3),
+        (3, 1, 5),
+        (4, 1, 3),
+        (4, 1, 4),
+        (5, 1, 4),
+        (6, 1, 4),
+        (7, 1, 4),
+        (7, 1, 5),
+        (9, 1, 5),
+        (3, 2, 4),
+        (3, 2, 5),
+        (4, 2, 4),
+        (4, 2, 5),
+        (5, 2, 5),
+        (3, 3, 6),
+    ] {
+        let Some(succession) = Succession::concurrent(axes, d, places) else {
+            assert_eq!((axes, d, places), (3, 1, 2), "there is time for some");
+            continue;
+        };
+        let half = 1 << (places - 1);
+        match axes {
+            3 => assert_eq!(succession.steps(), half + d + d % 2, "{}", succession.name()),
+            _ if half >= axes * d => assert_eq!(succession.steps(), half + 2 * d, "{}", succession.name()),
+            _ => assert!(succession.steps() <= (axes + 3) * d, "{}", succession.name()),
+        }
+        proved(&succession);
+    }
+}
+
+#[test]
+fn theorem_2_holds_as_the_errata_have_it() {
+    for axes in 1..=12 {
+        for d in (1..=6).filter(|d| axes * d <= 30) {
+            for places in 2 * d..2 * d + 6 {
+                let half = 1 << (places - 1);
+                let of =
+                    |succession: Option<Succession>| succession.map_or(usize::MAX, |succession| succession.steps());
+                let pipelined = of(Succession::pipelined(axes, d, places));
+                let best = pipelined.min(of(Succession::concurrent(axes, d, places)));
+                let theorem = (half + (axes - 1) * d).min(((axes + 3) * d).max(half + 2 * d));
+                assert!(
+                    best <= theorem,
+                    "{axes} axes of {d} bits, 2^{places} elements: {best} steps instead of {theorem}"
+                );
+                // An axis has to carry half of the elements, and who crosses last all the others.
+                assert!(best >= half);
+            }
+        }
+    }
+}
+
+/// The elements of four processors' square by locations, as Table 3 has them: of each location those of all processors.
+struct Memory(BTreeMap<(usize, usize), usize>);
+
+impl Memory {
+    fn rows(&self) -> Vec<String> {
+        let row = |place| (0..16).map(move |processor| self.0[&(processor, place)].to_string());
+        (0..4).map(|place| row(place).collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    /// After all processors have added this modulo 2 to their places.
+    fn aligned(&self, by: impl Fn(usize) -> usize) -> Self {
+        Self(
+            self.0
+                .iter()
+                .map(|(&(processor, place), &element)| ((processor, place ^ by(processor)), element))
+                .collect(),
+        )
+    }
+}
+
+#[test]
+fn table_3_one_alignment_before_and_one_after() {
+    let succession = Succession::pipelined(2, 2, 2).unwrap();
+    let problem = succession.problem().unwrap();
+    let by = |processor| succession.alignment(Rank::new(processor));
+    let mut found = vec![(0..16).map(|processor| format!("{:02b}", by(processor))).collect::<Vec<_>>().join(" ")];
+    let mut memory = Memory((0..64).map(|element| ((element / 4, element % 4), element)).collect());
+    found.extend(memory.rows());
+    memory = memory.aligned(by);
+    found.extend(memory.rows());
+    for (step, joined) in Shares::new(&succession, &problem).unwrap().enumerate() {
+        // What arrives takes the places of what has left.
+        let mut next = memory.0.clone();
+        for transfer in joined.round.transfers {
+            for block in transfer.blocks {
+                let element = 4 * block.source() as usize + block.destination() as usize % 4;
+                let at = memory.0.iter().find(|(_, held)| **held == element).map(|(at, _)| *at).unwrap();
+                assert_eq!(at.0, transfer.source.index());
+                next.insert((transfer.destination.index(), at.1), element);
+            }
+        }
+        memory = Memory(next);
+        // Two steps an exchange: one pair of locations is a dimension ahead of the other.
+        if step % 2 == 1 {
+            found.extend(memory.rows());
+        }
+    }
+    found.extend(memory.aligned(by).rows());
+    assert_eq!(found, printed("Table 3"));
 }
 
 #[test]
@@ -43,5 +157,10 @@ fn what_is_no_succession_is_refused() {
     for (axes, d, places) in [(0, 1, 1), (1, 0, 1), (1, 3, 2), (31, 1, 1), (2, 16, 16), (1, 1, 31), (usize::MAX, 2, 2)]
     {
         assert!(Succession::pipelined(axes, d, places).is_none(), "{axes} {d} {places}");
+        assert!(Succession::concurrent(axes, d, places).is_none(), "{axes} {d} {places}");
+    }
+    // Too few axes for others to start with, no second axis of places, no time.
+    for (axes, d, places) in [(2, 2, 8), (3, 2, 3), (3, 1, 1), (5, 1, 2)] {
+        assert!(Succession::concurrent(axes, d, places).is_none(), "{axes} {d} {places}");
     }
 }

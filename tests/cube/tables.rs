@@ -12,7 +12,7 @@ use necklace::topology::Hypercube;
 use necklace::topology::necklace::Words;
 
 /// The lines of the table whose title begins so.
-fn printed(title: &str) -> Vec<&'static str> {
+pub(crate) fn printed(title: &str) -> Vec<&'static str> {
     let text = include_str!("../../testdata/johnsson-ho-tables.txt");
     let table = text.split("## ").find(|table| table.starts_with(title)).unwrap();
     table.lines().skip(1).filter(|line| !line.is_empty()).collect()

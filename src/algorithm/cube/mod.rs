@@ -33,7 +33,6 @@ mod schemes;
 mod share;
 mod succession;
 mod table;
-mod windows;
 
 pub(crate) use share::{apart, share};
 pub use succession::Succession;

@@ -228,9 +228,9 @@ mod tests {
     #[test]
     fn there_is_one_for_all_dimensions_and_all_translations() {
         for d in 3..=TESTED {
-            // Whatever is left over by d of the pairs, of 2^(d-1) and more.
-            let left: BTreeSet<usize> = (d - 1..2 * d + 6).map(|bits| (1 << bits) % d).filter(|&c| c > 0).collect();
-            for c in left.into_iter().chain([1]) {
+            // Whatever is left over by d of the pairs, of 2^(d-1) and more; also where another batch has taken one.
+            let left = (d - 1..2 * d + 6).map(|bits| (1 << bits) % d).flat_map(|left| [left, (left + d - d % 2) % d]);
+            for c in left.filter(|&c| c > 0).collect::<BTreeSet<usize>>() {
                 let chosen = early(d, c).unwrap();
                 let pair = |&(address, copy): &(usize, usize)| (address.min(address ^ ((1 << d) - 1)), copy);
                 assert_eq!(chosen.iter().map(pair).collect::<BTreeSet<_>>().len(), d + c);
@@ -241,6 +241,19 @@ mod tests {
                     let steps = schedule(d, &addresses);
                     is_schedule(d, &addresses, &steps.unwrap_or_else(|| panic!("none for {d} {c} {x:b}")));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_one_for_one_more_pair_than_an_odd_number_of_dimensions() {
+        for d in (3..=TESTED).step_by(2) {
+            let opposite = (1 << d) - 1;
+            for x in (0..1 << d).step_by(if d > 9 { 7 } else { 1 }) {
+                let both = |ones: usize| [((1 << ones) - 1) ^ x, ((1 << ones) - 1) ^ x ^ opposite];
+                let addresses: Vec<usize> = (0..d.div_ceil(2)).flat_map(both).collect();
+                let steps = schedule(d, &addresses);
+                is_schedule(d, &addresses, &steps.unwrap_or_else(|| panic!("none for {d} {x:b}")));
             }
         }
     }

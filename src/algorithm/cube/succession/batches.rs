@@ -1,0 +1,180 @@
+//! Which elements go together, along which axes, and when.
+//!
+//! A [`Batch`] is a list of complement pairs that start with an axis one after the other, d of them every d steps, and with the next
+//! axis d steps after that. So a batch of n pairs keeps all channels of an axis busy for n steps, and its timetable is the
+//! step in which it starts with each axis.
+//!
+//! Pipelined (§4.1) all pairs are one batch. Concurrently (Algorithm 5, §4.2) some batches start elsewhere than with the first axis,
+//! where otherwise channels would wait for the first batch: for a = s - 2, s - 4 and so on one of 2d pairs (of d for a = 1)
+//! exchanges its place v with the axes from a on; later its place i with the axes up to a, and then has i in the place of v. On axis x
+//! the batches of all a up to x precede the others, and those of all a from x on follow them.
+//!
+//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and all others start a step later.
+//!
+//! # Labels
+//!
+//! An element of rank c at the places i and v has two labels, made from its source: I, the sum of i and all axes, and V, the sum
+//! of v and the axes from a on. So each rank has one element of each label. While i is exchanged with all axes, elements are at
+//! location I of a rank. While v is exchanged with the axes from a on, they are at location V; then, i with those up to a, at
+//! the sum of both. A batch of a therefore has both of {V, not V} for its I, which is a complement pair in both parts; and it has all
+//! four of {I, not I} x {V, not V}, so that what it leaves to others are pairs by I.
+
+use super::windows;
+
+/// Places of which one is exchanged with axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// i, with all axes.
+    I,
+    /// v, with the axes from a on.
+    V,
+    /// i, with the axes up to a, after that.
+    Second,
+}
+
+/// Consecutive axes that a batch is exchanged with.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) memory: Memory,
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// When it starts with the first of them. It starts with each next one d steps later.
+    start: usize,
+}
+
+/// A complement pair, by the labels of one of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) i: usize,
+    /// Of the whole place v; only its d lowest bits are added to.
+    pub(super) v: usize,
+    /// The first axis that is added to v; none for as many as there are.
+    pub(super) from: usize,
+}
+
+/// Pairs that follow each other.
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    pub(super) pairs: Vec<Pair>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What crosses an axis in some steps: d pairs of a batch and maybe some more, in as many steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) start: usize,
+    pub(super) batch: usize,
+    pub(super) part: usize,
+    pub(super) first: usize,
+    pub(super) pairs: usize,
+}
+
+/// The batches of s axes of d bits, with 2^`places` elements a rank.
+#[derive(Clone, Copy)]
+struct Shape {
+    axes: usize,
+    d: usize,
+    places: usize,
+}
+
+impl Shape {
+    fn opposite(self) -> usize {
+        (1 << self.d) - 1
+    }
+
+    /// All pairs by I, in the order of their copies; of each the first axis that is added to v.
+    fn pairs(self, from: impl Fn(usize, usize) -> usize) -> Vec<Pair> {
+        let copies = 1 << (self.places - self.d);
+        let of = |v: usize| (0..1 << (self.d - 1)).map(move |i| (i, v));
+        (0..copies).flat_map(of).map(|(i, v)| Pair { i, v, from: from(i, v) }).collect()
+    }
+
+    /// The batch of all these, by I, in a good order; none where that is not known.
+    fn by_all_axes(self, mut pairs: Vec<Pair>, start: usize) -> Option<Batch> {
+        let odd = pairs.len() % self.d;
+        if odd > 0 {
+            for (i, _) in windows::early(self.d, odd).filter(|_| self.d <= windows::TESTED)? {
+                let found = pairs.iter().position(|pair| pair.i == i || pair.i ^ self.opposite() == i)?;
+                let last = pairs.remove(found);
+                pairs.push(Pair { i, ..last });
+            }
+        }
+        Some(Batch { pairs, parts: vec![Part { memory: Memory::I, first: 0, last: self.axes - 1, start }] })
+    }
+}
+
+/// Everything in one batch.
+pub(super) fn pipelined(axes: usize, d: usize, places: usize) -> Option<Vec<Batch>> {
+    let shape = Shape { axes, d, places };
+    Some(vec![shape.by_all_axes(shape.pairs(|_, _| axes), 0)?])
+}
+
+/// As many batches as can be start elsewhere; `None` where that is none.
+pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Option<Vec<Batch>> {
+    let shape = Shape { axes, d, places };
+    if axes < 3 || places < 2 * d {
+        return None;
+    }
+    // The first batch that started elsewhere is through with v before it comes back with i, if 2d pairs are between.
+    let mut free = (1_usize << (places - 1)).checked_sub(2 * d)?;
+    let mut others: Vec<(usize, usize)> = Vec::new();
+    for a in (1..=axes - 2).rev().step_by(2) {
+        let pairs = if a == 1 { d + d % 2 } else { 2 * d };
+        if pairs > free {
+            break;
+        }
+        free -= pairs;
+        others.push((a, pairs));
+    }
+    let late = if others.last()?.0 == 1 { d % 2 } else { 0 };
+
+    // Each of these has its own sets of I, not I and copies of v: of such sets there are enough.
+    let cell = |number: usize| (number % (1 << (d - 1)), number >> (d - 1));
+    let of_cell = |i: usize, v: usize| others.iter().enumerate().find(|(number, _)| cell(*number) == (i, v >> d));
+    if cell(others.len() - 1).1 >= 1 << (places - 2 * d) {
+        return None;
+    }
+    let opposite = shape.opposite();
+    // Words like 0011 have a schedule for any number of them, whatever is added.
+    let fours = |pairs: usize| (0..pairs / 2).map(|ones| (1 << ones) - 1);
+    let taken = |pair: &Pair| {
+        let low = pair.v & opposite;
+        let is_taken = |pairs: usize| fours(pairs).any(|word| word == low || word == low ^ opposite);
+        of_cell(pair.i, pair.v).is_some_and(|(_, (_, pairs))| is_taken(*pairs))
+    };
+    let mut rest = shape.pairs(|i, v| of_cell(i, v).map_or(axes, |(_, (a, _))| *a));
+    rest.retain(|pair| !taken(pair));
+    let mut second = late + rest.len();
+    let mut batches = vec![shape.by_all_axes(rest, late)?];
+    for (number, &(a, pairs)) in others.iter().enumerate() {
+        let (i, high) = cell(number);
+        let four = |v: usize| [(i, v), (i ^ opposite, v ^ opposite)];
+        let pair = |(i, v): (usize, usize)| Pair { i, v: high << d | v, from: a };
+        let first = Part { memory: Memory::V, first: a, last: axes - 1, start: 0 };
+        let then = Part { memory: Memory::Second, first: 0, last: a, start: second };
+        batches.push(Batch { pairs: fours(pairs).flat_map(four).map(pair).collect(), parts: vec![first, then] });
+        second += pairs;
+    }
+    Some(batches)
+}
+
+/// What crosses each axis, in the order of time.
+pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Entry>> {
+    let mut table = vec![vec![]; axes];
+    for (number, batch) in batches.iter().enumerate() {
+        for (part, &Part { first, last, start, .. }) in batch.parts.iter().enumerate() {
+            for (delay, of_axis) in table[first..=last].iter_mut().enumerate() {
+                let rows = (batch.pairs.len() / d).max(1);
+                of_axis.extend((0..rows).map(|row| Entry {
+                    start: start + (delay + row) * d,
+                    batch: number,
+                    part,
+                    first: row * d,
+                    pairs: if row + 1 == rows { batch.pairs.len() - row * d } else { d },
+                }));
+            }
+        }
+    }
+    table.iter_mut().for_each(|of_axis: &mut Vec<Entry>| of_axis.sort_unstable_by_key(|entry| entry.start));
+    table
+}

@@ -1,0 +1,311 @@
+//! Exchanges in succession, along one axis of a cube after the other.
+//!
+//! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: errata 2.1, 2.11 and 2.12, and see below. The ranks' numbers
+//! are s axes of d bits each, (c_s .. c_1); the places within a rank are (v, i), of which i has d bits. Exchanged with one axis after
+//! the other, i goes to c_1, each c to the next, and c_s to the places: a generalized shuffle, a
+//! [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
+//!
+//! With K = 2^m elements a rank:
+//!
+//! | term | [pipelined](Succession::pipelined) | [concurrent](Succession::concurrent) | paper |
+//! |---|---|---|---|
+//! | startups | K/2 + (s - 1) d | K/2 + 2d for K >= 2(s + 1) d; fewer for s = 3 | Corollary 2, Theorem 2 |
+//! | elements over a channel | as many, one a step | as many | |
+//! | hops | as many | as many | |
+//! | elements sent by a rank | s d K/2 | up to s d^2 more | |
+//!
+//! The better of both keeps Theorem 2 with errata 2.1: min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). A rank's own time and memory are
+//! in proportion to the elements that it sends. Contention-free.
+//!
+//! # Idea
+//!
+//! The elements of all axes are aligned at once, before: that at (c_s .. c_1 | i) is at location a, the sum modulo 2 of all of these, and
+//! stays at that location of whatever rank it comes to; after the last exchange the sum of the axes it has come to takes it from there
+//! to its place. When it crosses axis x it has the relative address a xor X, where X is the sum of the other axes of that rank.
+//! (Here nothing is moved for the [alignment](Succession::alignment): it only names elements.)
+//!
+//! While one group of locations crosses the second axis the next one crosses the first, and so on. The paper does so with Algorithm 4.
+//! But a location's relative address differs from axis to axis, and locations that are a necklace for one X are none for another: a
+//! group that was through with the first axis would not be a group of the second. Complement pairs stay complement pairs. So the groups
+//! are d pairs, as in Algorithm 1, each for d steps an axis. Where d does not divide the K/2 pairs the last group is d pairs and
+//! what is left over, in as many steps, with every element in a window of d steps (see `windows.rs`): then all channels of
+//! an axis are busy for K/2 steps, and those of the next d steps later.
+//!
+//! So the last axis idles for (s - 1) d steps. Algorithm 5 lets some groups start there, with the other bits of the places,
+//! and come back to the first axes later (see `batches.rs`).
+
+mod batches;
+mod windows;
+
+use std::sync::Arc;
+
+use batches::{Batch, Entry, Memory, Pair};
+
+use crate::algorithm::{About, Algorithm, Claims};
+use crate::collective::{Collective, Custom};
+use crate::error::BuildError;
+use crate::ids::Rank;
+use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, Volume};
+use crate::topology::{Hypercube, Topology};
+
+/// Exchanges of the places with s axes, of d bits each, one after the other.
+#[derive(Clone, Debug)]
+pub struct Succession {
+    axes: usize,
+    d: usize,
+    /// The bits of a place.
+    places: usize,
+    topology: Arc<dyn Topology>,
+    batches: Arc<[Batch]>,
+    /// What crosses each axis.
+    timetable: Arc<[Vec<Entry>]>,
+}
+
+static ABOUT: About = About {
+    collective: "custom",
+    name: "succession",
+    summary: "the places are exchanged with one axis of a cube after the other",
+    source: "Johnsson & Ho, TR-16-92, 4",
+    needs: "a cube; places of as many bits as an axis at least",
+    claims: "s axes of d bits: pipelined K/2 + (s - 1) d start-ups of single elements, concurrently K/2 + 2d; contention-free",
+    ports: Ports::All,
+};
+
+impl Succession {
+    /// Of that many axes of d bits each, with 2^`places` elements a rank: all elements take the axes in order, pipelined.
+    ///
+    /// `None` without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do not divide K/2,
+    /// and for more ranks than [`Hypercube`] has, or as many elements in a rank.
+    #[must_use]
+    pub fn pipelined(axes: usize, d: usize, places: usize) -> Option<Self> {
+        Self::of(axes, d, places, batches::pipelined)
+    }
+
+    /// The same with some of the elements starting on other axes than the first, which would have to wait (Algorithm 5): as
+    /// many as there is time for.
+    ///
+    /// `None` where [`pipelined`](Self::pipelined) is; also for fewer than three axes, for places of less than two axes' bits, and for
+    /// so few elements that there is no time for any.
+    #[must_use]
+    pub fn concurrent(axes: usize, d: usize, places: usize) -> Option<Self> {
+        Self::of(axes, d, places, batches::concurrent)
+    }
+
+    fn of(
+        axes: usize,
+        d: usize,
+        places: usize,
+        batches: impl Fn(usize, usize, usize) -> Option<Vec<Batch>>,
+    ) -> Option<Self> {
+        let topology = Arc::new(Hypercube::new(axes.checked_mul(d)?)?);
+        if axes == 0 || d == 0 || places < d || places > Hypercube::MAX_DIMENSIONS {
+            return None;
+        }
+        let batches = batches(axes, d, places)?;
+        let timetable = batches::timetable(&batches, axes, d);
+        Some(Self { axes, d, places, topology, batches: batches.into(), timetable: timetable.into() })
+    }
+
+    /// The steps of all.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.timetable.iter().flatten().map(|entry| entry.start + entry.pairs).max().unwrap_or(0)
+    }
+
+    /// What is added modulo 2 to the lowest bits of a place of a rank: before the exchanges that makes the location at which elements
+    /// stay while they are exchanged, and afterwards the place at which they belong.
+    #[must_use]
+    pub fn alignment(&self, rank: Rank) -> usize {
+        self.sum(rank.index(), 0..self.axes)
+    }
+
+    /// What is held before and after: block [s, t, v, ..] is the element with that v that rank s has for rank t.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn problem(&self) -> Result<Problem, BuildError> {
+        let ranks = self.topology.nodes();
+        let elements = || (0..1 << self.d).flat_map(|i| (0..self.copies()).map(move |copy| (i, copy)));
+        let held = |rank: usize| elements().map(move |(i, copy)| (self.block(rank, i, copy), vec![Rank::new(rank)]));
+        let mut post = vec![vec![]; ranks];
+        for (block, of) in (0..ranks).flat_map(held) {
+            post[block.destination().unsigned_abs() as usize].push((block, of));
+        }
+        let pre = (0..ranks).map(|rank| held(rank).collect()).collect();
+        let collective = Collective::Custom(Arc::new(Custom { pre, post }));
+        Problem::placed(Arc::clone(&self.topology), Placement::identity(ranks), collective)
+    }
+
+    fn copies(&self) -> usize {
+        1 << (self.places - self.d)
+    }
+
+    /// The element of a rank at a place.
+    fn block(&self, source: usize, i: usize, copy: usize) -> Block {
+        let ranks = self.topology.nodes();
+        let destination = (source << self.d | i) % ranks;
+        let whole = Block::new(Rank::new(source), Rank::new(destination));
+        whole.chunks(copy as u32, self.copies() as u32, 1).unwrap_or(whole)
+    }
+
+    fn opposite(&self) -> usize {
+        (1 << self.d) - 1
+    }
+
+    fn axis(&self, rank: usize, x: usize) -> usize {
+        rank >> (x * self.d) & self.opposite()
+    }
+
+    fn sum(&self, rank: usize, axes: impl IntoIterator<Item = usize>) -> usize {
+        axes.into_iter().fold(0, |sum, x| sum ^ self.axis(rank, x))
+    }
+
+    /// The rank whose axis x has another number, and the number it had.
+    fn swapped(&self, rank: usize, x: usize, number: usize) -> (usize, usize) {
+        let had = self.axis(rank, x);
+        (rank ^ (had ^ number) << (x * self.d), had)
+    }
+
+    /// Where on its way a pair's first element is in memory, while it is exchanged by that.
+    fn location(&self, memory: Memory, pair: &Pair) -> usize {
+        match memory {
+            Memory::I => pair.i,
+            Memory::V => pair.v & self.opposite(),
+            // Of two pairs with the same location in the other part that have opposite ones there it names one each.
+            Memory::Second => pair.v & self.opposite() ^ pair.i.min(pair.i ^ self.opposite()),
+        }
+    }
+
+    /// The steps of what crosses axis x at a rank: by dimension.
+    fn leg(&self, rank: usize, x: usize, entry: Entry) -> Vec<Vec<Crossed>> {
+        let (d, batch) = (self.d, &self.batches[entry.batch]);
+        let part = &batch.parts[entry.part];
+        let others = self.sum(rank, (part.first..=part.last).filter(|other| *other != x));
+        let pairs = &batch.pairs[entry.first..][..entry.pairs];
+        let addresses: Vec<usize> = pairs.iter().map(|pair| self.location(part.memory, pair) ^ others).collect();
+        let windows = (pairs.len() > d).then(|| windows::schedule(d, &addresses));
+        let mut done = vec![[0; 2]; addresses.len()];
+        let mut step = |t: usize| -> Vec<Crossed> {
+            let crossing = |dimension: usize| {
+                let pair = match &windows {
+                    // Where there is no schedule nothing crosses, and so something does not arrive.
+                    Some(steps) => steps.as_ref()?[t][dimension] % addresses.len(),
+                    None => (dimension + d - t % d) % d,
+                };
+                // That of the pair which has the bit.
+                let is_second = addresses[pair] >> dimension & 1 == 0;
+                let address = if is_second { addresses[pair] ^ self.opposite() } else { addresses[pair] };
+                let done = &mut done[pair][usize::from(is_second)];
+                let before = std::mem::replace(done, *done | 1 << dimension);
+                Some(Crossed { dimension, address, before, location: address ^ others, pair: pairs[pair] })
+            };
+            (0..d).filter_map(crossing).collect()
+        };
+        (0..addresses.len()).map(&mut step).collect()
+    }
+
+    /// What a rank sends when that crosses axis x: where the element comes from, and was there.
+    fn sent(&self, rank: usize, x: usize, entry: Entry, crossed: &Crossed) -> Block {
+        let &Crossed { address, before, location, pair, .. } = crossed;
+        let part = &self.batches[entry.batch].parts[entry.part];
+        // Back to where it was before this part: each axis had what the next one has got, or memory.
+        let old = self.axis(rank, x) ^ before;
+        let (mut rank, _) = self.swapped(rank, x, old);
+        let mut memory = old ^ address;
+        for y in (part.first..x).rev() {
+            (rank, memory) = self.swapped(rank, y, memory);
+        }
+        let high = pair.v & !self.opposite();
+        let added = |rank: usize| self.sum(rank, pair.from..self.axes);
+        match part.memory {
+            Memory::I => self.block(rank, memory, pair.v ^ added(rank)),
+            Memory::V => self.block(rank, pair.i ^ self.sum(rank, 0..self.axes), high | memory),
+            Memory::Second => {
+                let i = memory;
+                let mut v = location ^ pair.i ^ added(rank);
+                for y in (pair.from..self.axes).rev() {
+                    (rank, v) = self.swapped(rank, y, v);
+                }
+                self.block(rank, i, high | v)
+            }
+        }
+    }
+}
+
+/// What crosses a dimension of an axis.
+#[derive(Clone, Debug)]
+struct Crossed {
+    dimension: usize,
+    /// Relative, along this axis.
+    address: usize,
+    /// What of it was crossed before.
+    before: usize,
+    location: usize,
+    pair: Pair,
+}
+
+/// What is under way along an axis.
+struct Leg {
+    entry: Entry,
+    steps: Vec<Vec<Crossed>>,
+}
+
+impl Algorithm for Succession {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn name(&self) -> String {
+        let how = if self.batches.len() > 1 { "concurrent" } else { "pipelined" };
+        let Self { axes, d, places, .. } = self;
+        format!("succession of {axes} exchanges of {d} bits, of 2^{places} elements, {how}")
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let own = self.problem().is_ok_and(|own| {
+            own.collective() == problem.collective()
+                && own.placement() == problem.placement()
+                && own.topology().text() == problem.topology().text()
+        });
+        (!own).then(|| "it is for its own problem".to_owned())
+    }
+
+    fn claims(&self, _: &Problem) -> Claims {
+        let (steps, copies) = (self.steps() as u64, self.copies() as u64);
+        // Of each pair one element crosses each dimension.
+        let sent = self.timetable.iter().flatten().map(|entry| (entry.pairs * self.d) as u64).sum();
+        let volume = Some(Volume::new(sent, copies));
+        Claims {
+            transmission: Some(Volume::new(steps, copies)),
+            port_transmission: volume,
+            handled: Some(2 * sent),
+            messages: Some(sent),
+            volume,
+            ..Claims::of_single_blocks(steps, true)
+        }
+    }
+
+    fn rounds(&self, _: &Problem, rank: Rank) -> Share {
+        let (this, rank) = (self.clone(), rank.index());
+        let mut legs: Vec<Option<Leg>> = (0..self.axes).map(|_| None).collect();
+        let mut next = vec![0; self.axes];
+        Box::new((0..this.steps()).map(move |t| {
+            let mut round = RankRound::default();
+            for x in 0..this.axes {
+                if let Some(&entry) = this.timetable[x].get(next[x]).filter(|entry| entry.start == t) {
+                    legs[x] = Some(Leg { entry, steps: this.leg(rank, x, entry) });
+                    next[x] += 1;
+                }
+                let Some(Leg { entry, steps }) = &legs[x] else { continue };
+                for crossed in steps.get(t - entry.start).into_iter().flatten() {
+                    let peer = rank ^ 1 << (x * this.d + crossed.dimension);
+                    let end = |from: usize| End::new(Rank::new(peer), vec![this.sent(from, x, *entry, crossed)]);
+                    round.sends.push(end(rank));
+                    round.receives.push(end(peer));
+                }
+            }
+            round
+        }))
+    }
+}
