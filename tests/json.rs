@@ -12,8 +12,11 @@ use std::sync::Arc;
 use fixtures::plain::Plain;
 use fixtures::*;
 use necklace::Node;
+use necklace::algorithm::Algorithm;
+use necklace::algorithm::cube::Succession;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
+use necklace::permutation::{BitMap, Permutation};
 use necklace::schedule::{
     Block, JsonError, JsonWriter, Outline, Placement, Ports, Problem, Round, Schedule, Shares, Verifier, from_json,
     read_json, share_json, to_json, verify, write_json,
@@ -45,6 +48,17 @@ fn documents() -> Vec<Fixture> {
     let mut long = pair(necklace::topology::parse("torus:3x4").unwrap(), &[0, 5]);
     long.rounds[0].transfers[0] = via(long.rounds[0].transfers[0].clone(), &[0, 3, 2, 1, 5]);
     add("the long way round", long);
+    for succession in [Succession::pipelined(2, 3, 3), Succession::concurrent(5, 1, 4), Succession::concurrent(3, 2, 4)] {
+        let succession = succession.unwrap();
+        let problem = succession.problem().unwrap();
+        add(&succession.name(), Shares::new(&succession, &problem).unwrap().collect().unwrap());
+    }
+    let cube = necklace::topology::parse("hypercube:3").unwrap();
+    for map in [BitMap::bit_reversal(6), BitMap::unshuffle(5)] {
+        let permutation = Permutation::new(map.unwrap(), Arc::clone(&cube), Placement::identity(8)).unwrap();
+        let problem = permutation.problem().unwrap();
+        add(&permutation.name(), Shares::new(&permutation, &problem).unwrap().collect().unwrap());
+    }
     documents
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod choice;
+mod cubes;
 mod definitions;
 #[path = "../jobs/mod.rs"]
 mod jobs;

@@ -19,6 +19,8 @@ mod every_backend;
 
 #[path = "../communicator/choice.rs"]
 mod choice;
+#[path = "../communicator/cubes.rs"]
+mod cubes;
 #[path = "../communicator/definitions.rs"]
 mod definitions;
 #[path = "../communicator/persistent.rs"]

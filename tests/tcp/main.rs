@@ -9,6 +9,8 @@ mod contexts;
 
 #[path = "../communicator/choice.rs"]
 mod choice;
+#[path = "../communicator/cubes.rs"]
+mod cubes;
 #[path = "../communicator/definitions.rs"]
 mod definitions;
 #[path = "../communicator/persistent.rs"]
