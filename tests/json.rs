@@ -48,7 +48,8 @@ fn documents() -> Vec<Fixture> {
     let mut long = pair(necklace::topology::parse("torus:3x4").unwrap(), &[0, 5]);
     long.rounds[0].transfers[0] = via(long.rounds[0].transfers[0].clone(), &[0, 3, 2, 1, 5]);
     add("the long way round", long);
-    for succession in [Succession::pipelined(2, 3, 3), Succession::concurrent(5, 1, 4), Succession::concurrent(3, 2, 4)] {
+    for succession in [Succession::pipelined(2, 3, 3), Succession::concurrent(5, 1, 4), Succession::concurrent(3, 2, 4)]
+    {
         let succession = succession.unwrap();
         let problem = succession.problem().unwrap();
         add(&succession.name(), Shares::new(&succession, &problem).unwrap().collect().unwrap());

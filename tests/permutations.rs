@@ -133,6 +133,33 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
 }
 
 #[test]
+fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
+    for d in 2..=6_usize {
+        let network = format!("hypercube:{d}");
+        for bits in d + 1..=d + 3 {
+            let each = 1_u64 << (bits - d);
+            // The most elements over a channel, and on how many channels a message goes.
+            let load = |map: BitMap| {
+                let permutation = proved(&network, &map);
+                assert_eq!(permutation.way(), &Way::Straight, "{map}");
+                let proof = verify_shares(Shares::new(&permutation, &permutation.problem().unwrap()).unwrap()).unwrap();
+                assert_eq!(proof.rounds, 1);
+                proof.channel_transmission.whole().unwrap() * permutation.block()
+            };
+            // No less is possible: all go over d channels, and a rank has d; or half as many, on average.
+            assert_eq!(load(BitMap::vector_reversal(bits).unwrap()), each);
+            for by in 1..d {
+                assert_eq!(load(BitMap::generalized_shuffle(bits, by).unwrap()), each / 2, "{d} {bits} {by}");
+            }
+            // The other way round the routes of a cube, which cross low dimensions first, meet.
+            if d > 2 {
+                assert_eq!(load(BitMap::unshuffle(bits).unwrap()), 2 * each, "{d} {bits}");
+            }
+        }
+    }
+}
+
+#[test]
 fn where_ranks_are_no_cube_elements_go_straight() {
     let map = BitMap::bit_reversal(6).unwrap();
     for network in ["ring:8", "line:8", "torus:2x4"] {

@@ -46,7 +46,10 @@ fn sub_cubes_of_any_dimensions_exchange_side_by_side() {
                     assert_eq!(part.size(), 1 << left);
                     if left > 0 {
                         let text = part.topology().text();
-                        assert!([format!("hypercube:{left}"), "ring:4".into(), "line:2".into()].contains(&text), "{text}");
+                        assert!(
+                            [format!("hypercube:{left}"), "ring:4".into(), "line:2".into()].contains(&text),
+                            "{text}"
+                        );
                     }
                     for exchange in EXCHANGES {
                         part.choose("alltoall", exchange).unwrap();

@@ -164,3 +164,18 @@ fn what_is_no_succession_is_refused() {
         assert!(Succession::concurrent(axes, d, places).is_none(), "{axes} {d} {places}");
     }
 }
+
+#[test]
+fn the_page_on_cubes_has_these_steps() {
+    let page = include_str!("../../doc/cubes.md");
+    for (axes, d, places) in [(2, 3, 6), (3, 2, 4), (3, 3, 6), (4, 2, 4), (5, 2, 6), (7, 1, 5), (6, 4, 8)] {
+        let half = 1 << (places - 1);
+        let pipelined = Succession::pipelined(axes, d, places).unwrap().steps();
+        let concurrent = Succession::concurrent(axes, d, places);
+        let concurrent = concurrent.map_or("-".to_owned(), |succession| succession.steps().to_string());
+        let theorem = (half + (axes - 1) * d).min(((axes + 3) * d).max(half + 2 * d));
+        let (elements, single) = (2 * half, axes * half);
+        let row = format!("| {axes} | {d} | {elements} | {single} | {pipelined} | {concurrent} | {theorem} |");
+        assert!(page.contains(&row), "{row}");
+    }
+}
