@@ -12,9 +12,9 @@
 //!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
 //!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
 //! - Otherwise, and where ranks that differ in one of these bits are not on neighbouring nodes, all go straight, in one round. On a
-//!   cube that is as good as can be for a vector reversal, whose messages share no channel, and for the generalized shuffles, of
-//!   which no channel carries more than half of a rank's elements. It is four times that for the unshuffle, and more where bits
-//!   of the ranks change places with each other: two exchanges, from these bits to places and back, are then better.
+//!   cube that is as good as can be for a vector reversal, whose messages share no channel, and for a generalized
+//!   shuffle by no more bits than a place has, of which no channel carries more than half of a rank's elements. It is four times that
+//!   for the unshuffle, and more where bits of the ranks change places with each other: two exchanges, from these bits to places and back, are then better.
 
 mod map;
 
