@@ -9,6 +9,16 @@
 //! exchanges its place v with the axes from a on; later its place i with the axes up to a, and then has i in the place of v. On axis x
 //! the batches of all a up to x precede the others, and those of all a from x on follow them.
 //!
+//! Of four axes of two bits, with 16 elements, by the place that is exchanged and the axis:
+//!
+//! ```text
+//! step / 2   0   1   2   3   4   5
+//!            i0  i1  i2  i3
+//!                i0  i1  i2  i3
+//! a = 2      v2  v3  i0  i1  i2
+//!                v2  v3  i0  i1  i2
+//! ```
+//!
 //! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and all others start a step later.
 //!
 //! # Labels
@@ -177,4 +187,65 @@ pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Ent
     }
     table.iter_mut().for_each(|of_axis: &mut Vec<Entry>| of_axis.sort_unstable_by_key(|entry| entry.start));
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_axes_take_the_slots_that_are_drawn() {
+        let batches = concurrent(4, 2, 4).unwrap();
+        let mut rows = std::collections::BTreeMap::new();
+        for (x, of_axis) in timetable(&batches, 4, 2).iter().enumerate() {
+            for entry in of_axis {
+                assert_eq!((entry.start % 2, entry.pairs), (0, 2));
+                let memory = if batches[entry.batch].parts[entry.part].memory == Memory::V { 'v' } else { 'i' };
+                let row: &mut Vec<String> = rows.entry((entry.batch, entry.first)).or_insert(vec!["  ".to_owned(); 6]);
+                assert_eq!(row[entry.start / 2], "  ");
+                row[entry.start / 2] = format!("{memory}{x}");
+            }
+        }
+        let page: Vec<&str> = include_str!("batches.rs").lines().take_while(|line| line.starts_with("//!")).collect();
+        for row in rows.values() {
+            let row = row.join("  ");
+            assert!(page.iter().any(|line| line.get(15..).is_some_and(|slots| slots == row.trim_end())), "{row}");
+        }
+    }
+
+    /// No axis begins with anything before it is through with what it has, or idles for long.
+    #[test]
+    fn an_axis_has_one_thing_at_a_time() {
+        for (axes, d, places) in
+            [(3, 3, 6), (4, 3, 6), (5, 3, 8), (5, 5, 10), (6, 4, 9), (7, 2, 6), (12, 2, 9), (11, 1, 6)]
+        {
+            for batches in [pipelined(axes, d, places), concurrent(axes, d, places)] {
+                let batches = batches.unwrap();
+                let all: usize = batches.iter().map(|batch| batch.pairs.len()).sum();
+                assert_eq!(all, 1 << (places - 1));
+                let table = timetable(&batches, axes, d);
+                for of_axis in &table {
+                    for pair in of_axis.windows(2) {
+                        assert!(pair[0].start + pair[0].pairs <= pair[1].start, "{axes} {d} {places}: {pair:?}");
+                    }
+                }
+                // A batch comes to its next axis no sooner than its elements are through with the last.
+                for (number, batch) in batches.iter().enumerate() {
+                    let window = d + usize::from(batch.pairs.len() % d > 0 && batch.parts.len() > 1);
+                    let mut starts: Vec<usize> = table
+                        .iter()
+                        .flatten()
+                        .filter(|entry| entry.batch == number && entry.first == 0)
+                        .map(|entry| entry.start)
+                        .collect();
+                    starts.sort_unstable();
+                    let (last, gaps) =
+                        (batch.parts[0].last - batch.parts[0].first, starts.windows(2).map(|two| two[1] - two[0]));
+                    for (leg, gap) in gaps.enumerate() {
+                        assert!(gap >= if leg == last { window } else { d }, "{axes} {d} {places}: {starts:?}");
+                    }
+                }
+            }
+        }
+    }
 }
