@@ -22,7 +22,7 @@ pub use map::{BitMap, BitMapError};
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::algorithm::cube::{Exchange, Scheme, apart, share};
 use crate::algorithm::{About, Algorithm, Claims};
@@ -44,6 +44,8 @@ pub struct Permutation {
     way: Way,
     topology: Arc<dyn Topology>,
     placement: Placement,
+    /// What is held before and after, once somebody has asked.
+    collective: Arc<OnceLock<Collective>>,
 }
 
 /// How an array is permuted.
@@ -103,7 +105,7 @@ impl Permutation {
             Way::Exchange(bits) if apart(&*topology, &placement, &bits).is_some() => Way::Straight,
             way => way,
         };
-        Ok(Self { map, ranks, way, topology, placement })
+        Ok(Self { map, ranks, way, topology, placement, collective: Arc::default() })
     }
 
     /// Where elements go.
@@ -138,20 +140,22 @@ impl Permutation {
     ///
     /// None, for one that could be made: as [`Problem::placed`].
     pub fn problem(&self) -> Result<Problem, BuildError> {
-        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective())
+        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective().clone())
     }
 
-    fn collective(&self) -> Collective {
-        let own = |block: Block, by: Rank| (block, vec![by]);
-        let all = || (0..1_usize << self.ranks).map(Rank::new);
-        let pre = |rank: Rank| -> Holding {
-            self.partners(rank, &self.map).into_iter().map(|to| own(Block::new(rank, to), rank)).collect()
-        };
-        let back = self.map.inverse();
-        let post = |rank: Rank| -> Holding {
-            self.partners(rank, &back).into_iter().map(|from| own(Block::new(from, rank), from)).collect()
-        };
-        Collective::Custom(Arc::new(Custom { pre: all().map(pre).collect(), post: all().map(post).collect() }))
+    fn collective(&self) -> &Collective {
+        self.collective.get_or_init(|| {
+            let own = |block: Block, by: Rank| (block, vec![by]);
+            let all = || (0..1_usize << self.ranks).map(Rank::new);
+            let pre = |rank: Rank| -> Holding {
+                self.partners(rank, &self.map).into_iter().map(|to| own(Block::new(rank, to), rank)).collect()
+            };
+            let back = self.map.inverse();
+            let post = |rank: Rank| -> Holding {
+                self.partners(rank, &back).into_iter().map(|from| own(Block::new(from, rank), from)).collect()
+            };
+            Collective::Custom(Arc::new(Custom { pre: all().map(pre).collect(), post: all().map(post).collect() }))
+        })
     }
 
     /// The ranks that a rank's elements go to.
@@ -254,7 +258,7 @@ impl Algorithm for Permutation {
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let same = problem.placement() == &self.placement
             && problem.topology().text() == self.topology.text()
-            && problem.collective() == &self.collective();
+            && problem.collective() == self.collective();
         (!same).then(|| "it is for its own problem".to_owned())
     }
 

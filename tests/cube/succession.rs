@@ -58,6 +58,7 @@ fn concurrent_exchanges_take_half_of_the_elements_and_two_delays() {
         (7, 1, 4),
         (7, 1, 5),
         (9, 1, 5),
+        (12, 1, 5),
         (3, 2, 4),
         (3, 2, 5),
         (4, 2, 4),

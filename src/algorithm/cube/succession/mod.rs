@@ -37,7 +37,7 @@
 mod batches;
 mod windows;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use batches::{Batch, Entry, Memory, Pair};
 
@@ -59,6 +59,8 @@ pub struct Succession {
     batches: Arc<[Batch]>,
     /// What crosses each axis.
     timetable: Arc<[Vec<Entry>]>,
+    /// What is held before and after, once somebody has asked.
+    collective: Arc<OnceLock<Collective>>,
 }
 
 static ABOUT: About = About {
@@ -103,7 +105,8 @@ impl Succession {
         }
         let batches = batches(axes, d, places)?;
         let timetable = batches::timetable(&batches, axes, d);
-        Some(Self { axes, d, places, topology, batches: batches.into(), timetable: timetable.into() })
+        let collective = Arc::default();
+        Some(Self { axes, d, places, topology, batches: batches.into(), timetable: timetable.into(), collective })
     }
 
     /// The steps of all.
@@ -125,16 +128,23 @@ impl Succession {
     ///
     /// None.
     pub fn problem(&self) -> Result<Problem, BuildError> {
-        let ranks = self.topology.nodes();
-        let elements = || (0..1 << self.d).flat_map(|i| (0..self.copies()).map(move |copy| (i, copy)));
-        let held = |rank: usize| elements().map(move |(i, copy)| (self.block(rank, i, copy), vec![Rank::new(rank)]));
-        let mut post = vec![vec![]; ranks];
-        for (block, of) in (0..ranks).flat_map(held) {
-            post[block.destination().unsigned_abs() as usize].push((block, of));
-        }
-        let pre = (0..ranks).map(|rank| held(rank).collect()).collect();
-        let collective = Collective::Custom(Arc::new(Custom { pre, post }));
-        Problem::placed(Arc::clone(&self.topology), Placement::identity(ranks), collective)
+        let placement = Placement::identity(self.topology.nodes());
+        Problem::placed(Arc::clone(&self.topology), placement, self.collective().clone())
+    }
+
+    fn collective(&self) -> &Collective {
+        self.collective.get_or_init(|| {
+            let ranks = self.topology.nodes();
+            let elements = || (0..1 << self.d).flat_map(|i| (0..self.copies()).map(move |copy| (i, copy)));
+            let held =
+                |rank: usize| elements().map(move |(i, copy)| (self.block(rank, i, copy), vec![Rank::new(rank)]));
+            let mut post = vec![vec![]; ranks];
+            for (block, of) in (0..ranks).flat_map(held) {
+                post[block.destination().unsigned_abs() as usize].push((block, of));
+            }
+            let pre = (0..ranks).map(|rank| held(rank).collect()).collect();
+            Collective::Custom(Arc::new(Custom { pre, post }))
+        })
     }
 
     fn copies(&self) -> usize {
@@ -263,11 +273,9 @@ impl Algorithm for Succession {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let own = self.problem().is_ok_and(|own| {
-            own.collective() == problem.collective()
-                && own.placement() == problem.placement()
-                && own.topology().text() == problem.topology().text()
-        });
+        let own = problem.collective() == self.collective()
+            && problem.placement().is_identity()
+            && problem.topology().text() == self.topology.text();
         (!own).then(|| "it is for its own problem".to_owned())
     }
 
