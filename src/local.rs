@@ -28,7 +28,7 @@ use crate::transport::{Endpoint, local};
 /// # Errors
 ///
 /// [`Error::Rank`] with the first rank that panicked (the others get an error in their calls); [`Error::Argument`] for no
-/// rank or too many.
+/// rank or too many; [`Error::Failed`] where some ranks' calls have failed before another one has started.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     let topology = Complete::new(ranks).ok_or_else(|| no_such_job(ranks))?;
     Job::on(Arc::new(topology)).run(body)

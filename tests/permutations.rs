@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
-
 use necklace::algorithm::Algorithm;
 use necklace::error::BuildError;
 use necklace::permutation::{BitMap, Permutation, Way};
 use necklace::schedule::{Placement, Shares, verify_shares};
 use necklace::topology::parse;
-use necklace::{Communicator, Error, local};
+use necklace::{Communicator, Error, Node, local};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 /// The value of an element: its old address, thrice.
@@ -162,13 +160,17 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
 #[test]
 fn where_ranks_are_no_cube_elements_go_straight() {
     let map = BitMap::bit_reversal(6).unwrap();
-    for network in ["ring:8", "line:8", "torus:2x4"] {
+    // Of the last two, ranks that differ in two bits are neighbours too: nobody need forward.
+    for network in ["ring:8", "line:8", "torus:2x4", "complete:8", "ghc:2x4"] {
         assert_eq!(permuted(network, &map).way, Way::Straight, "{network}");
     }
-    // All nodes of these are neighbours.
-    for network in ["complete:8", "ghc:2x4"] {
+    for network in ["mesh:2x2x2", "ghc:2x2x2", "torus:2x2x2"] {
         assert_eq!(permuted(network, &map).way, Way::Exchange(vec![0, 1, 2]), "{network}");
     }
+    // Of a network that is none two dimensions may be.
+    let exchange = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
+    assert_eq!(permuted("ghc:2x4", &exchange).way, Way::Exchange(vec![0, 2]));
+    assert_eq!(permuted("ghc:4x2", &exchange).way, Way::Exchange(vec![0, 2]));
 }
 
 /// A map and a number of ranks.
@@ -263,7 +265,9 @@ fn ranks_that_permute_differently_are_told() {
     let results = local::run(4, |mut comm| {
         let map = if comm.rank() == 2 { BitMap::shuffle(4) } else { BitMap::unshuffle(4) };
         // Who has nothing to do with those that differ may be told at its next call.
-        let permuted = comm.permute(&map.unwrap(), &[0_u8; 4], &mut [0; 4]);
+        // Nobody is so late that it is told before it has begun.
+        let begun = comm.barrier();
+        let permuted = begun.and_then(|()| comm.permute(&map.unwrap(), &[0_u8; 4], &mut [0; 4]));
         permuted.and_then(|_| comm.barrier()).unwrap_err().to_string()
     });
     assert!(results.unwrap().iter().all(|error| error.contains("permute")));
@@ -271,12 +275,81 @@ fn ranks_that_permute_differently_are_told() {
 
 #[test]
 fn a_permutation_is_for_its_own_problem_only() {
-    let cube = parse("hypercube:2").unwrap();
-    let of =
-        |bits| Permutation::new(BitMap::shuffle(bits).unwrap(), Arc::clone(&cube), Placement::identity(4)).unwrap();
-    let (one, other) =
-        (of(4), Permutation::new(BitMap::bit_reversal(4).unwrap(), Arc::clone(&cube), Placement::identity(4)).unwrap());
+    let of = |network: &str, nodes: Option<[usize; 4]>, map: BitMap| {
+        let topology = parse(network).unwrap();
+        let placement = match nodes {
+            Some(nodes) => Placement::new(nodes.map(Node::new).to_vec(), topology.nodes()).unwrap(),
+            None => Placement::identity(4),
+        };
+        Permutation::new(map, topology, placement).unwrap()
+    };
+    let shuffle = || BitMap::shuffle(4).unwrap();
+    let one = of("hypercube:2", None, shuffle());
     assert!(one.fits(&one.problem().unwrap()).is_ok());
-    let few = Permutation::new(BitMap::identity(4).unwrap(), Arc::clone(&cube), Placement::identity(4)).unwrap();
-    assert!(one.fits(&few.problem().unwrap()).is_err() && few.fits(&other.problem().unwrap()).is_err());
+    for other in [
+        of("hypercube:2", None, BitMap::bit_reversal(4).unwrap()),
+        of("hypercube:2", None, BitMap::identity(4).unwrap()),
+        of("line:4", None, shuffle()),
+        of("hypercube:2", Some([1, 0, 2, 3]), shuffle()),
+    ] {
+        assert!(one.fits(&other.problem().unwrap()).is_err() && other.fits(&one.problem().unwrap()).is_err());
+    }
+}
+
+#[test]
+fn permutations_are_of_ranks_on_nodes() {
+    let made = |ranks: Vec<usize>, nodes| {
+        let placement = Placement::new(ranks.into_iter().map(Node::new).collect(), nodes).unwrap();
+        Permutation::new(BitMap::shuffle(4).unwrap(), parse("hypercube:2").unwrap(), placement).unwrap_err()
+    };
+    assert!(matches!(made((0..8).collect(), 8), BuildError::Ranks { ranks: 8, nodes: 4, .. }));
+    assert!(matches!(made(vec![], 4), BuildError::Ranks { ranks: 0, .. }));
+    let far = made(vec![0, 300], 800);
+    assert!(matches!(far, BuildError::Placement { nodes: 4, other: None, .. }), "{far}");
+    assert!(far.to_string().contains("300"), "{far}");
+}
+
+#[test]
+fn maps_that_are_none_are_refused() {
+    let errors = [
+        BitMap::axis_exchange(4, &[0, 4], &[1, 2]),
+        BitMap::axis_exchange(4, &[0, 1], &[2, 9]),
+        BitMap::axis_exchange(4, &[0, 1], &[1, 2]),
+        BitMap::axis_exchange(4, &[0, 1], &[2]),
+        BitMap::moving(&[0, 0, 1]),
+        BitMap::moving(&[0, 3, 1]),
+        BitMap::linear(&[0b01, 0b01], 0),
+        BitMap::cyclic_to_consecutive(4, 5),
+        BitMap::consecutive_to_cyclic(4, 5),
+        BitMap::to_gray(4, 3, 2),
+        BitMap::from_gray(4, usize::MAX, 2),
+        BitMap::transpose(usize::MAX, 2),
+        BitMap::identity(65),
+    ];
+    for (number, map) in errors.into_iter().enumerate() {
+        let error = map.map(|map| map.to_string()).unwrap_err();
+        // It names what is wrong with it.
+        assert!(error.to_string().chars().any(|letter| letter.is_ascii_digit()), "{number}: {error}");
+    }
+}
+
+#[test]
+fn a_plan_that_was_made_is_used_again() {
+    let done = local::run_on("hypercube:2", |mut comm| {
+        let maps = [BitMap::bit_reversal(6).unwrap(), BitMap::shuffle(6).unwrap(), BitMap::transpose(3, 3).unwrap()];
+        // Maps and lengths in turn; each time all elements are where they belong.
+        for turn in 0..12 {
+            let map = &maps[turn % 3];
+            let wide = 1 + turn % 2;
+            let first = comm.rank() * 16;
+            let at = |place: usize| first + place;
+            let own: Vec<usize> = (0..16).flat_map(|place| vec![at(place); wide]).collect();
+            let mut arrived = vec![0; 16 * wide];
+            comm.permute(map, &own, &mut arrived).unwrap();
+            for (i, element) in arrived.into_iter().enumerate() {
+                assert_eq!(map.apply(element as u64), at(i / wide) as u64, "{turn}");
+            }
+        }
+    });
+    assert_eq!(done.unwrap().len(), 4);
 }

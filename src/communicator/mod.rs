@@ -21,6 +21,7 @@ use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::Rank;
 use crate::machine::Machine;
+use crate::permutation::BitMap;
 use crate::plan::{Buffers, Execution, Layout, Plan, PlanError, Reduction, compile};
 use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
 use crate::select::{Choice, select};
@@ -28,6 +29,7 @@ use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 use cache::{Cache, Key, Prepared, Way};
 use native::{Agreed, native_call, native_manner};
+use permute::Planned;
 use persistent::Maker;
 
 /// What a communicator may be told at its making. The same on every rank.
@@ -121,6 +123,7 @@ pub struct Communicator {
     /// By collective; `auto` where there is none.
     algorithms: HashMap<&'static str, String>,
     cache: Cache,
+    permutations: Cache<(BitMap, usize), Planned>,
     splits: u64,
     /// In which members agree on native calls, once there is one.
     barrier: Option<Arc<Plan>>,
@@ -209,6 +212,7 @@ impl Communicator {
             placement,
             algorithms: HashMap::new(),
             cache: Cache::new(options.plans, options.plan_bytes),
+            permutations: Cache::new(options.plans, options.plan_bytes),
             splits: 0,
             barrier: None,
             machine,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::cache::Prepared;
+use super::cache::{Kept, Prepared};
 use super::collectives::check;
 use super::persistent::Need;
 use super::{Communicator, Persistent, total};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::permutation::{BitMap, Permutation, Way};
+use crate::permutation::{BitMap, Permutation, Way, places};
 use crate::plan::{Layout, compile};
 use crate::schedule::Volume;
 
@@ -30,10 +30,26 @@ pub struct Motion {
     pub transmission: u64,
 }
 
+/// A permutation that can be done.
+#[derive(Debug)]
+pub(super) struct Planned {
+    prepared: Prepared,
+    motion: Motion,
+}
+
+impl Kept for Planned {
+    fn bytes(&self) -> usize {
+        self.prepared.bytes()
+    }
+}
+
 impl Communicator {
     /// Permutes an array of which every member has an equal part: the one at address x, which lies at rank x / L, place x mod L, goes to
     /// the address that the map says; L, the elements of a member, is the same everywhere. An element may be several of
     /// `T`: as many as `send` is longer than the map's part. Says what it cost. See [`permutation`](crate::permutation).
+    ///
+    /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache). To make it takes time and
+    /// memory in proportion to the pieces that a rank's part falls into: its elements, over those that stay together.
     ///
     /// ```
     /// use necklace::permutation::BitMap;
@@ -52,11 +68,10 @@ impl Communicator {
     /// # Errors
     ///
     /// [`BuildError::Array`](crate::error::BuildError::Array) unless the members are a power of two, and no more than the map's elements;
-    /// [`Error::Argument`] where `send` is no multiple of the map's part, [`Error::Length`] where `receive` is not as long; else as
+    /// [`Error::Argument`] where `send` is no multiple of the map's part, and for more than 2^24 pieces a rank; [`Error::Length`] where `receive` is not as long; else as
     /// [`Communicator`] says.
     pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, Error> {
-        let permutation = self.permutation(map)?;
-        let each = usize::try_from(permutation.each()).unwrap_or(usize::MAX);
+        let each = self.each(map)?;
         if !send.len().is_multiple_of(each) {
             let words = format!(
                 "a send buffer of {} elements cannot be {} elements of an array of 2^{} on {} ranks, nor a multiple",
@@ -68,33 +83,42 @@ impl Communicator {
             return Err(Error::Argument(words));
         }
         check("receive buffer", receive.len(), send.len())?;
-        let (mut prepared, motion) = self.plan_permutation(&permutation, send.len() / each * size_of::<T>())?;
-        self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
-        Ok(motion)
+        let key = (map.clone(), send.len() / each * size_of::<T>());
+        if !self.permutations.find(&key) {
+            let (prepared, motion) = self.plan_permutation(&key.0, key.1)?;
+            self.permutations.insert(key, Planned { prepared, motion });
+        }
+        let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
+        let Planned { prepared, motion } = self.permutations.last().ok_or_else(lost)?;
+        self.wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
+        Ok(motion.clone())
     }
 
-    /// Plans a [`permute`](Self::permute) of an array each of whose elements is so many of `T`. Local. Says what it will cost.
+    /// Plans a [`permute`](Self::permute) of an array each of whose elements is so many of `T`. Local. Says what it will cost. Takes
+    /// time and memory as that.
     ///
     /// # Errors
     ///
     /// As [`permute`](Self::permute), and [`Error::Plan`] where a buffer would be too long.
     pub fn permute_init<T: Pod>(&mut self, map: &BitMap, elements: usize) -> Result<(Persistent<T>, Motion), Error> {
-        let permutation = self.permutation(map)?;
-        let each = usize::try_from(permutation.each()).unwrap_or(usize::MAX);
+        let each = self.each(map)?;
         let length = total(elements, each, size_of::<T>())?;
-        let (prepared, motion) = self.plan_permutation(&permutation, elements.saturating_mul(size_of::<T>()))?;
+        let (prepared, motion) = self.plan_permutation(map, elements.saturating_mul(size_of::<T>()))?;
         let (maker, need) = (self.wire.maker(), Need::Exactly(length));
         Ok((Persistent { prepared, maker, send: need, receive: need, of: PhantomData }, motion))
     }
 
-    fn permutation(&self, map: &BitMap) -> Result<Permutation, Error> {
-        Ok(Permutation::new(map.clone(), Arc::clone(&self.topology), self.placement.clone())?)
+    /// How many elements of an array a member has.
+    fn each(&self, map: &BitMap) -> Result<usize, Error> {
+        let places = places(map, self.size())?;
+        Ok(u32::try_from(places).ok().and_then(|places| 1_usize.checked_shl(places)).unwrap_or(usize::MAX))
     }
 
-    fn plan_permutation(&mut self, permutation: &Permutation, element: usize) -> Result<(Prepared, Motion), Error> {
+    fn plan_permutation(&mut self, map: &BitMap, element: usize) -> Result<(Prepared, Motion), Error> {
+        let permutation = Permutation::new(map.clone(), Arc::clone(&self.topology), self.placement.clone())?;
         let rank = Rank::new(self.rank());
         if permutation.pieces() > Layout::MOST_RUNS {
-            let (map, each) = (permutation.map(), permutation.each());
+            let each = permutation.each();
             let words = format!(
                 "permute {map}: a plan lists {} pieces of memory at most, of {each} elements a rank",
                 Layout::MOST_RUNS
@@ -105,7 +129,7 @@ impl Communicator {
         let layout = permutation.layout(rank, element.max(1))?;
         let layout = if element == 0 { layout.emptied() } else { layout };
         let rounds: Vec<_> = permutation.moves(rank).collect();
-        let (map, way) = (permutation.map(), permutation.way());
+        let way = permutation.way();
         let (size, topology) = (self.size(), self.topology.text());
         let words = format!("permute {map}, elements of {element} bytes among {size} ranks {way} on {topology}");
         let blocks = |volume: Volume| volume.whole().unwrap_or(0) * permutation.block();

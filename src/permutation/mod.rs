@@ -7,14 +7,19 @@
 //!
 //! [`Communicator::permute`](crate::Communicator::permute) does it. How depends on what the map does to the bits of the ranks:
 //!
-//! - If a rank's elements go to all ranks that differ from it in d bits at most, to each equally many, it is an [exchange within
-//!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
-//!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
-//!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
-//! - Otherwise, and where ranks that differ in one of these bits are not on neighbouring nodes, all go straight, in one round. On a
-//!   cube that is as good as can be for a vector reversal, whose messages share no channel, and for a generalized
-//!   shuffle by no more bits than a place has, of which no channel carries more than half of a rank's elements. It is four times that
-//!   for the unshuffle, and more where bits of the ranks change places with each other: two exchanges, from these bits to places and back, are then better.
+//! - If a rank's elements go to all ranks that differ from it in d bits at most, to each equally many, and such ranks sit on cubes (one
+//!   bit, neighbours; two, none), it is an [exchange within sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is
+//!   done to the bits of the places, and to those d bits themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over
+//!   each channel of the sub-cube, the least there can be, in d rounds. What happens within a rank is part of how elements are
+//!   taken from memory and put there.
+//! - Otherwise all go straight, in one round. On a cube that is as good as can be for a vector reversal, whose messages share no
+//!   channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries more than half of a rank's
+//!   elements. It is four times that for the unshuffle, and more where bits of the ranks change places with each other: two
+//!   exchanges, from these bits to places and back, are then better.
+//!
+//! Which it is depends on the network alone, not on prices. Ranks that are threads, or processes of one host, are no cube, whatever
+//! their network is called: there straight is faster (`doc/cubes.md`
+//! has figures), and is what the default network gets, on which everybody reaches everybody.
 
 mod map;
 
@@ -91,18 +96,13 @@ impl Permutation {
     /// # Errors
     ///
     /// [`BuildError::Array`] unless the ranks are a power of two, and no more than the elements; [`BuildError::Ranks`] where there are
-    /// more ranks than nodes.
+    /// more ranks than nodes, or none; [`BuildError::Placement`] where one sits on no node.
     pub fn new(map: BitMap, topology: Arc<dyn Topology>, placement: Placement) -> Result<Self, BuildError> {
-        let (ranks, nodes) = (placement.ranks(), topology.nodes());
-        if !ranks.is_power_of_two() || map.bits() < ranks.ilog2() as usize {
-            return Err(BuildError::Array { bits: map.bits(), ranks });
-        }
-        if ranks > nodes {
-            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes });
-        }
-        let ranks = ranks.ilog2() as usize;
-        let way = match way(&map, map.bits() - ranks) {
-            Way::Exchange(bits) if apart(&*topology, &placement, &bits).is_some() => Way::Straight,
+        placement.check(&*topology)?;
+        let places = places(&map, placement.ranks())?;
+        let ranks = map.bits() - places;
+        let way = match way(&map, places) {
+            Way::Exchange(bits) if !are_cubes(&*topology, &placement, &bits) => Way::Straight,
             way => way,
         };
         Ok(Self { map, ranks, way, topology, placement, collective: Arc::default() })
@@ -285,6 +285,23 @@ impl Algorithm for Permutation {
     fn rounds(&self, _: &Problem, rank: Rank) -> Share {
         self.moves(rank)
     }
+}
+
+/// The bits of a place within each of so many ranks.
+pub(crate) fn places(map: &BitMap, ranks: usize) -> Result<usize, BuildError> {
+    let bits = ranks.checked_ilog2().filter(|_| ranks.is_power_of_two());
+    let places = bits.and_then(|bits| map.bits().checked_sub(bits as usize));
+    places.ok_or(BuildError::Array { bits: map.bits(), ranks })
+}
+
+/// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs, no neighbours where two do.
+fn are_cubes(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> bool {
+    let pair = |i: usize| bits[i + 1..].iter().map(move |high| 1_usize << bits[i] | 1 << high);
+    let neighbours = |low: usize, high: usize| {
+        topology.distance(placement.node(Rank::new(low)), placement.node(Rank::new(high))) == 1
+    };
+    let denser = |rank: usize| (0..bits.len()).flat_map(pair).any(|both| neighbours(rank, rank ^ both));
+    apart(topology, placement, bits).is_none() && !(0..placement.ranks()).any(denser)
 }
 
 /// How a map of addresses whose lowest bits are places moves elements from rank to rank, wherever these sit.

@@ -140,6 +140,19 @@ impl Placement {
         }
     }
 
+    /// That there are ranks, and that all sit on nodes of this network.
+    pub(crate) fn check(&self, topology: &dyn Topology) -> Result<(), BuildError> {
+        let (ranks, nodes) = (self.ranks, topology.nodes());
+        if ranks == 0 || ranks > nodes {
+            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes });
+        }
+        let mut placed = self.table.iter().flat_map(|table| table.node.iter().enumerate());
+        match placed.find(|(_, node)| node.index() >= nodes) {
+            Some((rank, &node)) => Err(BuildError::Placement { rank: Rank::new(rank), node, nodes, other: None }),
+            None => Ok(()),
+        }
+    }
+
     /// Whether rank i sits on node i.
     #[must_use]
     pub fn is_identity(&self) -> bool {
@@ -175,16 +188,14 @@ impl Problem {
     /// # Errors
     ///
     /// [`BuildError::Rank`] where the root is not a rank; [`BuildError::Ranks`] where there are more ranks than nodes,
-    /// or none.
+    /// or none; [`BuildError::Placement`] where one sits on no node.
     pub fn placed(
         topology: Arc<dyn Topology>,
         placement: Placement,
         collective: Collective,
     ) -> Result<Self, BuildError> {
-        let (ranks, nodes) = (placement.ranks(), topology.nodes());
-        if ranks == 0 || ranks > nodes {
-            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes });
-        }
+        placement.check(&*topology)?;
+        let ranks = placement.ranks();
         if let Some(rank) = collective.root().filter(|root| root.index() >= ranks) {
             return Err(BuildError::Rank { rank, ranks });
         }

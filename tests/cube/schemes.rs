@@ -169,7 +169,7 @@ fn drawn(d: usize, c: usize, line: impl Fn(usize, usize) -> Entry) -> Vec<BTreeM
     for i in 0..d - c {
         for (j, member) in members.iter_mut().enumerate() {
             let entry = line(i, j);
-            assert!(entry.step < d && entry.dimension < d && entry.row(d) < d - c, "{d} {c}: {entry:?}");
+            assert!(entry.step < d && entry.dimension < d && entry.row(d).unwrap() < d - c, "{d} {c}: {entry:?}");
             assert!(used.insert((entry.row(d), entry.step)), "{d} {c}: {entry:?} is on two lines");
             assert_eq!(member.insert(entry.step, entry.dimension), None, "{d} {c}: {j} twice in step {}", entry.step);
         }
@@ -182,7 +182,7 @@ fn both_systems_of_lines_are_schedules_of_necklaces() {
     for d in 2..=24_usize {
         for c in 1..d {
             let systems = [
-                Some(drawn(d, c, |i, j| greedy(d, c, i, j))),
+                Some(drawn(d, c, |i, j| greedy(d, c, i, j).unwrap())),
                 diagonal(d, c, 0, 0).map(|_| drawn(d, c, |i, j| diagonal(d, c, i, j).unwrap())),
             ];
             assert_eq!(systems[1].is_none(), 2 * c == d);
@@ -284,4 +284,24 @@ fn a_cube_of_six_dimensions_takes_six_rounds_and_32_blocks() {
     let claims = NecklaceExchange::default().claims(&on_cube(6));
     let Claims { startups, transmission, contention_free, .. } = claims;
     assert_eq!((startups, transmission, contention_free), (Some(6), Some(Volume::from(32)), true));
+}
+
+#[test]
+fn there_are_no_lines_beyond_the_table() {
+    let far = usize::MAX;
+    for (d, c, i, j) in [
+        (0, 0, 0, 0),
+        (0, 1, 0, 0),
+        (3, 3, 0, 0),
+        (3, 5, 0, 0),
+        (5, 1, 4, 0),
+        (5, 1, 0, 5),
+        (5, 1, far, far),
+        (far, 1, far - 2, 1),
+    ] {
+        assert_eq!((greedy(d, c, i, j), diagonal(d, c, i, j)), (None, None), "{d} {c} {i} {j}");
+    }
+    assert_eq!(Entry { dimension: 0, step: 9 }.row(3), None);
+    assert_eq!(Entry { dimension: 0, step: 0 }.row(0), None);
+    assert_eq!(Entry { dimension: 0, step: 2 }.row(3), Some(1));
 }

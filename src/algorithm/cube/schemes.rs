@@ -87,8 +87,9 @@ fn joint(words: Words, left: &[usize]) -> Group {
     let mut steps = vec![Vec::with_capacity(d); d];
     for i in 0..q {
         for (j, &address) in members.iter().enumerate() {
-            let entry = greedy(d, c, i, j);
-            steps[entry.step].push(Crossing { address, dimension: entry.dimension });
+            if let Some(entry) = greedy(d, c, i, j) {
+                steps[entry.step].push(Crossing { address, dimension: entry.dimension });
+            }
         }
     }
     for (r, &pair) in left.iter().enumerate() {

@@ -9,7 +9,7 @@
 //!
 //! | term | [pipelined](Succession::pipelined) | [concurrent](Succession::concurrent) | paper |
 //! |---|---|---|---|
-//! | startups | K/2 + (s - 1) d | K/2 + 2d for K >= 2(s + 1) d; fewer for s = 3 | Corollary 2, Theorem 2 |
+//! | startups | K/2 + (s - 1) d | K/2 + 2d for K >= 2(s + 1) d; K/2 + d for s = 3, and one more for odd d | Corollary 2, Theorem 2 |
 //! | elements over a channel | as many, one a step | as many | |
 //! | hops | as many | as many | |
 //! | elements sent by a rank | s d K/2 | up to s d^2 more | |
@@ -74,10 +74,15 @@ static ABOUT: About = About {
 };
 
 impl Succession {
+    /// The most bits of a place.
+    pub const MOST_PLACES: usize = 20;
+
     /// Of that many axes of d bits each, with 2^`places` elements a rank: all elements take the axes in order, pipelined.
     ///
+    /// Takes time and memory in proportion to the elements of one rank, and to the axes, some 40 bytes each.
+    ///
     /// `None` without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do not divide K/2,
-    /// and for more ranks than [`Hypercube`] has, or as many elements in a rank.
+    /// for more ranks than [`Hypercube`] has, and for more than 2^[`MOST_PLACES`](Self::MOST_PLACES) elements in a rank.
     #[must_use]
     pub fn pipelined(axes: usize, d: usize, places: usize) -> Option<Self> {
         Self::of(axes, d, places, batches::pipelined)
@@ -100,7 +105,7 @@ impl Succession {
         batches: impl Fn(usize, usize, usize) -> Option<Vec<Batch>>,
     ) -> Option<Self> {
         let topology = Arc::new(Hypercube::new(axes.checked_mul(d)?)?);
-        if axes == 0 || d == 0 || places < d || places > Hypercube::MAX_DIMENSIONS {
+        if axes == 0 || d == 0 || places < d || places > Self::MOST_PLACES {
             return None;
         }
         let batches = batches(axes, d, places)?;
