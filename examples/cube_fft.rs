@@ -29,7 +29,7 @@ const DIGITS: usize = 4;
 const LENGTH: usize = 1 << (3 * DIGITS);
 
 const USAGE: &str = "usage: cube_fft [--ranks N]
-  --ranks N       1, 8, 64 or 512, unless a launcher says how many; 512 unless given. The network is a hypercube";
+  --ranks N       1, 8, 64 or 512 threads on a hypercube; 512 unless given. Under a launcher set NECKLACE_TOPOLOGY to that of its ranks";
 
 fn main() -> ExitCode {
     arguments::start(USAGE, &["--ranks"], |values| values.get("--ranks"), run)

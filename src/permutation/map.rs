@@ -130,7 +130,7 @@ impl BitMap {
         Self::generalized_shuffle(row_bits.saturating_add(column_bits), row_bits)
     }
 
-    /// The last bit becomes the first.
+    /// Bit i goes to bit k - 1 - i, of k.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@
 //!
 //! [`Communicator::permute`](crate::Communicator::permute) does it. How depends on what the map does to the bits of the ranks:
 //!
-//! - If a rank's elements go to all ranks that differ from it in d bits at most, to each equally many, and such ranks sit on cubes (one
-//!   bit, neighbours; two, none), it is an [exchange within sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is
+//! - If a rank's elements go to all ranks that agree with it outside of d bits, to each equally many, and such ranks sit on a cube (who
+//!   differs in one of these bits is a neighbour, who differs in two is none), it is an [exchange within sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is
 //!   done to the bits of the places, and to those d bits themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over
 //!   each channel of the sub-cube, the least there can be, in d rounds. What happens within a rank is part of how elements are
 //!   taken from memory and put there.

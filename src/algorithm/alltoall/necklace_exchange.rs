@@ -16,7 +16,7 @@
 //!
 //! `scheme=1`, `2`, `3` are the other algorithms: d ceil(N/2d) blocks over a channel in d rounds, N/2 in N/2, and N/2 in
 //! d + N/2 mod d. With `width=b` no message has more than b blocks, as over channels that carry b elements at a time: `width=1` are the
-//! paper's schedules of single elements, N/2 rounds for Algorithm 4. With any width of which the N/2d blocks of a message have more,
+//! paper's schedules of single elements, N/2 rounds for Algorithm 4. With a width b below N/2d
 //! Algorithm 4 takes ceil(N/2b) rounds.
 //!
 //! A rank's own time and memory are in proportion to the d N/2 blocks that it sends. Contention-free: all messages are between
@@ -68,7 +68,7 @@ static ABOUT: About = About {
     summary: "blocks cross the dimensions of a cube by the necklaces of source xor destination, over all channels at once",
     source: "Johnsson & Ho, TR-16-92, 3, 5 and 6",
     needs: "a power of two of ranks, those whose numbers differ in one bit on neighbouring nodes",
-    claims: "d = log N: d start-ups, N/2 blocks, d hops, d^2 messages a rank; contention-free; with width=b ceil(N/2b) start-ups",
+    claims: "d = log N: d start-ups, N/2 blocks, d hops, d^2 messages a rank; contention-free; with width=b, b up to N/2d, ceil(N/2b) start-ups",
     ports: Ports::All,
 };
 

@@ -32,8 +32,8 @@ fn exists(d: usize, c: usize, i: usize, j: usize) -> bool {
     c < d && i < d - c && j < d && d <= Hypercube::MAX_DIMENSIONS
 }
 
-/// Entry `j` of line `i` of `d` - `c`, for c < d: down to the last row that is not the pairs', then to the right, for c columns, and
-/// down again; each line turns one row earlier than the one before. Member j of the necklace is
+/// Entry `j` of line `i` of `d` - `c`, for c < d: the first line goes down to the last row that is not the pairs', then to the right, for c
+/// columns; each next one turns a row earlier, and goes down again. Member j of the necklace is
 /// 0^c 1^(d-c), rotated to the left j times. `None` where there is no such entry.
 #[must_use]
 pub fn greedy(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {
@@ -44,8 +44,8 @@ pub fn greedy(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {
 }
 
 /// Entry `j` of line `i` of `d` - `c`, for c < d: from the diagonal to the right, around the edge within the row. For even d and
-/// c < d/2 the lower half of the lines begins a column later, so that no member is on two entries of a column. Member 0
-/// has the bits 2i mod d, of the lower half of the lines 2i + 1 instead. `None` where there is no such entry, and where
+/// c < d/2 the lines i >= d/2 begin a column later, so that no member is on two entries of a column. Member 0
+/// has the bits 2i mod d, of the lines i >= d/2 the bits 2i + 1 mod d instead. `None` where there is no such entry, and where
 /// c = d/2: that one's word would be cyclic.
 #[must_use]
 pub fn diagonal(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {

@@ -6,8 +6,12 @@
 //!
 //! Pipelined (§4.1) all pairs are one batch. Concurrently (Algorithm 5, §4.2) some batches start elsewhere than with the first axis,
 //! where otherwise channels would wait for the first batch: for a = s - 2, s - 4 and so on one of 2d pairs (of d for a = 1)
-//! exchanges its place v with the axes from a on; later its place i with the axes up to a, and then has i in the place of v. On axis x
-//! the batches of all a up to x precede the others, and those of all a from x on follow them.
+//! exchanges its place v with the axes from a on, beginning at once; later its place i with the axes up to a. At the end its place i has
+//! what v was, and its place v what the last axis was: the alignment after the exchanges puts them where they belong. On axis x the
+//! batches of all a up to x precede those that take all axes, and those of all a from x on follow them, in the order of a: so the
+//! second part of a batch starts when all pairs that take all axes, and those of the batches with larger a, have started. (Axes are
+//! counted from 0.) There are as many such batches, from the largest a on, as leave 2d pairs to the others: less would come
+//! back before they were through with v.
 //!
 //! Of four axes of two bits, with 16 elements, by the place that is exchanged and the axis:
 //!
@@ -19,12 +23,13 @@
 //!                v2  v3  i0  i1  i2
 //! ```
 //!
-//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and all others start a step later.
+//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and the pairs that take all axes, and all
+//! second parts, start a step later.
 //!
 //! # Labels
 //!
 //! An element of rank c at the places i and v has two labels, made from its source: I, the sum of i and all axes, and V, the sum
-//! of v and the axes from a on. So each rank has one element of each label. While i is exchanged with all axes, elements are at
+//! of v and the axes from a on. So each rank has one element of each pair of labels. While i is exchanged with all axes, elements are at
 //! location I of a rank. While v is exchanged with the axes from a on, they are at location V; then, i with those up to a, at
 //! the sum of both. A batch of a therefore has both of {V, not V} for its I, which is a complement pair in both parts; and it has all
 //! four of {I, not I} x {V, not V}, so that what it leaves to others are pairs by I.
@@ -145,7 +150,7 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Option<Vec<Bat
         return None;
     }
     let opposite = shape.opposite();
-    // Words like 0011 have a schedule for any number of them, whatever is added.
+    // For d + 1 pairs such words have a schedule, whatever is added; for 2d any would do.
     let fours = |pairs: usize| (0..pairs / 2).map(|ones| (1 << ones) - 1);
     let taken = |pair: &Pair| {
         let low = pair.v & opposite;

@@ -1,21 +1,22 @@
 //! Exchanges in succession, along one axis of a cube after the other.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: errata 2.1, 2.11 and 2.12, and see below. The ranks' numbers
-//! are s axes of d bits each, (c_s .. c_1); the places within a rank are (v, i), of which i has d bits. Exchanged with one axis after
-//! the other, i goes to c_1, each c to the next, and c_s to the places: a generalized shuffle, a
-//! [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
+//! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: see below; its Theorem 2 falls below K/2, which every axis has
+//! to carry, and its Algorithm 5 is drawn for six axes, not written down. The ranks' numbers are s axes of d bits each, (c_s .. c_1); the
+//! places within a rank are (v, i), of which i has d bits. Exchanged with one axis after the other, i goes to c_1, each c to the
+//! next, and c_s to the places: a generalized shuffle, a [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
 //!
 //! With K = 2^m elements a rank:
 //!
 //! | term | [pipelined](Succession::pipelined) | [concurrent](Succession::concurrent) | paper |
 //! |---|---|---|---|
-//! | startups | K/2 + (s - 1) d | K/2 + 2d for K >= 2(s + 1) d; K/2 + d for s = 3, and one more for odd d | Corollary 2, Theorem 2 |
+//! | startups | K/2 + (s - 1) d | K/2 + 2d for K >= 2(s + 1) d and 2d bits of a place; K/2 + d for s = 3, and one more for odd d | Corollary 2, Theorem 2 |
 //! | elements over a channel | as many, one a step | as many | |
 //! | hops | as many | as many | |
 //! | elements sent by a rank | s d K/2 | up to s d^2 more | |
 //!
-//! The better of both keeps Theorem 2 with errata 2.1: min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). A rank's own time and memory are
-//! in proportion to the elements that it sends. Contention-free.
+//! Where a place has the bits of two axes at least, the better of both keeps Theorem 2, put right: min(K/2 + (s - 1) d, max((s + 3) d,
+//! K/2 + 2d)). Where it has fewer there is the first only. A rank's own time and memory are in proportion to the elements that it
+//! sends. Contention-free.
 //!
 //! # Idea
 //!
@@ -79,7 +80,7 @@ impl Succession {
 
     /// Of that many axes of d bits each, with 2^`places` elements a rank: all elements take the axes in order, pipelined.
     ///
-    /// Takes time and memory in proportion to the elements of one rank, and to the axes, some 40 bytes each.
+    /// Takes time and memory in proportion to the elements of one rank: some 12 bytes for each, and 20/d for each and each axis.
     ///
     /// `None` without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do not divide K/2,
     /// for more ranks than [`Hypercube`] has, and for more than 2^[`MOST_PLACES`](Self::MOST_PLACES) elements in a rank.
@@ -127,7 +128,8 @@ impl Succession {
         self.sum(rank.index(), 0..self.axes)
     }
 
-    /// What is held before and after: block [s, t, v, ..] is the element with that v that rank s has for rank t.
+    /// What is held before and after: block [s, t, v, ..] is the element with that v that rank s has for rank t. When it is first
+    /// asked for, it takes time and memory in proportion to the elements of all ranks, some 100 bytes each.
     ///
     /// # Errors
     ///
@@ -187,7 +189,8 @@ impl Succession {
         match memory {
             Memory::I => pair.i,
             Memory::V => pair.v & self.opposite(),
-            // Of two pairs with the same location in the other part that have opposite ones there it names one each.
+            // The pairs {(I, V), (I, not V)} and {(not I, not V), (not I, V)} have the same location here. Of the second the other
+            // element is named first, so that of two such pairs the first ones are opposites, as in the other part.
             Memory::Second => pair.v & self.opposite() ^ pair.i.min(pair.i ^ self.opposite()),
         }
     }
