@@ -334,7 +334,7 @@ fn maps_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_plan_that_was_made_is_used_again() {
+fn maps_and_lengths_in_turn_are_not_mixed_up() {
     let done = local::run_on("hypercube:2", |mut comm| {
         let maps = [BitMap::bit_reversal(6).unwrap(), BitMap::shuffle(6).unwrap(), BitMap::transpose(3, 3).unwrap()];
         // Maps and lengths in turn; each time all elements are where they belong.

@@ -70,7 +70,8 @@ impl Options {
         Self { fingerprints, ..self }
     }
 
-    /// How many plans are kept, and of how many bytes together; those unused longest go first. 32 of 256 MiB unless set.
+    /// How many plans are kept, and of how many bytes together; those unused longest go first. 32 of 256 MiB unless set. As
+    /// much again is kept for permutations of arrays.
     #[must_use]
     pub fn cache(self, plans: usize, bytes: usize) -> Self {
         Self { plans, plan_bytes: bytes, ..self }

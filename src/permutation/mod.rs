@@ -296,6 +296,10 @@ pub(crate) fn places(map: &BitMap, ranks: usize) -> Result<usize, BuildError> {
 
 /// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs, no neighbours where two do.
 fn are_cubes(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> bool {
+    let by_two = || topology.factors().is_some_and(|factors| factors.iter().all(|factor| factor.extent() == 2));
+    if placement.is_identity() && by_two() {
+        return true;
+    }
     let pair = |i: usize| bits[i + 1..].iter().map(move |high| 1_usize << bits[i] | 1 << high);
     let neighbours = |low: usize, high: usize| {
         topology.distance(placement.node(Rank::new(low)), placement.node(Rank::new(high))) == 1

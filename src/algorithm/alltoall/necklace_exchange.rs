@@ -88,7 +88,7 @@ impl NecklaceExchange {
     /// The same with at most so many blocks in a message; any number for 0.
     #[must_use]
     pub fn width(self, width: usize) -> Self {
-        Self { width, ..self }
+        Self { width: width.min(MAX_NODES), ..self }
     }
 
     /// What crosses in each round, on 2^d ranks.
