@@ -136,7 +136,7 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
         let network = format!("hypercube:{d}");
         for bits in d + 1..=d + 3 {
             let each = 1_u64 << (bits - d);
-            // The most elements over a channel, and on how many channels a message goes.
+            // The most elements over a channel.
             let load = |map: BitMap| {
                 let permutation = proved(&network, &map);
                 assert_eq!(permutation.way(), &Way::Straight, "{map}");

@@ -8,18 +8,18 @@
 //! [`Communicator::permute`](crate::Communicator::permute) does it. How depends on what the map does to the bits of the ranks:
 //!
 //! - If a rank's elements go to all ranks that agree with it outside of d bits, to each equally many, and such ranks sit on a cube (who
-//!   differs in one of these bits is a neighbour, who differs in two is none), it is an [exchange within sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is
-//!   done to the bits of the places, and to those d bits themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over
-//!   each channel of the sub-cube, the least there can be, in d rounds. What happens within a rank is part of how elements are
-//!   taken from memory and put there.
+//!   differs in one of these bits is a neighbour, who differs in two is none), it is an [exchange within
+//!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
+//!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
+//!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
 //! - Otherwise all go straight, in one round. On a cube that is as good as can be for a vector reversal, whose messages share no
 //!   channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries more than half of a rank's
 //!   elements. It is four times that for the unshuffle, and more where bits of the ranks change places with each other: two
-//!   exchanges, from these bits to places and back, are then better.
+//!   exchanges, from these bits to places and back, then load channels less.
 //!
 //! Which it is depends on the network alone, not on prices. Ranks that are threads, or processes of one host, are no cube, whatever
-//! their network is called: there straight is faster (`doc/cubes.md`
-//! has figures), and is what the default network gets, on which everybody reaches everybody.
+//! their network is called: there straight is faster (`doc/cubes.md` has figures for threads), and is what the default network gets, on
+//! which everybody reaches everybody.
 
 mod map;
 

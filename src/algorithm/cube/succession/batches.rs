@@ -179,7 +179,7 @@ pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Ent
     for (number, batch) in batches.iter().enumerate() {
         for (part, &Part { first, last, start, .. }) in batch.parts.iter().enumerate() {
             for (delay, of_axis) in table[first..=last].iter_mut().enumerate() {
-                let rows = (batch.pairs.len() / d).max(1);
+                let rows = batch.pairs.len() / d;
                 of_axis.extend((0..rows).map(|row| Entry {
                     start: start + (delay + row) * d,
                     batch: number,
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// No axis begins with anything before it is through with what it has, or idles for long.
+    /// No axis begins with anything before it is through with what it has.
     #[test]
     fn an_axis_has_one_thing_at_a_time() {
         for (axes, d, places) in
