@@ -124,10 +124,7 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     let mut moved = |what: String, map: &BitMap, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
         let motion = comm.permute(map, values, &mut arrived)?;
         std::mem::swap(values, &mut arrived);
-        moves.push(format!(
-            "{what}: {}, {} rounds, {} points over a channel",
-            motion.way, motion.rounds, motion.transmission
-        ));
+        moves.push(format!("{what}, {motion}"));
         Ok(())
     };
 

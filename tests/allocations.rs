@@ -13,6 +13,7 @@ use necklace::algorithm::alltoall::TorusExchange;
 use necklace::collective::Collective;
 use necklace::local;
 use necklace::op::{Max, Sum, by};
+use necklace::permutation::BitMap;
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem};
 use necklace::topology::Grid;
@@ -80,8 +81,13 @@ fn plain_calls_that_were_made_before_allocate_nothing() {
             for root in [0, 7] {
                 settles(&mut comm, "broadcast", |comm| comm.broadcast(&mut receive, root).unwrap());
             }
+            let (mixed, reversed) = (BitMap::shuffle(6).unwrap(), BitMap::bit_reversal(6).unwrap());
+            settles(&mut comm, "permute", |comm| assert!(comm.permute(&mixed, &send[..4], &mut receive[..4]).is_ok()));
             // And all of them in turn.
             settles(&mut comm, "all", |comm| {
+                comm.permute(&mixed, &send[..4], &mut receive[..4]).unwrap();
+                comm.permute(&reversed, &send[..4], &mut receive[..4]).unwrap();
+                comm.permute(&reversed, &send, &mut receive).unwrap();
                 comm.alltoall(&send, &mut receive).unwrap();
                 comm.allreduce(&send, &mut receive, Sum).unwrap();
                 comm.allreduce(&send, &mut receive, Max).unwrap();

@@ -92,7 +92,7 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
     assert!(cases > 400, "only {cases} cases");
 }
 
-/// Errata 1.2's test vectors, and the formulas of Table 1.
+/// Some extents in numbers, and the formulas of Table 1.
 #[test]
 fn torus_exchange_costs_what_suh_and_shin_say() {
     let vectors: [(&[usize], [u64; 3]); 12] = [

@@ -55,7 +55,7 @@ fn even_meshes_cost_what_suh_and_shin_say() {
     let vectors: [(&[usize], [u64; 3]); 3] =
         [(&[6, 6], [6, 108, 18]), (&[4, 8], [8, 128, 38]), (&[6, 10], [10, 300, 66])];
     for (extents, figures) in vectors {
-        assert_eq!(mesh_of_the_paper(extents)[..3], figures, "errata 1.2");
+        assert_eq!(mesh_of_the_paper(extents)[..3], figures, "{extents:?}");
     }
     let others: [&[usize]; 14] = [
         &[10, 6],
@@ -78,7 +78,7 @@ fn even_meshes_cost_what_suh_and_shin_say() {
     }
 }
 
-/// Errata 1.4, over folded rings.
+/// Over folded rings: the paper has no schedule for these.
 #[test]
 fn meshes_with_odd_extents_take_their_dimensions_in_turn() {
     for extents in [&[5, 7][..], &[7, 9], &[3, 3, 3], &[2, 5], &[1, 6], &[8], &[2], &[3], &[9], &[4, 7, 2], &[3, 1, 5]]

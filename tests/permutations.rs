@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use necklace::algorithm::Algorithm;
+use necklace::communicator::Motion;
 use necklace::error::BuildError;
 use necklace::permutation::{BitMap, Permutation, Way};
 use necklace::schedule::{Placement, Shares, verify_shares};
@@ -16,7 +17,12 @@ fn part(rank: usize, each: usize) -> Vec<[u64; 3]> {
 }
 
 /// Permutes an array on a network, and looks at every element. Returns what it cost rank 0.
-fn permuted(network: &str, map: &BitMap) -> necklace::communicator::Motion {
+fn permuted(network: &str, map: &BitMap) -> Motion {
+    permuted_to(network, map, &|address| map.apply(address))
+}
+
+/// The same where it is known otherwise to which address each element should go.
+fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u64 + Sync)) -> Motion {
     let ranks = parse(network).unwrap().nodes();
     let each = (1 << map.bits()) / ranks;
     let motions = local::run_on(network, |mut comm: Communicator| {
@@ -27,7 +33,7 @@ fn permuted(network: &str, map: &BitMap) -> necklace::communicator::Motion {
         plan.execute(&mut comm, &own, &mut again).unwrap();
         assert_eq!((&once, &motion), (&again, &planned));
         for (place, value) in once.iter().enumerate() {
-            assert_eq!(map.apply(value[0]), (comm.rank() * each + place) as u64, "{map} on {network}: {value:?}");
+            assert_eq!(goes(value[0]), (comm.rank() * each + place) as u64, "{map} on {network}: {value:?}");
             assert!(value.iter().all(|word| *word == value[0]));
         }
         motion
@@ -39,7 +45,7 @@ fn permuted(network: &str, map: &BitMap) -> necklace::communicator::Motion {
         // What goes straight may stay at some ranks.
         assert!(motion == first || motion.way == Way::Straight, "{map} on {network}: {motion:?}");
     }
-    first.clone()
+    *first
 }
 
 /// What is known of it without moving anything.
@@ -51,30 +57,56 @@ fn proved(network: &str, map: &BitMap) -> Permutation {
     let proof = verify_shares(Shares::new(&permutation, &problem).unwrap()).unwrap();
     let claims = permutation.claims(&problem).completed(permutation.about().ports);
     assert_eq!(proof.contradicts(&claims), [], "{} on {network}", permutation.name());
+    assert!(claims.startups.is_some() && claims.messages.is_some() && claims.volume.is_some());
     assert!(proof.keeps(permutation.about().ports));
     permutation
 }
 
-fn named(bits: usize, rank_bits: usize) -> Vec<(&'static str, BitMap)> {
+type Goes = Box<dyn Fn(u64) -> u64 + Sync>;
+
+/// All permutations that have names, with what these mean for an index.
+fn named(bits: usize, rank_bits: usize) -> Vec<(&'static str, BitMap, Goes)> {
+    let (size, ranks) = (1_u64 << bits, 1_u64 << rank_bits);
+    let each = size / ranks;
     let axis = rank_bits.min(bits - rank_bits);
     let [low, high] = [0, bits - axis].map(|first| (first..first + axis).collect::<Vec<_>>());
     let cyclic = BitMap::consecutive_to_cyclic(bits, rank_bits).unwrap();
     let gray = BitMap::to_gray(bits, bits - rank_bits, rank_bits).unwrap();
+    // Rows and columns of a matrix, and what rotates an address.
+    let transposed = |rows: u64| move |x: u64| x % (size / rows) * rows + x / (size / rows);
+    let times = |factor: u64| move |x: u64| if x == size - 1 { x } else { factor * x % (size - 1) };
+    let dealt = move |x: u64| x % ranks * each + x / ranks;
+    let coded = move |x: u64| (x / each ^ x / each / 2) * each + x % each;
+    let swapped = move |x: u64| {
+        let [least, most] = [1 << axis, size >> axis];
+        x % least * most + x % most / least * least + x / most
+    };
+    let reversed = move |x: u64| (0..bits).fold(0, |sum, bit| 2 * sum + (x >> bit) % 2);
+    let decoded = move |x: u64| (0..size).find(|y| y ^ y / 2 == x).unwrap();
     vec![
-        ("identity", BitMap::identity(bits).unwrap()),
-        ("axis exchange", BitMap::axis_exchange(bits, &low, &high).unwrap()),
-        ("transpose", BitMap::transpose(rank_bits, bits - rank_bits).unwrap()),
-        ("transpose of half", BitMap::transpose(bits / 2, bits - bits / 2).unwrap()),
-        ("bit reversal", BitMap::bit_reversal(bits).unwrap()),
-        ("vector reversal", BitMap::vector_reversal(bits).unwrap()),
-        ("shuffle", BitMap::shuffle(bits).unwrap()),
-        ("unshuffle", BitMap::unshuffle(bits).unwrap()),
-        ("generalized shuffle", BitMap::generalized_shuffle(bits, 2).unwrap()),
-        ("to cyclic", cyclic.clone()),
-        ("to consecutive", BitMap::cyclic_to_consecutive(bits, rank_bits).unwrap()),
-        ("to Gray", gray.clone()),
-        ("from Gray", BitMap::from_gray(bits, 0, bits).unwrap()),
-        ("to cyclic, in Gray code", cyclic.then(&gray).unwrap()),
+        ("identity", BitMap::identity(bits).unwrap(), Box::new(|x| x)),
+        ("axis exchange", BitMap::axis_exchange(bits, &low, &high).unwrap(), Box::new(swapped)),
+        ("transpose", BitMap::transpose(rank_bits, bits - rank_bits).unwrap(), Box::new(transposed(ranks))),
+        (
+            "transpose of half",
+            BitMap::transpose(bits / 2, bits - bits / 2).unwrap(),
+            Box::new(transposed(1 << (bits / 2))),
+        ),
+        ("bit reversal", BitMap::bit_reversal(bits).unwrap(), Box::new(reversed)),
+        ("vector reversal", BitMap::vector_reversal(bits).unwrap(), Box::new(move |x| size - 1 - x)),
+        (
+            "complement of places",
+            BitMap::complement(bits, each - 1).unwrap(),
+            Box::new(move |x| x / each * each + each - 1 - x % each),
+        ),
+        ("shuffle", BitMap::shuffle(bits).unwrap(), Box::new(times(2))),
+        ("unshuffle", BitMap::unshuffle(bits).unwrap(), Box::new(move |x| x / 2 + x % 2 * (size / 2))),
+        ("generalized shuffle", BitMap::generalized_shuffle(bits, 2).unwrap(), Box::new(times(4))),
+        ("to cyclic", cyclic.clone(), Box::new(dealt)),
+        ("to consecutive", BitMap::cyclic_to_consecutive(bits, rank_bits).unwrap(), Box::new(transposed(ranks))),
+        ("to Gray", gray.clone(), Box::new(coded)),
+        ("from Gray", BitMap::from_gray(bits, 0, bits).unwrap(), Box::new(decoded)),
+        ("to cyclic, in Gray code", cyclic.then(&gray).unwrap(), Box::new(move |x| coded(dealt(x)))),
     ]
 }
 
@@ -90,10 +122,10 @@ fn named_permutations_are_what_they_say_on_every_network() {
         ("line:2", 1),
     ] {
         for bits in rank_bits..=8 {
-            for (name, map) in named(bits, rank_bits) {
-                let motion = permuted(network, &map);
+            for (name, map, goes) in named(bits, rank_bits) {
+                let motion = permuted_to(network, &map, &*goes);
                 let permutation = proved(network, &map);
-                assert_eq!(&motion.way, permutation.way(), "{name} of 2^{bits} on {network}");
+                assert_eq!(motion.way, permutation.way(), "{name} of 2^{bits} on {network}");
                 if name == "identity" {
                     assert_eq!((motion.way, motion.rounds, motion.sent), (Way::Local, 0, 0));
                 }
@@ -110,7 +142,7 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
             let half = 1 << (bits - d - 1);
             let exchanged = |map: &BitMap| {
                 let motion = permuted(&network, map);
-                assert_eq!(motion.way, Way::Exchange((0..d).collect()), "{map}");
+                assert_eq!(motion.way, Way::Exchange((1 << d) - 1), "{map}");
                 assert_eq!((motion.rounds, motion.messages, motion.transmission), (d, d * d, half), "{map}");
                 assert_eq!(motion.sent, d as u64 * half);
             };
@@ -127,7 +159,7 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
     // The paper's example: (a7 a6 a5 a4 a3 | a2 a1 a0) to (a7 a6 a0 a1 a2 | a3 a4 a5), in four sub-cubes.
     let map = BitMap::moving(&[5, 4, 3, 2, 1, 0, 6, 7]).unwrap();
     let motion = permuted("hypercube:5", &map);
-    assert_eq!((motion.way, motion.rounds, motion.transmission), (Way::Exchange(vec![0, 1, 2]), 3, 4));
+    assert_eq!((motion.way, motion.rounds, motion.transmission), (Way::Exchange(0b111), 3, 4));
 }
 
 #[test]
@@ -139,7 +171,7 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
             // The most elements over a channel.
             let load = |map: BitMap| {
                 let permutation = proved(&network, &map);
-                assert_eq!(permutation.way(), &Way::Straight, "{map}");
+                assert_eq!(permutation.way(), Way::Straight, "{map}");
                 let proof = verify_shares(Shares::new(&permutation, &permutation.problem().unwrap()).unwrap()).unwrap();
                 assert_eq!(proof.rounds, 1);
                 proof.channel_transmission.whole().unwrap() * permutation.block()
@@ -165,12 +197,12 @@ fn where_ranks_are_no_cube_elements_go_straight() {
         assert_eq!(permuted(network, &map).way, Way::Straight, "{network}");
     }
     for network in ["mesh:2x2x2", "ghc:2x2x2", "torus:2x2x2"] {
-        assert_eq!(permuted(network, &map).way, Way::Exchange(vec![0, 1, 2]), "{network}");
+        assert_eq!(permuted(network, &map).way, Way::Exchange(0b111), "{network}");
     }
     // Of a network that is none two dimensions may be.
     let exchange = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
-    assert_eq!(permuted("ghc:2x4", &exchange).way, Way::Exchange(vec![0, 2]));
-    assert_eq!(permuted("ghc:4x2", &exchange).way, Way::Exchange(vec![0, 2]));
+    assert_eq!(permuted("ghc:2x4", &exchange).way, Way::Exchange(0b101));
+    assert_eq!(permuted("ghc:4x2", &exchange).way, Way::Exchange(0b101));
 }
 
 /// A map and a number of ranks.
@@ -206,7 +238,7 @@ fn any_map_puts_every_element_where_it_says() {
     fn holds(Case { rank_bits, map }: Case) -> bool {
         for network in [format!("hypercube:{rank_bits}"), format!("line:{}", 1 << rank_bits)] {
             let motion = permuted(&network, &map);
-            assert_eq!(&motion.way, proved(&network, &map).way());
+            assert_eq!(motion.way, proved(&network, &map).way());
         }
         true
     }
@@ -256,7 +288,7 @@ fn elements_without_bytes_and_large_ones_that_stay_together_are_permuted_too() {
         motion
     });
     for motion in done.unwrap() {
-        assert_eq!((motion.way, motion.rounds, motion.transmission), (Way::Exchange(vec![0, 1]), 2, 1 << 24));
+        assert_eq!((motion.way, motion.rounds, motion.transmission), (Way::Exchange(0b11), 2, 1 << 24));
     }
 }
 
@@ -312,25 +344,39 @@ fn permutations_are_of_ranks_on_nodes() {
 #[test]
 fn maps_that_are_none_are_refused() {
     let errors = [
-        BitMap::axis_exchange(4, &[0, 4], &[1, 2]),
-        BitMap::axis_exchange(4, &[0, 1], &[2, 9]),
-        BitMap::axis_exchange(4, &[0, 1], &[1, 2]),
-        BitMap::axis_exchange(4, &[0, 1], &[2]),
-        BitMap::moving(&[0, 0, 1]),
-        BitMap::moving(&[0, 3, 1]),
-        BitMap::linear(&[0b01, 0b01], 0),
-        BitMap::cyclic_to_consecutive(4, 5),
-        BitMap::consecutive_to_cyclic(4, 5),
-        BitMap::to_gray(4, 3, 2),
-        BitMap::from_gray(4, usize::MAX, 2),
-        BitMap::transpose(usize::MAX, 2),
-        BitMap::identity(65),
+        (BitMap::axis_exchange(4, &[0, 4], &[1, 2]), "bit 4 of addresses of 4 bits"),
+        (BitMap::axis_exchange(4, &[0, 1], &[2, 9]), "bit 9 of addresses of 4 bits"),
+        (BitMap::axis_exchange(4, &[0, 1], &[1, 2]), "bit 1 is there twice"),
+        (BitMap::axis_exchange(4, &[0, 1], &[2]), "an axis of 2 bits cannot be exchanged with one of 1"),
+        (BitMap::moving(&[0, 0, 1]), "bit 0 is there twice"),
+        (BitMap::moving(&[0, 3, 1]), "bit 3 of addresses of 3 bits"),
+        (BitMap::linear(&[0b01, 0b01], 0), "addresses that differ in 0b11 go to the same place"),
+        (BitMap::linear(&[0b01, 0b100], 0), "bit 2 of addresses of 2 bits"),
+        (BitMap::cyclic_to_consecutive(4, 5), "bit 4 of addresses of 4 bits"),
+        (BitMap::consecutive_to_cyclic(4, 5), "bit 4 of addresses of 4 bits"),
+        (BitMap::complement(4, 0b10010), "bit 4 of addresses of 4 bits"),
+        (BitMap::to_gray(4, 3, 2), "bit 4 of addresses of 4 bits"),
+        (BitMap::from_gray(4, usize::MAX, 2), "of addresses of 4 bits"),
+        (BitMap::transpose(usize::MAX, 2), "62 are the most"),
+        (BitMap::identity(65), "addresses of 65 bits, 62 are the most"),
     ];
-    for (number, map) in errors.into_iter().enumerate() {
-        let error = map.map(|map| map.to_string()).unwrap_err();
-        // It names what is wrong with it.
-        assert!(error.to_string().chars().any(|letter| letter.is_ascii_digit()), "{number}: {error}");
+    for (map, words) in errors {
+        let error = map.map(|map| map.to_string()).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}, instead of {words}");
     }
+}
+
+#[test]
+fn maps_and_what_was_done_can_be_read() {
+    let map = BitMap::transpose(2, 2).unwrap().then(&BitMap::complement(4, 0b101).unwrap()).unwrap();
+    assert_eq!(map.to_string(), "0->2 1->3 2->0 3->1 +0b101 of 4 bits");
+    assert_eq!(BitMap::identity(3).unwrap().to_string(), "identity of 3 bits");
+    assert_eq!(BitMap::to_gray(2, 0, 2).unwrap().to_string(), "1->0+1 of 2 bits");
+    let motion = permuted("hypercube:2", &map).to_string();
+    let words = "by an exchange within bits [0, 1] of the ranks: 2 rounds, 4 messages, 4 elements sent, transmission 2";
+    assert_eq!(motion, words);
+    let alone = permuted("hypercube:1", &BitMap::vector_reversal(1).unwrap()).to_string();
+    assert_eq!(alone, "straight: 1 round, 1 message, 1 element sent, transmission 1");
 }
 
 #[test]

@@ -121,12 +121,18 @@ impl<K: PartialEq, V: Kept> Cache<K, V> {
     /// Whether there is a plan for a key; it is then the last used. Mostly it is already.
     #[inline]
     pub(super) fn find(&mut self, key: &K) -> bool {
-        self.entries.last().is_some_and(|(last, _)| last == key) || self.find_before(key)
+        self.find_by(|known| known == key)
+    }
+
+    /// The same of the key that is meant.
+    #[inline]
+    pub(super) fn find_by(&mut self, is: impl Fn(&K) -> bool) -> bool {
+        self.entries.last().is_some_and(|(last, _)| is(last)) || self.find_before(is)
     }
 
     /// The same of those before the last.
-    fn find_before(&mut self, key: &K) -> bool {
-        let Some(found) = self.entries.iter().rposition(|(k, _)| k == key) else { return false };
+    fn find_before(&mut self, is: impl Fn(&K) -> bool) -> bool {
+        let Some(found) = self.entries.iter().rposition(|(known, _)| is(known)) else { return false };
         self.entries[found..].rotate_left(1);
         true
     }

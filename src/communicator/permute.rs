@@ -1,5 +1,6 @@
 //! Permutations of distributed arrays.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -11,12 +12,13 @@ use super::persistent::Need;
 use super::{Communicator, Persistent, total};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::permutation::{BitMap, Permutation, Way, places};
+use crate::permutation::{BitMap, Permutation, Way, place_bits};
 use crate::plan::{Layout, compile};
 use crate::schedule::Volume;
 
 /// What a rank had to do for a permutation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Motion {
     /// How elements got to where they belong.
     pub way: Way,
@@ -28,6 +30,17 @@ pub struct Motion {
     pub sent: u64,
     /// The sum over rounds of the most elements that this rank sent to one.
     pub transmission: u64,
+}
+
+impl fmt::Display for Motion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { way, rounds, messages, sent, transmission } = self;
+        let of = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let [rounds, messages] =
+            [(rounds, "round"), (messages, "message")].map(|(&count, what)| of(count as u64, what));
+        let sent = of(*sent, "element");
+        write!(f, "{way}: {rounds}, {messages}, {sent} sent, transmission {transmission}")
+    }
 }
 
 /// A permutation that can be done.
@@ -48,7 +61,7 @@ impl Communicator {
     /// the address that the map says; L, the elements of a member, is the same everywhere. An element may be several of
     /// `T`: as many as `send` is longer than the map's part. Says what it cost. See [`permutation`](crate::permutation).
     ///
-    /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache). To make it takes time and
+    /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache): the same again allocates nothing. To make it takes time and
     /// memory in proportion to the pieces that a rank's part falls into: its elements, over those that stay together.
     ///
     /// ```
@@ -71,7 +84,7 @@ impl Communicator {
     /// [`Error::Argument`] where `send` is no multiple of the map's part, and for more than 2^24 pieces a rank; [`Error::Length`] where `receive` is not as long; else as
     /// [`Communicator`] says.
     pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, Error> {
-        let each = self.each(map)?;
+        let each = self.part(map)?;
         if !send.len().is_multiple_of(each) {
             let words = format!(
                 "a send buffer of {} elements cannot be {} elements of an array of 2^{} on {} ranks, nor a multiple",
@@ -83,15 +96,15 @@ impl Communicator {
             return Err(Error::Argument(words));
         }
         check("receive buffer", receive.len(), send.len())?;
-        let key = (map.clone(), send.len() / each * size_of::<T>());
-        if !self.permutations.find(&key) {
-            let (prepared, motion) = self.plan_permutation(&key.0, key.1)?;
-            self.permutations.insert(key, Planned { prepared, motion });
+        let element = send.len() / each * size_of::<T>();
+        if !self.permutations.find_by(|(known, bytes)| known == map && *bytes == element) {
+            let (prepared, motion) = self.plan_permutation(map, element)?;
+            self.permutations.insert((map.clone(), element), Planned { prepared, motion });
         }
         let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
         let Planned { prepared, motion } = self.permutations.last().ok_or_else(lost)?;
         self.wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
-        Ok(motion.clone())
+        Ok(*motion)
     }
 
     /// Plans a [`permute`](Self::permute) of an array each of whose elements is so many of `T`. Local. Says what it will cost. Takes
@@ -101,7 +114,7 @@ impl Communicator {
     ///
     /// As [`permute`](Self::permute), and [`Error::Plan`] where a buffer would be too long.
     pub fn permute_init<T: Pod>(&mut self, map: &BitMap, elements: usize) -> Result<(Persistent<T>, Motion), Error> {
-        let each = self.each(map)?;
+        let each = self.part(map)?;
         let length = total(elements, each, size_of::<T>())?;
         let (prepared, motion) = self.plan_permutation(map, elements.saturating_mul(size_of::<T>()))?;
         let (maker, need) = (self.wire.maker(), Need::Exactly(length));
@@ -109,9 +122,9 @@ impl Communicator {
     }
 
     /// How many elements of an array a member has.
-    fn each(&self, map: &BitMap) -> Result<usize, Error> {
-        let places = places(map, self.size())?;
-        Ok(u32::try_from(places).ok().and_then(|places| 1_usize.checked_shl(places)).unwrap_or(usize::MAX))
+    fn part(&self, map: &BitMap) -> Result<usize, Error> {
+        let place_bits = place_bits(map, self.size())?;
+        Ok(u32::try_from(place_bits).ok().and_then(|bits| 1_usize.checked_shl(bits)).unwrap_or(usize::MAX))
     }
 
     fn plan_permutation(&mut self, map: &BitMap, element: usize) -> Result<(Prepared, Motion), Error> {
@@ -138,7 +151,7 @@ impl Communicator {
         };
         let sends: Vec<Vec<Volume>> = rounds.iter().map(of_round).collect();
         let motion = Motion {
-            way: way.clone(),
+            way,
             rounds: rounds.len(),
             messages: sends.iter().map(Vec::len).sum(),
             sent: sends.iter().flatten().map(|&sent| blocks(sent)).sum(),

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use super::basis::Basis;
+
 /// Where each of 2^k elements goes, as a map of the k bits of its address: every bit of the new address is a sum modulo 2 of bits
 /// of the old one, and perhaps 1. It is one to one.
 ///
 /// Moving bits to other places is such a map, as are complements and binary-reflected Gray code; so is whatever comes of doing one
-/// [after](Self::then) the other.
+/// [after](Self::then) the other. Elsewhere these permutations are called BMMC (bit-matrix-multiply/complement), and those which
+/// move and complement bits only BPC (bit-permute/complement).
 ///
 /// ```
 /// use necklace::permutation::BitMap;
@@ -140,6 +143,15 @@ impl BitMap {
         Self::moving(&(0..bits).rev().collect::<Vec<_>>())
     }
 
+    /// The bits that are set in a mask are complemented.
+    ///
+    /// # Errors
+    ///
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where the mask has more bits than an address.
+    pub fn complement(bits: usize, mask: u64) -> Result<Self, BitMapError> {
+        Self::linear(&Self::identity(bits)?.columns, mask)
+    }
+
     /// The last element becomes the first: all bits are complemented.
     ///
     /// # Errors
@@ -268,45 +280,28 @@ impl BitMap {
 
     /// The address that has each bit alone as its image, constants left out; or what addresses differ by that go to the same place.
     fn solve(&self) -> Result<Vec<u64>, u64> {
-        // By its highest bit, a sum of columns, and of which.
-        let mut sums: Vec<Option<(u64, u64)>> = vec![None; self.bits()];
+        let mut basis = Basis::new(self.bits());
         for (bit, &column) in self.columns.iter().enumerate() {
-            let (mut sum, mut of) = (column, 1 << bit);
-            while let Some(highest) = sum.checked_ilog2() {
-                match &mut sums[highest as usize] {
-                    Some(known) => (sum, of) = (sum ^ known.0, of ^ known.1),
-                    free => {
-                        *free = Some((sum, of));
-                        break;
-                    }
-                }
-            }
-            if sum == 0 {
-                return Err(of);
-            }
+            basis.insert(column, 1 << bit)?;
         }
-        let mut preimages: Vec<u64> = Vec::with_capacity(self.bits());
-        for (sum, of) in sums.into_iter().flatten() {
-            let lower = preimages.iter().enumerate().filter(|(bit, _)| sum >> bit & 1 == 1);
-            let preimage = lower.fold(of, |sum, (_, preimage)| sum ^ preimage);
-            preimages.push(preimage);
-        }
-        Ok(preimages)
+        Ok(basis.units())
     }
 }
 
-/// The columns, as sums of the new bits, and what is added: `1->0+3 ..`.
+/// The bits that do not stay, by the new bits that they are added to, and what is added in any case: `0->1 1->0+2 +0b1 of 3 bits`.
 impl fmt::Display for BitMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { columns, add } = self;
-        for (bit, column) in columns.iter().enumerate() {
+        let moved = |(bit, column): (usize, &u64)| {
             let into: Vec<String> =
                 (0..columns.len()).filter(|to| column >> to & 1 == 1).map(|to| to.to_string()).collect();
-            if *column != 1 << bit {
-                write!(f, "{bit}->{} ", into.join("+"))?;
-            }
+            (*column != 1 << bit).then(|| format!("{bit}->{} ", into.join("+")))
+        };
+        let mut words: String = columns.iter().enumerate().filter_map(moved).collect();
+        if *add != 0 {
+            words += &format!("+{add:#b} ");
         }
-        write!(f, "+{add:#b} of {} bits", columns.len())
+        write!(f, "{}of {} bits", if words.is_empty() { "identity " } else { &words }, columns.len())
     }
 }
 
@@ -414,6 +409,8 @@ mod tests {
                 let transposed = |x: u64| x % each * ranks + x / each;
                 assert_eq!(places(&BitMap::transpose(part, bits - part).unwrap()), by(bits, &transposed));
                 assert_eq!(places(&BitMap::generalized_shuffle(bits, part).unwrap()), by(bits, &transposed));
+                let complement = BitMap::complement(bits, each - 1).unwrap();
+                assert_eq!(places(&complement), by(bits, &|x| x / each * each + (each - 1 - x % each)));
                 let cyclic = |x: u64| x % ranks * each + x / ranks;
                 assert_eq!(places(&BitMap::consecutive_to_cyclic(bits, part).unwrap()), by(bits, &cyclic));
                 let back = BitMap::cyclic_to_consecutive(bits, part).unwrap();

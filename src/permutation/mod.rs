@@ -21,15 +21,18 @@
 //! their network is called: there straight is faster (`doc/cubes.md` has figures for threads), and is what the default network gets, on
 //! which everybody reaches everybody.
 
+mod basis;
 mod map;
 
 pub use map::{BitMap, BitMapError};
+
+use basis::Basis;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::algorithm::cube::{Exchange, Scheme, apart, share};
+use crate::algorithm::cube::{Exchange, Scheme, are_cubes, share};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::{Collective, Custom, Holding};
 use crate::error::BuildError;
@@ -44,8 +47,7 @@ use crate::topology::Topology;
 #[derive(Clone, Debug)]
 pub struct Permutation {
     map: BitMap,
-    /// The bits of a rank's number.
-    ranks: usize,
+    rank_bits: usize,
     way: Way,
     topology: Arc<dyn Topology>,
     placement: Placement,
@@ -54,13 +56,13 @@ pub struct Permutation {
 }
 
 /// How an array is permuted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
     /// Every element stays at its rank.
     Local,
-    /// An exchange within the sub-cubes of the ranks that agree in all bits but these.
-    Exchange(Vec<usize>),
+    /// An exchange within the sub-cubes of the ranks that agree in all bits but those set here.
+    Exchange(u64),
     /// Straight to where they belong, in one round.
     Straight,
 }
@@ -69,7 +71,7 @@ impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local => f.write_str("within ranks"),
-            Self::Exchange(bits) => write!(f, "by an exchange within bits {bits:?} of the ranks"),
+            Self::Exchange(bits) => write!(f, "by an exchange within bits {:?} of the ranks", set(*bits)),
             Self::Straight => f.write_str("straight"),
         }
     }
@@ -99,13 +101,13 @@ impl Permutation {
     /// more ranks than nodes, or none; [`BuildError::Placement`] where one sits on no node.
     pub fn new(map: BitMap, topology: Arc<dyn Topology>, placement: Placement) -> Result<Self, BuildError> {
         placement.check(&*topology)?;
-        let places = places(&map, placement.ranks())?;
-        let ranks = map.bits() - places;
-        let way = match way(&map, places) {
-            Way::Exchange(bits) if !are_cubes(&*topology, &placement, &bits) => Way::Straight,
+        let place_bits = place_bits(&map, placement.ranks())?;
+        let rank_bits = map.bits() - place_bits;
+        let way = match way(&map, place_bits) {
+            Way::Exchange(bits) if !are_cubes(&*topology, &placement, &set(bits)) => Way::Straight,
             way => way,
         };
-        Ok(Self { map, ranks, way, topology, placement, collective: Arc::default() })
+        Ok(Self { map, rank_bits, way, topology, placement, collective: Arc::default() })
     }
 
     /// Where elements go.
@@ -116,22 +118,20 @@ impl Permutation {
 
     /// How they get there.
     #[must_use]
-    pub fn way(&self) -> &Way {
-        &self.way
+    pub fn way(&self) -> Way {
+        self.way
     }
 
     /// How many elements a rank has.
     #[must_use]
     pub fn each(&self) -> u64 {
-        1 << self.places()
+        1 << self.place_bits()
     }
 
     /// How many of them a rank has for each rank that it has any for.
     #[must_use]
     pub fn block(&self) -> u64 {
-        // Those that stay at a rank whatever is added to their address are a part of equal size everywhere.
-        let spread = (0..self.places()).map(|bit| self.map.linear_part(1 << bit) >> self.places());
-        self.each() >> rank_of(spread)
+        self.each() >> spread(&self.map, self.place_bits()).rank()
     }
 
     /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t.
@@ -146,7 +146,7 @@ impl Permutation {
     fn collective(&self) -> &Collective {
         self.collective.get_or_init(|| {
             let own = |block: Block, by: Rank| (block, vec![by]);
-            let all = || (0..1_usize << self.ranks).map(Rank::new);
+            let all = || (0..1_usize << self.rank_bits).map(Rank::new);
             let pre = |rank: Rank| -> Holding {
                 self.partners(rank, &self.map).into_iter().map(|to| own(Block::new(rank, to), rank)).collect()
             };
@@ -160,11 +160,10 @@ impl Permutation {
 
     /// The ranks that a rank's elements go to.
     fn partners(&self, rank: Rank, map: &BitMap) -> Vec<Rank> {
-        let places = self.places();
-        let first = map.apply((rank.index() as u64) << places) >> places;
+        let place_bits = self.place_bits();
+        let first = map.apply((rank.index() as u64) << place_bits) >> place_bits;
         let mut found = vec![first];
-        for bit in 0..places {
-            let apart = map.linear_part(1 << bit) >> places;
+        for apart in reached(map, place_bits) {
             // What is reached already by other bits is reached whole.
             if !found.contains(&(first ^ apart)) {
                 found.extend_from_within(..);
@@ -185,7 +184,7 @@ impl Permutation {
                 others(*bit).map(|other| self.map.linear_part(1 << other)).fold(self.map.apply(0), |all, it| all | it);
             self.map.linear_part(1 << bit) == 1 << bit && touched >> bit & 1 == 0
         };
-        (0..self.places()).take_while(stays).count()
+        (0..self.place_bits()).take_while(stays).count()
     }
 
     /// How many pieces of memory a rank's elements are at most.
@@ -195,13 +194,13 @@ impl Permutation {
 
     /// Where a rank's blocks lie, of elements of so many bytes, at least one.
     pub(crate) fn layout(&self, rank: Rank, element: usize) -> Result<Layout, PlanError> {
-        let (places, grain) = (self.places(), self.grain());
+        let (place_bits, grain) = (self.place_bits(), self.grain());
         // Of all pieces, in their order at the source, by the other rank: the place here. Both ends name them in this order.
         let by_rank = |map: &BitMap| {
             let mut found: BTreeMap<Rank, Vec<(u64, u64)>> = BTreeMap::new();
             for piece in 0..self.pieces() {
-                let there = map.apply((rank.index() as u64) << places | piece << grain);
-                let (other, place) = (Rank::new((there >> places) as usize), (there & (self.each() - 1)) >> grain);
+                let there = map.apply((rank.index() as u64) << place_bits | piece << grain);
+                let (other, place) = (Rank::new((there >> place_bits) as usize), (there & (self.each() - 1)) >> grain);
                 found.entry(other).or_default().push((piece, place));
             }
             found
@@ -222,8 +221,8 @@ impl Permutation {
     }
 
     /// The bits of a place within a rank.
-    fn places(&self) -> usize {
-        self.map.bits() - self.ranks
+    fn place_bits(&self) -> usize {
+        self.map.bits() - self.rank_bits
     }
 
     /// What a rank does.
@@ -231,8 +230,9 @@ impl Permutation {
         match &self.way {
             Way::Local => Box::new(std::iter::empty()),
             Way::Exchange(bits) => {
+                let bits = set(*bits);
                 let rounds = Exchange::new(Scheme::Necklaces, bits.len()).map(|exchange| exchange.wide(usize::MAX));
-                share(rounds.unwrap_or_default(), bits.clone(), rank)
+                share(rounds.unwrap_or_default(), bits, rank)
             }
             Way::Straight => {
                 let others = |map| self.partners(rank, map).into_iter().filter(|other| *other != rank);
@@ -275,10 +275,24 @@ impl Algorithm for Permutation {
                 ..Claims::of_single_blocks(d, true)
             }
         };
-        match &self.way {
+        match self.way {
             Way::Local => exchanged(0),
-            Way::Exchange(bits) => exchanged(bits.len() as u64),
-            Way::Straight => Claims::default(),
+            Way::Exchange(bits) => exchanged(bits.count_ones().into()),
+            Way::Straight => {
+                let (spread, shifts) = (spread(&self.map, self.place_bits()), shifts(&self.map, self.place_bits()));
+                // Where it reaches itself a rank sends one block less; perhaps all ranks do.
+                let messages = (1 << spread.rank()) - u64::from(shifts.iter().all(|&shift| spread.spans(shift)));
+                Claims {
+                    startups: Some(1),
+                    transmission: Some(Volume::from(1)),
+                    port_transmission: Some(Volume::from(messages)),
+                    handled: Some(2 * messages),
+                    rearrangements: Some(0),
+                    messages: Some(messages),
+                    volume: Some(Volume::from(messages)),
+                    ..Claims::default()
+                }
+            }
         }
     }
 
@@ -288,49 +302,39 @@ impl Algorithm for Permutation {
 }
 
 /// The bits of a place within each of so many ranks.
-pub(crate) fn places(map: &BitMap, ranks: usize) -> Result<usize, BuildError> {
+pub(crate) fn place_bits(map: &BitMap, ranks: usize) -> Result<usize, BuildError> {
     let bits = ranks.checked_ilog2().filter(|_| ranks.is_power_of_two());
     let places = bits.and_then(|bits| map.bits().checked_sub(bits as usize));
     places.ok_or(BuildError::Array { bits: map.bits(), ranks })
 }
 
-/// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs, no neighbours where two do.
-fn are_cubes(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> bool {
-    let by_two = || topology.factors().is_some_and(|factors| factors.iter().all(|factor| factor.extent() == 2));
-    if placement.is_identity() && by_two() {
-        return true;
-    }
-    let pair = |i: usize| bits[i + 1..].iter().map(move |high| 1_usize << bits[i] | 1 << high);
-    let neighbours = |low: usize, high: usize| {
-        topology.distance(placement.node(Rank::new(low)), placement.node(Rank::new(high))) == 1
-    };
-    let denser = |rank: usize| (0..bits.len()).flat_map(pair).any(|both| neighbours(rank, rank ^ both));
-    apart(topology, placement, bits).is_none() && !(0..placement.ranks()).any(denser)
-}
-
 /// How a map of addresses whose lowest bits are places moves elements from rank to rank, wherever these sit.
-fn way(map: &BitMap, places: usize) -> Way {
-    let moved = |bit: usize| map.linear_part(1 << bit) >> places;
-    let spread = || (0..places).map(moved);
-    // By how the rank that an element comes to differs from the one it is at, if its place is 0.
-    let of_ranks = (places..map.bits()).map(|bit| moved(bit) ^ 1 << (bit - places));
-    let shifts = of_ranks.chain([map.apply(0) >> places]).fold(0, |all, shift| all | shift);
-    let reached = spread().fold(0, |all, bits| all | bits);
-    if shifts & !reached != 0 || rank_of(spread()) != reached.count_ones() as usize {
+fn way(map: &BitMap, place_bits: usize) -> Way {
+    let reached = reached(map, place_bits).fold(0, |all, bits| all | bits);
+    let shifted = shifts(map, place_bits).into_iter().fold(0, |all, shift| all | shift);
+    if shifted & !reached != 0 || spread(map, place_bits).rank() != reached.count_ones() as usize {
         return Way::Straight;
     }
-    let bits: Vec<usize> = (0..map.bits() - places).filter(|bit| reached >> bit & 1 == 1).collect();
-    if bits.is_empty() { Way::Local } else { Way::Exchange(bits) }
+    if reached == 0 { Way::Local } else { Way::Exchange(reached) }
 }
 
-/// How many of these words are independent.
-fn rank_of(words: impl Iterator<Item = u64>) -> usize {
-    let mut basis: Vec<u64> = Vec::new();
-    for word in words {
-        let rest = basis.iter().fold(word, |word, known| word.min(word ^ known));
-        if rest != 0 {
-            basis.push(rest);
-        }
-    }
-    basis.len()
+/// By how the ranks differ that two elements of a rank come to whose places differ in one bit, for each bit.
+fn reached(map: &BitMap, place_bits: usize) -> impl Iterator<Item = u64> {
+    (0..place_bits).map(move |bit| map.linear_part(1 << bit) >> place_bits)
+}
+
+/// By how the ranks differ that elements of a rank come to.
+fn spread(map: &BitMap, place_bits: usize) -> Basis {
+    reached(map, place_bits).collect()
+}
+
+/// By how the rank that an element comes to differs from the one it is at, if its place is 0: for each bit of the latter, and in any case.
+fn shifts(map: &BitMap, place_bits: usize) -> Vec<u64> {
+    let of_bit = |bit: usize| map.linear_part(1 << bit) >> place_bits ^ 1 << (bit - place_bits);
+    (place_bits..map.bits()).map(of_bit).chain([map.apply(0) >> place_bits]).collect()
+}
+
+/// The bits that are set.
+fn set(bits: u64) -> Vec<usize> {
+    (0..u64::BITS as usize).filter(|bit| bits >> bit & 1 == 1).collect()
 }

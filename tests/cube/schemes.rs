@@ -12,6 +12,8 @@ use necklace::collective::Collective;
 use necklace::schedule::{Block, End, Problem, Shares, Volume, verify_shares};
 use necklace::topology::Hypercube;
 
+use crate::tables::printed;
+
 /// The dimensions of the cubes that are looked at.
 const CUBES: std::ops::RangeInclusive<usize> = 1..=16;
 
@@ -82,29 +84,48 @@ fn schemes_take_the_steps_and_spans_of_table_6() {
     }
 }
 
+/// The least and the most addresses that are under way together: those of a group; of the second scheme, whose group is everything,
+/// those of the pairs that cross in a step.
+fn together(exchange: &Exchange, scheme: Scheme) -> (usize, usize) {
+    let opposite = (1 << exchange.dimensions()) - 1;
+    let active = |step: &[Crossing]| {
+        let pairs = step.iter().flat_map(|crossing| [crossing.address, crossing.address ^ opposite]);
+        pairs.collect::<BTreeSet<_>>().len()
+    };
+    let sizes: Vec<usize> = match scheme {
+        Scheme::Wrapped => exchange.steps().map(active).collect(),
+        _ => exchange.groups().iter().map(|group| group.addresses().len()).collect(),
+    };
+    (sizes.iter().min().copied().unwrap(), sizes.iter().max().copied().unwrap())
+}
+
 #[test]
 fn so_many_addresses_are_under_way_together_as_table_6_says() {
     for d in CUBES {
         let (pairs, odd) = (1 << (d - 1), (1 << (d - 1)) % d);
-        let together = |scheme| {
-            let exchange = exchange(scheme, d);
-            let sizes: Vec<usize> = exchange.groups().iter().map(|group| group.addresses().len()).collect();
-            (sizes.iter().min().copied().unwrap(), sizes.iter().max().copied().unwrap())
-        };
+        let together = |scheme| together(&exchange(scheme, d), scheme);
         let least = if odd > 0 { 2 * odd } else { 2 * d };
         assert_eq!(together(Scheme::Pairs), (least, 2 * d), "{d}");
         // Where there is one group only, it is that of the others which is missing.
         let all_mixed = d + odd == pairs;
         assert_eq!(together(Scheme::Mixed), (if all_mixed { 2 * pairs } else { 2 * d }, 2 * (d + odd)), "{d}");
-        // Of the second scheme those which cross in a step.
-        let wrapped = exchange(Scheme::Wrapped, d);
-        let opposite = (1 << d) - 1;
-        for step in wrapped.steps() {
-            let active: BTreeSet<usize> =
-                step.iter().flat_map(|crossing| [crossing.address, crossing.address ^ opposite]).collect();
-            assert_eq!(active.len(), 2 * d);
-        }
+        assert_eq!(together(Scheme::Wrapped), (2 * d, 2 * d), "{d}");
     }
+}
+
+#[test]
+fn table_6_in_numbers() {
+    let row = |d: usize, number: usize| {
+        let scheme = Scheme::ALL[number - 1];
+        let exchange = exchange(scheme, d);
+        let (steps, spans) = (exchange.steps().count(), spans_of_pairs(&exchange));
+        let (shortest, longest) = (spans.values().min().unwrap(), spans.values().max().unwrap());
+        let (least, most) = together(&exchange, scheme);
+        format!("{d} {number} {steps} {shortest} {longest} {least} {most}")
+    };
+    let found: Vec<String> =
+        [5, 6, 7, 9, 10].into_iter().flat_map(|d| (1..=3).map(move |number| row(d, number))).collect();
+    assert_eq!(found, printed("Table 6"));
 }
 
 #[test]
@@ -152,10 +173,15 @@ fn wide_channels_are_used_in_proportion() {
                 let exchange = exchange(scheme, d);
                 let steps = exchange.wide(width);
                 is_exchange(d, width, steps.iter().map(Vec::as_slice));
-                if scheme == Scheme::Necklaces {
-                    let expected = if width <= pairs / d { pairs.div_ceil(width) } else { d };
-                    assert_eq!(steps.len(), expected, "{d} {width}");
-                }
+                // The steps of single elements, and the blocks that they make: of those there are no fewer.
+                let (single, blocks) = match scheme {
+                    Scheme::Pairs => (d * pairs.div_ceil(d), d),
+                    Scheme::Wrapped => (pairs, pairs),
+                    Scheme::Mixed => (pairs, d + pairs % d),
+                    Scheme::Necklaces => (pairs, d),
+                };
+                let expected = if width <= single / blocks { single.div_ceil(width) } else { blocks };
+                assert_eq!(steps.len(), expected, "{scheme:?} {d} {width}");
             }
         }
         assert_eq!(exchange(Scheme::Necklaces, d).wide(0), exchange(Scheme::Necklaces, d).wide(1));

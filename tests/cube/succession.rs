@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use necklace::algorithm::Algorithm;
 use necklace::algorithm::cube::Succession;
+use necklace::error::BuildError;
 use necklace::schedule::{Placement, Problem, Proof, Shares, verify_shares};
 use necklace::{Node, Rank};
 
@@ -67,7 +68,7 @@ fn concurrent_exchanges_take_half_of_the_elements_and_two_delays() {
         (5, 2, 5),
         (3, 3, 6),
     ] {
-        let Some(succession) = Succession::concurrent(axes, d, places) else {
+        let Ok(succession) = Succession::concurrent(axes, d, places) else {
             assert_eq!((axes, d, places), (3, 1, 2), "there is time for some");
             continue;
         };
@@ -82,15 +83,14 @@ fn concurrent_exchanges_take_half_of_the_elements_and_two_delays() {
 }
 
 #[test]
-fn theorem_2_holds_as_the_errata_have_it() {
+fn theorem_2_holds_with_half_of_the_elements_at_least() {
     for axes in 1..=12 {
         for d in (1..=6).filter(|d| axes * d <= 30) {
             for places in 2 * d..2 * d + 6 {
                 let half = 1 << (places - 1);
-                let of =
-                    |succession: Option<Succession>| succession.map_or(usize::MAX, |succession| succession.steps());
-                let pipelined = of(Succession::pipelined(axes, d, places));
-                let best = pipelined.min(of(Succession::concurrent(axes, d, places)));
+                let pipelined = Succession::pipelined(axes, d, places).unwrap().steps();
+                let concurrent = Succession::concurrent(axes, d, places);
+                let best = concurrent.map_or(pipelined, |succession| succession.steps().min(pipelined));
                 let theorem = (half + (axes - 1) * d).min(((axes + 3) * d).max(half + 2 * d));
                 assert!(
                     best <= theorem,
@@ -155,17 +155,58 @@ fn table_3_one_alignment_before_and_one_after() {
 }
 
 #[test]
-fn what_is_no_succession_is_refused() {
-    // The last one has 17 bits an axis that do not divide K/2, for which nothing is known.
-    for (axes, d, places) in
-        [(0, 1, 1), (1, 0, 1), (1, 3, 2), (31, 1, 1), (2, 16, 16), (1, 1, 21), (usize::MAX, 2, 2), (1, 17, 17)]
-    {
-        assert!(Succession::pipelined(axes, d, places).is_none(), "{axes} {d} {places}");
-        assert!(Succession::concurrent(axes, d, places).is_none(), "{axes} {d} {places}");
+fn what_is_no_succession_is_refused_with_a_reason() {
+    let refused = |succession: Result<Succession, BuildError>, shape: [usize; 3], words: &str| {
+        let error = succession.unwrap_err();
+        assert!(matches!(&error, BuildError::Parameters { algorithm, .. } if algorithm == "succession"), "{error}");
+        let [axes, d, places] = shape;
+        let error = error.to_string();
+        assert!(error.contains(&format!("axes {axes}, bits of an axis {d}, bits of a place {places}")), "{error}");
+        assert!(error.contains(words), "{error}, instead of {words}");
+    };
+    for (axes, d, places, words) in [
+        (0, 1, 1, "1 to 30 bits of all axes"),
+        (1, 0, 1, "1 to 30 bits of all axes"),
+        (31, 1, 1, "1 to 30 bits of all axes"),
+        (2, 16, 16, "1 to 30 bits of all axes"),
+        (usize::MAX, 2, 2, "1 to 30 bits of all axes"),
+        (1, 3, 2, "from 3, those of an axis, to 20"),
+        (1, 1, 21, "from 1, those of an axis, to 20"),
+        (1, 17, 17, "divide the 65536 complement pairs, or 15 at most"),
+    ] {
+        refused(Succession::pipelined(axes, d, places), [axes, d, places], words);
+        let words = if words.contains("divide") { "3 axes at least" } else { words };
+        refused(Succession::concurrent(axes, d, places), [axes, d, places], words);
     }
-    // Too few axes for others to start with, no second axis of places, no time.
-    for (axes, d, places) in [(2, 2, 8), (3, 2, 3), (3, 1, 1), (5, 1, 2)] {
-        assert!(Succession::concurrent(axes, d, places).is_none(), "{axes} {d} {places}");
+    for (axes, d, places, words) in [
+        (2, 2, 8, "3 axes at least"),
+        (3, 2, 3, "from 4, those of two axes"),
+        (3, 1, 1, "from 2, those of two axes"),
+        (3, 1, 2, "some of the 2 complement pairs"),
+        (5, 1, 2, "some of the 2 complement pairs"),
+    ] {
+        refused(Succession::concurrent(axes, d, places), [axes, d, places], words);
+    }
+    let succession = Succession::pipelined(3, 2, 4).unwrap();
+    assert_eq!((succession.axes(), succession.axis_bits(), succession.place_bits()), (3, 2, 4));
+}
+
+/// A channel is busy in all steps but those in which nothing has come to its axis yet, or everything is through.
+#[test]
+fn an_axis_idles_before_it_is_reached_and_after_only() {
+    for (axes, d, places) in [(3, 2, 3), (2, 3, 4), (4, 1, 3), (2, 3, 3)] {
+        let succession = Succession::pipelined(axes, d, places).unwrap();
+        let problem = succession.problem().unwrap();
+        let half = 1 << (places - 1);
+        for (t, joined) in Shares::new(&succession, &problem).unwrap().enumerate() {
+            let mut of_axis = vec![0; axes];
+            for transfer in &joined.round.transfers {
+                let dimension = (transfer.source.index() ^ transfer.destination.index()).ilog2() as usize;
+                of_axis[dimension / d] += 1;
+            }
+            let busy = |x: usize| if (x * d..x * d + half).contains(&t) { d << (axes * d) } else { 0 };
+            assert_eq!(of_axis, (0..axes).map(busy).collect::<Vec<_>>(), "{} step {t}", succession.name());
+        }
     }
 }
 
@@ -176,7 +217,7 @@ fn the_page_on_cubes_has_these_steps() {
         let half = 1 << (places - 1);
         let pipelined = Succession::pipelined(axes, d, places).unwrap().steps();
         let concurrent = Succession::concurrent(axes, d, places);
-        let concurrent = concurrent.map_or("-".to_owned(), |succession| succession.steps().to_string());
+        let concurrent = concurrent.map_or_else(|_| "-".to_owned(), |succession| succession.steps().to_string());
         let theorem = (half + (axes - 1) * d).min(((axes + 3) * d).max(half + 2 * d));
         let (elements, single) = (2 * half, axes * half);
         let row = format!("| {axes} | {d} | {elements} | {single} | {pipelined} | {concurrent} | {theorem} |");

@@ -1,7 +1,7 @@
 //! Message-combining alltoall on a mesh.
 //!
-//! Source: Suh & Shin, IEEE TPDS 2001, §4 (with errata: in the last phase the parity of the coordinate along which a
-//! message goes decides its direction), for even extents. Differs from the paper as `torus-exchange` does. For odd extents
+//! Source: Suh & Shin, IEEE TPDS 2001, §4, for even extents. Differs from the paper as `torus-exchange` does, and in the
+//! last phase the parity of the coordinate along which a message goes decides its direction. For odd extents
 //! the paper's virtual nodes do not work; there the dimensions are taken in turn, over folded rings. Needs: a line or
 //! mesh, a rank on every node; extents of 1 do not count. Model: one-port, cut-through.
 //!

@@ -1,7 +1,8 @@
 //! Alltoall on a binary cube with every channel busy in every round.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §3 (Algorithms 1 to 4), §5 (blocking), §6 (wide channels). Needs: 2^d ranks, those whose numbers
-//! differ in one bit on neighbouring nodes. Model: all-port.
+//! Source: Johnsson & Ho, TR-16-92, §3 (Algorithms 1 to 4), §5 (blocking), §6 (wide channels). Differs from the
+//! paper: nothing is aligned, see below; for the other differences see [`cube`](crate::algorithm::cube). Needs: 2^d ranks, those whose
+//! numbers differ in one bit on neighbouring nodes. Model: all-port.
 //!
 //! On N = K = 2^d ranks, of which each has a block for each, at the defaults (Algorithm 4 in blocks):
 //!

@@ -20,6 +20,15 @@
 //! K/2 steps are the least there can be, and so is a span of d (the address 11..1 crosses d dimensions). All ways are as short as
 //! can be.
 //!
+//! # Differs from the paper
+//!
+//! - Algorithm 3 is Algorithm 1 where no pairs are left over.
+//! - Every full necklace that is not joined by pairs is scheduled by itself: for even d there are such as are their own complements,
+//!   which cannot be taken by complement pairs.
+//! - Of the two systems of [`lines`] the left one is not what the text says, and does not exist for all d.
+//! - Over wide channels Algorithm 4 takes ceil(K/2b) steps, fewer than Lemma 5 allows.
+//! - Table 4's labels are not those of its data, and Table 5 is of four dimensions, not five.
+//!
 //! # Why every channel is busy
 //!
 //! Of a complement pair exactly one address crosses a given dimension; a pair that takes the dimensions in turn uses one a step, and
@@ -30,11 +39,13 @@
 
 pub mod lines;
 mod schemes;
+mod seats;
 mod share;
 mod succession;
 mod table;
 
-pub(crate) use share::{apart, share};
+pub(crate) use seats::{apart, are_cubes};
+pub(crate) use share::share;
 pub use succession::Succession;
 pub use table::Table;
 

@@ -20,7 +20,7 @@ pub(super) fn groups(scheme: Scheme, d: usize) -> Vec<Group> {
 }
 
 /// That of a complement pair which crosses a dimension.
-fn of_pair(d: usize, pair: usize, dimension: usize) -> Crossing {
+pub(super) fn of_pair(d: usize, pair: usize, dimension: usize) -> Crossing {
     let address = if pair >> dimension & 1 == 1 { pair } else { pair ^ ((1 << d) - 1) };
     Crossing { address, dimension }
 }

@@ -7,17 +7,7 @@
 
 use super::Crossing;
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Placement, RankRound, Share};
-use crate::topology::Topology;
-
-/// Two ranks whose numbers differ in one of these bits and that are not on neighbouring nodes.
-pub(crate) fn apart(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> Option<(Rank, Rank)> {
-    let is_cube = topology.cube().is_some() && placement.is_identity();
-    let pairs = (0..if is_cube { 0 } else { placement.ranks() })
-        .flat_map(|low| bits.iter().map(move |bit| (low, low ^ (1 << bit))));
-    let ranks = pairs.filter(|(low, high)| low < high).map(|(low, high)| (Rank::new(low), Rank::new(high)));
-    ranks.into_iter().find(|&(low, high)| topology.distance(placement.node(low), placement.node(high)) != 1)
-}
+use crate::schedule::{Block, End, RankRound, Share};
 
 /// The rounds of a rank, in each of which these cross. Dimension k of the exchange is bit `bits[k]` of the ranks' numbers; a
 /// sub-cube is made of the ranks that agree in all others.

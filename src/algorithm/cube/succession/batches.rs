@@ -105,33 +105,46 @@ impl Shape {
     }
 
     /// The batch of all these, by I, in a good order; none where that is not known.
-    fn by_all_axes(self, mut pairs: Vec<Pair>, start: usize) -> Option<Batch> {
-        let odd = pairs.len() % self.d;
+    fn by_all_axes(self, mut pairs: Vec<Pair>, start: usize) -> Result<Batch, Needs> {
+        let (d, all) = (self.d, pairs.len());
+        let odd = all % d;
+        let most = windows::TESTED;
+        let unknown = || format!("bits of an axis that divide the {all} complement pairs, or {most} at most");
         if odd > 0 {
-            for (i, _) in windows::early(self.d, odd).filter(|_| self.d <= windows::TESTED)? {
-                let found = pairs.iter().position(|pair| pair.i == i || pair.i ^ self.opposite() == i)?;
+            for (i, _) in windows::early(d, odd).filter(|_| d <= most).ok_or_else(unknown)? {
+                let is_it = |pair: &Pair| pair.i == i || pair.i ^ self.opposite() == i;
+                let found = pairs.iter().position(is_it).ok_or_else(unknown)?;
                 let last = pairs.remove(found);
                 pairs.push(Pair { i, ..last });
             }
         }
-        Some(Batch { pairs, parts: vec![Part { memory: Memory::I, first: 0, last: self.axes - 1, start }] })
+        Ok(Batch { pairs, parts: vec![Part { memory: Memory::I, first: 0, last: self.axes - 1, start }] })
     }
 }
+
+/// What a shape would have to be.
+pub(super) type Needs = String;
 
 /// Everything in one batch.
-pub(super) fn pipelined(axes: usize, d: usize, places: usize) -> Option<Vec<Batch>> {
+pub(super) fn pipelined(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
     let shape = Shape { axes, d, places };
-    Some(vec![shape.by_all_axes(shape.pairs(|_, _| axes), 0)?])
+    Ok(vec![shape.by_all_axes(shape.pairs(|_, _| axes), 0)?])
 }
 
-/// As many batches as can be start elsewhere; `None` where that is none.
-pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Option<Vec<Batch>> {
+/// As many batches as can be start elsewhere, one at least.
+pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
     let shape = Shape { axes, d, places };
-    if axes < 3 || places < 2 * d {
-        return None;
+    if axes < 3 {
+        return Err("3 axes at least: with fewer there is none to start with but the first".to_owned());
     }
+    if places < 2 * d {
+        return Err(format!("bits of a place from {}, those of two axes", 2 * d));
+    }
+    let no_time = || {
+        format!("a place of more bits, so that some of the {} complement pairs of elements can wait", 1 << (places - 1))
+    };
     // The first batch that started elsewhere is through with v before it comes back with i, if 2d pairs are between.
-    let mut free = (1_usize << (places - 1)).checked_sub(2 * d)?;
+    let mut free = (1_usize << (places - 1)).checked_sub(2 * d).ok_or_else(no_time)?;
     let mut others: Vec<(usize, usize)> = Vec::new();
     for a in (1..=axes - 2).rev().step_by(2) {
         let pairs = if a == 1 { d + d % 2 } else { 2 * d };
@@ -141,13 +154,13 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Option<Vec<Bat
         free -= pairs;
         others.push((a, pairs));
     }
-    let late = if others.last()?.0 == 1 { d % 2 } else { 0 };
+    let late = if others.last().ok_or_else(no_time)?.0 == 1 { d % 2 } else { 0 };
 
     // Each of these has its own sets of I, not I and copies of v: of such sets there are enough.
     let cell = |number: usize| (number % (1 << (d - 1)), number >> (d - 1));
     let of_cell = |i: usize, v: usize| others.iter().enumerate().find(|(number, _)| cell(*number) == (i, v >> d));
     if cell(others.len() - 1).1 >= 1 << (places - 2 * d) {
-        return None;
+        return Err(no_time());
     }
     let opposite = shape.opposite();
     // For d + 1 pairs such words have a schedule, whatever is added; for 2d any would do.
@@ -170,7 +183,7 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Option<Vec<Bat
         batches.push(Batch { pairs: fours(pairs).flat_map(four).map(pair).collect(), parts: vec![first, then] });
         second += pairs;
     }
-    Some(batches)
+    Ok(batches)
 }
 
 /// What crosses each axis, in the order of time.

@@ -40,8 +40,9 @@ mod windows;
 
 use std::sync::{Arc, OnceLock};
 
-use batches::{Batch, Entry, Memory, Pair};
+use batches::{Batch, Entry, Memory, Needs, Pair};
 
+use super::schemes::of_pair;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::{Collective, Custom};
 use crate::error::BuildError;
@@ -82,20 +83,22 @@ impl Succession {
     ///
     /// Takes time and memory in proportion to the elements of one rank: some 12 bytes for each, and 20/d for each and each axis.
     ///
-    /// `None` without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do not divide K/2,
-    /// for more ranks than [`Hypercube`] has, and for more than 2^[`MOST_PLACES`](Self::MOST_PLACES) elements in a rank.
-    #[must_use]
-    pub fn pipelined(axes: usize, d: usize, places: usize) -> Option<Self> {
+    /// # Errors
+    ///
+    /// [`BuildError::Parameters`] without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do
+    /// not divide K/2, for more ranks than [`Hypercube`] has, and for more than 2^[`MOST_PLACES`](Self::MOST_PLACES) elements in a rank.
+    pub fn pipelined(axes: usize, d: usize, places: usize) -> Result<Self, BuildError> {
         Self::of(axes, d, places, batches::pipelined)
     }
 
     /// The same with some of the elements starting on other axes than the first, which would have to wait (Algorithm 5): as
     /// many as there is time for.
     ///
-    /// `None` where [`pipelined`](Self::pipelined) is; also for fewer than three axes, for places of less than two axes' bits, and for
-    /// so few elements that there is no time for any.
-    #[must_use]
-    pub fn concurrent(axes: usize, d: usize, places: usize) -> Option<Self> {
+    /// # Errors
+    ///
+    /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for places of less than two axes' bits, and for so few elements
+    /// that there is no time for any.
+    pub fn concurrent(axes: usize, d: usize, places: usize) -> Result<Self, BuildError> {
         Self::of(axes, d, places, batches::concurrent)
     }
 
@@ -103,16 +106,48 @@ impl Succession {
         axes: usize,
         d: usize,
         places: usize,
-        batches: impl Fn(usize, usize, usize) -> Option<Vec<Batch>>,
-    ) -> Option<Self> {
-        let topology = Arc::new(Hypercube::new(axes.checked_mul(d)?)?);
-        if axes == 0 || d == 0 || places < d || places > Self::MOST_PLACES {
-            return None;
+        batches: impl Fn(usize, usize, usize) -> Result<Vec<Batch>, Needs>,
+    ) -> Result<Self, BuildError> {
+        let needs = |expected: String| BuildError::Parameters {
+            algorithm: "succession".to_owned(),
+            found: format!("axes {axes}, bits of an axis {d}, bits of a place {places}"),
+            expected,
+        };
+        let most = Hypercube::MAX_DIMENSIONS;
+        let cube = axes.checked_mul(d).filter(|dimensions| *dimensions > 0).and_then(Hypercube::new);
+        let topology = cube.ok_or_else(|| needs(format!("1 to {most} bits of all axes together")))?;
+        if !(d..=Self::MOST_PLACES).contains(&places) {
+            return Err(needs(format!("bits of a place from {d}, those of an axis, to {}", Self::MOST_PLACES)));
         }
-        let batches = batches(axes, d, places)?;
+        let batches = batches(axes, d, places).map_err(needs)?;
         let timetable = batches::timetable(&batches, axes, d);
-        let collective = Arc::default();
-        Some(Self { axes, d, places, topology, batches: batches.into(), timetable: timetable.into(), collective })
+        Ok(Self {
+            axes,
+            d,
+            places,
+            topology: Arc::new(topology),
+            batches: batches.into(),
+            timetable: timetable.into(),
+            collective: Arc::default(),
+        })
+    }
+
+    /// The axes.
+    #[must_use]
+    pub fn axes(&self) -> usize {
+        self.axes
+    }
+
+    /// The bits of an axis.
+    #[must_use]
+    pub fn axis_bits(&self) -> usize {
+        self.d
+    }
+
+    /// The bits of a place within a rank.
+    #[must_use]
+    pub fn place_bits(&self) -> usize {
+        self.places
     }
 
     /// The steps of all.
@@ -212,8 +247,8 @@ impl Succession {
                     None => (dimension + d - t % d) % d,
                 };
                 // That of the pair which has the bit.
-                let is_second = addresses[pair] >> dimension & 1 == 0;
-                let address = if is_second { addresses[pair] ^ self.opposite() } else { addresses[pair] };
+                let address = of_pair(d, addresses[pair], dimension).address;
+                let is_second = address != addresses[pair];
                 let done = &mut done[pair][usize::from(is_second)];
                 let before = std::mem::replace(done, *done | 1 << dimension);
                 Some(Crossed { dimension, address, before, location: address ^ others, pair: pairs[pair] })

@@ -1,0 +1,28 @@
+//! Whether ranks sit on cubes.
+
+use crate::ids::Rank;
+use crate::schedule::Placement;
+use crate::topology::Topology;
+
+/// Two ranks whose numbers differ in one of these bits and that are not on neighbouring nodes.
+pub(crate) fn apart(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> Option<(Rank, Rank)> {
+    let is_cube = topology.cube().is_some() && placement.is_identity();
+    let pairs = (0..if is_cube { 0 } else { placement.ranks() })
+        .flat_map(|low| bits.iter().map(move |bit| (low, low ^ (1 << bit))));
+    let ranks = pairs.filter(|(low, high)| low < high).map(|(low, high)| (Rank::new(low), Rank::new(high)));
+    ranks.into_iter().find(|&(low, high)| topology.distance(placement.node(low), placement.node(high)) != 1)
+}
+
+/// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs, no neighbours where two do.
+pub(crate) fn are_cubes(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> bool {
+    let by_two = || topology.factors().is_some_and(|factors| factors.iter().all(|factor| factor.extent() == 2));
+    if placement.is_identity() && by_two() {
+        return true;
+    }
+    let pair = |i: usize| bits[i + 1..].iter().map(move |high| 1_usize << bits[i] | 1 << high);
+    let neighbours = |low: usize, high: usize| {
+        topology.distance(placement.node(Rank::new(low)), placement.node(Rank::new(high))) == 1
+    };
+    let denser = |rank: usize| (0..bits.len()).flat_map(pair).any(|both| neighbours(rank, rank ^ both));
+    apart(topology, placement, bits).is_none() && !(0..placement.ranks()).any(denser)
+}
