@@ -121,12 +121,16 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     let mut values: Vec<Complex64> = addresses.clone().map(|address| signal(layout.point(address))).collect();
     let mut arrived = vec![Complex64::default(); each];
     let mut moves = Vec::new();
-    let mut moved = |what: String, map: &BitMap, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
-        let motion = comm.permute(map, values, &mut arrived)?;
-        std::mem::swap(values, &mut arrived);
-        moves.push(format!("{what}, {motion}"));
-        Ok(())
-    };
+    // Threads, and processes of one host, would rather go straight: here the channels of the cube are used, if there is one.
+    let within_cubes = if comm.topology().cube().is_some() { "exchange" } else { "auto" };
+    let mut moved =
+        |what: String, map: &BitMap, way: &str, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
+            comm.choose("permute", way)?;
+            let motion = comm.permute(map, values, &mut arrived)?;
+            std::mem::swap(values, &mut arrived);
+            moves.push(format!("{what}, {motion}"));
+            Ok(())
+        };
 
     let eight = FftPlanner::new().plan_fft_forward(8);
     for digit in (0..DIGITS).rev() {
@@ -135,6 +139,7 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
             moved(
                 format!("digit {digit} from the ranks' numbers to their places"),
                 &layout.exchange(at)?,
+                within_cubes,
                 &mut values,
             )?;
         }
@@ -150,7 +155,7 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
             }
         }
     }
-    moved("into order".to_owned(), &layout.in_order()?, &mut values)?;
+    moved("into order".to_owned(), &layout.in_order()?, "auto", &mut values)?;
 
     let mut spectrum = vec![Complex64::default(); LENGTH];
     comm.allgather(&values, &mut spectrum)?;

@@ -43,7 +43,7 @@
 
 use std::fmt;
 
-use crate::algorithm::{Algorithm, scheduled};
+use crate::algorithm::{Algorithm, Claims, scheduled};
 use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::machine::{Machine, Switching};
@@ -124,8 +124,13 @@ impl Demand {
         scheduled(algorithm, problem)?;
         let ports = algorithm.about().ports;
         let claims = algorithm.claims(problem).completed(ports);
+        Ok(Self::promised(&claims, own_blocks(problem), Self::of(problem), || Self::least(problem, ports)))
+    }
+
+    /// That of a schedule of which this is claimed, by ranks with so many blocks; where nothing is claimed it is no less than the bound.
+    pub(crate) fn promised(claims: &Claims, own: Volume, of: Self, bound: impl FnOnce() -> Self) -> Self {
+        let bound = std::cell::LazyCell::new(bound);
         let mut at_least = Vec::new();
-        let bound = std::cell::LazyCell::new(|| Self::least(problem, ports));
         let startups = least(&mut at_least, STARTUPS, claims.startups, || bound.startups);
         let handled = least(&mut at_least, HANDLED, claims.handled, || {
             claims.messages.unwrap_or(0).max(startups).saturating_add(startups).max(bound.handled)
@@ -140,8 +145,8 @@ impl Demand {
         let ends = least(&mut at_least, ENDS, claims.end_transmission, || bound.ends);
         let hops = least(&mut at_least, HOPS, claims.hops, || bound.hops.max(startups));
         let rearrangements = least(&mut at_least, REARRANGEMENTS, claims.rearrangements, || 0);
-        let rearranged = own_blocks(problem) * rearrangements;
-        Ok(Self { startups, handled, port, channel, forwarded, ends, hops, rearranged, at_least, ..Self::of(problem) })
+        let rearranged = own * rearrangements;
+        Self { startups, handled, port, channel, forwarded, ends, hops, rearranged, at_least, ..of }
     }
 
     /// What every schedule of a problem that keeps to these ports asks at least, by its [bounds](Problem::bounds), so that its

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use necklace::algorithm::Algorithm;
-use necklace::communicator::Motion;
+use necklace::communicator::{Motion, Options};
 use necklace::error::BuildError;
+use necklace::machine::Machine;
 use necklace::permutation::{BitMap, Permutation, Way};
 use necklace::schedule::{Placement, Shares, verify_shares};
 use necklace::topology::parse;
@@ -26,6 +29,10 @@ fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u64 + Sync)) 
     let ranks = parse(network).unwrap().nodes();
     let each = (1 << map.bits()) / ranks;
     let motions = local::run_on(network, |mut comm: Communicator| {
+        // What the network allows; prices would have threads go straight.
+        let topology = Arc::clone(comm.topology());
+        let permutation = Permutation::new(map.clone(), topology, comm.placement().clone()).unwrap();
+        comm.choose("permute", if permutation.way() == Way::Straight { "straight" } else { "exchange" }).unwrap();
         let own = part(comm.rank(), each);
         let (mut once, mut again) = (vec![[u64::MAX; 3]; each], vec![[u64::MAX; 3]; each]);
         let motion = comm.permute(map, &own, &mut once).unwrap();
@@ -76,13 +83,13 @@ fn named(bits: usize, rank_bits: usize) -> Vec<(&'static str, BitMap, Goes)> {
     let transposed = |rows: u64| move |x: u64| x % (size / rows) * rows + x / (size / rows);
     let times = |factor: u64| move |x: u64| if x == size - 1 { x } else { factor * x % (size - 1) };
     let dealt = move |x: u64| x % ranks * each + x / ranks;
-    let coded = move |x: u64| (x / each ^ x / each / 2) * each + x % each;
+    let coded = move |x: u64| ((x / each) ^ (x / each / 2)) * each + x % each;
     let swapped = move |x: u64| {
         let [least, most] = [1 << axis, size >> axis];
         x % least * most + x % most / least * least + x / most
     };
     let reversed = move |x: u64| (0..bits).fold(0, |sum, bit| 2 * sum + (x >> bit) % 2);
-    let decoded = move |x: u64| (0..size).find(|y| y ^ y / 2 == x).unwrap();
+    let decoded = move |x: u64| (0..size).find(|y| y ^ (y / 2) == x).unwrap();
     vec![
         ("identity", BitMap::identity(bits).unwrap(), Box::new(|x| x)),
         ("axis exchange", BitMap::axis_exchange(bits, &low, &high).unwrap(), Box::new(swapped)),
@@ -205,6 +212,43 @@ fn where_ranks_are_no_cube_elements_go_straight() {
     assert_eq!(permuted("ghc:4x2", &exchange).way, Way::Exchange(0b101));
 }
 
+#[test]
+fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
+    let network = Machine::FREE.with_startup(1000).with_channel(10).with_byte(10);
+    let rounds = Machine::FREE.with_startup(1_000_000).with_byte(1);
+    let messages = Machine::FREE.with_message(1_000_000).with_byte(100);
+    let exchange = BitMap::consecutive_to_cyclic(12, 5).unwrap();
+    let way = |machine: Machine, chosen: &'static str, map: &BitMap, bytes: usize| {
+        let options = Options::default().machine(machine);
+        let topology = parse("hypercube:5").unwrap();
+        let job = local::Job::on(topology).options(options).choose("permute", chosen);
+        let ways = job.run(|mut comm| comm.permute_init::<u8>(map, bytes).unwrap().1.way).unwrap();
+        assert!(ways.iter().all(|way| *way == ways[0]));
+        ways[0]
+    };
+    let cube = Way::Exchange(0b11111);
+    // A round is dearer than 31 messages and more bytes, or the other way round.
+    for (machine, bytes, expected) in [
+        (network, 8, cube),
+        (rounds, 8, Way::Straight),
+        (messages, 8, cube),
+        // 25 messages instead of 31 save less than 80 blocks of 4 elements instead of 31 cost.
+        (messages, 100_000, Way::Straight),
+        (Machine::THREADS, 8, Way::Straight),
+        (Machine::FREE, 8, cube),
+    ] {
+        assert_eq!(way(machine, "auto", &exchange, bytes), expected, "{machine} {bytes}");
+        assert_eq!(way(machine, "exchange", &exchange, bytes), cube);
+        assert_eq!(way(machine, "straight", &exchange, bytes), Way::Straight);
+        for chosen in ["auto", "straight"] {
+            assert_eq!(way(machine, chosen, &BitMap::shuffle(12).unwrap(), bytes), Way::Straight);
+        }
+        for chosen in ["auto", "exchange", "straight"] {
+            assert_eq!(way(machine, chosen, &BitMap::identity(12).unwrap(), bytes), Way::Local);
+        }
+    }
+}
+
 /// A map and a number of ranks.
 #[derive(Clone, Debug)]
 struct Case {
@@ -263,9 +307,18 @@ fn arrays_that_cannot_be_on_the_ranks_are_refused() {
         let own: Vec<usize> = (0..4).map(|place| 4 * comm.rank() + place).collect();
         comm.permute(&map, &own, &mut dealt).unwrap();
         assert_eq!(map.apply(dealt[3] as u64), 4 * comm.rank() as u64 + 3);
-        [few, odd, short, large, larger]
+        let way = comm.choose("permute", "direct").unwrap_err();
+        comm.choose("permute", "exchange").unwrap();
+        let no_exchange = comm.permute(&map, &own, &mut dealt).unwrap_err();
+        comm.choose("permute", "auto").unwrap();
+        comm.permute(&map, &own, &mut dealt).unwrap();
+        [few, odd, short, large, larger, way, no_exchange]
     });
-    for [few, odd, short, large, larger] in errors.unwrap() {
+    for [few, odd, short, large, larger, way, no_exchange] in errors.unwrap() {
+        let known = "there are: auto, exchange, straight";
+        assert!(matches!(way, Error::Build(BuildError::Unknown { .. })) && way.to_string().contains(known), "{way}");
+        assert!(matches!(no_exchange, Error::Build(BuildError::Unfit { .. })), "{no_exchange}");
+        assert!(no_exchange.to_string().contains("exchange does not fit permute 0->1"), "{no_exchange}");
         assert!(matches!(few, Error::Build(BuildError::Array { bits: 1, ranks: 4 })), "{few}");
         assert!(
             matches!(&odd, Error::Argument(words) if words.contains("6 elements") && words.contains("2^4")),
@@ -283,6 +336,7 @@ fn elements_without_bytes_and_large_ones_that_stay_together_are_permuted_too() {
         let map = BitMap::consecutive_to_cyclic(4, 2).unwrap();
         comm.permute::<u64>(&map, &[], &mut []).unwrap();
         // More elements than pieces may be listed, but they are four pieces a rank.
+        comm.choose("permute", "exchange").unwrap();
         let rows = BitMap::axis_exchange(27, &[23, 24], &[25, 26]).unwrap();
         let (_, motion) = comm.permute_init::<u8>(&rows, 1).unwrap();
         motion

@@ -29,7 +29,7 @@ use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 use cache::{Cache, Key, Prepared, Way};
 use native::{Agreed, native_call, native_manner};
-use permute::Planned;
+use permute::{PERMUTE, Planned};
 use persistent::Maker;
 
 /// What a communicator may be told at its making. The same on every rank.
@@ -267,17 +267,23 @@ impl Communicator {
     /// The algorithm to use for a collective from now on: a name of the registry, with `:key=value,..` behind it where it
     /// takes parameters, or `auto`. `native` is what the backend's own library does, where it [has
     /// one](crate::transport::native), such as MPI. `alltoallv` may have one of its own among those of alltoall; `auto` is `direct`
-    /// for it, and `native` for its plans where the backend offers that. Every member chooses the same.
+    /// for it, and `native` for its plans where the backend offers that. [`permute`](Self::permute) has `exchange` and `straight`, or
+    /// `auto`. Every member chooses the same.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] for an unknown collective, [`BuildError::Unknown`] for an unknown algorithm,
     /// [`BuildError::Parameters`] for parameters that it does not take, [`BuildError::Unfit`] for one that does not fit.
     pub fn choose(&mut self, collective: &str, algorithm: &str) -> Result<(), Error> {
+        if collective == PERMUTE {
+            return self.choose_way(algorithm);
+        }
         let kind = if collective == "alltoallv" { "alltoall" } else { collective };
         let Some(problem) = Collective::named(kind, Rank::new(0)) else {
             let known = Collective::NAMES.join(", ");
-            return Err(Error::Argument(format!("no collective {collective:?}; there are: {known}, alltoallv")));
+            return Err(Error::Argument(format!(
+                "no collective {collective:?}; there are: {known}, alltoallv, {PERMUTE}"
+            )));
         };
         let name = if collective == "alltoallv" { "alltoallv" } else { problem.name() };
         if algorithm != "auto" {

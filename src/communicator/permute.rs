@@ -10,11 +10,17 @@ use super::cache::{Kept, Prepared};
 use super::collectives::check;
 use super::persistent::Need;
 use super::{Communicator, Persistent, total};
-use crate::error::Error;
+use crate::error::{BuildError, Error};
 use crate::ids::Rank;
 use crate::permutation::{BitMap, Permutation, Way, place_bits};
 use crate::plan::{Layout, compile};
 use crate::schedule::Volume;
+
+/// By that name the way to [`permute`](Communicator::permute) is chosen.
+pub(super) const PERMUTE: &str = "permute";
+const EXCHANGE: &str = "exchange";
+const STRAIGHT: &str = "straight";
+const WAYS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
 
 /// What a rank had to do for a permutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +65,8 @@ impl Kept for Planned {
 impl Communicator {
     /// Permutes an array of which every member has an equal part: the one at address x, which lies at rank x / L, place x mod L, goes to
     /// the address that the map says; L, the elements of a member, is the same everywhere. An element may be several of
-    /// `T`: as many as `send` is longer than the map's part. Says what it cost. See [`permutation`](crate::permutation).
+    /// `T`: as many as `send` is longer than the map's part. Says what it cost. See [`permutation`](crate::permutation) for the ways
+    /// to do it, of which it takes that which was [chosen](Self::choose), or the cheaper one.
     ///
     /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache): the same again allocates nothing. To make it takes time and
     /// memory in proportion to the pieces that a rank's part falls into: its elements, over those that stay together.
@@ -68,6 +75,8 @@ impl Communicator {
     /// use necklace::permutation::BitMap;
     /// // 16 elements on 4 ranks, dealt to them in turn.
     /// let parts = necklace::local::run_on("hypercube:2", |mut comm| {
+    ///     // Threads go straight to each other, unless told to use the channels of the cube only.
+    ///     comm.choose("permute", "exchange").unwrap();
     ///     let own: Vec<usize> = (0..4).map(|i| 4 * comm.rank() + i).collect();
     ///     let mut dealt = vec![0; 4];
     ///     let map = BitMap::consecutive_to_cyclic(4, 2).unwrap();
@@ -80,7 +89,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Array`](crate::error::BuildError::Array) unless the members are a power of two, and no more than the map's elements;
+    /// [`BuildError::Array`] unless the members are a power of two, and no more than the map's elements; [`BuildError::Unfit`] where an
+    /// exchange was chosen for what is none;
     /// [`Error::Argument`] where `send` is no multiple of the map's part, and for more than 2^24 pieces a rank; [`Error::Length`] where `receive` is not as long; else as
     /// [`Communicator`] says.
     pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, Error> {
@@ -121,14 +131,42 @@ impl Communicator {
         Ok((Persistent { prepared, maker, send: need, receive: need, of: PhantomData }, motion))
     }
 
+    /// The way that arrays are permuted from now on.
+    pub(super) fn choose_way(&mut self, way: &str) -> Result<(), Error> {
+        if !WAYS.contains(&way) {
+            let known = WAYS.map(str::to_owned).to_vec();
+            return Err(BuildError::Unknown { name: way.to_owned(), collective: PERMUTE.to_owned(), known }.into());
+        }
+        self.algorithms.insert(PERMUTE, way.to_owned());
+        self.permutations.clear();
+        Ok(())
+    }
+
     /// How many elements of an array a member has.
     fn part(&self, map: &BitMap) -> Result<usize, Error> {
         let place_bits = place_bits(map, self.size())?;
         Ok(u32::try_from(place_bits).ok().and_then(|bits| 1_usize.checked_shl(bits)).unwrap_or(usize::MAX))
     }
 
-    fn plan_permutation(&mut self, map: &BitMap, element: usize) -> Result<(Prepared, Motion), Error> {
+    /// The way that was chosen, or the cheaper one.
+    fn permutation(&self, map: &BitMap, element: usize) -> Result<Permutation, BuildError> {
         let permutation = Permutation::new(map.clone(), Arc::clone(&self.topology), self.placement.clone())?;
+        match self.algorithms.get(PERMUTE).map(String::as_str) {
+            Some(STRAIGHT) => Ok(permutation.straight()),
+            Some(EXCHANGE) if permutation.way() == Way::Straight => Err(BuildError::Unfit {
+                algorithm: EXCHANGE.to_owned(),
+                collective: format!("{PERMUTE} {map}"),
+                topology: self.topology.text(),
+                needs: "it is for maps that send equally many elements of a rank to all that differ from it in some bits, which sit on a cube"
+                    .to_owned(),
+            }),
+            Some(EXCHANGE) => Ok(permutation),
+            _ => Ok(permutation.cheaper(&self.machine, element as u64)),
+        }
+    }
+
+    fn plan_permutation(&mut self, map: &BitMap, element: usize) -> Result<(Prepared, Motion), Error> {
+        let permutation = self.permutation(map, element)?;
         let rank = Rank::new(self.rank());
         if permutation.pieces() > Layout::MOST_RUNS {
             let each = permutation.each();

@@ -435,7 +435,7 @@ mod tests {
         for (k, j, i) in (0..8).flat_map(|k| (0..2).flat_map(move |j| (0..8).map(move |i| (k, j, i)))) {
             assert_eq!(map.apply(k << 4 | j << 3 | i), i << 4 | j << 3 | k);
         }
-        assert_eq!(map.to_string(), "0->4 1->5 2->6 4->0 5->1 6->2 +0b0 of 7 bits");
+        assert_eq!(map.to_string(), "0->4 1->5 2->6 4->0 5->1 6->2 of 7 bits");
     }
 
     #[test]

@@ -5,21 +5,22 @@
 //! the permutations of the paper: axis exchange, transpose, bit and vector reversal, shuffle, unshuffle, generalized shuffle,
 //! from consecutive to cyclic and back, to and from Gray code.
 //!
-//! [`Communicator::permute`](crate::Communicator::permute) does it. How depends on what the map does to the bits of the ranks:
+//! [`Communicator::permute`](crate::Communicator::permute) does it. What it can do depends on what the map does to the bits of the ranks:
 //!
 //! - If a rank's elements go to all ranks that agree with it outside of d bits, to each equally many, and such ranks sit on a cube (who
-//!   differs in one of these bits is a neighbour, who differs in two is none), it is an [exchange within
+//!   differs in one of these bits is a neighbour, who differs in two is none), it may be an [exchange within
 //!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
 //!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
 //!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
-//! - Otherwise all go straight, in one round. On a cube that is as good as can be for a vector reversal, whose messages share no
+//! - All may go straight, in one round. On a cube that is as good as can be for a vector reversal, whose messages share no
 //!   channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries more than half of a rank's
 //!   elements. It is four times that for the unshuffle, and more where bits of the ranks change places with each other: two
-//!   exchanges, from these bits to places and back, then load channels less.
+//!   exchanges, from these bits to places and back, would then load channels less.
 //!
-//! Which it is depends on the network alone, not on prices. Ranks that are threads, or processes of one host, are no cube, whatever
-//! their network is called: there straight is faster (`doc/cubes.md` has figures for threads), and is what the default network gets, on
-//! which everybody reaches everybody.
+//! Where there are both, the [machine](crate::machine::Machine) decides: one that charges for the network exchanges, and of others, such
+//! as threads or processes of one host, on which everybody reaches everybody whatever the network is called, it is the cheaper way by
+//! its prices: straight but for small elements. Or the user does, by
+//! [`choose("permute", "exchange")`](crate::Communicator::choose) or `"straight"`.
 
 mod basis;
 mod map;
@@ -35,8 +36,10 @@ use std::sync::{Arc, OnceLock};
 use crate::algorithm::cube::{Exchange, Scheme, are_cubes, share};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::{Collective, Custom, Holding};
+use crate::cost::Demand;
 use crate::error::BuildError;
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::plan::{Layout, PlanError};
 use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, Volume};
 use crate::topology::Topology;
@@ -108,6 +111,32 @@ impl Permutation {
             way => way,
         };
         Ok(Self { map, rank_bits, way, topology, placement, collective: Arc::default() })
+    }
+
+    /// The same with every element that leaves its rank going straight.
+    #[must_use]
+    pub fn straight(self) -> Self {
+        let way = if self.way == Way::Local { Way::Local } else { Way::Straight };
+        Self { way, ..self }
+    }
+
+    /// The cheaper way by the prices of a machine, for elements of so many bytes: this one, or straight. Nothing is claimed of how
+    /// straight messages share channels, so where a machine charges for these it is this one.
+    pub(crate) fn cheaper(self, machine: &Machine, element: u64) -> Self {
+        let block = self.block().saturating_mul(element);
+        let price = |permutation: &Self| {
+            let demand = permutation.demand();
+            (!demand.uncertain(machine).is_empty(), demand.price(machine, block).total)
+        };
+        let straight = self.clone().straight();
+        if price(&straight) < price(&self) { straight } else { self }
+    }
+
+    /// What it asks of a machine, by its claims.
+    fn demand(&self) -> Demand {
+        let blocks = Volume::from(self.each() / self.block());
+        let ranks = Demand { ranks: 1 << self.rank_bits, bytes: true, ..Demand::default() };
+        Demand::promised(&self.promises().completed(self.about().ports), blocks, ranks, Demand::default)
     }
 
     /// Where elements go.
@@ -225,6 +254,41 @@ impl Permutation {
         self.map.bits() - self.rank_bits
     }
 
+    /// What it promises.
+    fn promises(&self) -> Claims {
+        let exchanged = |d: u64| {
+            let pairs = if d == 0 { 0 } else { 1 << (d - 1) };
+            let volume = Some(Volume::from(pairs) * d);
+            Claims {
+                transmission: Some(pairs.into()),
+                port_transmission: volume,
+                handled: Some(2 * d * d),
+                messages: Some(d * d),
+                volume,
+                ..Claims::of_single_blocks(d, true)
+            }
+        };
+        match self.way {
+            Way::Local => exchanged(0),
+            Way::Exchange(bits) => exchanged(bits.count_ones().into()),
+            Way::Straight => {
+                let (spread, shifts) = (spread(&self.map, self.place_bits()), shifts(&self.map, self.place_bits()));
+                // Where it reaches itself a rank sends one block less; perhaps all ranks do.
+                let messages = (1 << spread.rank()) - u64::from(shifts.iter().all(|&shift| spread.spans(shift)));
+                Claims {
+                    startups: Some(1),
+                    transmission: Some(Volume::from(1)),
+                    port_transmission: Some(Volume::from(messages)),
+                    handled: Some(2 * messages),
+                    rearrangements: Some(0),
+                    messages: Some(messages),
+                    volume: Some(Volume::from(messages)),
+                    ..Claims::default()
+                }
+            }
+        }
+    }
+
     /// What a rank does.
     pub(crate) fn moves(&self, rank: Rank) -> Share {
         match &self.way {
@@ -263,37 +327,7 @@ impl Algorithm for Permutation {
     }
 
     fn claims(&self, _: &Problem) -> Claims {
-        let exchanged = |d: u64| {
-            let pairs = if d == 0 { 0 } else { 1 << (d - 1) };
-            let volume = Some(Volume::from(pairs) * d);
-            Claims {
-                transmission: Some(pairs.into()),
-                port_transmission: volume,
-                handled: Some(2 * d * d),
-                messages: Some(d * d),
-                volume,
-                ..Claims::of_single_blocks(d, true)
-            }
-        };
-        match self.way {
-            Way::Local => exchanged(0),
-            Way::Exchange(bits) => exchanged(bits.count_ones().into()),
-            Way::Straight => {
-                let (spread, shifts) = (spread(&self.map, self.place_bits()), shifts(&self.map, self.place_bits()));
-                // Where it reaches itself a rank sends one block less; perhaps all ranks do.
-                let messages = (1 << spread.rank()) - u64::from(shifts.iter().all(|&shift| spread.spans(shift)));
-                Claims {
-                    startups: Some(1),
-                    transmission: Some(Volume::from(1)),
-                    port_transmission: Some(Volume::from(messages)),
-                    handled: Some(2 * messages),
-                    rearrangements: Some(0),
-                    messages: Some(messages),
-                    volume: Some(Volume::from(messages)),
-                    ..Claims::default()
-                }
-            }
-        }
+        self.promises()
     }
 
     fn rounds(&self, _: &Problem, rank: Rank) -> Share {
