@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::schedule::Block;
 
@@ -77,6 +78,17 @@ pub struct Custom {
     pub pre: Vec<Holding>,
     /// For each rank, what it shall hold after.
     pub post: Vec<Holding>,
+}
+
+impl Custom {
+    /// How many blocks of all ranks together the library lists of a collective of its own making: some 3 GB.
+    pub const MOST_BLOCKS: u64 = 1 << 24;
+
+    /// Refuses to list more.
+    pub(crate) fn check(what: String, blocks: u128) -> Result<(), BuildError> {
+        let limit = Self::MOST_BLOCKS;
+        if blocks > limit.into() { Err(BuildError::Blocks { what, found: blocks, limit }) } else { Ok(()) }
+    }
 }
 
 impl Collective {

@@ -57,6 +57,16 @@ pub enum BuildError {
         /// Who sits there already.
         other: Option<Rank>,
     },
+    /// What ranks hold is too much to be listed block by block.
+    #[error("{what}: all ranks together hold {found} blocks, at most {limit} are listed")]
+    Blocks {
+        /// What they are of.
+        what: String,
+        /// How many there are.
+        found: u128,
+        /// How many there may be.
+        limit: u64,
+    },
     /// No algorithm of that name.
     #[error("no algorithm {name:?} for {collective}; there are: {}", known.join(", "))]
     Unknown {

@@ -396,6 +396,21 @@ fn permutations_are_of_ranks_on_nodes() {
 }
 
 #[test]
+fn what_ranks_hold_is_not_listed_without_end() {
+    let of = |bits: usize, d: usize| {
+        let topology = parse(&format!("hypercube:{d}")).unwrap();
+        Permutation::new(BitMap::bit_reversal(bits).unwrap(), topology, Placement::identity(1 << d)).unwrap()
+    };
+    let error = of(26, 13).problem().unwrap_err();
+    assert!(
+        matches!(error, BuildError::Blocks { found, limit, .. } if (found, limit) == (1 << 26, 1 << 24)),
+        "{error}"
+    );
+    assert!(error.to_string().contains("permutation 0->25") && error.to_string().contains("67108864"), "{error}");
+    assert!(of(26, 13).fits(&of(4, 2).problem().unwrap()).is_err());
+}
+
+#[test]
 fn maps_that_are_none_are_refused() {
     let errors = [
         (BitMap::axis_exchange(4, &[0, 4], &[1, 2]), "bit 4 of addresses of 4 bits"),

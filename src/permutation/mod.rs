@@ -167,13 +167,14 @@ impl Permutation {
     ///
     /// # Errors
     ///
-    /// None, for one that could be made: as [`Problem::placed`].
+    /// [`BuildError::Blocks`] for more of these than [`Custom::MOST_BLOCKS`].
     pub fn problem(&self) -> Result<Problem, BuildError> {
-        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective().clone())
+        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective()?.clone())
     }
 
-    fn collective(&self) -> &Collective {
-        self.collective.get_or_init(|| {
+    fn collective(&self) -> Result<&Collective, BuildError> {
+        Custom::check(self.name(), u128::from(self.each() / self.block()) << self.rank_bits)?;
+        Ok(self.collective.get_or_init(|| {
             let own = |block: Block, by: Rank| (block, vec![by]);
             let all = || (0..1_usize << self.rank_bits).map(Rank::new);
             let pre = |rank: Rank| -> Holding {
@@ -184,7 +185,7 @@ impl Permutation {
                 self.partners(rank, &back).into_iter().map(|from| own(Block::new(from, rank), from)).collect()
             };
             Collective::Custom(Arc::new(Custom { pre: all().map(pre).collect(), post: all().map(post).collect() }))
-        })
+        }))
     }
 
     /// The ranks that a rank's elements go to.
@@ -322,7 +323,7 @@ impl Algorithm for Permutation {
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let same = problem.placement() == &self.placement
             && problem.topology().text() == self.topology.text()
-            && problem.collective() == self.collective();
+            && self.collective().is_ok_and(|own| problem.collective() == own);
         (!same).then(|| "it is for its own problem".to_owned())
     }
 

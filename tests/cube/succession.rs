@@ -187,7 +187,14 @@ fn what_is_no_succession_is_refused_with_a_reason() {
     ] {
         refused(Succession::concurrent(axes, d, places), [axes, d, places], words);
     }
+    // It can be made, but what all ranks hold cannot be listed.
+    let error = Succession::pipelined(30, 1, 20).unwrap().problem().unwrap_err();
+    assert!(
+        matches!(error, BuildError::Blocks { found, limit, .. } if (found, limit) == (1 << 50, 1 << 24)),
+        "{error}"
+    );
     let succession = Succession::pipelined(3, 2, 4).unwrap();
+    assert!(Succession::pipelined(30, 1, 20).unwrap().fits(&succession.problem().unwrap()).is_err());
     assert_eq!((succession.axes(), succession.axis_bits(), succession.place_bits()), (3, 2, 4));
 }
 

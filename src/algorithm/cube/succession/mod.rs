@@ -168,14 +168,15 @@ impl Succession {
     ///
     /// # Errors
     ///
-    /// None.
+    /// [`BuildError::Blocks`] for more of these than [`Custom::MOST_BLOCKS`].
     pub fn problem(&self) -> Result<Problem, BuildError> {
-        let placement = Placement::identity(self.topology.nodes());
-        Problem::placed(Arc::clone(&self.topology), placement, self.collective().clone())
+        let collective = self.collective()?.clone();
+        Problem::placed(Arc::clone(&self.topology), Placement::identity(self.topology.nodes()), collective)
     }
 
-    fn collective(&self) -> &Collective {
-        self.collective.get_or_init(|| {
+    fn collective(&self) -> Result<&Collective, BuildError> {
+        Custom::check(self.name(), (self.topology.nodes() as u128) << self.places)?;
+        Ok(self.collective.get_or_init(|| {
             let ranks = self.topology.nodes();
             let elements = || (0..1 << self.d).flat_map(|i| (0..self.copies()).map(move |copy| (i, copy)));
             let held =
@@ -186,7 +187,7 @@ impl Succession {
             }
             let pre = (0..ranks).map(|rank| held(rank).collect()).collect();
             Collective::Custom(Arc::new(Custom { pre, post }))
-        })
+        }))
     }
 
     fn copies(&self) -> usize {
@@ -316,7 +317,7 @@ impl Algorithm for Succession {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let own = problem.collective() == self.collective()
+        let own = self.collective().is_ok_and(|own| problem.collective() == own)
             && problem.placement().is_identity()
             && problem.topology().text() == self.topology.text();
         (!own).then(|| "it is for its own problem".to_owned())
