@@ -3,8 +3,8 @@
 //!
 //! Of the 4096 points a rank of 512 has eight, dealt to the ranks in turn, so that those of a rank are as far apart as the first
 //! transforms want them. Each exchange brings the next three bits of the points' numbers from the ranks' numbers into the places
-//! within a rank. The result comes out with its digits reversed; one more permutation puts it in order. It is compared with
-//! rustfft on one rank.
+//! within a rank. The result comes out with its digits in another order (from 512 ranks reversed); one more permutation puts
+//! it in order. It is compared with rustfft on one rank.
 //!
 //! ```text
 //! cargo run --release --example cube_fft -- --ranks 512
@@ -38,6 +38,11 @@ fn main() -> ExitCode {
 fn run(ranks: Option<usize>) -> Result<(), Box<dyn Error>> {
     let launch = match (ranks, std::env::var_os("NECKLACE_TOPOLOGY")) {
         (None, Some(_)) => Launch::default(),
+        (Some(ranks), Some(network)) => {
+            return Err(
+                format!("--ranks {ranks} and NECKLACE_TOPOLOGY={}: one of them is enough", network.display()).into()
+            );
+        }
         (ranks, _) => {
             let ranks = ranks.unwrap_or(512);
             if ![1, 8, 64, 512].contains(&ranks) {
@@ -121,16 +126,14 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     let mut values: Vec<Complex64> = addresses.clone().map(|address| signal(layout.point(address))).collect();
     let mut arrived = vec![Complex64::default(); each];
     let mut moves = Vec::new();
-    // Threads, and processes of one host, would rather go straight: here the channels of the cube are used, if there is one.
-    let within_cubes = if comm.topology().cube().is_some() { "exchange" } else { "auto" };
-    let mut moved =
-        |what: String, map: &BitMap, way: &str, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
-            comm.choose("permute", way)?;
-            let motion = comm.permute(map, values, &mut arrived)?;
-            std::mem::swap(values, &mut arrived);
-            moves.push(format!("{what}, {motion}"));
-            Ok(())
-        };
+    // Threads, and processes of one host, would rather go straight: here the channels of a cube are used, where there is one.
+    comm.choose("permute", "exchange")?;
+    let mut moved = |what: String, map: &BitMap, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
+        let motion = comm.permute(map, values, &mut arrived)?;
+        std::mem::swap(values, &mut arrived);
+        moves.push(format!("{what}, {motion}"));
+        Ok(())
+    };
 
     let eight = FftPlanner::new().plan_fft_forward(8);
     for digit in (0..DIGITS).rev() {
@@ -139,7 +142,6 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
             moved(
                 format!("digit {digit} from the ranks' numbers to their places"),
                 &layout.exchange(at)?,
-                within_cubes,
                 &mut values,
             )?;
         }
@@ -155,7 +157,7 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
             }
         }
     }
-    moved("into order".to_owned(), &layout.in_order()?, "auto", &mut values)?;
+    moved("into order".to_owned(), &layout.in_order()?, &mut values)?;
 
     let mut spectrum = vec![Complex64::default(); LENGTH];
     comm.allgather(&values, &mut spectrum)?;

@@ -124,11 +124,12 @@ impl Demand {
         scheduled(algorithm, problem)?;
         let ports = algorithm.about().ports;
         let claims = algorithm.claims(problem).completed(ports);
-        Ok(Self::promised(&claims, own_blocks(problem), Self::of(problem), || Self::least(problem, ports)))
+        Ok(Self::by_claims(&claims, Self::of(problem), own_blocks(problem), || Self::least(problem, ports)))
     }
 
-    /// That of a schedule of which this is claimed, by ranks with so many blocks; where nothing is claimed it is no less than the bound.
-    pub(crate) fn promised(claims: &Claims, own: Volume, of: Self, bound: impl FnOnce() -> Self) -> Self {
+    /// That of a schedule of which this is claimed, of so many ranks, with or without bytes, and so many blocks of a rank; where
+    /// nothing is claimed it is no less than the bound.
+    pub(crate) fn by_claims(claims: &Claims, of: Self, own: Volume, bound: impl FnOnce() -> Self) -> Self {
         let bound = std::cell::LazyCell::new(bound);
         let mut at_least = Vec::new();
         let startups = least(&mut at_least, STARTUPS, claims.startups, || bound.startups);

@@ -14,6 +14,9 @@ pub enum BuildError {
     /// A topology text is not one.
     #[error(transparent)]
     Topology(#[from] crate::topology::ParseError),
+    /// Where the elements of an array should go is no map of address bits.
+    #[error(transparent)]
+    Map(#[from] crate::permutation::BitMapError),
     /// The number of ranks does not suit the topology.
     #[error("{ranks} ranks on {topology}, which has {nodes} nodes")]
     Ranks {
@@ -206,4 +209,10 @@ pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String)
     let place = format!(" at line {line} column {column}");
     // Before the first character of a line, as where a text is empty, the column is 0.
     (line, column.max(line.min(1)), text.strip_suffix(&place).unwrap_or(&text).to_owned())
+}
+
+impl From<crate::permutation::BitMapError> for Error {
+    fn from(error: crate::permutation::BitMapError) -> Self {
+        Self::Build(error.into())
+    }
 }

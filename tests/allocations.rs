@@ -83,6 +83,12 @@ fn plain_calls_that_were_made_before_allocate_nothing() {
             }
             let (mixed, reversed) = (BitMap::shuffle(6).unwrap(), BitMap::bit_reversal(6).unwrap());
             settles(&mut comm, "permute", |comm| assert!(comm.permute(&mixed, &send[..4], &mut receive[..4]).is_ok()));
+            // The same way again changes nothing.
+            comm.choose("permute", "straight").unwrap();
+            settles(&mut comm, "permute", |comm| {
+                comm.choose("permute", "straight").unwrap();
+                comm.permute(&mixed, &send[..4], &mut receive[..4]).unwrap();
+            });
             // And all of them in turn.
             settles(&mut comm, "all", |comm| {
                 comm.permute(&mixed, &send[..4], &mut receive[..4]).unwrap();

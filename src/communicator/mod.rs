@@ -267,8 +267,8 @@ impl Communicator {
     /// The algorithm to use for a collective from now on: a name of the registry, with `:key=value,..` behind it where it
     /// takes parameters, or `auto`. `native` is what the backend's own library does, where it [has
     /// one](crate::transport::native), such as MPI. `alltoallv` may have one of its own among those of alltoall; `auto` is `direct`
-    /// for it, and `native` for its plans where the backend offers that. [`permute`](Self::permute) has `exchange` and `straight`, or
-    /// `auto`. Every member chooses the same.
+    /// for it, and `native` for its plans where the backend offers that. For [`permute`](Self::permute) there are `exchange`,
+    /// wherever map and network are such that it can be, `straight`, and `auto`. Every member chooses the same.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ const STRAIGHT: &str = "straight";
 const WAYS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
 
 /// What a rank had to do for a permutation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Motion {
     /// How elements got to where they belong.
@@ -68,8 +68,10 @@ impl Communicator {
     /// `T`: as many as `send` is longer than the map's part. Says what it cost. See [`permutation`](crate::permutation) for the ways
     /// to do it, of which it takes that which was [chosen](Self::choose), or the cheaper one.
     ///
-    /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache): the same again allocates nothing. To make it takes time and
-    /// memory in proportion to the pieces that a rank's part falls into: its elements, over those that stay together.
+    /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache): the same again allocates
+    /// nothing. To make it takes time and memory in proportion to the pieces that a rank's part falls into: its elements, over those
+    /// that stay together; and to the d 2^(d-1) blocks that go through a rank in an exchange of d dimensions. Add to that what
+    /// [`Permutation::new`] takes.
     ///
     /// ```
     /// use necklace::permutation::BitMap;
@@ -89,10 +91,9 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Array`] unless the members are a power of two, and no more than the map's elements; [`BuildError::Unfit`] where an
-    /// exchange was chosen for what is none;
-    /// [`Error::Argument`] where `send` is no multiple of the map's part, and for more than 2^24 pieces a rank; [`Error::Length`] where `receive` is not as long; else as
-    /// [`Communicator`] says.
+    /// [`BuildError::Array`] unless the members are a power of two, and no more than the map's elements; [`Error::Argument`] where `send`
+    /// is no multiple of the map's part, and for more than 2^24 pieces a rank; [`Error::Length`] where `receive` is not as long; else
+    /// as [`Communicator`] says.
     pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, Error> {
         let each = self.part(map)?;
         if !send.len().is_multiple_of(each) {
@@ -117,16 +118,16 @@ impl Communicator {
         Ok(*motion)
     }
 
-    /// Plans a [`permute`](Self::permute) of an array each of whose elements is so many of `T`. Local. Says what it will cost. Takes
+    /// Plans a [`permute`](Self::permute) of an array each of whose elements is `width` of `T`. Local. Says what it will cost. Takes
     /// time and memory as that.
     ///
     /// # Errors
     ///
     /// As [`permute`](Self::permute), and [`Error::Plan`] where a buffer would be too long.
-    pub fn permute_init<T: Pod>(&mut self, map: &BitMap, elements: usize) -> Result<(Persistent<T>, Motion), Error> {
+    pub fn permute_init<T: Pod>(&mut self, map: &BitMap, width: usize) -> Result<(Persistent<T>, Motion), Error> {
         let each = self.part(map)?;
-        let length = total(elements, each, size_of::<T>())?;
-        let (prepared, motion) = self.plan_permutation(map, elements.saturating_mul(size_of::<T>()))?;
+        let length = total(width, each, size_of::<T>())?;
+        let (prepared, motion) = self.plan_permutation(map, width.saturating_mul(size_of::<T>()))?;
         let (maker, need) = (self.wire.maker(), Need::Exactly(length));
         Ok((Persistent { prepared, maker, send: need, receive: need, of: PhantomData }, motion))
     }
@@ -137,8 +138,10 @@ impl Communicator {
             let known = WAYS.map(str::to_owned).to_vec();
             return Err(BuildError::Unknown { name: way.to_owned(), collective: PERMUTE.to_owned(), known }.into());
         }
-        self.algorithms.insert(PERMUTE, way.to_owned());
-        self.permutations.clear();
+        if self.algorithms.get(PERMUTE).is_none_or(|before| before != way) {
+            self.algorithms.insert(PERMUTE, way.to_owned());
+            self.permutations.clear();
+        }
         Ok(())
     }
 
@@ -153,15 +156,9 @@ impl Communicator {
         let permutation = Permutation::new(map.clone(), Arc::clone(&self.topology), self.placement.clone())?;
         match self.algorithms.get(PERMUTE).map(String::as_str) {
             Some(STRAIGHT) => Ok(permutation.straight()),
-            Some(EXCHANGE) if permutation.way() == Way::Straight => Err(BuildError::Unfit {
-                algorithm: EXCHANGE.to_owned(),
-                collective: format!("{PERMUTE} {map}"),
-                topology: self.topology.text(),
-                needs: "it is for maps that send equally many elements of a rank to all that differ from it in some bits, which sit on a cube"
-                    .to_owned(),
-            }),
             Some(EXCHANGE) => Ok(permutation),
-            _ => Ok(permutation.cheaper(&self.machine, element as u64)),
+            // Elements without bytes go the way of those with one, and move none.
+            _ => Ok(permutation.cheaper(&self.machine, element.max(1) as u64)),
         }
     }
 
@@ -176,25 +173,20 @@ impl Communicator {
             );
             return Err(Error::Argument(words));
         }
-        // Elements without bytes go the way of those with one, and move none.
         let layout = permutation.layout(rank, element.max(1))?;
         let layout = if element == 0 { layout.emptied() } else { layout };
         let rounds: Vec<_> = permutation.moves(rank).collect();
         let way = permutation.way();
         let (size, topology) = (self.size(), self.topology.text());
         let words = format!("permute {map}, elements of {element} bytes among {size} ranks {way} on {topology}");
-        let blocks = |volume: Volume| volume.whole().unwrap_or(0) * permutation.block();
-        let of_round = |round: &crate::schedule::RankRound| {
-            round.sends.iter().map(|end| Volume::of(&end.blocks)).collect::<Vec<_>>()
-        };
-        let sends: Vec<Vec<Volume>> = rounds.iter().map(of_round).collect();
-        let motion = Motion {
-            way,
-            rounds: rounds.len(),
-            messages: sends.iter().map(Vec::len).sum(),
-            sent: sends.iter().flatten().map(|&sent| blocks(sent)).sum(),
-            transmission: sends.iter().filter_map(|sent| sent.iter().map(|&sent| blocks(sent)).max()).sum(),
-        };
+        let mut motion = Motion { way, rounds: rounds.len(), messages: 0, sent: 0, transmission: 0 };
+        for round in &rounds {
+            let sizes =
+                round.sends.iter().map(|end| Volume::of(&end.blocks).whole().unwrap_or(0) * permutation.block());
+            motion.messages += round.sends.len();
+            motion.sent += sizes.clone().sum::<u64>();
+            motion.transmission += sizes.max().unwrap_or(0);
+        }
         Ok((Prepared::new(compile(rounds, &layout)?, self.signature(words))?, motion))
     }
 }

@@ -87,7 +87,7 @@ impl BitMap {
     /// [`BitMapError::Bits`]; [`BitMapError::Range`] and [`BitMapError::Twice`] where that is no bijection.
     pub fn moving(to: &[usize]) -> Result<Self, BitMapError> {
         let mut map = Self::identity(to.len())?;
-        is_set(to.len(), to)?;
+        check_distinct(to.len(), to)?;
         for (column, bit) in map.columns.iter_mut().zip(to) {
             *column = 1 << bit;
         }
@@ -113,12 +113,13 @@ impl BitMap {
     ///
     /// # Errors
     ///
-    /// As [`moving`](Self::moving), and [`BitMapError::Lengths`].
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`]; [`BitMapError::Twice`] for a bit that is in both axes, or twice in one;
+    /// [`BitMapError::Lengths`].
     pub fn axis_exchange(bits: usize, axis: &[usize], other: &[usize]) -> Result<Self, BitMapError> {
         if axis.len() != other.len() {
             return Err(BitMapError::Lengths(axis.len(), other.len()));
         }
-        is_set(bits, &[axis, other].concat())?;
+        check_distinct(bits, &[axis, other].concat())?;
         let mut to: Vec<usize> = (0..bits).collect();
         axis.iter().zip(other).for_each(|(&a, &b)| (to[a], to[b]) = (b, a));
         Self::moving(&to)
@@ -197,7 +198,7 @@ impl BitMap {
     ///
     /// [`BitMapError::Bits`]; [`BitMapError::Range`] for more bits of ranks than of addresses.
     pub fn consecutive_to_cyclic(bits: usize, rank_bits: usize) -> Result<Self, BitMapError> {
-        Self::generalized_shuffle(bits, local(bits, rank_bits)?)
+        Self::generalized_shuffle(bits, place_bits(bits, rank_bits)?)
     }
 
     /// The other way.
@@ -206,7 +207,7 @@ impl BitMap {
     ///
     /// As [`consecutive_to_cyclic`](Self::consecutive_to_cyclic).
     pub fn cyclic_to_consecutive(bits: usize, rank_bits: usize) -> Result<Self, BitMapError> {
-        local(bits, rank_bits)?;
+        place_bits(bits, rank_bits)?;
         Self::generalized_shuffle(bits, rank_bits)
     }
 
@@ -246,7 +247,7 @@ impl BitMap {
         self.linear_part(address) ^ self.add
     }
 
-    /// By what the places of two elements differ whose addresses differ by that.
+    /// By what the new addresses of two elements differ whose old ones differ by that.
     #[must_use]
     pub fn linear_part(&self, difference: u64) -> u64 {
         let set = self.columns.iter().enumerate().filter(|(bit, _)| difference >> bit & 1 == 1);
@@ -306,7 +307,7 @@ impl fmt::Display for BitMap {
 }
 
 /// That these are bits of an address, each once.
-fn is_set(bits: usize, set: &[usize]) -> Result<(), BitMapError> {
+fn check_distinct(bits: usize, set: &[usize]) -> Result<(), BitMapError> {
     BitMap::identity(bits)?;
     let mut seen = 0_u64;
     for &bit in set {
@@ -322,7 +323,7 @@ fn is_set(bits: usize, set: &[usize]) -> Result<(), BitMapError> {
 }
 
 /// The bits that are left for the places within a rank.
-fn local(bits: usize, rank_bits: usize) -> Result<usize, BitMapError> {
+fn place_bits(bits: usize, rank_bits: usize) -> Result<usize, BitMapError> {
     bits.checked_sub(rank_bits).ok_or(BitMapError::Range { bit: rank_bits.saturating_sub(1), bits })
 }
 

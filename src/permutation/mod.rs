@@ -12,15 +12,15 @@
 //!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
 //!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
 //!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
-//! - All may go straight, in one round. On a cube that is as good as can be for a vector reversal, whose messages share no
-//!   channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries more than half of a rank's
-//!   elements. It is four times that for the unshuffle, and more where bits of the ranks change places with each other: two
-//!   exchanges, from these bits to places and back, would then load channels less.
+//! - All may go straight, in one round. On a cube that loads channels as little as can be for such exchanges, for a vector reversal,
+//!   whose messages share no channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries
+//!   more than half of a rank's elements. It is four times that for the unshuffle, from three dimensions on, and more where bits of the
+//!   ranks change places with each other: two exchanges, from these bits to places and back, would then load channels less.
 //!
-//! Where there are both, the [machine](crate::machine::Machine) decides: one that charges for the network exchanges, and of others, such
-//! as threads or processes of one host, on which everybody reaches everybody whatever the network is called, it is the cheaper way by
-//! its prices: straight but for small elements. Or the user does, by
-//! [`choose("permute", "exchange")`](crate::Communicator::choose) or `"straight"`.
+//! Where there are both, it is the [cheaper](Permutation::cheaper) one by the prices of the communicator's machine, as for other
+//! collectives. Ranks that are threads, or processes of one host, go straight, whatever their network is called, unless blocks are small
+//! and ranks many (some 1000 threads, 32 processes over TCP). Or the user decides:
+//! [`choose("permute", "exchange")`](crate::Communicator::choose), where it can be, or `"straight"`.
 
 mod basis;
 mod map;
@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::algorithm::cube::{Exchange, Scheme, are_cubes, share};
+use crate::algorithm::cube::{Exchange, Scheme, are_cubes, is_cube, share};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::{Collective, Custom, Holding};
 use crate::cost::Demand;
@@ -42,7 +42,7 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Layout, PlanError};
 use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, Volume};
-use crate::topology::Topology;
+use crate::topology::{Topology, same};
 
 /// A permutation of an array that lies on ranks.
 ///
@@ -59,7 +59,7 @@ pub struct Permutation {
 }
 
 /// How an array is permuted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Way {
     /// Every element stays at its rank.
@@ -80,23 +80,31 @@ impl fmt::Display for Way {
     }
 }
 
-const fn about(ports: Ports) -> About {
+const fn about(claims: &'static str, ports: Ports) -> About {
     About {
         collective: "custom",
         name: "permutation",
         summary: "elements of a distributed array go where a map of the bits of their addresses says",
         source: "Johnsson & Ho, TR-16-92, 2",
         needs: "a power of two of ranks, and as many elements at least",
-        claims: "within sub-cubes of d dimensions: d start-ups, half of the elements over each channel; contention-free",
+        claims,
         ports,
     }
 }
 
-static APART: About = about(Ports::All);
-static TOGETHER: About = about(Ports::Unlimited);
+static APART: About = about(
+    "within sub-cubes of d dimensions: d start-ups, half of the elements over each channel; contention-free",
+    Ports::All,
+);
+static TOGETHER: About = about(
+    "1 start-up, a message to each rank that elements go to; half of the elements over each channel of a cube",
+    Ports::Unlimited,
+);
 
 impl Permutation {
-    /// Of an array on these ranks.
+    /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes, straight otherwise.
+    ///
+    /// Where ranks are placed, or the network is more than a cube, it takes time in proportion to all ranks and the square of d.
     ///
     /// # Errors
     ///
@@ -106,11 +114,14 @@ impl Permutation {
         placement.check(&*topology)?;
         let place_bits = place_bits(&map, placement.ranks())?;
         let rank_bits = map.bits() - place_bits;
-        let way = match way(&map, place_bits) {
-            Way::Exchange(bits) if !are_cubes(&*topology, &placement, &set(bits)) => Way::Straight,
-            way => way,
-        };
-        Ok(Self { map, rank_bits, way, topology, placement, collective: Arc::default() })
+        let mut permutation =
+            Self { way: way(&map, place_bits), map, rank_bits, topology, placement, collective: Arc::default() };
+        if let Way::Exchange(bits) = permutation.way {
+            if !are_cubes(&*permutation.topology, &permutation.placement, &set(bits)) {
+                permutation.way = Way::Straight;
+            }
+        }
+        Ok(permutation)
     }
 
     /// The same with every element that leaves its rank going straight.
@@ -120,9 +131,11 @@ impl Permutation {
         Self { way, ..self }
     }
 
-    /// The cheaper way by the prices of a machine, for elements of so many bytes: this one, or straight. Nothing is claimed of how
-    /// straight messages share channels, so where a machine charges for these it is this one.
-    pub(crate) fn cheaper(self, machine: &Machine, element: u64) -> Self {
+    /// The cheaper way by the prices of a machine, for elements of so many bytes: this one, or straight. Where the machine charges for
+    /// channels, and nothing is claimed of how straight messages share them, because the network is not a cube as a whole, it is
+    /// this one.
+    #[must_use]
+    pub fn cheaper(self, machine: &Machine, element: u64) -> Self {
         let block = self.block().saturating_mul(element);
         let price = |permutation: &Self| {
             let demand = permutation.demand();
@@ -134,9 +147,8 @@ impl Permutation {
 
     /// What it asks of a machine, by its claims.
     fn demand(&self) -> Demand {
-        let blocks = Volume::from(self.each() / self.block());
-        let ranks = Demand { ranks: 1 << self.rank_bits, bytes: true, ..Demand::default() };
-        Demand::promised(&self.promises().completed(self.about().ports), blocks, ranks, Demand::default)
+        let of = Demand { ranks: 1 << self.rank_bits, bytes: true, ..Demand::default() };
+        Demand::by_claims(&self.promises().completed(self.about().ports), of, Volume::ZERO, Demand::default)
     }
 
     /// Where elements go.
@@ -157,13 +169,14 @@ impl Permutation {
         1 << self.place_bits()
     }
 
-    /// How many of them a rank has for each rank that it has any for.
+    /// How many of them a rank has for each rank that it has any for, itself included.
     #[must_use]
     pub fn block(&self) -> u64 {
         self.each() >> spread(&self.map, self.place_bits()).rank()
     }
 
-    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t.
+    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t. When it is first asked for, it takes
+    /// time and memory in proportion to the blocks of all ranks, some 200 bytes each.
     ///
     /// # Errors
     ///
@@ -175,34 +188,18 @@ impl Permutation {
     fn collective(&self) -> Result<&Collective, BuildError> {
         Custom::check(self.name(), u128::from(self.each() / self.block()) << self.rank_bits)?;
         Ok(self.collective.get_or_init(|| {
+            let place_bits = self.place_bits();
             let own = |block: Block, by: Rank| (block, vec![by]);
             let all = || (0..1_usize << self.rank_bits).map(Rank::new);
             let pre = |rank: Rank| -> Holding {
-                self.partners(rank, &self.map).into_iter().map(|to| own(Block::new(rank, to), rank)).collect()
+                partners(&self.map, place_bits, rank).into_iter().map(|to| own(Block::new(rank, to), rank)).collect()
             };
             let back = self.map.inverse();
             let post = |rank: Rank| -> Holding {
-                self.partners(rank, &back).into_iter().map(|from| own(Block::new(from, rank), from)).collect()
+                partners(&back, place_bits, rank).into_iter().map(|from| own(Block::new(from, rank), from)).collect()
             };
             Collective::Custom(Arc::new(Custom { pre: all().map(pre).collect(), post: all().map(post).collect() }))
         }))
-    }
-
-    /// The ranks that a rank's elements go to.
-    fn partners(&self, rank: Rank, map: &BitMap) -> Vec<Rank> {
-        let place_bits = self.place_bits();
-        let first = map.apply((rank.index() as u64) << place_bits) >> place_bits;
-        let mut found = vec![first];
-        for apart in reached(map, place_bits) {
-            // What is reached already by other bits is reached whole.
-            if !found.contains(&(first ^ apart)) {
-                found.extend_from_within(..);
-                let half = found.len() / 2;
-                found[half..].iter_mut().for_each(|rank| *rank ^= apart);
-            }
-        }
-        found.sort_unstable();
-        found.into_iter().map(|rank| Rank::new(rank as usize)).collect()
     }
 
     /// The bits of a place that stay, and that nothing is added to, from the first one on: elements that differ in these only stay
@@ -276,15 +273,24 @@ impl Permutation {
                 let (spread, shifts) = (spread(&self.map, self.place_bits()), shifts(&self.map, self.place_bits()));
                 // Where it reaches itself a rank sends one block less; perhaps all ranks do.
                 let messages = (1 << spread.rank()) - u64::from(shifts.iter().all(|&shift| spread.spans(shift)));
+                let sent = Some(Volume::from(messages));
+                // In sub-cubes of a cube all messages go to each of d dimensions in turn: half of them over a channel.
+                let d = match way(&self.map, self.place_bits()) {
+                    Way::Exchange(bits) if is_cube(&*self.topology, &self.placement) => {
+                        Some(u64::from(bits.count_ones()))
+                    }
+                    _ => None,
+                };
                 Claims {
-                    startups: Some(1),
-                    transmission: Some(Volume::from(1)),
-                    port_transmission: Some(Volume::from(messages)),
-                    handled: Some(2 * messages),
-                    rearrangements: Some(0),
                     messages: Some(messages),
-                    volume: Some(Volume::from(messages)),
-                    ..Claims::default()
+                    volume: sent,
+                    port_transmission: sent,
+                    handled: Some(2 * messages),
+                    hops: d,
+                    channel_transmission: d.map(|d| Volume::from(1 << (d - 1))),
+                    forwarded_transmission: d.map(Volume::from),
+                    end_transmission: d.map(|d| Volume::from(d.min(2))),
+                    ..Claims::of_single_blocks(1, false)
                 }
             }
         }
@@ -300,7 +306,7 @@ impl Permutation {
                 share(rounds.unwrap_or_default(), bits, rank)
             }
             Way::Straight => {
-                let others = |map| self.partners(rank, map).into_iter().filter(|other| *other != rank);
+                let others = |map| partners(map, self.place_bits(), rank).into_iter().filter(|other| *other != rank);
                 let sends = others(&self.map).map(|to| End::new(to, vec![Block::new(rank, to)]));
                 let back = self.map.inverse();
                 let receives = others(&back).map(|from| End::new(from, vec![Block::new(from, rank)]));
@@ -322,7 +328,7 @@ impl Algorithm for Permutation {
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let same = problem.placement() == &self.placement
-            && problem.topology().text() == self.topology.text()
+            && same(problem.topology(), &self.topology)
             && self.collective().is_ok_and(|own| problem.collective() == own);
         (!same).then(|| "it is for its own problem".to_owned())
     }
@@ -351,6 +357,22 @@ fn way(map: &BitMap, place_bits: usize) -> Way {
         return Way::Straight;
     }
     if reached == 0 { Way::Local } else { Way::Exchange(reached) }
+}
+
+/// The ranks that a rank's elements go to.
+fn partners(map: &BitMap, place_bits: usize, rank: Rank) -> Vec<Rank> {
+    let first = map.apply((rank.index() as u64) << place_bits) >> place_bits;
+    let mut found = vec![first];
+    for apart in reached(map, place_bits) {
+        // What is reached already by other bits is reached whole.
+        if !found.contains(&(first ^ apart)) {
+            found.extend_from_within(..);
+            let half = found.len() / 2;
+            found[half..].iter_mut().for_each(|rank| *rank ^= apart);
+        }
+    }
+    found.sort_unstable();
+    found.into_iter().map(|rank| Rank::new(rank as usize)).collect()
 }
 
 /// By how the ranks differ that two elements of a rank come to whose places differ in one bit, for each bit.

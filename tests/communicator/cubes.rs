@@ -69,7 +69,7 @@ fn permuted(comm: &mut necklace::Communicator, map: &BitMap, way: Way) {
     let address = |place: usize| (comm.rank() * each + place) as u64;
     let own: Vec<u64> = (0..each).map(address).collect();
     let mut arrived = vec![0; each];
-    comm.choose("permute", if way == Way::Straight { "straight" } else { "exchange" }).unwrap();
+    comm.choose("permute", "exchange").unwrap();
     let motion = comm.permute(map, &own, &mut arrived).unwrap();
     assert_eq!(motion.way, way, "{map}");
     for (place, element) in arrived.into_iter().enumerate() {

@@ -226,7 +226,8 @@ fn the_page_on_cubes_has_these_steps() {
         let concurrent = Succession::concurrent(axes, d, places);
         let concurrent = concurrent.map_or_else(|_| "-".to_owned(), |succession| succession.steps().to_string());
         let theorem = (half + (axes - 1) * d).min(((axes + 3) * d).max(half + 2 * d));
-        let (elements, single) = (2 * half, axes * half);
+        let single = axes * Succession::pipelined(1, d, places).unwrap().steps();
+        let elements = 2 * half;
         let row = format!("| {axes} | {d} | {elements} | {single} | {pipelined} | {concurrent} | {theorem} |");
         assert!(page.contains(&row), "{row}");
     }

@@ -44,7 +44,7 @@ mod share;
 mod succession;
 mod table;
 
-pub(crate) use seats::{apart, are_cubes};
+pub(crate) use seats::{apart, are_cubes, is_cube};
 pub(crate) use share::share;
 pub use succession::Succession;
 pub use table::Table;
@@ -160,13 +160,14 @@ impl Exchange {
         Table::of(&self.groups)
     }
 
-    /// The schedule for channels that carry `width` elements in a step: the [steps](Self::steps) for one, the rows of the
+    /// The schedule for channels that carry `width` elements in a step, or any number if it is 0: the [steps](Self::steps) for one, the rows of the
     /// [table](Self::table) for so many that nothing is gained by more, and [in between](Table::pieces) pieces of the table.
     /// In each step a channel carries as many elements as there are crossings of its dimension.
     #[must_use]
     pub fn wide(&self, width: usize) -> Vec<Vec<Crossing>> {
         match width {
-            0 | 1 => self.steps().map(<[Crossing]>::to_vec).collect(),
+            0 => self.wide(usize::MAX),
+            1 => self.steps().map(<[Crossing]>::to_vec).collect(),
             _ => self.table().pieces(width),
         }
     }

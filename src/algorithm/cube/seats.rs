@@ -6,17 +6,23 @@ use crate::topology::Topology;
 
 /// Two ranks whose numbers differ in one of these bits and that are not on neighbouring nodes.
 pub(crate) fn apart(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> Option<(Rank, Rank)> {
-    let is_cube = topology.cube().is_some() && placement.is_identity();
-    let pairs = (0..if is_cube { 0 } else { placement.ranks() })
+    let all_are = topology.cube().is_some() && placement.is_identity();
+    let pairs = (0..if all_are { 0 } else { placement.ranks() })
         .flat_map(|low| bits.iter().map(move |bit| (low, low ^ (1 << bit))));
     let ranks = pairs.filter(|(low, high)| low < high).map(|(low, high)| (Rank::new(low), Rank::new(high)));
     ranks.into_iter().find(|&(low, high)| topology.distance(placement.node(low), placement.node(high)) != 1)
 }
 
+/// Whether the network is a cube and nothing else, and each rank's number is that of its node. Networks that have all channels of a
+/// cube among others, as [`Topology::cube`] tells, are none.
+pub(crate) fn is_cube(topology: &dyn Topology, placement: &Placement) -> bool {
+    let by_two = || topology.factors().is_some_and(|factors| factors.iter().all(|factor| factor.extent() == 2));
+    placement.is_identity() && by_two()
+}
+
 /// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs, no neighbours where two do.
 pub(crate) fn are_cubes(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> bool {
-    let by_two = || topology.factors().is_some_and(|factors| factors.iter().all(|factor| factor.extent() == 2));
-    if placement.is_identity() && by_two() {
+    if is_cube(topology, placement) {
         return true;
     }
     let pair = |i: usize| bits[i + 1..].iter().map(move |high| 1_usize << bits[i] | 1 << high);

@@ -76,7 +76,7 @@ pub(super) struct Batch {
 
 /// What crosses an axis in some steps: d pairs of a batch and maybe some more, in as many steps.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct Slot {
     pub(super) start: usize,
     pub(super) batch: usize,
     pub(super) part: usize,
@@ -187,13 +187,13 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Bat
 }
 
 /// What crosses each axis, in the order of time.
-pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Entry>> {
+pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Slot>> {
     let mut table = vec![vec![]; axes];
     for (number, batch) in batches.iter().enumerate() {
         for (part, &Part { first, last, start, .. }) in batch.parts.iter().enumerate() {
             for (delay, of_axis) in table[first..=last].iter_mut().enumerate() {
                 let rows = batch.pairs.len() / d;
-                of_axis.extend((0..rows).map(|row| Entry {
+                of_axis.extend((0..rows).map(|row| Slot {
                     start: start + (delay + row) * d,
                     batch: number,
                     part,
@@ -203,7 +203,7 @@ pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Ent
             }
         }
     }
-    table.iter_mut().for_each(|of_axis: &mut Vec<Entry>| of_axis.sort_unstable_by_key(|entry| entry.start));
+    table.iter_mut().for_each(|of_axis: &mut Vec<Slot>| of_axis.sort_unstable_by_key(|slot| slot.start));
     table
 }
 
@@ -216,19 +216,25 @@ mod tests {
         let batches = concurrent(4, 2, 4).unwrap();
         let mut rows = std::collections::BTreeMap::new();
         for (x, of_axis) in timetable(&batches, 4, 2).iter().enumerate() {
-            for entry in of_axis {
-                assert_eq!((entry.start % 2, entry.pairs), (0, 2));
-                let memory = if batches[entry.batch].parts[entry.part].memory == Memory::V { 'v' } else { 'i' };
-                let row: &mut Vec<String> = rows.entry((entry.batch, entry.first)).or_insert(vec!["  ".to_owned(); 6]);
-                assert_eq!(row[entry.start / 2], "  ");
-                row[entry.start / 2] = format!("{memory}{x}");
+            for slot in of_axis {
+                assert_eq!((slot.start % 2, slot.pairs), (0, 2));
+                let memory = if batches[slot.batch].parts[slot.part].memory == Memory::V { 'v' } else { 'i' };
+                let row: &mut Vec<String> = rows.entry((slot.batch, slot.first)).or_insert(vec!["  ".to_owned(); 6]);
+                assert_eq!(row[slot.start / 2], "  ");
+                row[slot.start / 2] = format!("{memory}{x}");
             }
         }
-        let page: Vec<&str> = include_str!("batches.rs").lines().take_while(|line| line.starts_with("//!")).collect();
-        for row in rows.values() {
-            let row = row.join("  ");
-            assert!(page.iter().any(|line| line.get(15..).is_some_and(|slots| slots == row.trim_end())), "{row}");
-        }
+        let page = include_str!("batches.rs").lines().take_while(|line| line.starts_with("//!"));
+        let drawn: Vec<&str> = page
+            .skip_while(|line| !line.contains("```text"))
+            .skip(2)
+            .take_while(|line| !line.contains("```"))
+            .collect();
+        let mut drawn: Vec<&str> = drawn.into_iter().map(|line| &line[15..]).collect();
+        let mut found: Vec<String> = rows.values().map(|row| row.join("  ").trim_end().to_owned()).collect();
+        drawn.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, drawn);
     }
 
     /// No axis begins with anything before it is through with what it has.
@@ -253,8 +259,8 @@ mod tests {
                     let mut starts: Vec<usize> = table
                         .iter()
                         .flatten()
-                        .filter(|entry| entry.batch == number && entry.first == 0)
-                        .map(|entry| entry.start)
+                        .filter(|slot| slot.batch == number && slot.first == 0)
+                        .map(|slot| slot.start)
                         .collect();
                     starts.sort_unstable();
                     let (last, gaps) =

@@ -9,7 +9,7 @@
 //!
 //! | term | [pipelined](Succession::pipelined) | [concurrent](Succession::concurrent) | paper |
 //! |---|---|---|---|
-//! | startups | K/2 + (s - 1) d | K/2 + 2d for K >= 2(s + 1) d and 2d bits of a place; K/2 + d for s = 3, and one more for odd d | Corollary 2, Theorem 2 |
+//! | startups | K/2 + (s - 1) d | K/2 + 2d for K >= 2sd and 2d bits of a place; K/2 + d for s = 3, and one more for odd d | Corollary 2, Theorem 2 |
 //! | elements over a channel | as many, one a step | as many | |
 //! | hops | as many | as many | |
 //! | elements sent by a rank | s d K/2 | up to s d^2 more | |
@@ -40,7 +40,7 @@ mod windows;
 
 use std::sync::{Arc, OnceLock};
 
-use batches::{Batch, Entry, Memory, Needs, Pair};
+use batches::{Batch, Memory, Needs, Pair, Slot};
 
 use super::schemes::of_pair;
 use crate::algorithm::{About, Algorithm, Claims};
@@ -60,7 +60,7 @@ pub struct Succession {
     topology: Arc<dyn Topology>,
     batches: Arc<[Batch]>,
     /// What crosses each axis.
-    timetable: Arc<[Vec<Entry>]>,
+    timetable: Arc<[Vec<Slot>]>,
     /// What is held before and after, once somebody has asked.
     collective: Arc<OnceLock<Collective>>,
 }
@@ -71,24 +71,24 @@ static ABOUT: About = About {
     summary: "the places are exchanged with one axis of a cube after the other",
     source: "Johnsson & Ho, TR-16-92, 4",
     needs: "a cube; places of as many bits as an axis at least",
-    claims: "s axes of d bits: pipelined K/2 + (s - 1) d start-ups of single elements, concurrently K/2 + 2d; contention-free",
+    claims: "s axes of d bits: pipelined K/2 + (s - 1) d start-ups of single elements, concurrently K/2 + 2d if K >= 2sd, or K/2 + d if s = 3, and one more for odd d; contention-free",
     ports: Ports::All,
 };
 
 impl Succession {
     /// The most bits of a place.
-    pub const MOST_PLACES: usize = 20;
+    pub const MAX_PLACE_BITS: usize = 20;
 
-    /// Of that many axes of d bits each, with 2^`places` elements a rank: all elements take the axes in order, pipelined.
+    /// Of that many axes of d bits each, with 2^`place_bits` elements a rank: all elements take the axes in order, pipelined.
     ///
     /// Takes time and memory in proportion to the elements of one rank: some 12 bytes for each, and 20/d for each and each axis.
     ///
     /// # Errors
     ///
     /// [`BuildError::Parameters`] without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do
-    /// not divide K/2, for more ranks than [`Hypercube`] has, and for more than 2^[`MOST_PLACES`](Self::MOST_PLACES) elements in a rank.
-    pub fn pipelined(axes: usize, d: usize, places: usize) -> Result<Self, BuildError> {
-        Self::of(axes, d, places, batches::pipelined)
+    /// not divide K/2, for more ranks than [`Hypercube`] has, and for more than 2^[`MAX_PLACE_BITS`](Self::MAX_PLACE_BITS) elements in a rank.
+    pub fn pipelined(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
+        Self::of(axes, d, place_bits, batches::pipelined)
     }
 
     /// The same with some of the elements starting on other axes than the first, which would have to wait (Algorithm 5): as
@@ -98,8 +98,8 @@ impl Succession {
     ///
     /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for places of less than two axes' bits, and for so few elements
     /// that there is no time for any.
-    pub fn concurrent(axes: usize, d: usize, places: usize) -> Result<Self, BuildError> {
-        Self::of(axes, d, places, batches::concurrent)
+    pub fn concurrent(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
+        Self::of(axes, d, place_bits, batches::concurrent)
     }
 
     fn of(
@@ -116,8 +116,8 @@ impl Succession {
         let most = Hypercube::MAX_DIMENSIONS;
         let cube = axes.checked_mul(d).filter(|dimensions| *dimensions > 0).and_then(Hypercube::new);
         let topology = cube.ok_or_else(|| needs(format!("1 to {most} bits of all axes together")))?;
-        if !(d..=Self::MOST_PLACES).contains(&places) {
-            return Err(needs(format!("bits of a place from {d}, those of an axis, to {}", Self::MOST_PLACES)));
+        if !(d..=Self::MAX_PLACE_BITS).contains(&places) {
+            return Err(needs(format!("bits of a place from {d}, those of an axis, to {}", Self::MAX_PLACE_BITS)));
         }
         let batches = batches(axes, d, places).map_err(needs)?;
         let timetable = batches::timetable(&batches, axes, d);
@@ -153,7 +153,7 @@ impl Succession {
     /// The steps of all.
     #[must_use]
     pub fn steps(&self) -> usize {
-        self.timetable.iter().flatten().map(|entry| entry.start + entry.pairs).max().unwrap_or(0)
+        self.timetable.iter().flatten().map(|slot| slot.start + slot.pairs).max().unwrap_or(0)
     }
 
     /// What is added modulo 2 to the lowest bits of a place of a rank: before the exchanges that makes the location at which elements
@@ -232,11 +232,11 @@ impl Succession {
     }
 
     /// The steps of what crosses axis x at a rank: by dimension.
-    fn leg(&self, rank: usize, x: usize, entry: Entry) -> Vec<Vec<Crossed>> {
-        let (d, batch) = (self.d, &self.batches[entry.batch]);
-        let part = &batch.parts[entry.part];
+    fn leg(&self, rank: usize, x: usize, slot: Slot) -> Vec<Vec<Crossed>> {
+        let (d, batch) = (self.d, &self.batches[slot.batch]);
+        let part = &batch.parts[slot.part];
         let others = self.sum(rank, (part.first..=part.last).filter(|other| *other != x));
-        let pairs = &batch.pairs[entry.first..][..entry.pairs];
+        let pairs = &batch.pairs[slot.first..][..slot.pairs];
         let addresses: Vec<usize> = pairs.iter().map(|pair| self.location(part.memory, pair) ^ others).collect();
         let windows = (pairs.len() > d).then(|| windows::schedule(d, &addresses));
         let mut done = vec![[0; 2]; addresses.len()];
@@ -260,9 +260,9 @@ impl Succession {
     }
 
     /// What a rank sends when that crosses axis x: where the element comes from, and was there.
-    fn sent(&self, rank: usize, x: usize, entry: Entry, crossed: &Crossed) -> Block {
+    fn sent(&self, rank: usize, x: usize, slot: Slot, crossed: &Crossed) -> Block {
         let &Crossed { address, before, location, pair, .. } = crossed;
-        let part = &self.batches[entry.batch].parts[entry.part];
+        let part = &self.batches[slot.batch].parts[slot.part];
         // Back to where it was before this part: each axis had what the next one has got, or memory.
         let old = self.axis(rank, x) ^ before;
         let (mut rank, _) = self.swapped(rank, x, old);
@@ -301,7 +301,7 @@ struct Crossed {
 
 /// What is under way along an axis.
 struct Leg {
-    entry: Entry,
+    slot: Slot,
     steps: Vec<Vec<Crossed>>,
 }
 
@@ -326,7 +326,7 @@ impl Algorithm for Succession {
     fn claims(&self, _: &Problem) -> Claims {
         let (steps, copies) = (self.steps() as u64, self.copies() as u64);
         // Of each pair one element crosses each dimension.
-        let sent = self.timetable.iter().flatten().map(|entry| (entry.pairs * self.d) as u64).sum();
+        let sent = self.timetable.iter().flatten().map(|slot| (slot.pairs * self.d) as u64).sum();
         let volume = Some(Volume::new(sent, copies));
         Claims {
             transmission: Some(Volume::new(steps, copies)),
@@ -345,14 +345,14 @@ impl Algorithm for Succession {
         Box::new((0..this.steps()).map(move |t| {
             let mut round = RankRound::default();
             for x in 0..this.axes {
-                if let Some(&entry) = this.timetable[x].get(next[x]).filter(|entry| entry.start == t) {
-                    legs[x] = Some(Leg { entry, steps: this.leg(rank, x, entry) });
+                if let Some(&slot) = this.timetable[x].get(next[x]).filter(|slot| slot.start == t) {
+                    legs[x] = Some(Leg { slot, steps: this.leg(rank, x, slot) });
                     next[x] += 1;
                 }
-                let Some(Leg { entry, steps }) = &legs[x] else { continue };
-                for crossed in steps.get(t - entry.start).into_iter().flatten() {
+                let Some(Leg { slot, steps }) = &legs[x] else { continue };
+                for crossed in steps.get(t - slot.start).into_iter().flatten() {
                     let peer = rank ^ 1 << (x * this.d + crossed.dimension);
-                    let end = |from: usize| End::new(Rank::new(peer), vec![this.sent(from, x, *entry, crossed)]);
+                    let end = |from: usize| End::new(Rank::new(peer), vec![this.sent(from, x, *slot, crossed)]);
                     round.sends.push(end(rank));
                     round.receives.push(end(peer));
                 }
