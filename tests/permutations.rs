@@ -296,6 +296,16 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
             assert_eq!(way(machine, chosen, &BitMap::identity(12).unwrap(), bytes), Way::Local);
         }
     }
+    // As the page says of threads and of processes of one host.
+    let of_all = |d: usize, machine: Machine, bytes: u64| {
+        let topology = parse(&format!("hypercube:{d}")).unwrap();
+        let map = BitMap::transpose(d, d).unwrap();
+        Permutation::new(map, topology, Placement::identity(1 << d)).unwrap().cheaper(&machine, bytes).way()
+    };
+    for (machine, most) in [(Machine::THREADS, 9), (Machine::TCP, 4)] {
+        assert_eq!((of_all(most, machine, 1), of_all(most + 1, machine, 1 << 20)), (Way::Straight, Way::Straight));
+        assert_eq!(of_all(most + 1, machine, 1), Way::Exchange((2 << most) - 1), "{machine}");
+    }
     // Where the network is no cube as a whole nobody knows which channels straight messages share.
     let part = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
     assert_eq!(on("ghc:2x4", network, "auto", &part, 8), Way::Exchange(0b101));

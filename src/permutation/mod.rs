@@ -116,10 +116,10 @@ impl Permutation {
         let rank_bits = map.bits() - place_bits;
         let mut permutation =
             Self { way: way(&map, place_bits), map, rank_bits, topology, placement, collective: Arc::default() };
-        if let Way::Exchange(bits) = permutation.way {
-            if !are_cubes(&*permutation.topology, &permutation.placement, &set(bits)) {
-                permutation.way = Way::Straight;
-            }
+        if let Way::Exchange(bits) = permutation.way
+            && !are_cubes(&*permutation.topology, &permutation.placement, &set(bits))
+        {
+            permutation.way = Way::Straight;
         }
         Ok(permutation)
     }
