@@ -36,16 +36,20 @@ pub struct Motion {
     pub sent: u64,
     /// The sum over rounds of the most elements that this rank sent to one.
     pub transmission: u64,
+    /// The sum over rounds of the most elements that a channel of the network carried, where that [is
+    /// known](Permutation::channel): what went straight may share channels.
+    pub channel: Option<u64>,
 }
 
 impl fmt::Display for Motion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { way, rounds, messages, sent, transmission } = self;
+        let Self { way, rounds, messages, sent, transmission, channel } = self;
         let of = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let [rounds, messages] =
             [(rounds, "round"), (messages, "message")].map(|(&count, what)| of(count as u64, what));
         let sent = of(*sent, "element");
-        write!(f, "{way}: {rounds}, {messages}, {sent} sent, transmission {transmission}")
+        write!(f, "{way}: {rounds}, {messages}, {sent} sent, at most {transmission} to one rank")?;
+        channel.map_or(Ok(()), |channel| write!(f, ", {channel} over a channel"))
     }
 }
 
@@ -165,11 +169,12 @@ impl Communicator {
     fn plan_permutation(&mut self, map: &BitMap, element: usize) -> Result<(Prepared, Motion), Error> {
         let permutation = self.permutation(map, element)?;
         let rank = Rank::new(self.rank());
-        if permutation.pieces() > Layout::MOST_RUNS {
+        let (pieces, most) = (permutation.pieces(), Layout::MOST_RUNS);
+        if pieces > most {
             let each = permutation.each();
             let words = format!(
-                "permute {map}: a plan lists {} pieces of memory at most, of {each} elements a rank",
-                Layout::MOST_RUNS
+                "permute {map}: the {each} elements of a rank are {pieces} pieces of memory, of which a plan lists {most} at most; \
+                 larger elements and fewer of them, or more ranks, make fewer pieces"
             );
             return Err(Error::Argument(words));
         }
@@ -179,7 +184,8 @@ impl Communicator {
         let way = permutation.way();
         let (size, topology) = (self.size(), self.topology.text());
         let words = format!("permute {map}, elements of {element} bytes among {size} ranks {way} on {topology}");
-        let mut motion = Motion { way, rounds: rounds.len(), messages: 0, sent: 0, transmission: 0 };
+        let channel = permutation.channel();
+        let mut motion = Motion { way, rounds: rounds.len(), messages: 0, sent: 0, transmission: 0, channel };
         for round in &rounds {
             let sizes =
                 round.sends.iter().map(|end| Volume::of(&end.blocks).whole().unwrap_or(0) * permutation.block());

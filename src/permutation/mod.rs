@@ -23,6 +23,7 @@
 //! [`choose("permute", "exchange")`](crate::Communicator::choose), where it can be, or `"straight"`.
 
 mod basis;
+mod loads;
 mod map;
 
 pub use map::{BitMap, BitMapError};
@@ -96,10 +97,7 @@ static APART: About = about(
     "within sub-cubes of d dimensions: d start-ups, half of the elements over each channel; contention-free",
     Ports::All,
 );
-static TOGETHER: About = about(
-    "1 start-up, a message to each rank that elements go to; half of the elements over each channel of a cube",
-    Ports::Unlimited,
-);
+static TOGETHER: About = about("1 start-up, a message to each rank that elements go to", Ports::Unlimited);
 
 impl Permutation {
     /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes, straight otherwise.
@@ -173,6 +171,14 @@ impl Permutation {
     #[must_use]
     pub fn block(&self) -> u64 {
         self.each() >> spread(&self.map, self.place_bits()).rank()
+    }
+
+    /// The most elements that a channel carries, added up over rounds, where it is known: not of those that go straight
+    /// on a network that is no cube as a whole.
+    #[must_use]
+    pub fn channel(&self) -> Option<u64> {
+        let blocks = self.promises().completed(self.about().ports).channel_transmission?;
+        Some(blocks.whole()?.saturating_mul(self.block()))
     }
 
     /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t. When it is first asked for, it takes
@@ -274,22 +280,18 @@ impl Permutation {
                 // Where it reaches itself a rank sends one block less; perhaps all ranks do.
                 let messages = (1 << spread.rank()) - u64::from(shifts.iter().all(|&shift| spread.spans(shift)));
                 let sent = Some(Volume::from(messages));
-                // In sub-cubes of a cube all messages go to each of d dimensions in turn: half of them over a channel.
-                let d = match way(&self.map, self.place_bits()) {
-                    Way::Exchange(bits) if is_cube(&*self.topology, &self.placement) => {
-                        Some(u64::from(bits.count_ones()))
-                    }
-                    _ => None,
-                };
+                let loads = is_cube(&*self.topology, &self.placement)
+                    .then(|| loads::of(&self.map, self.place_bits(), &*self.topology));
+                let hops = loads.map(|loads| loads.hops);
                 Claims {
                     messages: Some(messages),
                     volume: sent,
                     port_transmission: sent,
                     handled: Some(2 * messages),
-                    hops: d,
-                    channel_transmission: d.map(|d| Volume::from(1 << (d - 1))),
-                    forwarded_transmission: d.map(Volume::from),
-                    end_transmission: d.map(|d| Volume::from(d.min(2))),
+                    hops,
+                    channel_transmission: loads.map(|loads| Volume::from(loads.channel / self.block())),
+                    forwarded_transmission: hops.map(Volume::from),
+                    end_transmission: hops.map(|hops| hops.min(2).into()),
                     ..Claims::of_single_blocks(1, false)
                 }
             }

@@ -292,6 +292,23 @@ fn every_channel_of_every_node_is_busy_in_every_step_and_all_arrives() {
     }
 }
 
+/// What lies together in memory lies together in messages: blocks by destinations, and of one destination by sources.
+#[test]
+fn messages_are_in_order() {
+    let problem = on_cube(5);
+    for form in every_form() {
+        for rank in [0, 13, 31] {
+            for round in form.share(&problem, Rank::new(rank)).unwrap() {
+                for end in round.sends.iter().chain(&round.receives) {
+                    let ends: Vec<(i32, i32)> =
+                        end.blocks.iter().map(|block| (block.destination(), block.source())).collect();
+                    assert!(ends.is_sorted(), "{} rank {rank}: {ends:?}", form.name());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_form_keeps_its_claims() {
     for d in 0..=6 {

@@ -170,6 +170,7 @@ fn what_is_no_succession_is_refused_with_a_reason() {
         (31, 1, 1, "1 to 30 bits of all axes"),
         (2, 16, 16, "1 to 30 bits of all axes"),
         (usize::MAX, 2, 2, "1 to 30 bits of all axes"),
+        (1, 30, 30, "bits of an axis up to 20"),
         (1, 3, 2, "from 3, those of an axis, to 20"),
         (1, 1, 21, "from 1, those of an axis, to 20"),
         (1, 17, 17, "divide the 65536 complement pairs, or 15 at most"),

@@ -17,6 +17,9 @@
 //! | [`Mixed`](Scheme::Mixed), Algorithm 3 | K/2 | d + K/2 mod d | the second for d + K/2 mod d pairs, the first for the others |
 //! | [`Necklaces`](Scheme::Necklaces), Algorithm 4 | K/2 | d | the members of a full necklace together; cyclic addresses by pairs |
 //!
+//! (Of Algorithms 1 to 3 the span is that of a complement pair, as in the paper's Table 6, and no element's is longer; of Algorithm 4 it
+//! is an element's.)
+//!
 //! K/2 steps are the least there can be, and so is a span of d (the address 11..1 crosses d dimensions). All ways are as short as
 //! can be.
 //!

@@ -116,8 +116,12 @@ impl Succession {
         let most = Hypercube::MAX_DIMENSIONS;
         let cube = axes.checked_mul(d).filter(|dimensions| *dimensions > 0).and_then(Hypercube::new);
         let topology = cube.ok_or_else(|| needs(format!("1 to {most} bits of all axes together")))?;
-        if !(d..=Self::MAX_PLACE_BITS).contains(&places) {
-            return Err(needs(format!("bits of a place from {d}, those of an axis, to {}", Self::MAX_PLACE_BITS)));
+        let most = Self::MAX_PLACE_BITS;
+        if d > most {
+            return Err(needs(format!("bits of an axis up to {most}, the most of a place")));
+        }
+        if !(d..=most).contains(&places) {
+            return Err(needs(format!("bits of a place from {d}, those of an axis, to {most}")));
         }
         let batches = batches(axes, d, places).map_err(needs)?;
         let timetable = batches::timetable(&batches, axes, d);
