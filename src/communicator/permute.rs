@@ -187,8 +187,7 @@ impl Communicator {
         let channel = permutation.channel();
         let mut motion = Motion { way, rounds: rounds.len(), messages: 0, sent: 0, transmission: 0, channel };
         for round in &rounds {
-            let sizes =
-                round.sends.iter().map(|end| Volume::of(&end.blocks).whole().unwrap_or(0) * permutation.block());
+            let sizes = round.sends.iter().map(|end| Volume::of(&end.blocks).bytes(permutation.block()) as u64);
             motion.messages += round.sends.len();
             motion.sent += sizes.clone().sum::<u64>();
             motion.transmission += sizes.max().unwrap_or(0);

@@ -39,6 +39,18 @@ impl Basis {
         self.sums.iter().flatten().count()
     }
 
+    /// The highest bits of the sums that it is kept as: no two words that it spans agree in all of these.
+    pub(super) fn highest(&self) -> Vec<usize> {
+        self.sums.iter().enumerate().filter(|(_, sum)| sum.is_some()).map(|(bit, _)| bit).collect()
+    }
+
+    /// The basis of words with names, and which of them add up to 0, as far as these are no sums of each other.
+    pub(super) fn and_relations(bits: usize, words: impl Iterator<Item = (u64, u64)>) -> (Self, Vec<u64>) {
+        let mut basis = Self::new(bits);
+        let relations = words.filter_map(|(word, name)| basis.insert(word, name).err()).collect();
+        (basis, relations)
+    }
+
     /// Of which words each bit alone is the sum, where there are as many words as bits.
     pub(super) fn units(&self) -> Vec<u64> {
         let mut units: Vec<u64> = Vec::with_capacity(self.sums.len());

@@ -23,10 +23,7 @@ pub(super) struct Loads {
 pub(super) fn of(map: &BitMap, place_bits: usize, topology: &dyn Topology) -> Loads {
     let (bits, fixed) = (map.bits(), map.apply(0));
     let here = |bit: usize| 1_u64 << (place_bits + bit);
-    // Of which bits of an address a bit of the new rank is the sum.
-    let there = |bit: usize| {
-        (0..bits).filter(|from| map.linear_part(1 << from) & here(bit) != 0).fold(0, |sum, from| sum | 1_u64 << from)
-    };
+    let there = |bit: usize| map.row(place_bits + bit);
     let order = order(topology);
     let carries = |at: usize| {
         let bit = order[at];

@@ -254,6 +254,11 @@ impl BitMap {
         set.fold(0, |sum, (_, column)| sum ^ column)
     }
 
+    /// Of which bits of the old address a bit of the new one is the sum.
+    pub(super) fn row(&self, bit: usize) -> u64 {
+        self.columns.iter().enumerate().fold(0, |sum, (from, column)| sum | (column >> bit & 1) << from)
+    }
+
     /// This map, and then the other.
     ///
     /// # Errors

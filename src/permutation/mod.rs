@@ -12,29 +12,33 @@
 //!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
 //!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
 //!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
+//! - If a place has as many bits as are changed of the ranks' numbers, and ranks that differ in these only sit on a cube, it may be two
+//!   such exchanges: to ranks in between, so chosen that each is one. All elements of a rank go over each channel, in 2 d rounds.
 //! - All may go straight, in one round. On a cube that loads channels as little as can be for such exchanges, for a vector reversal,
 //!   whose messages share no channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries
 //!   more than half of a rank's elements. It is four times that for the unshuffle, from three dimensions on, and more where bits of the
-//!   ranks change places with each other: two exchanges, from these bits to places and back, would then load channels less.
+//!   ranks change places with each other.
 //!
-//! Where there are both, it is the [cheaper](Permutation::cheaper) one by the prices of the communicator's machine, as for other
+//! Where there are several ways, it is the [cheaper](Permutation::cheaper) one by the prices of the communicator's machine, as for other
 //! collectives. Ranks that are threads, or processes of one host, go straight, whatever their network is called, unless blocks are small
 //! and ranks many (some 1000 threads, 32 processes over TCP). Or the user decides:
 //! [`choose("permute", "exchange")`](crate::Communicator::choose), where it can be, or `"straight"`.
 
 mod basis;
+mod detour;
 mod loads;
 mod map;
 
 pub use map::{BitMap, BitMapError};
 
 use basis::Basis;
+use detour::Detour;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::algorithm::cube::{Exchange, Scheme, are_cubes, is_cube, share};
+use crate::algorithm::cube::{Crossing, Exchange, Scheme, are_cubes, is_cube, share, share_of};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::{Collective, Custom, Holding};
 use crate::cost::Demand;
@@ -53,6 +57,8 @@ pub struct Permutation {
     map: BitMap,
     rank_bits: usize,
     way: Way,
+    /// Where the way is by two exchanges.
+    detour: Option<Arc<Detour>>,
     topology: Arc<dyn Topology>,
     placement: Placement,
     /// What is held before and after, once somebody has asked.
@@ -67,6 +73,8 @@ pub enum Way {
     Local,
     /// An exchange within the sub-cubes of the ranks that agree in all bits but those set here.
     Exchange(u64),
+    /// Two exchanges, one after the other, within such sub-cubes: in between elements are at ranks where they do not belong.
+    Exchanges(u64),
     /// Straight to where they belong, in one round.
     Straight,
 }
@@ -76,6 +84,7 @@ impl fmt::Display for Way {
         match self {
             Self::Local => f.write_str("within ranks"),
             Self::Exchange(bits) => write!(f, "by an exchange within bits {:?} of the ranks", set(*bits)),
+            Self::Exchanges(bits) => write!(f, "by two exchanges within bits {:?} of the ranks", set(*bits)),
             Self::Straight => f.write_str("straight"),
         }
     }
@@ -94,13 +103,14 @@ const fn about(claims: &'static str, ports: Ports) -> About {
 }
 
 static APART: About = about(
-    "within sub-cubes of d dimensions: d start-ups, half of the elements over each channel; contention-free",
+    "within sub-cubes of d dimensions: d start-ups and half of the elements over each channel, or twice that; contention-free",
     Ports::All,
 );
 static TOGETHER: About = about("1 start-up, a message to each rank that elements go to", Ports::Unlimited);
 
 impl Permutation {
-    /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes, straight otherwise.
+    /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes; by two where they do and a
+    /// place has as many bits as are changed of a rank; straight otherwise.
     ///
     /// Where ranks are placed, or the network is more than a cube, it takes time in proportion to all ranks and the square of d.
     ///
@@ -112,24 +122,32 @@ impl Permutation {
         placement.check(&*topology)?;
         let place_bits = place_bits(&map, placement.ranks())?;
         let rank_bits = map.bits() - place_bits;
-        let mut permutation =
-            Self { way: way(&map, place_bits), map, rank_bits, topology, placement, collective: Arc::default() };
-        if let Way::Exchange(bits) = permutation.way
-            && !are_cubes(&*permutation.topology, &permutation.placement, &set(bits))
-        {
-            permutation.way = Way::Straight;
-        }
-        Ok(permutation)
+        let are_cubes = |bits: &[usize]| are_cubes(&*topology, &placement, bits);
+        let (way, detour) = match way(&map, place_bits) {
+            Way::Exchange(bits) if !are_cubes(&set(bits)) => (Way::Straight, None),
+            Way::Straight => match Detour::new(&map, place_bits).filter(|detour| are_cubes(&detour.bits)) {
+                Some(detour) => {
+                    let bits = detour.bits.iter().fold(0, |sum, bit| sum | 1 << bit);
+                    (Way::Exchanges(bits), Some(Arc::new(detour)))
+                }
+                None => (Way::Straight, None),
+            },
+            way => (way, None),
+        };
+        Ok(Self { map, rank_bits, way, detour, topology, placement, collective: Arc::default() })
     }
 
     /// The same with every element that leaves its rank going straight.
     #[must_use]
     pub fn straight(self) -> Self {
-        let way = if self.way == Way::Local { Way::Local } else { Way::Straight };
-        Self { way, ..self }
+        if self.way == Way::Local {
+            return self;
+        }
+        let collective = if self.detour.is_some() { Arc::default() } else { self.collective };
+        Self { way: Way::Straight, detour: None, collective, ..self }
     }
 
-    /// The cheaper way by the prices of a machine, for elements of so many bytes: this one, or straight. Where the machine charges for
+    /// The cheaper way by the prices of a machine, for elements of so many bytes: straight, or this one if that costs more. Where the machine charges for
     /// channels, and nothing is claimed of how straight messages share them, because the network is not a cube as a whole, it is
     /// this one.
     #[must_use]
@@ -140,7 +158,7 @@ impl Permutation {
             (!demand.uncertain(machine).is_empty(), demand.price(machine, block).total)
         };
         let straight = self.clone().straight();
-        if price(&straight) < price(&self) { straight } else { self }
+        if price(&straight) <= price(&self) { straight } else { self }
     }
 
     /// What it asks of a machine, by its claims.
@@ -178,10 +196,10 @@ impl Permutation {
     #[must_use]
     pub fn channel(&self) -> Option<u64> {
         let blocks = self.promises().completed(self.about().ports).channel_transmission?;
-        Some(blocks.whole()?.saturating_mul(self.block()))
+        u64::try_from(blocks.bytes(self.block())).ok()
     }
 
-    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t. When it is first asked for, it takes
+    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t, for two exchanges in chunks. When it is first asked for, it takes
     /// time and memory in proportion to the blocks of all ranks, some 200 bytes each.
     ///
     /// # Errors
@@ -195,7 +213,8 @@ impl Permutation {
         Custom::check(self.name(), u128::from(self.each() / self.block()) << self.rank_bits)?;
         Ok(self.collective.get_or_init(|| {
             let place_bits = self.place_bits();
-            let own = |block: Block, by: Rank| (block, vec![by]);
+            let of = self.detour.as_ref().map_or(1, |detour| detour.chunks());
+            let own = |block: Block, by: Rank| (block.chunks(0, of, of).unwrap_or(block), vec![by]);
             let all = || (0..1_usize << self.rank_bits).map(Rank::new);
             let pre = |rank: Rank| -> Holding {
                 partners(&self.map, place_bits, rank).into_iter().map(|to| own(Block::new(rank, to), rank)).collect()
@@ -215,7 +234,8 @@ impl Permutation {
         let stays = |bit: &usize| {
             let touched =
                 others(*bit).map(|other| self.map.linear_part(1 << other)).fold(self.map.apply(0), |all, it| all | it);
-            self.map.linear_part(1 << bit) == 1 << bit && touched >> bit & 1 == 0
+            let is_one = self.detour.as_ref().is_none_or(|detour| detour.is_blind_to(*bit));
+            self.map.linear_part(1 << bit) == 1 << bit && touched >> bit & 1 == 0 && is_one
         };
         (0..self.place_bits()).take_while(stays).count()
     }
@@ -228,25 +248,27 @@ impl Permutation {
     /// Where a rank's blocks lie, of elements of so many bytes, at least one.
     pub(crate) fn layout(&self, rank: Rank, element: usize) -> Result<Layout, PlanError> {
         let (place_bits, grain) = (self.place_bits(), self.grain());
-        // Of all pieces, in their order at the source, by the other rank: the place here. Both ends name them in this order.
-        let by_rank = |map: &BitMap| {
-            let mut found: BTreeMap<Rank, Vec<(u64, u64)>> = BTreeMap::new();
+        // Of all pieces, by the other rank: the place here. Both ends name them in one order: by chunks, and by their places at the source.
+        let by_rank = |map: &BitMap, is_source: bool| -> Vec<(Rank, Vec<u64>)> {
+            let mut found: BTreeMap<Rank, Vec<(u32, u64, u64)>> = BTreeMap::new();
             for piece in 0..self.pieces() {
-                let there = map.apply((rank.index() as u64) << place_bits | piece << grain);
-                let (other, place) = (Rank::new((there >> place_bits) as usize), (there & (self.each() - 1)) >> grain);
-                found.entry(other).or_default().push((piece, place));
+                let here = (rank.index() as u64) << place_bits | piece << grain;
+                let there = map.apply(here);
+                let at_first = if is_source { here } else { there };
+                let chunk = self.detour.as_ref().map_or(0, |detour| detour.chunk(detour.label(at_first)));
+                let order = (chunk, at_first & (self.each() - 1), piece);
+                found.entry(Rank::new((there >> place_bits) as usize)).or_default().push(order);
             }
-            found
+            let sorted = |(other, mut pieces): (Rank, Vec<(u32, u64, u64)>)| {
+                pieces.sort_unstable();
+                (other, pieces.into_iter().map(|(_, _, piece)| piece).collect())
+            };
+            found.into_iter().map(sorted).collect()
         };
-        let sent = |(to, pieces): (Rank, Vec<(u64, u64)>)| {
-            (Block::new(rank, to), pieces.into_iter().map(|(piece, _)| piece).collect())
-        };
-        let received = |(from, mut pieces): (Rank, Vec<(u64, u64)>)| {
-            pieces.sort_unstable_by_key(|&(_, there)| there);
-            (Block::new(from, rank), pieces.into_iter().map(|(piece, _)| piece).collect())
-        };
-        let before = by_rank(&self.map).into_iter().map(sent).collect();
-        let after = by_rank(&self.map.inverse()).into_iter().map(received).collect();
+        let sent = by_rank(&self.map, true).into_iter();
+        let before = sent.map(|(to, pieces)| (Block::new(rank, to), pieces)).collect();
+        let received = by_rank(&self.map.inverse(), false).into_iter();
+        let after = received.map(|(from, pieces)| (Block::new(from, rank), pieces)).collect();
         let bytes = element.checked_mul(1 << grain);
         let overflow =
             PlanError::Overflow { blocks: 1, elements: usize::try_from(self.each()).unwrap_or(usize::MAX), element };
@@ -275,6 +297,20 @@ impl Permutation {
         match self.way {
             Way::Local => exchanged(0),
             Way::Exchange(bits) => exchanged(bits.count_ones().into()),
+            Way::Exchanges(bits) => {
+                let d = u64::from(bits.count_ones());
+                // What goes from one rank to another by each of them, in blocks.
+                let part = Volume::ratio((self.each() >> d).into(), self.block().into());
+                let (half, volume) = (part * (1 << d), part * (d << d));
+                Claims {
+                    transmission: Some(half),
+                    port_transmission: Some(volume),
+                    handled: Some(4 * d * d),
+                    messages: Some(2 * d * d),
+                    volume: Some(volume),
+                    ..Claims::of_single_blocks(2 * d, true)
+                }
+            }
             Way::Straight => {
                 let (spread, shifts) = (spread(&self.map, self.place_bits()), shifts(&self.map, self.place_bits()));
                 // Where it reaches itself a rank sends one block less; perhaps all ranks do.
@@ -304,8 +340,18 @@ impl Permutation {
             Way::Local => Box::new(std::iter::empty()),
             Way::Exchange(bits) => {
                 let bits = set(*bits);
-                let rounds = Exchange::new(Scheme::Necklaces, bits.len()).map(|exchange| exchange.wide(usize::MAX));
-                share(rounds.unwrap_or_default(), bits, rank)
+                share(exchange(bits.len()), bits, rank)
+            }
+            Way::Exchanges(bits) => {
+                let bits = set(*bits);
+                let part = |first: bool| {
+                    let detour = self.detour.clone();
+                    let has = move |ends: (Rank, Rank), into: &mut Vec<Block>| {
+                        detour.iter().for_each(|detour| detour.blocks(first, ends, into));
+                    };
+                    share_of(exchange(bits.len()), bits.clone(), rank, has)
+                };
+                Box::new(part(true).chain(part(false)))
             }
             Way::Straight => {
                 let others = |map| partners(map, self.place_bits(), rank).into_iter().filter(|other| *other != rank);
@@ -391,6 +437,12 @@ fn spread(map: &BitMap, place_bits: usize) -> Basis {
 fn shifts(map: &BitMap, place_bits: usize) -> Vec<u64> {
     let of_bit = |bit: usize| map.linear_part(1 << bit) >> place_bits ^ 1 << (bit - place_bits);
     (place_bits..map.bits()).map(of_bit).chain([map.apply(0) >> place_bits]).collect()
+}
+
+/// The rounds of an exchange of so many dimensions.
+fn exchange(dimensions: usize) -> Vec<Vec<Crossing>> {
+    let exchange = Exchange::new(Scheme::Necklaces, dimensions);
+    exchange.map(|exchange| exchange.wide(usize::MAX)).unwrap_or_default()
 }
 
 /// The bits that are set.

@@ -82,12 +82,15 @@ fn arrays_are_permuted_on_cubes_and_on_their_parts() {
     watched("arrays", || {
         on("hypercube:3")
             .run(|mut comm| {
-                let all = Way::Exchange(0b111);
+                let (all, all_twice) = (Way::Exchange(0b111), Way::Exchanges(0b111));
                 permuted(&mut comm, &BitMap::transpose(4, 4).unwrap(), all);
                 permuted(&mut comm, &BitMap::bit_reversal(7).unwrap(), all);
                 permuted(&mut comm, &BitMap::consecutive_to_cyclic(6, 3).unwrap(), all);
                 permuted(&mut comm, &BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap(), Way::Exchange(0b101));
-                permuted(&mut comm, &BitMap::shuffle(6).unwrap(), Way::Straight);
+                permuted(&mut comm, &BitMap::shuffle(6).unwrap(), all_twice);
+                permuted(&mut comm, &BitMap::unshuffle(7).unwrap(), all_twice);
+                permuted(&mut comm, &BitMap::moving(&[0, 1, 4, 2, 3]).unwrap(), Way::Straight);
+                permuted(&mut comm, &BitMap::moving(&[0, 1, 3, 2, 4]).unwrap(), Way::Exchanges(0b11));
                 permuted(&mut comm, &BitMap::vector_reversal(5).unwrap(), Way::Straight);
                 let mut face = comm.split(Some(comm.rank() as u32 & 2), 0).unwrap().unwrap();
                 permuted(&mut face, &BitMap::transpose(2, 3).unwrap(), Way::Exchange(0b11));
