@@ -55,7 +55,7 @@ fn documents() -> Vec<Fixture> {
         add(&succession.name(), Shares::new(&succession, &problem).unwrap().collect().unwrap());
     }
     let cube = necklace::topology::parse("hypercube:3").unwrap();
-    for map in [BitMap::bit_reversal(6), BitMap::unshuffle(5)] {
+    for map in [BitMap::bit_reversal(6), BitMap::unshuffle(5), BitMap::unshuffle(7), BitMap::vector_reversal(6)] {
         let permutation = Permutation::new(map.unwrap(), Arc::clone(&cube), Placement::identity(8)).unwrap();
         let problem = permutation.problem().unwrap();
         add(&permutation.name(), Shares::new(&permutation, &problem).unwrap().collect().unwrap());

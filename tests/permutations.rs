@@ -259,6 +259,31 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
 }
 
 #[test]
+fn the_page_on_cubes_has_these_loads() {
+    let page = include_str!("../doc/cubes.md");
+    let reversed: Vec<usize> = (0..6).chain((6..12).rev()).collect();
+    for (name, map) in [
+        ("transpose of 64 x 64", BitMap::transpose(6, 6)),
+        ("shuffle", BitMap::shuffle(12)),
+        ("generalized shuffle by 3", BitMap::generalized_shuffle(12, 3)),
+        ("unshuffle", BitMap::unshuffle(12)),
+        ("vector reversal", BitMap::vector_reversal(12)),
+        ("bit reversal of the ranks' numbers", BitMap::moving(&reversed)),
+    ] {
+        let permutation = proved("hypercube:6", &map.unwrap());
+        let (way, rounds) = match permutation.way() {
+            Way::Exchange(0b11_1111) => ("one", 6),
+            Way::Exchanges(0b11_1111) => ("two", 12),
+            other => panic!("{name}: {other}"),
+        };
+        let channel = permutation.channel().unwrap();
+        let row =
+            format!("| {name} | {} | {way} | {channel}, {rounds} rounds |", permutation.straight().channel().unwrap());
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
+#[test]
 fn where_ranks_are_no_cube_elements_go_straight() {
     let map = BitMap::bit_reversal(6).unwrap();
     // Of the last two, ranks that differ in two bits are neighbours too: nobody need forward.

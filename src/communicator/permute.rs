@@ -74,7 +74,7 @@ impl Communicator {
     ///
     /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache): the same again allocates
     /// nothing. To make it takes time and memory in proportion to the pieces that a rank's part falls into: its elements, over those
-    /// that stay together; and to the d 2^(d-1) blocks that go through a rank in an exchange of d dimensions. Add to that what
+    /// that stay together; and to the d 2^(d-1) blocks, or their chunks, that go through a rank in an exchange of d dimensions. Add to that what
     /// [`Permutation::new`] takes.
     ///
     /// ```

@@ -13,7 +13,9 @@
 //!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
 //!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
 //! - If a place has as many bits as are changed of the ranks' numbers, and ranks that differ in these only sit on a cube, it may be two
-//!   such exchanges: to ranks in between, so chosen that each is one. All elements of a rank go over each channel, in 2 d rounds.
+//!   such exchanges: to ranks in between, so chosen that each is one. All elements of a rank go over each channel, in 2 d rounds. (This is not
+//!   in the paper, which has several places of d bits at a time exchanged one after the other, see
+//!   [`Succession`](crate::algorithm::cube::Succession).)
 //! - All may go straight, in one round. On a cube that loads channels as little as can be for such exchanges, for a vector reversal,
 //!   whose messages share no channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries
 //!   more than half of a rank's elements. It is four times that for the unshuffle, from three dimensions on, and more where bits of the
