@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use necklace::algorithm::Algorithm;
+use necklace::collective::Collective;
 use necklace::communicator::{Motion, Options};
 use necklace::error::BuildError;
 use necklace::machine::Machine;
@@ -126,6 +127,13 @@ fn proved(network: &str, map: &BitMap) -> Permutation {
         assert_eq!(proof.contradicts(&claims), [], "{} on {network}", permutation.name());
         assert!(claims.startups.is_some() && claims.messages.is_some() && claims.volume.is_some());
         assert!(proof.keeps(permutation.about().ports));
+        // What a rank has for others is cut into no more parts than there are ranks in between.
+        let Collective::Custom(custom) = problem.collective() else { panic!("{}", permutation.name()) };
+        let chunks: u64 = custom.pre[0].iter().map(|(block, _)| u64::from(block.of())).sum();
+        match permutation.way() {
+            Way::Exchanges(bits) => assert_eq!(chunks, 1 << bits.count_ones(), "{} on {network}", permutation.name()),
+            _ => assert_eq!(chunks, custom.pre[0].len() as u64),
+        }
     }
     permutation
 }
@@ -343,7 +351,7 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
         let map = BitMap::transpose(d, d).unwrap();
         Permutation::new(map, topology, Placement::identity(1 << d)).unwrap().cheaper(&machine, bytes).way()
     };
-    for (machine, most) in [(Machine::THREADS, 9), (Machine::TCP, 4)] {
+    for (machine, most) in [(Machine::THREADS, 9), (Machine::TCP, 4), (Machine::MPI, 5)] {
         assert_eq!((of_all(most, machine, 1), of_all(most + 1, machine, 1 << 20)), (Way::Straight, Way::Straight));
         assert_eq!(of_all(most + 1, machine, 1), Way::Exchange((2 << most) - 1), "{machine}");
     }
@@ -515,6 +523,26 @@ fn maps_that_are_none_are_errors_of_calls_too() {
             matches!(error, Error::Build(BuildError::Map(_))) && error.to_string() == "bit 0 is there twice",
             "{error}"
         );
+    }
+}
+
+/// Of a cube that has more nodes than there are ranks nothing is claimed but what is counted at ranks.
+#[test]
+fn ranks_may_be_a_part_of_a_cube() {
+    for (network, ranks, map) in [
+        ("hypercube:3", 4, BitMap::vector_reversal(6)),
+        ("hypercube:4", 4, BitMap::transpose(2, 2)),
+        ("hypercube:6", 2, BitMap::bit_reversal(60)),
+    ] {
+        let made = Permutation::new(map.unwrap(), parse(network).unwrap(), Placement::identity(ranks)).unwrap();
+        let straight = made.clone().straight();
+        assert_eq!(straight.channel(), None);
+        assert_eq!(made.clone().cheaper(&Machine::FREE.with_channel(1), 1).way(), made.way(), "{network}");
+        if made.map().bits() < 10 {
+            let problem = straight.problem().unwrap();
+            let proof = verify_shares(Shares::new(&straight, &problem).unwrap()).unwrap();
+            assert_eq!(proof.contradicts(&straight.claims(&problem).completed(straight.about().ports)), []);
+        }
     }
 }
 

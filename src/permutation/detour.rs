@@ -4,9 +4,11 @@
 //! rank that has the label in these bits and is like its own in the others, then to where it belongs. Both are exchanges
 //! in the same sub-cubes if all labels are equally frequent among the elements that a rank has at first, and among those that
 //! it shall have: if no sum of the labels' bits is a sum of bits of the old rank, or one of bits of the new rank. There are such labels
-//! where a place has q bits: of two spaces of sums that are not everything there is always a sum outside of both.
+//! where a place has q bits: as many bits of the old rank are outside of the sums of the new one's as the other way round, r of
+//! each, and a sum of one and one is outside of both; add bits that are sums of neither.
 //!
-//! What one rank has for another is cut into chunks by its labels. Some bits of the label tell these apart.
+//! What one rank has for another is cut into chunks by its labels, which differ in the bits that were added: 2^(q-r) chunks for each of 2^r
+//! ranks, no more than labels.
 
 use super::basis::Basis;
 use super::map::BitMap;
@@ -50,25 +52,17 @@ impl Detour {
         if bits.is_empty() || bits.len() > place_bits {
             return None;
         }
-        let mut spans: [Basis; 2] = [(0..rank_bits).map(here).collect(), (0..rank_bits).map(there).collect()];
-        let mut columns = vec![0_u64; map.bits()];
-        for number in 0..bits.len() {
-            // One bit of the address if possible, a high one rather than a low one: what is next to each other stays together.
-            let units = || (0..map.bits()).rev().map(|bit| 1_u64 << bit);
-            let outside = |span: &Basis| units().find(|unit| !span.spans(*unit));
-            let both = units().find(|unit| spans.iter().all(|span| !span.spans(*unit)));
-            let sum = match both {
-                Some(unit) => unit,
-                // Each is outside of one, and so their sum of both.
-                None => outside(&spans[0])? ^ outside(&spans[1])?,
-            };
-            for span in &mut spans {
-                span.insert(sum, 0).ok()?;
-            }
-            for (bit, column) in columns.iter_mut().enumerate() {
-                *column |= (sum >> bit & 1) << number;
-            }
-        }
+        // Bits of the old rank that are no sums of the new one's, and the other way round: as many of each, so sums of two.
+        let mut known: [Basis; 2] = [(0..rank_bits).map(there).collect(), (0..rank_bits).map(here).collect()];
+        let old: Vec<u64> = (0..rank_bits).map(here).filter(|sum| known[0].insert(*sum, 0).is_ok()).collect();
+        let new: Vec<u64> = (0..rank_bits).map(there).filter(|sum| known[1].insert(*sum, 0).is_ok()).collect();
+        let pairs = old.iter().zip(&new).map(|(old, new)| old ^ new);
+        // The others are of places; high ones rather than low ones, so that what is next to each other stays together.
+        let units = (0..map.bits()).rev().map(|bit| 1_u64 << bit).filter(|unit| known[1].insert(*unit, 0).is_ok());
+        let sums: Vec<u64> = pairs.chain(units).take(bits.len()).collect();
+        let word =
+            |bit: usize| sums.iter().enumerate().fold(0, |word, (number, sum)| word | (sum >> bit & 1) << number);
+        let columns = (0..map.bits()).map(word).collect();
         let out = Side::new(map.clone(), place_bits, columns, 0, bits.len())?;
         let inverse = map.inverse();
         let of = (0..map.bits()).map(|bit| out.linear(inverse.linear_part(1 << bit))).collect();

@@ -12,18 +12,18 @@
 //!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
 //!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
 //!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
-//! - If a place has as many bits as are changed of the ranks' numbers, and ranks that differ in these only sit on a cube, it may be two
+//! - If a place has at least as many bits as are changed of the ranks' numbers, and ranks that differ in these only sit on a cube, it may be two
 //!   such exchanges: to ranks in between, so chosen that each is one. All elements of a rank go over each channel, in 2 d rounds. (This is not
 //!   in the paper, which has several places of d bits at a time exchanged one after the other, see
 //!   [`Succession`](crate::algorithm::cube::Succession).)
 //! - All may go straight, in one round. On a cube that loads channels as little as can be for such exchanges, for a vector reversal,
 //!   whose messages share no channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries
-//!   more than half of a rank's elements. It is four times that for the unshuffle, from three dimensions on, and more where bits of the
-//!   ranks change places with each other.
+//!   more than half of a rank's elements. It is four times that for the unshuffle, from three dimensions on, and from six on eight times and
+//!   more for a reversal of the ranks' bits.
 //!
 //! Where there are several ways, it is the [cheaper](Permutation::cheaper) one by the prices of the communicator's machine, as for other
 //! collectives. Ranks that are threads, or processes of one host, go straight, whatever their network is called, unless blocks are small
-//! and ranks many (some 1000 threads, 32 processes over TCP). Or the user decides:
+//! and ranks many (by one exchange of all ranks some 1000 threads, 32 processes over TCP, 64 over MPI). Or the user decides:
 //! [`choose("permute", "exchange")`](crate::Communicator::choose), where it can be, or `"straight"`.
 
 mod basis;
@@ -105,14 +105,14 @@ const fn about(claims: &'static str, ports: Ports) -> About {
 }
 
 static APART: About = about(
-    "within sub-cubes of d dimensions: d start-ups and half of the elements over each channel, or twice that; contention-free",
+    "within sub-cubes of d dimensions: d start-ups and half of the elements over each channel, by two exchanges 2d and all of them; contention-free",
     Ports::All,
 );
 static TOGETHER: About = about("1 start-up, a message to each rank that elements go to", Ports::Unlimited);
 
 impl Permutation {
     /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes; by two where they do and a
-    /// place has as many bits as are changed of a rank; straight otherwise.
+    /// place has at least as many bits as are changed of a rank; straight otherwise.
     ///
     /// Where ranks are placed, or the network is more than a cube, it takes time in proportion to all ranks and the square of d.
     ///
@@ -149,9 +149,9 @@ impl Permutation {
         Self { way: Way::Straight, detour: None, collective, ..self }
     }
 
-    /// The cheaper way by the prices of a machine, for elements of so many bytes: straight, or this one if that costs more. Where the machine charges for
-    /// channels, and nothing is claimed of how straight messages share them, because the network is not a cube as a whole, it is
-    /// this one.
+    /// The cheaper way by the prices of a machine, for elements of so many bytes: straight, or this one if that costs more. Where the
+    /// machine charges for channels or hops, and [nothing is known](Self::channel) of those of straight messages, it is this one.
+    /// Takes time and memory in proportion to the ranks.
     #[must_use]
     pub fn cheaper(self, machine: &Machine, element: u64) -> Self {
         let block = self.block().saturating_mul(element);
@@ -193,8 +193,8 @@ impl Permutation {
         self.each() >> spread(&self.map, self.place_bits()).rank()
     }
 
-    /// The most elements that a channel carries, added up over rounds, where it is known: not of those that go straight
-    /// on a network that is no cube as a whole.
+    /// The most elements that a channel carries, added up over rounds, where it is known: of those that go straight only
+    /// on a cube with a rank on every node, of the same number. Takes time and memory in proportion to the ranks.
     #[must_use]
     pub fn channel(&self) -> Option<u64> {
         let blocks = self.promises().completed(self.about().ports).channel_transmission?;
