@@ -65,19 +65,19 @@ impl Detour {
         let columns = (0..map.bits()).map(word).collect();
         let out = Side::new(map.clone(), place_bits, columns, 0, bits.len())?;
         let inverse = map.inverse();
-        let of = (0..map.bits()).map(|bit| out.linear(inverse.linear_part(1 << bit))).collect();
-        let add = out.linear(inverse.apply(0));
+        let of = (0..map.bits()).map(|bit| out.label(inverse.linear_part(1 << bit))).collect();
+        let add = out.label(inverse.apply(0));
         let back = Side::new(inverse, place_bits, of, add, bits.len())?;
         // Elements of a rank that stay together, whatever the label.
         let moved = (0..place_bits).map(|bit| (map.linear_part(1 << bit) >> place_bits, 1 << bit));
         let (_, together) = Basis::and_relations(u64::BITS as usize, moved);
-        let labels: Basis = together.into_iter().map(|difference| out.linear(difference)).collect();
+        let labels: Basis = together.into_iter().map(|difference| out.label(difference)).collect();
         Some(Self { bits, out, back, apart: labels.highest() })
     }
 
     /// The label of an element by its address at first.
     pub(super) fn label(&self, address: u64) -> u64 {
-        self.out.linear(address)
+        self.out.label(address)
     }
 
     /// Whether elements that differ in this bit of their place have the same label.
@@ -122,7 +122,7 @@ impl Side {
         Some(Self { units: basis.units(), far, map, place_bits, columns, add })
     }
 
-    fn linear(&self, address: u64) -> u64 {
+    fn label(&self, address: u64) -> u64 {
         let set = self.columns.iter().enumerate().filter(|(bit, _)| address >> bit & 1 == 1);
         set.fold(self.add, |sum, (_, column)| sum ^ column)
     }
@@ -130,7 +130,7 @@ impl Side {
     /// The ranks at the other end of a rank's elements that have a label.
     fn far(&self, rank: Rank, label: u64) -> impl Iterator<Item = Rank> {
         let first = (rank.index() as u64) << self.place_bits;
-        let missing = self.linear(first) ^ label;
+        let missing = self.label(first) ^ label;
         let units = self.units.iter().enumerate().filter(|(bit, _)| missing >> bit & 1 == 1);
         let one = self.map.apply(units.fold(first, |sum, (_, unit)| sum ^ unit)) >> self.place_bits;
         let others = move |number: u64| {
