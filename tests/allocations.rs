@@ -13,7 +13,7 @@ use necklace::algorithm::alltoall::TorusExchange;
 use necklace::collective::Collective;
 use necklace::local;
 use necklace::op::{Max, Sum, by};
-use necklace::permutation::BitMap;
+use necklace::permutation::{BitMap, Way};
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem};
 use necklace::topology::Grid;
@@ -102,6 +102,21 @@ fn plain_calls_that_were_made_before_allocate_nothing() {
         })
         .unwrap();
     }
+}
+
+#[test]
+fn permutations_by_exchanges_that_were_made_before_allocate_nothing() {
+    local::run_on("hypercube:3", |mut comm| {
+        comm.choose("permute", "exchange").unwrap();
+        let (send, mut receive) = ([1_u64; 16], [0_u64; 16]);
+        let maps = [BitMap::transpose(3, 3).unwrap(), BitMap::unshuffle(6).unwrap()];
+        for (map, way) in maps.iter().zip([Way::Exchange(0b111), Way::Exchanges(0b111)]) {
+            settles(&mut comm, "by exchanges", |comm| {
+                assert_eq!(comm.permute(map, &send, &mut receive).unwrap().way, way);
+            });
+        }
+    })
+    .unwrap();
 }
 
 /// A backend whose collectives do nothing: what is counted is what stands above them.
