@@ -158,9 +158,6 @@ impl Communicator {
     /// The way that was chosen, or the cheaper one.
     fn permutation(&self, map: &BitMap, element: usize) -> Result<Permutation, BuildError> {
         let permutation = Permutation::new(map.clone(), Arc::clone(&self.topology), self.placement.clone())?;
-        // What would be in too many pieces may be in fewer if it goes straight.
-        let is_listed = permutation.pieces() <= Layout::MOST_RUNS;
-        let permutation = if is_listed { permutation } else { permutation.straight() };
         match self.algorithms.get(PERMUTE).map(String::as_str) {
             Some(STRAIGHT) => Ok(permutation.straight()),
             Some(EXCHANGE) => Ok(permutation),

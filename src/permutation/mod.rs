@@ -201,8 +201,8 @@ impl Permutation {
         u64::try_from(blocks.bytes(self.block())).ok()
     }
 
-    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t, for two exchanges in chunks. When it is first asked for, it takes
-    /// time and memory in proportion to the blocks of all ranks, some 200 bytes each.
+    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t, for two exchanges in chunks. When it
+    /// is first asked for, it takes time and memory in proportion to the blocks of all ranks, some 200 bytes each.
     ///
     /// # Errors
     ///
@@ -284,34 +284,25 @@ impl Permutation {
 
     /// What it promises.
     fn promises(&self) -> Claims {
-        let exchanged = |d: u64| {
-            let pairs = if d == 0 { 0 } else { 1 << (d - 1) };
-            let volume = Some(Volume::from(pairs) * d);
+        // So many exchanges of d dimensions, in which one rank has so much for another.
+        let exchanged = |times: u64, d: u64, part: Volume| {
+            let transmission = part * if d == 0 { 0 } else { times << (d - 1) };
+            let (volume, messages) = (Some(transmission * d), times * d * d);
             Claims {
-                transmission: Some(pairs.into()),
+                transmission: Some(transmission),
                 port_transmission: volume,
-                handled: Some(2 * d * d),
-                messages: Some(d * d),
+                handled: Some(2 * messages),
+                messages: Some(messages),
                 volume,
-                ..Claims::of_single_blocks(d, true)
+                ..Claims::of_single_blocks(times * d, true)
             }
         };
         match self.way {
-            Way::Local => exchanged(0),
-            Way::Exchange(bits) => exchanged(bits.count_ones().into()),
+            Way::Local => exchanged(1, 0, Volume::ZERO),
+            Way::Exchange(bits) => exchanged(1, bits.count_ones().into(), Volume::from(1)),
             Way::Exchanges(bits) => {
-                let d = u64::from(bits.count_ones());
-                // What goes from one rank to another by each of them, in blocks.
-                let part = Volume::ratio((self.each() >> d).into(), self.block().into());
-                let (half, volume) = (part * (1 << d), part * (d << d));
-                Claims {
-                    transmission: Some(half),
-                    port_transmission: Some(volume),
-                    handled: Some(4 * d * d),
-                    messages: Some(2 * d * d),
-                    volume: Some(volume),
-                    ..Claims::of_single_blocks(2 * d, true)
-                }
+                let d = bits.count_ones();
+                exchanged(2, d.into(), Volume::ratio((self.each() >> d).into(), self.block().into()))
             }
             Way::Straight => {
                 let (spread, shifts) = (spread(&self.map, self.place_bits()), shifts(&self.map, self.place_bits()));
@@ -346,12 +337,13 @@ impl Permutation {
             }
             Way::Exchanges(bits) => {
                 let bits = set(*bits);
+                let rounds = exchange(bits.len());
                 let part = |first: bool| {
                     let detour = self.detour.clone();
                     let has = move |ends: (Rank, Rank), into: &mut Vec<Block>| {
                         detour.iter().for_each(|detour| detour.blocks(first, ends, into));
                     };
-                    share_of(exchange(bits.len()), bits.clone(), rank, has)
+                    share_of(rounds.clone(), bits.clone(), rank, has)
                 };
                 Box::new(part(true).chain(part(false)))
             }

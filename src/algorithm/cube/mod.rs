@@ -163,9 +163,9 @@ impl Exchange {
         Table::of(&self.groups)
     }
 
-    /// The schedule for channels that carry `width` elements in a step, or any number if it is 0: the [steps](Self::steps) for one, the rows of the
-    /// [table](Self::table) for so many that nothing is gained by more, and [in between](Table::pieces) pieces of the table.
-    /// In each step a channel carries as many elements as there are crossings of its dimension.
+    /// The schedule for channels that carry `width` elements in a step, or any number if it is 0: the [steps](Self::steps) for one,
+    /// the rows of the [table](Self::table) for so many that nothing is gained by more, and [in between](Table::pieces) pieces of
+    /// the table. In each step a channel carries as many elements as there are crossings of its dimension.
     #[must_use]
     pub fn wide(&self, width: usize) -> Vec<Vec<Crossing>> {
         match width {
