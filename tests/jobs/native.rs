@@ -3,6 +3,7 @@
 
 #![allow(dead_code, unused_imports)]
 
+#[path = "watch.rs"]
 mod watch;
 
 use std::collections::HashMap;

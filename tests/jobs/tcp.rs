@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unused_imports)]
 
+#[path = "watch.rs"]
 mod watch;
 
 use std::any::Any;

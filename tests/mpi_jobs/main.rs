@@ -16,7 +16,7 @@ mod beside;
 mod called_back;
 mod calls;
 #[allow(dead_code)]
-#[path = "../communicator/definitions.rs"]
+#[path = "../suites/definitions.rs"]
 mod definitions;
 mod environment;
 mod failing;

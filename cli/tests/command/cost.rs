@@ -1,0 +1,237 @@
+//! `necklace cost`: the paper's table as comma-separated values, by formula and counted; machines; pictures.
+
+use crate::support::{directory, necklace, printed, stderr};
+
+/// Commas within quotes, as in `bruck:radix=3,ports=all`, belong to their cell.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    for (number, part) in line.split('"').enumerate() {
+        let mut ends = part.split(',').peekable();
+        while let Some(end) = ends.next() {
+            let last = cells.len() - 1;
+            cells[last] += end;
+            match ends.peek() {
+                Some(_) if number % 2 == 0 => cells.push(String::new()),
+                Some(_) => cells[last].push(','),
+                None => {}
+            }
+        }
+    }
+    cells
+}
+
+/// The lines of a document, by the names of its columns.
+fn lines(document: &str) -> Vec<std::collections::HashMap<String, String>> {
+    let mut lines = document.lines().map(cells);
+    let names = lines.next().unwrap();
+    lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
+}
+
+/// Table 2's rows "Proposed" in microseconds, of blocks of `m` bytes on 2^d x 2^d nodes.
+fn table_2(mesh: bool, d: i32, m: f64, startup: f64) -> [f64; 6] {
+    let two = |exponent: i32| f64::from(2).powi(exponent);
+    let barrier = f64::from(126 * d - 113);
+    let terms = if mesh {
+        let blocks = two(3 * d - 1);
+        [two(d), blocks, two(2 * d) - two(d + 2) + 6.0, 2.0 * two(2 * d), two(d) - 1.0]
+    } else {
+        let blocks = two(3 * d - 2) + two(2 * d);
+        [two(d - 1) + 2.0, blocks, two(d + 1) - 2.0, 3.0 * two(2 * d), two(d - 1) + 1.0]
+    };
+    let prices = [startup, m * 0.011, 0.02, m * 0.014, barrier];
+    let terms: Vec<f64> = terms.iter().zip(prices).map(|(count, price)| count * price).collect();
+    [terms[0], terms[1], terms[2], terms[3], terms[4], terms.iter().sum()]
+}
+
+#[test]
+fn the_commands_in_the_help_give_table_2_and_the_curves_of_figures_13_to_16() {
+    let figures = [
+        ("torus-exchange", "torus", "paragon", 75.0, &[4, 5, 6, 7][..]),
+        ("mesh-exchange", "mesh", "paragon", 75.0, &[4, 5, 6, 7]),
+        ("torus-exchange", "torus", "paragon:message=110us", 220.0, &[4, 6]),
+        ("mesh-exchange", "mesh", "paragon:message=110us", 220.0, &[4, 6]),
+    ];
+    for (algorithm, kind, machine, startup, sides) in figures {
+        let topologies: Vec<String> = sides.iter().map(|d| format!("--topology={kind}:{0}x{0}", 1 << d)).collect();
+        let mut arguments = vec!["cost", "--collective", "alltoall", "--machine", machine, "--algorithm", algorithm];
+        arguments.extend(["--bytes", "1,64,256,1K,4K,16K", "--csv", "-"]);
+        arguments.extend(topologies.iter().map(String::as_str));
+        let found = lines(&printed(&arguments));
+        assert_eq!(found.len(), 2 * 6 * sides.len());
+        for line in found.iter().filter(|line| line["by"] == "formula") {
+            let number = |name: &str| line[name].parse::<f64>().unwrap();
+            let d = (number("ranks").log2() / 2.0) as i32;
+            let expected = table_2(kind == "mesh", d, number("block_bytes"), startup);
+            let terms = ["startup", "transmission", "propagation", "rearrangement", "synchronisation", "total"];
+            for (found, expected) in terms.map(number).into_iter().zip(expected) {
+                assert!((found - expected).abs() <= 1e-9 * expected, "{line:?}: {found}, expected {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_formula_that_claims_too_little_says_so() {
+    let graph = directory("too-little").join("graph.txt");
+    std::fs::write(&graph, "0 1\n1 2\n2 3\n3 0\n1 3\n").unwrap();
+    let topology = format!("graph:@{}", graph.display());
+    let cost = ["cost", "--topology", &topology, "--collective", "alltoall", "--algorithm", "direct", "--bytes", "64"];
+    let table = printed(&[&cost[..], &["--machine", "paragon"]].concat());
+    assert!(table.contains("(at least: nothing claimed of transmission by channel, hops)"), "{table}");
+    assert!(!printed(&cost).contains("at least"));
+}
+
+#[test]
+fn compared_with_what_is_counted_the_formulas_hold() {
+    let arguments = ["cost", "--topology=torus:4x8", "--topology=ring:5", "--collective=alltoall", "--bytes=0,100"];
+    let found = lines(&printed(&[&arguments[..], &["--machine=unit", "--compare", "--csv=-"]].concat()));
+    let mut compared = 0;
+    for pair in found.chunks(4) {
+        let [formula, counted, simulated, bound] = pair else { panic!("{pair:?}") };
+        let by = [formula, counted, simulated, bound].map(|line| line["by"].as_str());
+        assert_eq!((by, simulated["startup"].as_str()), (["formula", "counted", "simulated", "bound"], "-"));
+        for term in ["total", "startup", "transmission", "propagation", "rearrangement", "synchronisation"] {
+            let of = |line: &std::collections::HashMap<String, String>| line[term].parse::<f64>().unwrap();
+            assert!(of(bound) <= of(formula) && of(bound) <= of(counted), "{term}: {pair:?}");
+        }
+        let total = |line: &std::collections::HashMap<String, String>| line["total"].parse::<f64>().unwrap();
+        assert!(total(formula) <= total(counted), "{pair:?}");
+        let exact = ["direct", "direct-rotated", "torus-exchange"].contains(&formula["algorithm"].as_str());
+        assert!(!exact || total(formula) == total(counted), "{pair:?}");
+        assert!(total(simulated) <= 3.0 * total(counted), "{pair:?}");
+        compared += 1;
+    }
+    assert!(compared >= 12, "{compared}");
+}
+
+#[test]
+fn bounds_stand_beside_every_price_and_every_time() {
+    let on = ["--topology=torus:12x12", "--collective=alltoall", "--bytes=64", "--machine=unit", "--csv=-"];
+    let only = ["--algorithm=direct,torus-exchange"];
+    let cost = lines(&printed(&[&["cost"], &on[..], &only].concat()));
+    let of = |algorithm: &str| {
+        let line = cost.iter().find(|line| line["by"] == "bound" && line["algorithm"] == algorithm).unwrap();
+        ["startup", "transmission", "total"].map(|term| line[term].clone())
+    };
+    // With any ports one start-up, over channels 216 blocks; with one port 8 of them, and 864 blocks stored on their way.
+    assert_eq!(of("direct"), ["1", "13824", "13825"]);
+    assert_eq!(of("torus-exchange"), ["8", "55296", "55304"]);
+    // Played out, start-ups and transmission may go on at the same time, as what is stored by several nodes does.
+    let times = lines(&printed(&[&["simulate"], &on[..], &only].concat()));
+    for pair in times.chunks(2) {
+        assert_eq!((pair[0]["by"].as_str(), pair[1]["by"].as_str()), ("simulated", "bound"));
+        assert_eq!((pair[1]["total"].as_str(), pair[1]["waiting"].as_str()), ("13825", "-"));
+        assert_eq!(pair[0].len(), pair[1].len());
+    }
+    let text = printed(&["cost", on[0], on[1], on[2], on[3], only[0]]);
+    let line = text.lines().find(|line| line.contains("bound")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>()[..5], ["64", "bound", "13825.00", "1.00", "13824.00"]);
+    let picture = printed(&["cost", on[0], on[1], on[2], on[3], only[0], "--plot=-"]);
+    assert!(picture.contains("torus:12x12 direct") && !picture.contains("bound"), "{picture}");
+}
+
+#[test]
+fn the_start_ups_of_the_paragon_are_start_ups() {
+    let on = ["cost", "--topology=torus:16x16", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=1"];
+    let text = printed(&[&on[..], &["--machine=paragon"]].concat());
+    let names: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+    let terms = ["startup", "transmission", "propagation", "rearrangement", "synchronisation"];
+    assert_eq!(names, [&["bytes", "by", "total"][..], &terms].concat());
+    let line = text.lines().find(|line| line.contains("formula")).unwrap();
+    // Ten of 75 us.
+    assert!(line.contains(" 750.00 "), "{text}");
+}
+
+#[test]
+fn machines_come_from_files_and_plots_are_pictures() {
+    let directory = directory("machines_come_from_files");
+    let path = directory.join("slow.json");
+    std::fs::write(&path, r#"{"startup": "1 ms", "hop": "2 us"}"#).unwrap();
+    let svg = directory.join("curves.svg");
+    let text = printed(&[
+        "cost",
+        "--topology=hypercube:5",
+        "--collective=allgather",
+        "--algorithm=recursive-doubling",
+        "--bytes=1,10,100",
+        "--machine",
+        path.to_str().unwrap(),
+        "--plot",
+        svg.to_str().unwrap(),
+    ]);
+    assert!(text.contains("5010.00") && text.contains("free:startup=1000us,hop=2us"), "{text}");
+    let svg = std::fs::read_to_string(svg).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("hypercube:5 recursive-doubling") && svg.ends_with("</svg>\n"));
+    let alone = ["cost", "--topology=ring:4", "--collective=barrier", "--bytes=1", "--plot=-"];
+    assert!(printed(&alone).starts_with("<svg"));
+
+    std::fs::write(&path, r#"{"startup": "1 hour"}"#).unwrap();
+    let machine = ["--machine", path.to_str().unwrap()];
+    for command in [&["cost", "--bytes=1"][..], &["plan"]] {
+        let output = necklace(&[command, &["--topology=ring:4", "--collective=barrier"], &machine].concat());
+        let error = stderr(&output);
+        assert!(output.status.code() == Some(2) && error.contains("startup: found \"1 hour\""), "{error}");
+    }
+}
+
+#[test]
+fn a_large_network_costs_no_time_by_formula() {
+    let arguments =
+        ["cost", "--topology=torus:16384x16384", "--topology=mesh:30000x2x30000", "--topology=hypercube:30"];
+    printed(&[&arguments[..], &["--collective=alltoall", "--bytes=1", "--machine=paragon"]].concat());
+}
+
+#[test]
+fn misuse_ends_with_2() {
+    let on = |rest: &[&'static str]| [&["cost", "--topology=ring:6", "--collective=alltoall"], rest].concat();
+    let cases = [
+        (vec!["cost"], "--topology"),
+        (on(&[]), "--bytes"),
+        (on(&["--bytes=1,x"]), "such as 8, 4K, 1M or 1G"),
+        (on(&["--bytes=-1"]), "-1"),
+        (on(&["--bytes=1", "--algorithm=brick"]), "direct-rotated"),
+        (on(&["--bytes=1", "--algorithm=direct-xor"]), "there are 6"),
+        (on(&["--bytes=1", "--machine=cray"]), "no machine \"cray\"; there are: threads, tcp, mpi, paragon"),
+        (on(&["--bytes=1", "--machine=unit:hops=1us"]), "a machine has no \"hops\""),
+        (on(&["--bytes=1", "--root=0"]), "alltoall has no root"),
+        (on(&["--bytes=1", "--csv=-", "--plot=-"]), "holds one document"),
+        (on(&["--bytes=1", "--topology=ring:0"]), "expected an extent from 1"),
+        (on(&["--bytes=8,1K,8"]), "--bytes: 8 is there twice"),
+        (on(&["--bytes=1024,1K"]), "--bytes: 1024 is there twice"),
+        (on(&["--bytes=1", "--algorithm=bruck,ring,bruck:radix=2"]), "--algorithm: bruck is there twice"),
+        (on(&["--bytes=1", "--topology=torus:6"]), "--topology: ring:6 is there twice"),
+        (vec!["bench", "--ranks=2,4,2"], "--ranks: 2 is there twice"),
+        (vec!["bench", "--ranks=2", "--bytes=8,8"], "--bytes: 8 is there twice"),
+        (vec!["bench", "--ranks=2", "--algorithm=direct,direct"], "--algorithm: direct is there twice"),
+    ];
+    for (arguments, expected) in cases {
+        let output = necklace(&arguments);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(expected), "{arguments:?}: no {expected:?} in {error}");
+        assert_eq!(output.stdout, b"", "{arguments:?}");
+    }
+}
+
+#[test]
+fn simulated_times_stand_beside_what_channels_did() {
+    let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=0,100", "--machine=paragon"];
+    let found = lines(&printed(&[&arguments[..], &["--csv=-", "--compare"]].concat()));
+    let number = |line: &std::collections::HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();
+    let of = |by: &str, algorithm: &str, bytes: &str| {
+        let line = found.iter().find(|l| l["by"] == by && l["algorithm"] == algorithm && l["block_bytes"] == bytes);
+        line.unwrap_or_else(|| panic!("no {algorithm} {by}"))
+    };
+    // Alike on all nodes, and nothing waits.
+    let exchange = of("simulated", "torus-exchange", "100");
+    assert_eq!(number(exchange, "total"), number(of("formula", "torus-exchange", "100"), "total"));
+    assert_eq!((number(exchange, "first"), number(exchange, "waiting")), (number(exchange, "total"), 0.0));
+    assert!(number(of("simulated", "direct-rotated", "100"), "busiest_channel") > 0.0);
+    let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=64", "--algorithm=direct"];
+    let text = printed(&arguments);
+    assert!(text.contains("longest wait") && text.contains("simulated"), "{text}");
+    assert!(printed(&[&arguments[..], &["--plot=-"]].concat()).starts_with("<svg"));
+    assert_eq!(necklace(&["simulate", "--topology=ring:4", "--collective=alltoall"]).status.code(), Some(2));
+    let large = ["simulate", "--topology=hypercube:29", "--collective=barrier", "--bytes=0"];
+    assert_eq!(necklace(&large).status.code(), Some(1));
+}

@@ -1,0 +1,14 @@
+//! The command as its users have it: what it prints, writes and returns.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+mod bench;
+mod cost;
+mod picture;
+mod plan;
+#[cfg(unix)]
+mod run;
+mod usage;
+mod verify;

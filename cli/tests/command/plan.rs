@@ -1,0 +1,263 @@
+//! `necklace plan`: what it prints, and that an independent checker accepts what it writes.
+
+use crate::support::{checked, directory, necklace, printed, stderr, stdout};
+use necklace::Rank;
+use necklace::algorithm::{Algorithm, registry};
+use necklace::collective::Collective;
+use necklace::schedule::{Ports, Problem, from_json, verify};
+use necklace::topology::parse;
+use serde_json::Value;
+
+fn document(topology: &str, collective: &str, algorithm: &str) -> String {
+    let arguments = ["plan", "--topology", topology, "--collective", collective, "--algorithm", algorithm];
+    printed(&[&arguments[..], &["--json", "-"]].concat())
+}
+
+/// The row of a table that starts with `name`, without it.
+fn row(text: &str, name: &str) -> Vec<String> {
+    let mut found = text.lines().filter_map(|line| line.strip_prefix(name));
+    let cells = found.next().unwrap_or_else(|| panic!("no {name:?} in {text}"));
+    cells.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn exchanges_on_grids_pass_the_independent_checker_with_the_papers_figures() {
+    let cases = [
+        ("torus:12x12", "8", "576", 22),
+        ("torus:12x8x4", "12", "2304", 33),
+        ("mesh:6x6", "6", "108", 18),
+        ("mesh:6x10", "10", "300", 66),
+        // Own work: two classes in cells of two; half rings; folded rings.
+        ("torus:6x10", "8", "172", 14),
+        ("torus:5x7", "10", "102", 10),
+        ("mesh:5x7", "10", "102", 20),
+    ];
+    for (topology, rounds, transmission, hops) in cases {
+        let (kind, _) = topology.split_once(':').unwrap();
+        let json = document(topology, "alltoall", &format!("{kind}-exchange"));
+        let options = ["--rounds", rounds, "--transmission", transmission, "--ports", "one", "--contention-free"];
+        let minimal = if kind == "torus" { &["--minimal-routes"][..] } else { &[] };
+        let figures = checked(&json, &[&options[..], minimal].concat());
+        if let Some(figures) = figures {
+            assert_eq!(figures["hops"], hops, "{topology}: {figures}");
+        }
+    }
+}
+
+#[test]
+fn cubes_and_flat_networks_pass_the_independent_checker_with_the_textbooks_figures() {
+    let cases = [
+        ("hypercube:5", "cube-log", "5", "80", 5, &["--contention-free", "--minimal-routes"][..]),
+        ("hypercube:5", "cube-xor", "31", "31", 80, &["--contention-free", "--minimal-routes"]),
+        ("ghc:4,2", "cube-xor", "15", "15", 24, &["--contention-free", "--minimal-routes"]),
+        ("complete:11", "bruck", "4", "17", 4, &["--contention-free", "--minimal-routes"]),
+        ("complete:27", "bruck:radix=3", "6", "54", 6, &["--contention-free"]),
+        // Two hops, but one where whole rows are passed over.
+        ("ghc:3x5", "bruck:radix=15", "14", "14", 26, &[]),
+    ];
+    for (topology, algorithm, rounds, transmission, hops, promises) in cases {
+        let json = document(topology, "alltoall", algorithm);
+        assert_eq!(from_json(&json).unwrap().outline.algorithm, algorithm);
+        let options = ["--rounds", rounds, "--transmission", transmission, "--ports", "one"];
+        if let Some(figures) = checked(&json, &[&options[..], promises].concat()) {
+            assert_eq!(figures["hops"], hops, "{algorithm} on {topology}: {figures}");
+        }
+    }
+}
+
+#[test]
+fn reductions_in_rank_order_pass_the_independent_checker() {
+    for ranks in [1, 2, 3, 4, 5, 7, 8, 12, 13, 16] {
+        for collective in ["allreduce", "scan"] {
+            let json = document(&format!("ring:{ranks}"), collective, "auto");
+            let document: Value = serde_json::from_str(&json).unwrap();
+            assert_eq!(document["commutative"], false, "{collective} of {ranks}");
+            checked(&json, &["--ports", "one"]);
+        }
+    }
+}
+
+/// The smallest topologies that are not trivial, of many kinds: every algorithm fits one of them.
+const SMALL: [&str; 7] = ["torus:4x4", "hypercube:3", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
+
+#[test]
+fn every_algorithm_of_the_registry_is_planned_verified_and_checked() {
+    for algorithm in registry() {
+        let (name, collective) = (algorithm.about().name, algorithm.about().collective);
+        let mut fitting = 0;
+        for topology in SMALL {
+            if !fits(algorithm.as_ref(), topology) {
+                continue;
+            }
+            fitting += 1;
+            let json = document(topology, collective, name);
+            let schedule = from_json(&json).unwrap();
+            let proof = verify(&schedule).unwrap();
+            assert_eq!(schedule.outline.algorithm, name);
+            if let Some(figures) = checked(&json, &[]) {
+                assert_eq!(figures["hops"], proof.hops, "{name} for {collective} on {topology}: {figures}");
+            }
+        }
+        // What the backend does is nothing that could be planned.
+        assert_eq!(fitting > 0, algorithm.priced_as().is_none(), "{name} for {collective} fits {fitting}");
+    }
+}
+
+fn fits(algorithm: &dyn Algorithm, topology: &str) -> bool {
+    let collective = Collective::named(algorithm.about().collective, Rank::new(0)).unwrap();
+    algorithm.fits(&Problem::new(parse(topology).unwrap(), collective).unwrap()).is_ok()
+}
+
+#[test]
+fn counted_figures_stand_beside_the_formulas() {
+    let arguments = ["--topology=torus:12x12", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=64"];
+    let text = printed(&[&["plan"], &arguments[..]].concat());
+    // Counted, by formula, the lower bound, how many times that it is, and in bytes.
+    assert_eq!(row(&text, "start-ups"), ["8", "8", "8", "1.00"]);
+    assert_eq!(row(&text, "transmission, blocks"), ["576", "576", "216", "2.67", "36864"]);
+    assert_eq!(row(&text, "transmission by port, blocks"), ["576", "576", "143", "4.03", "36864"]);
+    assert_eq!(row(&text, "transmission by channel, blocks"), ["576", "576", "216", "2.67", "36864"]);
+    assert_eq!(row(&text, "transmission forwarded, blocks"), ["1584", "1584", "864", "1.83", "101376"]);
+    assert_eq!(row(&text, "transmission at the ends, blocks"), ["1008", "1008", "-", "-", "64512"]);
+    assert_eq!(row(&text, "hops"), ["22", "22", "12", "1.83"]);
+    assert_eq!(row(&text, "rearrangements"), ["3", "3", "-", "-"]);
+    assert_eq!(row(&text, "messages of the busiest rank"), ["8", "8", "-", "-"]);
+    assert_eq!(row(&text, "busiest channel, blocks"), ["432", "-", "-", "-", "27648"]);
+    assert_eq!(row(&text, "contention-free"), ["yes", "yes", "-", "-"]);
+    assert_eq!(row(&text, "ports"), ["one", "one", "-", "-"]);
+    assert!(
+        text.contains("price of blocks of 64 bytes on threads: 41.54 us = startup 32.32 + transmission 9.22"),
+        "{text}"
+    );
+    assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
+    assert!(text.contains("bound: the least of any schedule like this one: ports one, without contention\n"), "{text}");
+}
+
+#[test]
+fn ports_that_are_asked_for_are_kept_verified_and_exported() {
+    let plan = |rest: &[&'static str]| [&["plan", "--collective=alltoall"], rest].concat();
+    for ports in Ports::EVERY {
+        for topology in ["--topology=torus:4x4", "--topology=complete:6", "--topology=ring:7"] {
+            let asked = format!("--ports={ports}");
+            // Bytes are cheap and start-ups dear, so that without ports many messages go at once.
+            let machine = "--machine=free:startup=9us,byte=1ns,channel=1ns";
+            let arguments = ["plan", "--collective=alltoall", topology, machine, &asked];
+            let json = printed(&[&arguments[..], &["--json=-"]].concat());
+            let schedule = from_json(&json).unwrap();
+            assert_eq!(schedule.outline.ports, ports);
+            assert!(verify(&schedule).unwrap().keeps(ports), "{ports} on {topology}");
+            let asked_too = ["--ports", ports.name()];
+            checked(&json, if ports == Ports::Unlimited { &[] } else { &asked_too });
+            let text = printed(&arguments);
+            assert!(text.contains(&format!("verified to keep to ports {ports}\n")), "{text}");
+            let others = text.contains("does not fit: it promises ports unlimited, not ");
+            // On a complete network all transfers have channels of their own.
+            let all_keep = ports == Ports::Unlimited || ports == Ports::All && topology.contains("complete");
+            assert_eq!(others, !all_keep, "{text}");
+        }
+    }
+    // Where all have channels of their own each has one transfer; a rank has many.
+    let direct = |topology, ports| necklace(&plan(&["--algorithm=direct", topology, ports]));
+    assert_eq!(direct("--topology=complete:6", "--ports=all").status.code(), Some(0));
+    for (topology, ports) in [("--topology=complete:6", "--ports=one"), ("--topology=ring:6", "--ports=all")] {
+        let output = direct(topology, ports);
+        let expected = format!("it promises ports unlimited, not {}", &ports["--ports=".len()..]);
+        assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    }
+    // What is said to keep to them and does not is found.
+    let json = printed(&plan(&["--algorithm=direct", "--topology=ring:6", "--json=-"]));
+    let lie = json.replace("\"ports\":\"unlimited\"", "\"ports\":\"one\"");
+    assert!(lie != json && verify(&from_json(&lie).unwrap()).is_err());
+}
+
+#[test]
+fn auto_says_what_it_chose_from() {
+    let text = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall"]);
+    let paragon = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--machine", "paragon"]);
+    assert!(paragon.contains("the cheapest by the prices of paragon"), "{paragon}");
+    let said = ["direct-rotated", "direct-xor", "does not fit: it needs a power of two", "the cheapest"];
+    assert!(said.iter().all(|part| text.contains(part)), "{text}");
+}
+
+#[test]
+fn the_list_names_every_algorithm_and_what_it_promises() {
+    let text = printed(&["plan", "--list"]);
+    let there = printed(&["plan", "--list", "--topology", "torus:12x12"]);
+    for algorithm in registry() {
+        let about = algorithm.about();
+        for list in [&text, &there] {
+            let group = list.split("\n\n").find(|group| group.split_whitespace().next() == Some(about.collective));
+            let group = group.unwrap_or_else(|| panic!("no {} in {list}", about.collective));
+            let named = |line: &str| line.strip_prefix("  ").is_some_and(|line| line.starts_with(about.name));
+            assert!(group.lines().any(named), "no {} in {group}", about.name);
+            let said = [about.source, about.needs, about.claims];
+            assert!(said.iter().all(|part| group.contains(part)), "{group}");
+        }
+    }
+    assert!(
+        there.contains("start-ups 8, transmission 576, forwarded 1584, at the ends 1008, hops 22, rearrangements 3"),
+        "{there}"
+    );
+    assert!(there.contains("does not fit      it needs a power of two of ranks, there are 144"), "{there}");
+    for said in ["radix=2..2147483647: of the digits; radix=2 unless given", "ports=one|all: "] {
+        assert!(text.contains(said) && there.contains(said), "{text}");
+    }
+    assert!(there.contains("variant           bruck:radix=12: start-ups 22, "), "{there}");
+    let scans = printed(&["plan", "--list", "--collective", "scan"]);
+    assert!(scans.starts_with("scan\n") && !scans.contains("alltoall"), "{scans}");
+}
+
+#[test]
+fn a_root_is_where_a_broadcast_starts() {
+    let arguments = ["plan", "--topology", "ring:5", "--collective", "broadcast", "--root", "3", "--json", "-"];
+    let json: Value = serde_json::from_str(&printed(&arguments)).unwrap();
+    assert_eq!(json["root"], 3);
+    checked(&json.to_string(), &[]);
+}
+
+#[test]
+fn a_file_gets_the_document_and_standard_output_the_text() {
+    let directory = directory("a_file_gets_the_document");
+    let path = directory.join("schedule.json");
+    let name = path.to_str().unwrap();
+    let arguments = ["plan", "--topology", "torus:4x4", "--collective", "alltoall", "--json"];
+    std::fs::write(&path, "what was there before").unwrap();
+    let text = printed(&[&arguments[..], &[name]].concat());
+    assert!(text.contains("start-ups") && !text.contains("necklace-schedule"), "{text}");
+    let alone = printed(&[&arguments[..], &["-"]].concat());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), alone);
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "something else was left there");
+}
+
+#[test]
+fn a_document_that_cannot_be_made_leaves_the_file_as_it_was() {
+    let directory = directory("a_document_that_cannot_be_made");
+    let path = directory.join("schedule.json");
+    std::fs::write(&path, "what was there before").unwrap();
+    let arguments = ["plan", "--topology", "hypercube:30", "--collective", "alltoall", "--json"];
+    let output = necklace(&[&arguments[..], &[path.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "what was there before");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "something else was left there");
+}
+
+#[test]
+fn with_a_dash_standard_output_is_the_document_alone() {
+    let output = necklace(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--json", "-"]);
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["format"], "necklace-schedule/1");
+    assert_eq!(output.stderr, b"");
+    // And no document where there is no schedule.
+    let output = necklace(&["plan", "--topology", "hypercube:30", "--collective", "alltoall", "--json", "-"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+}
+
+#[test]
+fn a_graph_from_a_file_is_planned_and_checked() {
+    let path = directory("a_graph_from_a_file").join("edges");
+    std::fs::write(&path, "0 1\n1 2\n2 3\n3 0\n0 4\n").unwrap();
+    let topology = format!("graph:@{}", path.display());
+    let json = document(&topology, "allgather", "ring");
+    checked(&json, &[]);
+}

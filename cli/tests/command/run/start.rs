@@ -1,0 +1,210 @@
+//! How many ranks are started, and what each of them is told.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use super::place::{Place, has};
+use super::{ended_well, of_rank};
+use crate::support::{printed, stderr, stdout};
+
+#[test]
+fn a_rank_learns_who_it_is() {
+    let place = Place::new("who");
+    let script = "env | grep ^NECKLACE_ | sort; wc -c <$NECKLACE_KEY_FILE; stat -c %a:%u $NECKLACE_KEY_FILE; \
+        stat -c %a:%u $(dirname $NECKLACE_KEY_FILE); pwd; od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'";
+    let mut command = place.command(&["--topology", "ring:3", "--timeout", "7", "--", script]);
+    // Of another job, of this host, of this user's.
+    for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "RENDEZVOUS", "INSECURE", "RANKS"] {
+        command.env(format!("NECKLACE_{stale}"), "stale");
+    }
+    command.env("NECKLACE_BACKEND", "tcp");
+    command.env("NECKLACE_ADDRESS", "127.0.0.1").env("NECKLACE_ALGORITHM", "ring");
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let text = ended_well(&command.output().unwrap());
+        let first = of_rank(&text, 0);
+        for rank in 0..3 {
+            let mut lines = of_rank(&text, rank);
+            let value = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap();
+            assert_eq!(value("NECKLACE_RANK"), rank.to_string());
+            assert!(value("NECKLACE_ROOT").starts_with("127.0.0.1:"));
+            let key_file = value("NECKLACE_KEY_FILE").to_owned();
+            assert!(Path::new(&key_file).starts_with(place.directory.join("keys")) && !Path::new(&key_file).exists());
+            let held = lines.contains(&"NECKLACE_ROOT_HELD=1");
+            assert_eq!(held, rank == 0);
+            let user = fs::metadata(&place.directory).map(|about| std::os::unix::fs::MetadataExt::uid(&about)).unwrap();
+            let rest = [
+                "NECKLACE_SIZE=3".to_owned(),
+                "NECKLACE_TIMEOUT=7".to_owned(),
+                "NECKLACE_TOPOLOGY=ring:3".to_owned(),
+                "32".to_owned(),
+                format!("600:{user}"),
+                format!("700:{user}"),
+                place.directory.display().to_string(),
+            ];
+            keys.push(lines.pop().unwrap().to_owned());
+            let own = ["NECKLACE_RANK=", "NECKLACE_ROOT", "NECKLACE_KEY_FILE="];
+            lines.retain(|line| !own.iter().any(|own| line.starts_with(own)));
+            let expected = [&["NECKLACE_ADDRESS=127.0.0.1", "NECKLACE_ALGORITHM=ring"].map(str::to_owned)[..], &rest];
+            assert_eq!(lines, expected.concat());
+            assert_eq!(of_rank(&text, rank).last(), first.last());
+        }
+    }
+    assert!(keys[0].len() == 64 && keys[0] != keys[3]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn the_key_is_in_no_argument_and_no_variable() {
+    let place = Place::new("key");
+    let script = "od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'; echo; echo $NECKLACE_KEY_FILE; exec sleep 1000";
+    let mut job = place.start(&["-n", "2", "--no-prefix", "--", script]);
+    let mut lines = job.lines(4);
+    lines.sort_by_key(|line| line.starts_with('/'));
+    let key = fs::read(&lines[3]).unwrap();
+    let processes = place.processes();
+    assert!(processes.len() >= 5, "{processes:?}");
+    for (process, name) in processes {
+        for file in ["cmdline", "environ"] {
+            let text = fs::read(format!("/proc/{}/{file}", process.as_raw_nonzero())).unwrap();
+            assert!(!has(&text, &key) && !has(&text, lines[0].as_bytes()), "{name}");
+        }
+    }
+    job.send(Signal::TERM);
+    assert_eq!(job.end().0.code(), Some(143));
+    place.nothing_is_left();
+}
+
+#[test]
+fn the_number_of_ranks_is_one_that_all_agree_on() {
+    let place = Place::new("size");
+    let said = |arguments: &[&str]| {
+        let options = [arguments, &["--", "echo $NECKLACE_SIZE $NECKLACE_TOPOLOGY"]].concat();
+        let text = ended_well(&place.run(&options));
+        let lines: Vec<&str> = text.lines().map(|line| line.split_once("] ").unwrap().1).collect();
+        (lines.len(), lines[0].to_owned())
+    };
+    assert_eq!(said(&["-n", "2"]), (2, "2".into()));
+    assert_eq!(said(&["--topology", "torus:2x3"]), (6, "6 torus:2x3".into()));
+    assert_eq!(said(&["-n", "4", "--topology", "hypercube:2"]), (4, "4 hypercube:2".into()));
+    assert_eq!(said(&["--hosts", "localhost:3"]), (3, "3".into()));
+    for (arguments, words) in [
+        (&["-n", "3", "--topology", "ring:4"][..], &["ring:4 has 4 nodes", "-n is 3"][..]),
+        (&["--topology", "rong:4"], &["torus:AxB"]),
+        (&["--hosts", "a,b"], &["-n N", "--topology"]),
+        (&[], &["-n N", "--topology"]),
+        (&["-n", "0"], &["from 1 to"]),
+        (&["-n", "many"], &["from 1 to"]),
+        (&["-n", "2", "--timeout", "0"], &["--timeout"]),
+        (&["-n", "2", "--hosts", "a:0"], &["slots of a"]),
+        (&["-n", "2", "--hosts", "-oProxyCommand=x"], &["HOST:SLOTS"]),
+        (&["-n", "2", "--hosts", "localhost,b"], &["b cannot reach rank 0 on localhost", "--root-address"]),
+        (&["-n", "2", "--root-address", "127.0.0.1:5000"], &["127.0.0.1:5000", "without a port"]),
+        (&["-n", "65537"], &["65537", "1 to 65536"]),
+        (&["-n", "2", "--hosts", "b", "--agent", "'unclosed"], &["--agent", "no command"]),
+        (&["-n", "2", "--agent", "ssh"], &["--hosts"]),
+    ] {
+        let output = place.run(&[arguments, &["--", "echo started"]].concat());
+        let error = stderr(&output);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}: {error}");
+        assert!(words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+    }
+    assert_eq!(place.run(&["-n", "2"]).status.code(), Some(2));
+    for backend in ["mpi", "local", "stale"] {
+        let output =
+            place.command(&["-n", "2", "--", "echo started"]).env("NECKLACE_BACKEND", backend).output().unwrap();
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{backend}");
+        assert!(stderr(&output).contains(&format!("NECKLACE_BACKEND is {backend:?}")), "{}", stderr(&output));
+    }
+    let from_environment = place.command(&["-v", "--", ":"]).env("NECKLACE_TOPOLOGY", "ring:5").output().unwrap();
+    assert_eq!(stderr(&from_environment).lines().count(), 5);
+}
+
+#[test]
+fn arguments_arrive_as_they_are_and_input_is_empty() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new("arguments");
+    let mut command = place.command(&["-n", "1"]);
+    let odd = std::ffi::OsStr::from_bytes(b"a b'\"$x\n\xff");
+    command.args(["printf", "%s|"]).args([odd, "".as_ref(), "-n".as_ref(), "--help".as_ref()]);
+    assert_eq!(command.output().unwrap().stdout, b"[0] a b'\"$x\n[0] \xff||-n|--help|\n");
+    let mut command = place.command(&["-n", "2", "--", "wc -c; echo $RUST_ODD"]);
+    let mut child = command
+        .env("RUST_ODD", odd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Nobody reads it, and nobody waits for its end.
+    let stdin = child.stdin.take();
+    let mut text = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut text).unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(stdin);
+    assert!(has(&text, b"[0] 0\n") && has(&text, b"[1] 0\n") && has(&text, b"\xff\n"), "{text:?}");
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named_with_the_reason() {
+    let place = Place::new("start");
+    fs::write(place.directory.join("no-program"), "").unwrap();
+    let cases =
+        [("no-such-program", 127, "No such file"), ("./none", 127, "No such file"), ("./no-program", 126, "denied")];
+    for (program, status, why) in cases {
+        let output = place.run(&["-n", "3", program, "argument"]);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{error}");
+        assert!(error.contains(&format!("{program} cannot be started")) && error.contains(why), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    // Relative to where the command was started.
+    place.script("own.sh", "echo here");
+    assert_eq!(ended_well(&place.run(&["-n", "1", "./own.sh", "x"])), "[0] here\n");
+}
+
+#[test]
+fn a_limit_that_is_met_is_named_with_the_program_and_the_host() {
+    let place = Place::new("limit");
+    let command = place.command(&["-n", "40", "sleep", "1000"]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 40; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = limited.current_dir(&place.directory).output().unwrap();
+    let (error, host) = (stderr(&output), rustix::system::uname().nodename().to_string_lossy().into_owned());
+    assert_eq!(output.status.code(), Some(126), "{error}");
+    let start = format!("error: {host}: sleep cannot be started: ");
+    assert!(error.starts_with(&start) && error.contains("ulimit -n") && error.lines().count() == 1, "{error}");
+    place.nothing_is_left();
+    let nameless = place.run(&["-n", "1", "", "argument"]);
+    assert_eq!(nameless.status.code(), Some(2), "{}", stderr(&nameless));
+}
+
+#[test]
+fn the_key_is_found_and_cleared_up_wherever_temporary_files_are() {
+    let place = Place::new("temporary");
+    for temporary in ["keys", ""] {
+        let mut command = place.command(&["-n", "2", "--", "cd /; wc -c <$NECKLACE_KEY_FILE"]);
+        let output = command.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", temporary).output().unwrap();
+        let mut lines: Vec<String> = ended_well(&output).lines().map(str::to_owned).collect();
+        lines.sort();
+        assert_eq!(lines, ["[0] 32", "[1] 32"]);
+        place.nothing_is_left();
+        assert_eq!(fs::read_dir(&place.directory).unwrap().count(), 1, "{temporary:?}");
+    }
+}
+
+#[test]
+fn the_help_says_what_a_rank_finds() {
+    let help = printed(&["run", "--help"]);
+    for word in
+        ["Examples:\n  necklace run", "NECKLACE_RANK", "NECKLACE_KEY_FILE", "Standard input is empty", "Exit status"]
+    {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    assert!(!printed(&["--help"]).contains("agent"));
+}

@@ -1,0 +1,165 @@
+//! The command line: exit codes, help, closed pipes.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::support::{directory, necklace, printed, stderr};
+
+#[test]
+fn misuse_ends_with_2_and_says_what_would_be_right() {
+    let plan = |arguments: &[&'static str]| [&["plan"], arguments].concat();
+    let on = |topology, rest: &[&'static str]| plan(&[&["--topology", topology, "--collective"], rest].concat());
+    let cases = [
+        (vec![], "Usage: necklace"),
+        (vec!["frobnicate"], "frobnicate"),
+        (vec!["--frobnicate"], "--frobnicate"),
+        (plan(&[]), "--topology"),
+        (plan(&["--topology", "ring:4"]), "--collective"),
+        (plan(&["--list", "--json", "-"]), "--json"),
+        (plan(&["--list", "--topology", "ring:0"]), "expected an extent from 1"),
+        (on("ring:0", &["alltoall"]), "expected an extent from 1"),
+        (on("rong:4", &["alltoall"]), "torus:AxB"),
+        (on("graph:@/no/such/file", &["alltoall"]), "/no/such/file"),
+        (on("ring:4", &["alltoal"]), "reduce_scatter"),
+        (on("ring:4", &["reduce"]), "there is no algorithm"),
+        (on("ring:4", &["alltoall", "--algorithm", "brick"]), "direct-rotated"),
+        (on("ring:4", &["alltoall", "--algorithm", "ring:radix=2"]), "expected no parameters"),
+        (on("ring:4", &["alltoall", "--algorithm", "bruck:radix=1"]), "expected radix=2..2147483647"),
+        (on("ring:4", &["alltoall", "--algorithm", "bruck:"]), "or ports=one|all"),
+        (on("how:8,2,2", &["alltoall"]), "how is not supported yet"),
+        (on("ring:6", &["alltoall", "--algorithm", "direct-xor"]), "power of two of ranks, there are 6"),
+        (on("mesh:4x4", &["alltoall", "--algorithm", "torus-exchange"]), "it needs a torus"),
+        (
+            on("ring:4", &["alltoall", "--algorithm", "native"]),
+            "a backend that has collectives of its own, such as MPI",
+        ),
+        (on("ring:4", &["broadcast", "--root", "4"]), "0 to 3"),
+        (on("ring:4", &["broadcast", "--root", "-1"]), "-1"),
+        (on("ring:4", &["broadcast", "--root", "99999999999"]), "99999999999"),
+        (on("ring:4", &["alltoall", "--root", "0"]), "alltoall has no root"),
+        (on("ring:4", &["alltoall", "--bytes", "many"]), "many"),
+        (on("ring:4", &["alltoall", "--bytes", "-1"]), "-1"),
+        (on("ring:4", &["alltoall", "--json"]), "--json"),
+        (on("ring:4", &["alltoall", "--ports", "two"]), "one, one-send, same-value, all, unlimited"),
+        (plan(&["--list", "--ports", "one"]), "--ports"),
+        (vec!["verify"], "FILE"),
+        (vec!["verify", "one", "two"], "two"),
+    ];
+    for (arguments, expected) in cases {
+        let output = necklace(&arguments);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(expected), "{arguments:?}: no {expected:?} in {error}");
+        assert_eq!(output.stdout, b"", "{arguments:?}");
+    }
+}
+
+#[test]
+fn two_documents_do_not_go_to_one_place() {
+    let directory = directory("two_documents");
+    let (file, again) = (directory.join("same"), directory.join(".").join("same"));
+    let (file, again) = (file.to_str().unwrap(), again.to_str().unwrap());
+    let on = ["--topology", "ring:3", "--collective", "alltoall"];
+    let sized = [&on[..], &["--bytes", "8"]].concat();
+    let commands = [
+        ([&["plan"], &on[..]].concat(), ["--json", "--svg"]),
+        ([&["cost"], &sized[..]].concat(), ["--csv", "--plot"]),
+        ([&["simulate"], &sized[..]].concat(), ["--csv", "--plot"]),
+        (vec!["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1"], ["--csv", "--plot"]),
+    ];
+    for (command, [one, other]) in &commands {
+        // Before there is a file of that name, when there is, by a link, and where standard output is meant.
+        for turn in 0..4 {
+            let (first, second) = [(file, file), (file, again), (file, again), ("-", "-")][turn];
+            if turn == 2 {
+                let target = directory.join("target");
+                std::fs::write(&target, "what was there before").unwrap();
+                std::os::unix::fs::symlink(&target, file).unwrap();
+            }
+            let output = necklace(&[&command[..], &[one, first, other, second]].concat());
+            let error = stderr(&output);
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}, {turn}: {error}");
+            assert!([one, other, "holds one document"].iter().all(|word| error.contains(word)), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "what was there before");
+        std::fs::remove_file(file).unwrap();
+    }
+    let (command, [one, other]) = &commands[0];
+    printed(&[&command[..], &[one, file, other, directory.join("another").to_str().unwrap()]].concat());
+}
+
+#[test]
+fn sizes_of_blocks_have_the_same_units_everywhere() {
+    for command in ["plan", "cost", "simulate", "bench"] {
+        let help = printed(&[command, "--help"]);
+        assert!(help.contains("K, M and G stand for 1024 and its powers"), "{help}");
+    }
+    let on = ["--topology", "ring:3", "--collective", "alltoall", "--bytes", "1G"];
+    for command in ["plan", "cost", "simulate"] {
+        assert!(printed(&[&[command], &on[..]].concat()).contains("1073741824"), "{command}");
+    }
+}
+
+#[test]
+fn failures_end_with_1() {
+    let plan = ["plan", "--topology", "ring:4", "--collective", "scan", "--json"];
+    let cases = [
+        [&plan[..], &["/no/such/directory/file"]].concat(),
+        [&plan[..], &[env!("CARGO_TARGET_TMPDIR")]].concat(),
+        vec!["plan", "--topology", "hypercube:30", "--collective", "alltoall"],
+        vec!["verify", "/no/such/file"],
+    ];
+    for arguments in cases {
+        let output = necklace(&arguments);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.starts_with("error: ") && !error.contains("--help"), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn help_has_examples_and_the_version_is_the_packages() {
+    assert_eq!(printed(&["--version"]), concat!("necklace ", env!("CARGO_PKG_VERSION"), "\n"));
+    for arguments in
+        [&["--help"][..], &["plan", "--help"], &["cost", "--help"], &["simulate", "--help"], &["verify", "--help"]]
+    {
+        assert!(printed(arguments).contains("Examples:\n  necklace "), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_help_run() {
+    let directory = directory("examples");
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_necklace")).parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    // In this order: what one writes another reads.
+    for (command, least) in [("plan", 9), ("verify", 2), ("cost", 6)] {
+        let help = printed(&[command, "--help"]).replace("\\\n", " ");
+        let examples: Vec<&str> = help.lines().map(str::trim).filter(|line| line.starts_with("necklace ")).collect();
+        assert!(examples.len() >= least, "{help}");
+        for example in examples {
+            let line = example.split(" | python3").next().unwrap();
+            let output =
+                Command::new("sh").args(["-c", line]).current_dir(&directory).env("PATH", &path).output().unwrap();
+            assert!(output.status.success(), "{line}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_fault() {
+    let long = ["--topology", "torus:16x16", "--collective", "alltoall", "--algorithm", "torus-exchange"];
+    // A document that nobody wants to the end is not complete, a text is only not read.
+    for (more, expected) in [(&["--json", "-"][..], 1), (&[], 0)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_necklace"));
+        let command = command.arg("plan").args(long).args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        if !more.is_empty() {
+            stdout.read_exact(&mut [0; 10]).unwrap();
+        }
+        drop(stdout);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(expected), ""), "{more:?}");
+    }
+}

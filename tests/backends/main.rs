@@ -1,0 +1,18 @@
+//! Every backend keeps the promises of transports, and communicators do the same over all of them.
+
+#![cfg(feature = "local")]
+#![allow(clippy::unwrap_used, clippy::duplicate_mod)]
+
+#[path = "../promises/mod.rs"]
+mod promises;
+mod support;
+
+mod native;
+mod tcp;
+mod threads;
+
+mod conformance_objects;
+mod launch;
+mod starting;
+mod transport_failures;
+mod transports;

@@ -1,0 +1,261 @@
+//! When the backend's own collectives are taken, and what is done where they cannot be.
+
+use std::sync::Arc;
+
+use necklace::algorithm::{all_for, find};
+use necklace::collective::Collective;
+use necklace::cost::Demand;
+use necklace::error::BuildError;
+use necklace::machine::Machine;
+use necklace::op::{Sum, by};
+use necklace::schedule::{Problem, Shares};
+use necklace::select::select;
+use necklace::simulate::simulate;
+use necklace::transport::native::{Contributions, NativeCall};
+use necklace::{Error, Options, Rank, local};
+
+use super::jobs::{Calls, Job, on, topology, watched};
+use super::suites::definitions::{compose, everything};
+
+const KINDS: [&str; 6] = ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier"];
+
+/// What libraries are taken to have, whatever the parameters, beside what is written in the algorithm.
+const KNOWN: [(&str, &[&str]); 6] = [
+    ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
+    ("allgather", &["ring", "recursive-doubling"]),
+    ("allreduce", &["recursive-doubling"]),
+    ("scan", &["recursive-doubling"]),
+    ("broadcast", &["binomial"]),
+    ("barrier", &["dissemination"]),
+];
+
+fn problem(network: &str, kind: &str) -> Problem {
+    let collective = Collective::named(kind, Rank::new(0)).unwrap();
+    Problem::new(topology(network), collective).unwrap().ordered()
+}
+
+#[test]
+fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
+    let (mut own, mut ours) = (vec![], vec![]);
+    for network in ["complete:4", "torus:4x4", "complete:1", "mesh:3x5", "hypercube:5", "torus:3x8"] {
+        for machine in [Machine::THREADS, Machine::MPI, Machine::PARAGON, Machine::UNIT] {
+            let blind = machine.channel == 0;
+            for (kind, known) in KNOWN {
+                for bytes in [0, 1, 64, 1024, 4096, 1 << 20] {
+                    // The definition: whichever would be taken without it, unless a library has it or one as cheap, or the
+                    // machine knows no network.
+                    let without = select(&problem(network, kind), "auto", bytes, &machine).unwrap();
+                    let price = |name: &str| {
+                        let all = without.candidates.iter();
+                        let found = all
+                            .filter(|one| one.algorithm.about().name == name)
+                            .filter_map(|one| one.price.as_ref().ok());
+                        found.map(|price| price.total).min()
+                    };
+                    let cheapest = price(without.algorithm.about().name).unwrap();
+                    let wanted = if blind || known.iter().any(|name| price(name) == Some(cheapest)) {
+                        own.push((network, kind));
+                        "native".to_owned()
+                    } else {
+                        ours.push((network, kind));
+                        without.algorithm.name()
+                    };
+                    let choice = select(&problem(network, kind).over_native(true), "auto", bytes, &machine).unwrap();
+                    assert_eq!(choice.algorithm.name(), wanted, "{choice}");
+                }
+            }
+        }
+    }
+    assert!(own.contains(&("torus:4x4", "alltoall")) && ours.contains(&("torus:4x4", "alltoall")), "{ours:?}");
+    // Nothing can be cheaper there than what goes straight.
+    assert!(KINDS.iter().all(|kind| own.contains(&("complete:4", kind)) && !ours.contains(&("complete:4", kind))));
+}
+
+#[test]
+fn every_member_explains_it_alike_and_in_words() {
+    for network in ["complete:4", "torus:4x4"] {
+        watched(network, move || {
+            let explained = on(network).options(Options::default().machine(Machine::PARAGON)).run(|mut comm| {
+                everything::<u64>(&mut comm, 3);
+                let text = |bytes| comm.explain(&Collective::Alltoall, bytes).unwrap().to_string();
+                [1, 64, 1024, 65536].map(text)
+            });
+            let explained = explained.unwrap();
+            assert!(explained.iter().all(|texts| *texts == explained[0]));
+            let (like, words) = ("the backend's own; priced as ", "goes first where prices are equal");
+            assert!(explained[0].iter().all(|text| text.contains(like) && text.contains(words)), "{}", explained[0][0]);
+            let native = |text: &String| text.contains("bytes a block: native, the cheapest by the prices of paragon");
+            let natives: Vec<bool> = explained[0].iter().map(native).collect();
+            if network == "torus:4x4" {
+                // Its own exchange is cheaper for short blocks.
+                assert!(
+                    natives.contains(&true) && natives.contains(&false),
+                    "{natives:?}: {}",
+                    explained[0].join("\n")
+                );
+            } else {
+                assert_eq!(natives, [true; 4], "{}", explained[0].join("\n"));
+            }
+        });
+    }
+}
+
+#[test]
+fn what_it_is_priced_as_is_in_the_registry() {
+    for kind in KINDS {
+        let native = find(problem("ring:4", kind).collective(), "native").unwrap();
+        let found: Vec<String> = native.priced_as().unwrap().iter().map(|name| find_name(kind, name)).collect();
+        let known = KNOWN.iter().find(|(other, _)| *other == kind).unwrap().1;
+        assert_eq!(found, known);
+        assert_eq!(all_for(kind).filter(|one| one.priced_as().is_some()).count(), 1);
+    }
+}
+
+fn find_name(kind: &str, name: &str) -> String {
+    find(problem("ring:4", kind).collective(), name).unwrap().name()
+}
+
+#[test]
+fn what_has_no_schedule_says_so_wherever_one_is_asked_for() {
+    for kind in KINDS {
+        let problem = problem("complete:4", kind);
+        let native = find(problem.collective(), "native").unwrap();
+        // Without a backend that has it, it does not fit, whatever it is asked.
+        let unfit = |error: BuildError| match error {
+            BuildError::Unfit { needs, .. } => assert!(needs.contains("such as MPI"), "{needs}"),
+            other => panic!("{other}"),
+        };
+        unfit(native.share(&problem, Rank::new(0)).err().unwrap());
+        unfit(Shares::new(&*native, &problem).err().unwrap());
+        unfit(Demand::claimed(&*native, &problem).unwrap_err());
+        unfit(select(&problem, "native", 8, &Machine::UNIT).unwrap_err());
+        let problem = problem.over_native(true);
+        let unscheduled = |error: BuildError| {
+            let text = error.to_string();
+            assert!(matches!(error, BuildError::Unscheduled { .. }), "{text}");
+            assert!(text.contains("native") && text.contains(kind) && text.contains("complete:4"), "{text}");
+        };
+        assert!(native.fits(&problem).is_ok());
+        unscheduled(native.share(&problem, Rank::new(0)).err().unwrap());
+        unscheduled(native.outline(&problem).unwrap_err());
+        unscheduled(Shares::new(&*native, &problem).err().unwrap());
+        unscheduled(Demand::claimed(&*native, &problem).unwrap_err());
+        let played = simulate(&*native, &problem, &Machine::UNIT, 8, |_| ()).unwrap_err();
+        assert!(played.to_string().contains("no schedule"), "{played}");
+    }
+}
+
+#[test]
+fn over_a_backend_without_it_may_not_be_chosen() {
+    local::run(4, |mut comm| {
+        for kind in KINDS.into_iter().chain(["alltoallv"]) {
+            let refused = comm.choose(kind, "native").unwrap_err();
+            assert!(matches!(refused, Error::Build(BuildError::Unfit { .. })), "{refused}");
+            assert!(
+                refused.to_string().contains("a backend that has collectives of its own, such as MPI"),
+                "{refused}"
+            );
+        }
+        let plan = comm.alltoallv_init::<u8>(&[1; 4], &[0; 4], &[1; 4], &[0, 1, 2, 3]).unwrap();
+        assert!(plan.words().contains("by direct"));
+    })
+    .unwrap();
+}
+
+/// As a library that has neither operations of its users nor exchanges of unequal blocks.
+fn plain(what: &NativeCall) -> bool {
+    !matches!(
+        what,
+        NativeCall::Allreduce(Contributions { predefined: None, .. })
+            | NativeCall::Scan(Contributions { predefined: None, .. })
+            | NativeCall::Alltoallv { .. }
+            | NativeCall::Alltoallw { .. }
+    )
+}
+
+#[test]
+fn what_the_backend_does_not_offer_is_done_by_the_best_other() {
+    watched("plain", || {
+        let calls = Calls::default();
+        let job = Job::offering(topology("complete:4"), &calls, plain);
+        job.run(|mut comm| {
+            everything::<u64>(&mut comm, 3);
+            let mut result = [0];
+            for _ in 0..2 {
+                comm.allreduce(&[1 << 32 | comm.rank() as u64], &mut result, by("compose", compose)).unwrap();
+                assert_eq!(result, [1 << 32 | 6]);
+                comm.allreduce(&[1_u64], &mut result, Sum).unwrap();
+                assert_eq!(result, [4]);
+            }
+            let places = [0, 1, 2, 3];
+            let plan = comm.alltoallv_init::<u64>(&[1; 4], &places, &[1; 4], &places).unwrap();
+            assert!(plan.words().contains("by direct"), "{}", plan.words());
+        })
+        .unwrap();
+        let made: Vec<Arc<str>> = calls.of_all().into_iter().map(|(_, words)| words).collect();
+        for kind in ["alltoall of", "allgather of", "broadcast from", "barrier of", "allreduce (sum)"] {
+            assert!(made.iter().any(|words| words.starts_with(kind)), "no {kind} in {made:?}");
+        }
+        assert!(!made.iter().any(|words| words.contains("compose") || words.contains("(first)")), "{made:?}");
+    });
+}
+
+#[test]
+fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_moves() {
+    watched("chosen", || {
+        let calls = Calls::default();
+        let mut job = Job::offering(topology("complete:4"), &calls, plain);
+        for kind in ["allreduce", "scan", "alltoallv"] {
+            job = job.choose(kind, "native");
+        }
+        job.run(|mut comm| {
+            let refused = |outcome: Result<(), Error>, what: &str| match outcome {
+                Err(Error::Build(BuildError::Unfit { algorithm, needs, .. })) => {
+                    assert_eq!(algorithm, "native");
+                    assert!(needs.contains("does not offer") && needs.contains(what), "{needs}");
+                }
+                other => panic!("{other:?}"),
+            };
+            let (mut result, places) = ([7; 4], [0, 1, 2, 3]);
+            // One alone: it concerns no other.
+            if comm.rank() == 2 {
+                let last = by("last", |_, right: u64| right);
+                refused(comm.allreduce(&[1; 4], &mut result, last), "allreduce of 4 elements of 8 bytes");
+                refused(comm.scan(&[1; 4], &mut result, last), "an operation of one's own");
+                refused(comm.alltoallv(&[1; 4], &[1; 4], &places, &mut result, &[1; 4], &places), "alltoallv");
+                let plan = comm.alltoallv_init::<u64>(&[1; 4], &places, &[1; 4], &places);
+                refused(plan.map(|_| ()), "alltoallv");
+                assert_eq!(result, [7; 4]);
+            }
+            comm.allreduce(&[1; 4], &mut result, Sum).unwrap();
+            assert_eq!(result, [4; 4]);
+        })
+        .unwrap();
+    });
+}
+
+/// A library does not look how much comes, so the counts must travel first, which costs more than it can save in one call.
+#[test]
+fn exchanges_of_unequal_blocks_are_native_if_they_are_planned() {
+    watched("unequal", || {
+        let calls = Calls::default();
+        let job = Job::offering(topology("complete:4"), &calls, |_| true);
+        job.run(|mut comm| {
+            let places = [0, 1, 2, 3];
+            let mut receive = [0; 4];
+            comm.alltoallv(&[1; 4], &[1; 4], &places, &mut receive, &[1; 4], &places).unwrap();
+            comm.barrier().unwrap();
+            let mut plan = comm.alltoallv_init::<u64>(&[1; 4], &places, &[1; 4], &places).unwrap();
+            assert!(plan.words().contains("by native"), "{}", plan.words());
+            (0..3).for_each(|_| plan.execute(&mut comm, &[1; 4], &mut receive).unwrap());
+            comm.choose("alltoallv", "native").unwrap();
+            comm.alltoallv(&[1; 4], &[1; 4], &places, &mut receive, &[1; 4], &places).unwrap();
+        })
+        .unwrap();
+        let made = calls.of_all();
+        let varying: Vec<u64> =
+            made.iter().filter(|(_, words)| words.starts_with("alltoallv")).map(|(number, _)| *number).collect();
+        // 0 and 1 the start, 2 direct, 3 and 4 the barrier, 5 counts, 6 to agree; then counts and agreement once more.
+        assert_eq!(varying, [7, 8, 9, 12]);
+    });
+}

@@ -1,0 +1,107 @@
+//! Native calls through the wrappers of any backend.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use necklace::transport::fault::{Fault, Faulty, What};
+use necklace::transport::trace::{Direction, Tracing};
+use necklace::transport::{Cause, Endpoint, Failure};
+use necklace::{Error, Rank, local};
+
+use super::jobs::{Calls, Library, topology, watched};
+use super::suites::failures::one_failure;
+
+fn library(endpoint: Arc<dyn Endpoint>, calls: &Calls) -> Arc<dyn Endpoint> {
+    Library::over(endpoint, calls, |_| true)
+}
+
+#[test]
+fn a_native_call_is_traced_as_a_whole() {
+    let (tracing, calls) = (Tracing::new(), Calls::default());
+    let log = tracing.clone();
+    let job = local::Job::on(topology("complete:3"));
+    job.wrap(move |endpoint| Arc::new(log.wrap(library(endpoint, &calls))))
+        .run(|mut comm| {
+            comm.alltoall(&[1_u64; 6], &mut [0; 6]).unwrap();
+            comm.broadcast(&mut [1_u8; 5], 2).unwrap();
+        })
+        .unwrap();
+    let events = tracing.events();
+    let native: Vec<_> = events.iter().filter(|event| event.direction == Direction::Native).collect();
+    let mut found: Vec<_> = native.iter().map(|e| (e.call, e.rank.index(), e.bytes, e.failed)).collect();
+    found.sort_unstable();
+    // Two calls are the start, and each of these has one before it, to agree.
+    let given = [(3, 0, 48), (3, 1, 48), (3, 2, 48), (5, 0, 0), (5, 1, 0), (5, 2, 5)];
+    assert_eq!(found, given.map(|(call, rank, bytes)| (call, rank, bytes, false)));
+    assert!(native.iter().all(|e| e.round == 0 && e.peer == e.rank && e.begin <= e.end && e.process == e.rank));
+    assert!(native.iter().all(|e| e.words.contains("by native")));
+    // The messages to agree are under the call's own words, and empty.
+    let before = |call| events.iter().filter(move |event| event.call == call);
+    assert!(before(2).count() > 0 && before(2).all(|e| e.bytes == 0 && e.words.contains("alltoall")));
+    assert!(tracing.chrome_trace().contains("\"native, 48 B\""));
+}
+
+/// What each rank is told where this happens to rank 1.
+fn with(fault: Fault) -> Vec<Result<(), Error>> {
+    let calls = Calls::default();
+    let script = [fault];
+    let job = local::Job::on(topology("complete:3"));
+    let told: [Mutex<Result<(), Error>>; 3] = [(); 3].map(|()| Mutex::new(Ok(())));
+    let outcome =
+        job.wrap(move |endpoint| Arc::new(Faulty::new(library(endpoint, &calls), &script))).run(|mut comm| {
+            let outcome = comm.alltoall(&[comm.rank() as u64; 3], &mut [0; 3]);
+            *told[comm.rank()].lock().unwrap() = outcome.and_then(|()| comm.barrier());
+        });
+    if let Err(Error::Rank { rank, .. }) = outcome {
+        assert_eq!(rank.index(), 1);
+    }
+    told.into_iter().map(|told| told.into_inner().unwrap()).collect()
+}
+
+fn of_rank_1(what: What) -> Fault {
+    Fault::of(Rank::new(1), what)
+}
+
+#[test]
+fn faults_of_a_call_or_of_round_0_happen_to_a_native_call() {
+    watched("gives up", || {
+        let give_up = || of_rank_1(What::GiveUp("tired".into()));
+        for fault in [give_up().in_call(3), give_up().in_call(3).in_round(0)] {
+            let failure = one_failure(&with(fault));
+            assert_eq!((failure.call, failure.round, failure.culprit), (3, 0, Some(Rank::new(1))), "{failure}");
+            let Cause::Aborted { rank, reason } = &failure.cause else { panic!("{failure}") };
+            assert_eq!((rank.index(), &**reason), (1, "tired"));
+            assert!(failure.words.contains("by native"), "{failure}");
+        }
+        // It has no other round.
+        assert!(with(give_up().in_call(3).in_round(1)).iter().all(Result::is_ok));
+    });
+    watched("panics", || {
+        let told = with(of_rank_1(What::Panic("the sky".into())).in_call(3));
+        let gone = |outcome: &Result<(), Error>| match outcome {
+            Err(Error::Failed { failure, .. }) => matches!(&**failure, Failure { cause: Cause::Gone { .. }, .. }),
+            _ => false,
+        };
+        assert!(gone(&told[0]) && gone(&told[2]), "{told:?}");
+    });
+    watched("late", || {
+        let late = Duration::from_millis(30);
+        for what in [What::Delay(late), What::Silence(late)] {
+            assert!(with(of_rank_1(what).in_call(3)).iter().all(Result::is_ok));
+        }
+    });
+    watched("another call", || {
+        // In the call before the library's: nobody comes to that.
+        let failure = one_failure(&with(of_rank_1(What::Fingerprint(7)).in_call(2)));
+        assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
+    });
+}
+
+#[test]
+fn single_messages_of_a_native_call_cannot_be_lost() {
+    watched("messages", || {
+        for what in [What::Drop(Rank::new(0)), What::Truncate { to: Rank::new(0), bytes: 1 }] {
+            assert!(with(of_rank_1(what).in_call(3)).iter().all(Result::is_ok));
+        }
+    });
+}

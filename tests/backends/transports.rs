@@ -1,0 +1,82 @@
+//! Every backend keeps every promise, also through wrappers and boxes.
+
+use std::net::Ipv6Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use necklace::transport::fault::Faulty;
+use necklace::transport::trace::Tracing;
+use necklace::transport::{Endpoint, local};
+
+use crate::promises::{Boxed, keeps_every_promise};
+use crate::support::{Work, alltoall, on_each, world};
+use crate::tcp::jobs as tcp;
+use crate::threads::jobs as threads;
+
+fn threads_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
+    keeps_every_promise(threads::endpoints, Duration::from_millis(300), wrap);
+}
+
+fn processes_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
+    keeps_every_promise(tcp::endpoints, Duration::from_secs(1), wrap);
+}
+
+#[test]
+fn threads_keep_every_promise() {
+    threads_keep_every_promise_in(|endpoint| endpoint);
+}
+
+#[test]
+fn processes_keep_every_promise() {
+    processes_keep_every_promise_in(|endpoint| endpoint);
+}
+
+#[test]
+fn processes_keep_every_promise_over_the_newer_protocol() {
+    let start = |size| tcp::endpoints_at(size, Ipv6Addr::LOCALHOST.into());
+    keeps_every_promise(start, Duration::from_secs(1), |endpoint| endpoint);
+}
+
+#[test]
+fn traced_threads_keep_every_promise() {
+    let tracing = Tracing::new();
+    threads_keep_every_promise_in(|endpoint| Arc::new(tracing.wrap(endpoint)));
+    assert!(!tracing.events().is_empty());
+}
+
+#[test]
+fn threads_with_no_faults_in_their_script_keep_every_promise() {
+    threads_keep_every_promise_in(|endpoint| Arc::new(Faulty::new(endpoint, &[])));
+}
+
+#[test]
+fn boxed_threads_keep_every_promise() {
+    threads_keep_every_promise_in(|endpoint| Arc::new(Boxed::new(endpoint)));
+}
+
+#[test]
+fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
+    let tracing = Tracing::new();
+    processes_keep_every_promise_in(|endpoint| {
+        let boxed: Arc<dyn Endpoint> = Arc::new(Boxed::new(endpoint));
+        let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));
+        Arc::new(tracing.wrap(faulty))
+    });
+    assert!(!tracing.events().is_empty());
+}
+
+#[test]
+fn many_more_ranks_than_cores_exchange_with_everybody() {
+    let size = 32;
+    let sums = on_each(local::job(size).unwrap(), |endpoint| {
+        let mut work = Work::new(world(&endpoint), alltoall(endpoint.rank().index(), size, 100));
+        for call in 0..50 {
+            work.input.fill(endpoint.rank().index() as u8 + call);
+            work.call().unwrap();
+        }
+        work.output.iter().map(|byte| u64::from(*byte)).sum::<u64>()
+    });
+    let all: u64 = (0..size as u64).map(|rank| 100 * (rank + 49)).sum();
+    let expected: Vec<u64> = (0..size as u64).map(|rank| all - 100 * (rank + 49)).collect();
+    assert_eq!(sums, expected);
+}

@@ -1,8 +1,0 @@
-//! Permutations of distributed arrays: what they do, what they cost, what is proved of them.
-
-#![allow(clippy::unwrap_used)]
-
-mod maps;
-mod oracle;
-mod refused;
-mod ways;

@@ -1,0 +1,185 @@
+//! What algorithms promise is what their schedules do: every row of the registry on every topology that it fits, verified
+//! and counted.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use necklace::Rank;
+use necklace::algorithm::{Algorithm, Settings, Values, alltoall::TorusExchange, find, registry};
+use necklace::bounds::Bounds;
+use necklace::collective::Collective;
+use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
+use necklace::topology::{Grid, Topology, parse};
+
+fn problem(topology: &Arc<dyn Topology>, algorithm: &dyn Algorithm, root: usize) -> Problem {
+    let collective = Collective::named(algorithm.about().collective, Rank::new(root)).unwrap();
+    Problem::new(Arc::clone(topology), collective).unwrap().ordered()
+}
+
+fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
+    let name = || format!("{} for {} on {}", algorithm.name(), problem.collective(), problem.topology().text());
+    let proof = verify_shares(Shares::new(algorithm, problem).unwrap());
+    let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));
+    let claims = algorithm.claims(problem).completed(algorithm.about().ports);
+    assert_eq!(proof.contradicts(&claims), [], "{}", name());
+    assert_eq!(Bounds::of(problem).beaten_by(&proof), [""; 0], "{}", name());
+    assert!(proof.keeps(algorithm.about().ports), "{}", name());
+    proof
+}
+
+#[test]
+fn every_algorithm_keeps_its_claims_wherever_it_fits() {
+    let texts = [
+        "ring:1",
+        "ring:2",
+        "ring:3",
+        "ring:4",
+        "ring:7",
+        "ring:8",
+        "ring:13",
+        "ring:16",
+        "line:1",
+        "line:2",
+        "line:5",
+        "line:8",
+        "complete:1",
+        "complete:2",
+        "complete:3",
+        "complete:8",
+        "complete:11",
+        "complete:16",
+        "complete:27",
+        "hypercube:0",
+        "hypercube:1",
+        "hypercube:3",
+        "hypercube:5",
+        "ghc:1,1",
+        "ghc:4,2",
+        "ghc:2x8x2",
+        "ghc:3,3",
+        "ghc:2x3x4",
+        "line:2",
+        "mesh:2x2x2",
+        "mesh:3x5",
+        "mesh:4x4",
+        "torus:4x4",
+        "torus:2x2x2",
+        "torus:8x4",
+        "torus:4x4x4",
+        "torus:3x5",
+        "torus:1x4",
+        "torus:8x12",
+        "torus:4x4x4x4",
+    ];
+    let mut cases = 0;
+    for text in texts {
+        let topology = parse(text).unwrap();
+        for algorithm in registry() {
+            let rooted = algorithm.about().collective == "broadcast" && topology.nodes() <= 16;
+            let roots = if rooted { topology.nodes() } else { 1 };
+            for root in 0..roots {
+                let problem = problem(&topology, algorithm.as_ref(), root);
+                let variants = algorithm.variants(&problem);
+                for algorithm in variants.iter().chain([algorithm]).filter(|a| a.fits(&problem).is_ok()) {
+                    proof(algorithm.as_ref(), &problem);
+                    cases += 1;
+                }
+            }
+        }
+    }
+    assert!(cases > 400, "only {cases} cases");
+}
+
+/// Some extents in numbers, and the formulas of Table 1.
+#[test]
+fn torus_exchange_costs_what_suh_and_shin_say() {
+    let vectors: [(&[usize], [u64; 3]); 12] = [
+        (&[8, 8], [6, 192, 14]),
+        (&[8, 12], [8, 384, 22]),
+        (&[12, 8], [8, 384, 22]),
+        (&[12, 12], [8, 576, 22]),
+        (&[4, 8], [6, 96, 14]),
+        (&[8, 16], [10, 640, 30]),
+        (&[16, 32], [18, 4608, 62]),
+        (&[8, 8, 8], [9, 2304, 21]),
+        (&[12, 8, 4], [12, 2304, 33]),
+        (&[4, 8, 12], [12, 2304, 33]),
+        (&[4, 4, 4, 4], [8, 1024, 12]),
+        (&[8, 4, 4, 4, 4], [15, 15 * 1024, 35]),
+    ];
+    for (extents, [startups, blocks, hops]) in vectors {
+        let topology: Arc<dyn Topology> = Arc::new(Grid::torus(extents).unwrap());
+        let problem = problem(&topology, &TorusExchange, 0);
+        let proof = proof(&TorusExchange, &problem);
+        let n = extents.len() as u64;
+        let (longest, nodes) = (*extents.iter().max().unwrap() as u64, topology.nodes() as u64);
+        assert_eq!([startups, hops], [n * (longest / 4 + 1), n * (longest - 1)]);
+        assert_eq!(Volume::from(blocks), Volume::new(n * (longest + 4) * nodes, 8));
+        assert_eq!((proof.startups, proof.transmission, proof.hops), (startups, blocks.into(), hops), "{extents:?}");
+        // Between each two of the n + 2 phases; with extents of 4 the first n have no round.
+        assert_eq!(proof.rearrangements, if longest > 4 { n + 1 } else { 1 }, "{extents:?}");
+        assert!(proof.contention_free && proof.ports() == Ports::One, "{extents:?}");
+    }
+}
+
+#[test]
+fn in_12_by_12_the_busiest_channel_carries_432_blocks() {
+    let topology: Arc<dyn Topology> = Arc::new(Grid::torus(&[12, 12]).unwrap());
+    let proof = proof(&TorusExchange, &problem(&topology, &TorusExchange, 0));
+    assert_eq!(proof.busiest_channel_total, Volume::from(432));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_what_is_missing() {
+    let refused = [
+        ("torus-exchange", "mesh:8x8", "needs a torus"),
+        ("torus-exchange", "complete:16", "needs a torus"),
+        ("mesh-exchange", "torus:8x6", "needs a mesh"),
+        ("mesh-exchange", "hypercube:4", "needs a mesh"),
+        ("direct-xor", "ring:6", "there are 6"),
+    ];
+    for (name, text, reason) in refused {
+        let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
+        let algorithm = find(problem.collective(), name).unwrap();
+        let message = algorithm.share(&problem, Rank::new(0)).err().unwrap().to_string();
+        assert!(message.contains(reason) && message.contains(name) && message.contains(text), "{message}");
+    }
+}
+
+#[test]
+fn unknown_algorithms_and_parameters_are_refused_with_what_there_is() {
+    let message = |name| find(&Collective::Alltoall, name).err().unwrap().to_string();
+    assert!(message("brick").contains("direct-rotated"), "{}", message("brick"));
+    assert_eq!(message("ring:radix=4"), "ring: found \"radix=4\", expected no parameters");
+    assert_eq!(message("ring:"), "ring: found \"\", expected no parameters");
+}
+
+#[test]
+fn a_name_finds_what_it_is_the_name_of() {
+    for row in registry() {
+        let problem = problem(&parse("ring:64").unwrap(), row.as_ref(), 0);
+        assert_eq!((row.name(), row.settings()), (row.about().name.to_owned(), Settings::default()));
+        let mut names = BTreeSet::from([row.name()]);
+        for variant in row.variants(&problem) {
+            let name = variant.name();
+            let found = find(problem.collective(), &name).unwrap();
+            assert_eq!((found.name(), found.settings()), (name.clone(), variant.settings()));
+            assert!(name.starts_with(&format!("{}:", row.about().name)) && names.insert(name.clone()), "{name}");
+        }
+        for parameter in row.parameters() {
+            let other = match parameter.values {
+                Values::Number { least, most } => {
+                    if parameter.default == most {
+                        least
+                    } else {
+                        parameter.default + 1
+                    }
+                }
+                Values::Words(words) => (parameter.default + 1) % words.len(),
+                other => panic!("{other:?}"),
+            };
+            let settings = Settings::default().with(parameter, other);
+            assert_eq!(row.with(&settings).unwrap().settings(), settings, "{}", parameter.key);
+        }
+    }
+}

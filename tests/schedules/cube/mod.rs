@@ -1,0 +1,5 @@
+//! Exchanges within cubes, after Johnsson & Ho.
+
+mod schemes;
+mod succession;
+mod tables;

@@ -1,0 +1,23 @@
+//! Networks, schedules, plans, prices and pictures: all that neither moves bytes nor reads a clock.
+
+#![allow(clippy::unwrap_used, reason = "a test that finds nothing has failed")]
+
+mod fixtures;
+mod machine;
+
+mod broken_topologies;
+mod by_dimension;
+mod claims;
+mod cube;
+mod golden;
+mod grids;
+mod json;
+mod mutations;
+mod permutations;
+mod pictures;
+mod plans;
+mod prices;
+mod simulate;
+mod textbook;
+mod topologies;
+mod verifier;

@@ -1,0 +1,191 @@
+//! What textbooks print of alltoall on flat networks, rings and cubes, counted from verified schedules.
+
+use necklace::algorithm::alltoall::Bruck;
+use necklace::algorithm::{Algorithm, find};
+use necklace::collective::Collective;
+use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
+use necklace::topology::parse;
+use quickcheck::QuickCheck;
+
+/// What is counted of an alltoall, its claims held against it.
+fn counted(algorithm: &str, topology: &str) -> Proof {
+    let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
+    let algorithm = find(problem.collective(), algorithm).unwrap();
+    let shares = Shares::new(algorithm.as_ref(), &problem).unwrap();
+    let proof = verify_shares(shares).unwrap_or_else(|e| panic!("{} on {topology}: {e}", algorithm.name()));
+    assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{} on {topology}", algorithm.name());
+    assert!(proof.keeps(algorithm.about().ports), "{} on {topology}", algorithm.name());
+    proof
+}
+
+/// The factors of t_s and of t_w m in the time of a schedule that shares no channel and no port.
+fn coefficients(proof: &Proof) -> (u64, Volume) {
+    assert!(proof.contention_free && proof.ports() == Ports::One, "{proof}");
+    assert_eq!(proof.transmission, proof.channel_transmission);
+    (proof.startups, proof.transmission)
+}
+
+/// T = (t_s + t_w m p/2)(p - 1), round a ring, and along a line by cut-through.
+#[test]
+fn equation_4_7_is_the_ring() {
+    for p in 2..=64 {
+        for network in ["ring", "line", "complete"] {
+            let proof = counted("ring", &format!("{network}:{p}"));
+            assert_eq!(coefficients(&proof), (p - 1, Volume::new(p * (p - 1), 2)), "{network}:{p}");
+        }
+    }
+}
+
+/// The texts of the binary cube of so many dimensions.
+fn cubes(d: usize) -> [String; 4] {
+    let twos = vec!["2"; d].join("x");
+    [format!("hypercube:{d}"), format!("torus:{twos}"), format!("mesh:{twos}"), format!("ghc:2,{d}")]
+}
+
+/// T = (t_s + t_w m p/2) log p, each round between neighbours.
+#[test]
+fn equation_4_9_is_the_logarithmic_exchange_on_a_cube() {
+    for d in 1..=6 {
+        let p = 1 << d;
+        for cube in cubes(d) {
+            let (proof, log) = (counted("cube-log", &cube), d as u64);
+            assert_eq!(coefficients(&proof), (log, Volume::new(p * log, 2)), "{cube}");
+            assert_eq!((proof.hops, proof.rearrangements), (log, log - 1), "{cube}");
+        }
+    }
+}
+
+/// T = (t_s + t_w m)(p - 1), by E-cube routes.
+#[test]
+fn equation_4_10_is_the_exchange_by_pairs_on_a_cube() {
+    for d in 1..=6 {
+        let p = 1 << d;
+        for cube in cubes(d) {
+            let proof = counted("cube-xor", &cube);
+            assert_eq!(coefficients(&proof), (p - 1, Volume::from(p - 1)), "{cube}");
+            // Of log p bits half are set on average.
+            assert_eq!(proof.hops, p / 2 * d as u64, "{cube}");
+        }
+    }
+}
+
+#[test]
+fn the_exchange_by_pairs_is_free_of_contention_where_extents_are_powers_of_two_and_complete() {
+    // Hops: N (1 - 1/k) for each extent k.
+    for (network, hops) in [("ghc:4,2", 24), ("ghc:8x2x4", 56 + 32 + 48), ("ghc:16x1", 15), ("complete:32", 31)] {
+        let proof = counted("cube-xor", network);
+        assert_eq!((coefficients(&proof).0, proof.hops), (proof.startups, hops), "{network}");
+    }
+    for network in ["ring:8", "torus:4x4", "mesh:2x4", "complete:12", "ghc:4x6"] {
+        let problem = Problem::new(parse(network).unwrap(), Collective::Alltoall).unwrap();
+        let refused = find(problem.collective(), "cube-xor").unwrap().fits(&problem).unwrap_err().to_string();
+        assert!(refused.contains("needs a cube") && refused.contains(network), "{refused}");
+    }
+}
+
+#[test]
+fn on_other_networks_the_logarithmic_exchange_delivers_all_the_same() {
+    for network in ["ring:1", "ring:16", "line:8", "torus:4x8", "ghc:4,2", "complete:32", "mesh:2x8"] {
+        let proof = counted("cube-log", network);
+        assert!(proof.keeps(Ports::One), "{network}");
+    }
+}
+
+/// For each digit position of the numbers below `n`: its digits' values, each with how many numbers have it.
+fn digits(n: u64, radix: u64) -> Vec<Vec<u64>> {
+    let mut positions = vec![];
+    let mut weight = 1;
+    while weight < n {
+        let mut values = vec![0; radix as usize];
+        (0..n).for_each(|o| values[(o / weight % radix) as usize] += 1);
+        positions.push(values);
+        weight *= radix;
+    }
+    positions
+}
+
+#[test]
+fn bruck_delivers_for_any_number_of_ranks_in_any_radix() {
+    for n in 1..=40 {
+        for radix in 2..=n + 1 {
+            let digits = digits(n, radix);
+            // Positions, messages, blocks, and the largest message of each position.
+            let positions = digits.len() as u64;
+            let messages = digits.iter().flat_map(|values| &values[1..]).filter(|&&numbers| numbers > 0).count() as u64;
+            let blocks: u64 = digits.iter().flat_map(|values| &values[1..]).sum();
+            let largest: u64 = digits.iter().filter_map(|values| values[1..].iter().max()).sum();
+            let one = counted(&format!("bruck:radix={radix}"), &format!("complete:{n}"));
+            assert_eq!(coefficients(&one), (messages, Volume::from(blocks)), "{n} ranks, radix {radix}");
+            let all = counted(&format!("bruck:radix={radix},ports=all"), &format!("complete:{n}"));
+            assert_eq!(
+                (all.startups, all.transmission),
+                (positions, Volume::from(largest)),
+                "{n} ranks, radix {radix}"
+            );
+            assert!(all.contention_free && all.messages == messages && all.volume == blocks.into());
+        }
+    }
+}
+
+#[test]
+fn bruck_of_powers_of_the_radix_is_as_printed() {
+    for (radix, k) in [(2, 1), (2, 6), (3, 3), (4, 3), (5, 2), (8, 2)] {
+        let n = u64::pow(radix, k);
+        let k = u64::from(k);
+        let proof = counted(&format!("bruck:radix={radix}"), &format!("complete:{n}"));
+        assert_eq!(coefficients(&proof), ((radix - 1) * k, Volume::from((radix - 1) * (n / radix) * k)));
+        let all = counted(&format!("bruck:radix={radix},ports=all"), &format!("complete:{n}"));
+        assert_eq!(coefficients_of_all_ports(&all), (k, Volume::from(n / radix * k)));
+    }
+}
+
+fn coefficients_of_all_ports(proof: &Proof) -> (u64, Volume) {
+    assert!(proof.contention_free, "{proof}");
+    (proof.startups, proof.transmission)
+}
+
+#[test]
+fn bruck_of_radix_n_sends_each_block_once() {
+    for n in 2..=20 {
+        let proof = counted(&format!("bruck:radix={n}"), &format!("ring:{n}"));
+        assert_eq!((proof.startups, proof.transmission, proof.volume), (n - 1, (n - 1).into(), (n - 1).into()));
+        let proof = counted(&format!("bruck:radix={n},ports=all"), &format!("ring:{n}"));
+        assert_eq!((proof.startups, proof.messages, proof.volume), (1, n - 1, (n - 1).into()));
+    }
+}
+
+#[test]
+fn flat_algorithms_deliver_on_random_networks() {
+    fn holds(kind: u8, a: u8, b: u8, radix: u8, all: bool) -> bool {
+        let (a, b) = (1 + a % 9, 1 + b % 9);
+        let network = match kind % 5 {
+            0 => format!("ring:{}", a * b),
+            1 => format!("mesh:{a}x{b}"),
+            2 => format!("torus:{a}x{b}"),
+            3 => format!("ghc:{a}x{b}"),
+            _ => format!("complete:{}", a * b),
+        };
+        let ports = if all { ",ports=all" } else { "" };
+        counted(&format!("bruck:radix={}{ports}", 2 + radix % 90), &network);
+        if (a * b).is_power_of_two() {
+            counted("cube-log", &network);
+        }
+        true
+    }
+    QuickCheck::new().tests(200).quickcheck(holds as fn(u8, u8, u8, u8, bool) -> bool);
+}
+
+#[test]
+fn claims_of_the_largest_machines_are_counted_without_building_anything() {
+    let problem = Problem::new(parse("complete:2147483647").unwrap(), Collective::Alltoall).unwrap();
+    for bruck in [Bruck::new(2), Bruck::new(3), Bruck::new(2_147_483_647), Bruck::new(usize::MAX)] {
+        let bruck = bruck.unwrap();
+        for bruck in [bruck, bruck.all_ports()] {
+            let claims = bruck.claims(&problem);
+            assert!(claims.volume.unwrap() >= Volume::from(2_147_483_646) && claims.messages >= claims.startups);
+        }
+    }
+    // 31 bits, each set in half of the numbers up to 2^31 - 1, of which the last is not there.
+    let claims = Bruck::new(2).unwrap().claims(&problem);
+    assert_eq!((claims.startups, claims.volume), (Some(31), Some(Volume::from(31 * (1 << 30) - 31))));
+}

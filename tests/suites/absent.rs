@@ -1,0 +1,356 @@
+//! Ranks that do not come, leave, panic, or wait for each other in a circle.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use necklace::op::{Max, Sum, by};
+use necklace::transport::{Cause, Failure};
+use necklace::{Communicator, Error, Options};
+
+use super::failures::{POISON, failure, gather, is_dead, one_failure, run};
+use super::jobs::{self, Job, on, watched};
+
+/// A job in which waiting ends soon.
+fn impatient(topology: &str) -> Job {
+    on(topology).options(Options::default().timeout(jobs::SOON))
+}
+
+/// Waits until so many ranks are through.
+fn wait_for(through: &AtomicUsize, ranks: usize) {
+    while through.load(Ordering::SeqCst) < ranks {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn exchange(comm: &mut Communicator) -> Result<(), Error> {
+    let mut receive = vec![POISON; comm.size()];
+    comm.alltoall(&vec![1_u64; comm.size()], &mut receive)
+}
+
+#[test]
+fn a_rank_that_never_comes_is_named_by_everybody() {
+    for (topology, algorithm, missing) in [
+        ("complete:2", "direct", 1),
+        ("ring:5", "ring", 0),
+        ("torus:4x4", "torus-exchange", 6),
+        ("complete:8", "direct-xor", 7),
+    ] {
+        watched(&format!("{missing} of {topology}"), move || {
+            let through = AtomicUsize::new(0);
+            let outcomes = run(impatient(topology).choose("alltoall", algorithm), |mut comm| {
+                let mut receive = vec![POISON; comm.size()];
+                if comm.rank() == missing {
+                    wait_for(&through, comm.size() - 1);
+                }
+                let outcome = comm.alltoall(&vec![1; comm.size()], &mut receive);
+                through.fetch_add(1, Ordering::SeqCst);
+                if comm.rank() == missing {
+                    // It learns of the failure in the call that it comes to, as the others did.
+                    assert!(matches!(outcome, Err(Error::Failed { .. })), "{outcome:?}");
+                    assert!(receive.iter().all(|&element| element == POISON));
+                }
+                assert!(comm.rank() == missing || receive[missing] == POISON);
+                is_dead(&mut comm, &failure(&outcome).clone());
+                outcome
+            });
+            let failure = one_failure(&outcomes);
+            let Cause::Deadline { waited, chain } = &failure.cause else { panic!("{failure}") };
+            assert_eq!(*waited, jobs::SOON);
+            assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(missing), "{failure}");
+            assert!(chain.contains(&format!("rank {missing}, which has not called")), "{failure}");
+            assert!(failure.words.contains("alltoall") && failure.words.contains(algorithm), "{failure}");
+        });
+    }
+}
+
+#[test]
+fn a_rank_that_comes_late_in_a_later_call_is_named_with_the_call() {
+    watched("third call", || {
+        let through = AtomicUsize::new(0);
+        let outcomes = run(impatient("ring:4"), |mut comm| {
+            comm.barrier()?;
+            exchange(&mut comm)?;
+            if comm.rank() == 2 {
+                wait_for(&through, 3);
+            }
+            let outcome = comm.allreduce(&[1_u64], &mut [0], Sum);
+            through.fetch_add(1, Ordering::SeqCst);
+            outcome
+        });
+        let failure = one_failure(&outcomes);
+        assert_eq!(
+            (failure.call, failure.culprit.map(|culprit| culprit.index())),
+            (2 + 2 * jobs::FIRST_TIME, Some(2)),
+            "{failure}"
+        );
+        assert!(failure.words.contains("allreduce"), "{failure}");
+    });
+}
+
+#[test]
+fn a_rank_that_computes_for_too_long_in_the_middle_of_a_call_is_named() {
+    watched("slow", || {
+        let through = AtomicUsize::new(0);
+        let outcomes = run(impatient("complete:4"), |mut comm| {
+            let me = comm.rank();
+            let slow = by("slow", |left: u64, right: u64| {
+                if me == 3 {
+                    wait_for(&through, 3);
+                }
+                left + right
+            });
+            let outcome = comm.allreduce(&[1], &mut [0], slow).and_then(|()| comm.barrier());
+            through.fetch_add(1, Ordering::SeqCst);
+            outcome
+        });
+        let failure = one_failure(&outcomes);
+        assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(3), "{failure}");
+        let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
+        assert!(chain.contains("rank 3"), "{failure}");
+    });
+}
+
+/// That everyone but `leaver` learns that it left, and how.
+fn left(outcomes: &[Result<(), Error>], leaver: usize, how: &str) {
+    let others: Vec<&Failure> = (0..outcomes.len()).filter(|i| *i != leaver).map(|i| failure(&outcomes[i])).collect();
+    assert!(others.iter().all(|failure| *failure == others[0]), "{others:?}");
+    assert_eq!(others[0].culprit.map(|culprit| culprit.index()), Some(leaver), "{}", others[0]);
+    let Cause::Gone { rank, how: found } = &others[0].cause else { panic!("{}", others[0]) };
+    assert!(rank.index() == leaver && found.contains(how), "{}", others[0]);
+}
+
+#[test]
+fn a_rank_that_returns_early_is_named_at_once() {
+    for (topology, leaver) in [("complete:2", 0), ("ring:5", 3), ("torus:4x4", 15)] {
+        for calls in [0, 2] {
+            watched(&format!("{leaver} of {topology} after {calls} calls"), move || {
+                let outcomes = run(on(topology), |mut comm| {
+                    for _ in 0..calls {
+                        exchange(&mut comm)?;
+                    }
+                    if comm.rank() == leaver {
+                        return Ok(());
+                    }
+                    let outcome = comm.barrier();
+                    is_dead(&mut comm, &failure(&outcome).clone());
+                    outcome
+                });
+                left(&outcomes, leaver, "returned");
+            });
+        }
+    }
+}
+
+/// Runs a job in which `faller` panics with "the sky"; what the others were told.
+fn fall(ranks: usize, faller: usize, body: impl Fn(&mut Communicator) -> Result<(), Error> + Sync) {
+    let told: Vec<std::sync::Mutex<Result<(), Error>>> = (0..ranks).map(|_| std::sync::Mutex::new(Ok(()))).collect();
+    let here = AtomicUsize::new(0);
+    let outcome = jobs::run(ranks, |mut comm| {
+        gather(&here, &comm);
+        *told[comm.rank()].lock().unwrap() = body(&mut comm);
+    });
+    let Err(Error::Rank { rank, how }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((rank.index(), how.as_str()), (faller, "panicked: the sky"));
+    let told: Vec<_> = told.into_iter().map(|told| told.into_inner().unwrap_or(Ok(()))).collect();
+    left(&told, faller, "panicked: the sky");
+}
+
+/// What no assertion says, so that the message is this alone.
+fn fall_if(it: bool) {
+    if it {
+        std::panic::panic_any("the sky");
+    }
+}
+
+#[test]
+fn a_rank_that_panics_is_named_with_its_message() {
+    for (ranks, faller) in [(2, 0), (3, 2), (8, 5)] {
+        watched(&format!("{faller} of {ranks} before any call"), move || {
+            fall(ranks, faller, |comm| {
+                fall_if(comm.rank() == faller);
+                exchange(comm)
+            });
+        });
+        watched(&format!("{faller} of {ranks} between calls"), move || {
+            fall(ranks, faller, |comm| {
+                exchange(comm)?;
+                comm.barrier()?;
+                fall_if(comm.rank() == faller);
+                exchange(comm)
+            });
+        });
+        watched(&format!("{faller} of {ranks} in an operation"), move || {
+            fall(ranks, faller, |comm| {
+                let me = comm.rank();
+                let falling = by("falling", |left: u64, right: u64| {
+                    fall_if(me == faller);
+                    left + right
+                });
+                // On a power of two of ranks everyone combines; on three, ranks 1 and 2 do.
+                comm.allreduce(&[1], &mut [0], falling).and_then(|()| comm.barrier())
+            });
+        });
+        watched(&format!("{faller} of {ranks} in a part"), move || {
+            fall(ranks, faller, |comm| {
+                let mut part = comm.split(Some(0), 0)?.ok_or(Error::Argument("no part".to_owned()))?;
+                fall_if(comm.rank() == faller);
+                exchange(&mut part)
+            });
+        });
+    }
+}
+
+#[test]
+fn a_panic_that_is_caught_on_the_way_leaves_no_hang() {
+    watched("caught", || {
+        // By a schedule: in what a library does, nobody may need anything of rank 1 any more.
+        let outcomes = run(impatient("complete:4").choose("allreduce", "recursive-doubling"), |mut comm| {
+            let me = comm.rank();
+            let falling = by("falling", |left: u64, right: u64| {
+                fall_if(me == 1);
+                left + right
+            });
+            let call = || comm.allreduce(&[1], &mut [0], falling);
+            match catch_unwind(AssertUnwindSafe(call)) {
+                Ok(outcome) => outcome.and_then(|()| comm.barrier()),
+                // It goes on as if nothing had been.
+                Err(_) => comm.barrier(),
+            }
+        });
+        let failure = one_failure(&outcomes);
+        assert!(failure.to_string().contains("rank 1"), "{failure}");
+    });
+}
+
+#[test]
+fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle() {
+    for ranks in [2, 3] {
+        watched(&format!("{ranks} ranks"), move || {
+            let outcomes = run(impatient(&format!("complete:{ranks}")), |mut comm| {
+                let mut other = comm.split(Some(0), 0).unwrap().unwrap();
+                if comm.rank() == 0 {
+                    let first = comm.barrier();
+                    (first, other.barrier())
+                } else {
+                    let first = other.barrier();
+                    (comm.barrier(), first)
+                }
+            });
+            let (ones, others): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
+            let mut failed = 0;
+            for outcomes in [ones, others] {
+                // Where one gave way, others may have come to their end.
+                let failures: Vec<&Failure> = outcomes.iter().filter(|it| it.is_err()).map(failure).collect();
+                let Some(failure) = failures.first() else { continue };
+                assert!(failures.iter().all(|other| other == failure), "{failures:?}");
+                let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
+                failed += usize::from(chain.contains("circle"));
+            }
+            assert!(failed > 0, "nobody noticed the circle");
+        });
+    }
+}
+
+#[test]
+fn what_fails_in_one_communicator_fails_in_no_other() {
+    watched("parts", || {
+        let outcomes = run(on("complete:4"), |mut comm| {
+            let mut part = comm.split(Some(0), 0).unwrap().unwrap();
+            let mut broken = comm.split(Some(0), 0).unwrap().unwrap();
+            let outcome = if comm.rank() == 3 {
+                drop(broken);
+                Ok(())
+            } else {
+                let outcome = exchange(&mut broken);
+                is_dead(&mut broken, &failure(&outcome).clone());
+                outcome
+            };
+            exchange(&mut part).unwrap();
+            exchange(&mut comm).unwrap();
+            outcome
+        });
+        left(&outcomes, 3, "returned");
+    });
+}
+
+#[test]
+fn a_split_that_a_rank_does_not_join_fails_for_all() {
+    watched("split", || {
+        let outcomes = run(on("ring:4"), |mut comm| {
+            if comm.rank() == 1 {
+                return Ok(());
+            }
+            let outcome = comm.split(Some(0), 0).map(|_| ());
+            assert!(failure(&outcome).words.contains("split"));
+            outcome
+        });
+        left(&outcomes, 1, "returned");
+    });
+}
+
+#[test]
+fn a_member_that_drops_its_part_is_named_in_the_part() {
+    watched("dropped part", || {
+        let outcomes = run(on("ring:4"), |mut comm| {
+            let mut part = comm.split(Some(comm.rank() as u32 % 2), 0).unwrap().unwrap();
+            if comm.rank() == 2 {
+                drop(part);
+                return comm.barrier();
+            }
+            let outcome = part.barrier();
+            comm.barrier().unwrap();
+            outcome
+        });
+        assert!(outcomes[1].is_ok() && outcomes[2].is_ok() && outcomes[3].is_ok(), "{outcomes:?}");
+        // Rank 2 of the whole is rank 1 of the part.
+        assert_eq!(failure(&outcomes[0]).culprit.map(|culprit| culprit.index()), Some(1));
+    });
+}
+
+#[test]
+fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
+    watched("no time", || {
+        for _ in 0..10 {
+            let job = on("ring:3").options(Options::default().timeout(Duration::ZERO));
+            // The start itself may be too slow.
+            match job.run(|mut comm| exchange(&mut comm).and_then(|()| comm.barrier())) {
+                Ok(outcomes) if outcomes.iter().all(Result::is_ok) => {}
+                Ok(outcomes) => assert!(outcomes.iter().any(Result::is_err)),
+                Err(error) => assert!(matches!(error, Error::Failed { .. }), "{error}"),
+            }
+        }
+        let job = on("ring:3").options(Options::default().timeout(Duration::MAX));
+        job.run(|mut comm| exchange(&mut comm).unwrap()).unwrap();
+    });
+}
+
+#[test]
+fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
+    watched("busy elsewhere", || {
+        let over = AtomicUsize::new(0);
+        let outcomes = run(impatient("complete:3"), |mut comm| {
+            let rank = comm.rank();
+            let mut part = comm.split(Some(u32::from(rank > 0)), 0)?.unwrap();
+            if rank == 0 {
+                let outcome = comm.barrier();
+                over.fetch_add(1, Ordering::SeqCst);
+                return outcome;
+            }
+            // The others exchange among themselves for as long as rank 0 waits for them.
+            let (mut end, mut turns) = ([0], 0);
+            while end == [0] {
+                part.allreduce(&[over.load(Ordering::SeqCst)], &mut end, Max)?;
+                // They take turns at keeping each other waiting, never for long.
+                let turn = turns % 2 == rank % 2;
+                turns += 1;
+                thread::sleep(Duration::from_millis(if turn { 20 } else { 0 }));
+            }
+            comm.barrier()
+        });
+        let failure = one_failure(&outcomes);
+        assert!(matches!(failure.cause, Cause::Deadline { .. }), "{failure}");
+        assert_eq!((failure.observer.index(), failure.culprit.is_some()), (0, true), "{failure}");
+    });
+}

@@ -1,0 +1,359 @@
+//! Mistakes of one caller: found before anything moves, with the values, and the communicator goes on.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::op::{Op, Operation, Predefined, Primitive, Sum};
+use necklace::plan::PlanError;
+use necklace::{Communicator, Error, Rank, Strided};
+
+use super::failures::POISON;
+use super::jobs::{self, on, watched};
+
+/// Runs on every rank of a job of threads, and then sees that the communicator still works.
+fn on_each(topology: &'static str, body: impl Fn(&mut Communicator) + Send + Sync + 'static) {
+    watched(topology, move || {
+        on(topology)
+            .run(|mut comm| {
+                body(&mut comm);
+                let mut sum = [0];
+                comm.allreduce(&[comm.rank()], &mut sum, Sum).unwrap();
+                assert_eq!(sum[0], comm.size() * (comm.size() - 1) / 2);
+            })
+            .unwrap();
+    });
+}
+
+#[track_caller]
+fn says<T: Debug>(outcome: Result<T, Error>, variant: impl Fn(&Error) -> bool, words: &[&str]) {
+    let error = outcome.expect_err("it should be refused");
+    let text = error.to_string();
+    assert!(variant(&error), "{error:?}");
+    for word in words {
+        assert!(text.contains(word), "{text:?} does not say {word:?}");
+    }
+}
+
+fn is_length(error: &Error) -> bool {
+    matches!(error, Error::Length { .. })
+}
+
+fn is_argument(error: &Error) -> bool {
+    matches!(error, Error::Argument(_))
+}
+
+fn is_overflow(error: &Error) -> bool {
+    matches!(error, Error::Plan(PlanError::Overflow { .. }))
+}
+
+#[test]
+fn buffers_of_wrong_lengths_are_refused() {
+    on_each("ring:3", |comm| {
+        let mut receive = [POISON; 7];
+        says(comm.alltoall(&[1; 4], &mut receive[..4]), is_length, &["send buffer", "4", "multiple of 3"]);
+        says(comm.alltoall(&[1; 6], &mut receive[..3]), is_length, &["receive buffer", "3", "6"]);
+        says(comm.alltoall(&[1; 3], &mut receive[..6]), is_length, &["receive buffer", "6", "3"]);
+        says(comm.alltoall_in_place(&mut receive), is_length, &["buffer", "7", "multiple of 3"]);
+        says(comm.allgather(&[1; 2], &mut receive), is_length, &["receive buffer", "7", "6"]);
+        says(comm.allgather::<u64>(&[], &mut receive[..1]), is_length, &["receive buffer", "1", "0"]);
+        says(comm.allreduce(&[1; 2], &mut receive[..3], Sum), is_length, &["receive buffer", "3", "2"]);
+        says(comm.scan(&[1; 2], &mut receive[..1], Sum), is_length, &["receive buffer", "1", "2"]);
+        assert_eq!(receive, [POISON; 7]);
+    });
+}
+
+/// Says to be a sum of numbers that are longer, or more aligned, than its elements.
+struct Pretender;
+
+impl<const BYTES: usize> Op<[u8; BYTES]> for Pretender {
+    fn name(&self) -> Cow<'static, str> {
+        "pretender".into()
+    }
+
+    fn combine(&self, left: [u8; BYTES], _: [u8; BYTES]) -> [u8; BYTES] {
+        left
+    }
+
+    fn predefined(&self) -> Option<Predefined> {
+        Some(Predefined { operation: Operation::Sum, number: Primitive::F64 })
+    }
+}
+
+#[test]
+fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned() {
+    on_each("ring:3", |comm| {
+        let mut receive = [[0xaa; 3]; 2];
+        let words = ["pretender", "[u8; 3]", "3 bytes at multiples of 1", "F64"];
+        says(comm.allreduce(&[[1; 3]; 2], &mut receive, Pretender), is_argument, &words);
+        says(comm.scan(&[[1; 3]; 2], &mut receive, Pretender), is_argument, &words);
+        assert_eq!(receive, [[0xaa; 3]; 2]);
+        let words = ["[u8; 8]", "8 bytes at multiples of 1"];
+        says(comm.allreduce(&[[1; 8]; 2], &mut [[0xaa; 8]; 2], Pretender), is_argument, &words);
+    });
+}
+
+#[test]
+fn a_root_must_be_a_member() {
+    on_each("ring:3", |comm| {
+        let is_rank = |error: &Error| matches!(error, Error::Build(BuildError::Rank { .. }));
+        let mut buffer = [POISON; 2];
+        says(comm.broadcast(&mut buffer, 3), is_rank, &["rank 3", "3 ranks", "0 to 2"]);
+        says(comm.broadcast(&mut buffer, usize::MAX), is_argument, &[&usize::MAX.to_string(), "3 ranks"]);
+        assert_eq!(buffer, [POISON; 2]);
+        for root in [3, usize::MAX] {
+            let broadcast = Collective::Broadcast { root: Rank::new(root) };
+            says(comm.explain(&broadcast, 8).map(|choice| choice.to_string()), is_rank, &["out of range"]);
+            says(comm.prove(&broadcast, 8).map(|proof| proof.startups), is_rank, &["out of range"]);
+        }
+    });
+}
+
+#[test]
+fn sizes_that_overflow_are_refused() {
+    for topology in ["complete:1", "complete:3", "torus:4x4"] {
+        on_each(topology, |comm| {
+            let size = comm.size();
+            let algorithms: &[&str] =
+                if size == 16 { &["direct", "ring", "torus-exchange"] } else { &["direct", "ring"] };
+            for algorithm in algorithms {
+                comm.choose("alltoall", algorithm).unwrap();
+                comm.choose("alltoallv", algorithm).unwrap();
+                for elements in [usize::MAX, usize::MAX / 2, 1 << 60] {
+                    let most = elements.to_string();
+                    says(comm.alltoall_init::<u64>(elements), is_overflow, &[&most, "2^63"]);
+                    says(comm.allgather_init::<u128>(elements), is_overflow, &[&most]);
+                    // Nothing of no bytes is too much, unless it cannot be counted.
+                    assert_eq!(comm.alltoall_init::<()>(elements).is_ok(), elements.checked_mul(size).is_some());
+                }
+                let mut counts = vec![0; size];
+                counts[size - 1] = 2;
+                let huge = vec![usize::MAX - 1; size];
+                let zeros = vec![0; size];
+                says(
+                    comm.alltoallv_init::<u8>(&counts, &huge, &counts, &zeros),
+                    is_argument,
+                    &["send block", "2 elements"],
+                );
+                says(comm.alltoallv_init::<u8>(&counts, &zeros, &counts, &huge), is_argument, &["receive block"]);
+                counts[size - 1] = 1;
+                says(comm.alltoallv_init::<u8>(&counts, &huge, &counts, &zeros), is_overflow, &["2^63"]);
+                says(
+                    comm.alltoallv_init::<u64>(&counts, &zeros, &counts, &vec![1 << 61; size]),
+                    is_overflow,
+                    &["2^63"],
+                );
+            }
+            let nothings = [(); usize::MAX];
+            if size > 1 {
+                says(comm.allgather(&nothings, &mut []), is_overflow, &[]);
+            }
+        });
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    on_each("torus:4x4", |comm| {
+        comm.choose("alltoall", "torus-exchange").unwrap();
+        // 2^61 bytes of user's buffers might be, but there are none for relaying.
+        says(comm.alltoall_init::<u8>(1 << 57), |e| matches!(e, Error::Memory { .. }), &["bytes"]);
+        says(comm.allgather_init::<u8>(1 << 60), is_overflow, &[]);
+    });
+}
+
+#[test]
+fn counts_and_displacements_are_checked_together() {
+    on_each("ring:3", |comm| {
+        let me = comm.rank();
+        let (one, places) = ([1; 3], [0, 1, 2]);
+        let send = [7_u64; 3];
+        let mut receive = [POISON; 3];
+        for algorithm in ["direct", "ring"] {
+            comm.choose("alltoallv", algorithm).unwrap();
+            let mut call = |sc: &[usize], sd: &[usize], rc: &[usize], rd: &[usize]| {
+                comm.alltoallv(&send, sc, sd, &mut receive, rc, rd)
+            };
+            for (what, outcome) in [
+                ("send counts", call(&[1; 2], &places, &one, &places)),
+                ("send displacements", call(&one, &[0; 4], &one, &places)),
+                ("receive counts", call(&one, &places, &[], &places)),
+                ("receive displacements", call(&one, &places, &one, &[0; 2])),
+            ] {
+                says(outcome, is_length, &[what, "3"]);
+            }
+            // Receive blocks must not overlap: named are both, and where.
+            says(call(&one, &places, &one, &[2, 0, 2]), is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
+            says(call(&[2; 3], &[0; 3], &[2, 1, 2], &[0, 1, 0]), is_argument, &["overlap"]);
+            // Blocks lie inside their buffers.
+            says(call(&[1, 1, 4], &[0; 3], &one, &places), is_argument, &["send block 2", "4 elements from 0", "of 3"]);
+            says(call(&one, &places, &one, &[0, 1, 3]), is_argument, &["receive block 2", "1 elements from 3", "of 3"]);
+            let far = [usize::MAX, 1, 2];
+            says(call(&one, &far, &one, &places), is_argument, &["send block 0", &usize::MAX.to_string()]);
+            says(call(&one, &places, &one, &far), is_argument, &["receive block 0", &usize::MAX.to_string()]);
+            // What a rank sends itself is what it awaits from itself.
+            let mut own = one;
+            own[me] = 0;
+            let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
+            says(call(&own, &places, &one, &places), is_argument, &[&own_words]);
+            assert_eq!(receive, [POISON; 3]);
+            // Planning finds the same where it needs no buffer.
+            let planned = comm.alltoallv_init::<u64>(&[1; 2], &places, &one, &places);
+            says(planned, is_length, &["send counts", "3"]);
+            let planned = comm.alltoallv_init::<u64>(&one, &places, &one, &[2, 0, 2]);
+            says(planned, is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
+            says(comm.alltoallv_init::<u64>(&own, &places, &one, &places), is_argument, &[&own_words]);
+        }
+    });
+}
+
+#[test]
+fn strided_blocks_are_checked_before_anything_moves() {
+    on_each("ring:3", |comm| {
+        let me = comm.rank();
+        let run = Strided::run;
+        let one = [run(0, 1), run(1, 1), run(2, 1)];
+        let send = [7_u64; 3];
+        let mut receive = [POISON; 3];
+        for algorithm in ["direct", "ring"] {
+            comm.choose("alltoallv", algorithm).unwrap();
+            let mut call = |from: &[Strided], into: &[Strided]| comm.alltoallw(&send, from, &mut receive, into);
+            says(call(&one[..2], &one), is_length, &["send blocks", "3", "2"]);
+            says(call(&one, &[]), is_length, &["receive blocks", "3", "0"]);
+            // Blocks lie inside their buffers.
+            let outside = [run(0, 1), run(1, 1).repeated(2, 2), run(2, 1)];
+            says(call(&outside, &one), is_argument, &["send block 1", "2 elements from 1 on, 2 apart", "of 3"]);
+            says(call(&one, &outside), is_argument, &["receive block 1", "2 elements from 1 on, 2 apart", "of 3"]);
+            for far in [
+                run(usize::MAX, 1),
+                run(1, usize::MAX),
+                run(0, 2).repeated(2, usize::MAX),
+                run(0, 1).repeated(3, usize::MAX / 2),
+            ] {
+                let far = [run(0, 1), run(1, 1), far];
+                says(call(&far, &one), is_argument, &["send block 2", "of 3"]);
+                says(call(&one, &far), is_argument, &["receive block 2", "of 3"]);
+            }
+            // No element is named twice, neither by one block nor by two.
+            let again = [run(0, 1).repeated(2, 0), run(1, 1), run(2, 1)];
+            says(call(&again, &one), is_argument, &["send block 0", "different"]);
+            says(call(&one, &again), is_argument, &["receive block 0", "different"]);
+            let endless = [run(0, 1).repeated(1 << 50, 0), run(1, 1), run(2, 1)];
+            says(call(&endless, &one), is_argument, &["send block 0", "different"]);
+            let both = [run(1, 1).repeated(2, 1), run(0, 1), run(2, 1)];
+            says(call(&one, &both), is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
+            // What a rank sends itself is what it awaits from itself.
+            let mut own = one.clone();
+            own[me] = run(0, 0);
+            let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
+            says(call(&own, &one), is_argument, &[&own_words]);
+            let twice = [vec![run(0, 1), run(0, 1)], vec![run(1, 1)], vec![run(2, 1)]];
+            says(
+                comm.alltoallw(&send, &one, &mut receive, &twice),
+                is_argument,
+                &["receive block 0", "element 0 twice"],
+            );
+            assert_eq!(receive, [POISON; 3]);
+            // Planning finds the same where it needs no buffer.
+            says(comm.alltoallw_init::<u64>(&one[..2], &one), is_length, &["send blocks", "3"]);
+            says(
+                comm.alltoallw_init::<u64>(&one, &both),
+                is_argument,
+                &["receive blocks 0 and 2 overlap", "element 2"],
+            );
+            says(comm.alltoallw_init::<u64>(&again, &one), is_argument, &["send block 0", "different"]);
+            let far = [run(0, 1), run(1, 1), run(2, usize::MAX)];
+            says(comm.alltoallw_init::<u64>(&far, &one), is_argument, &["send block 2"]);
+            let long = [run(0, 1), run(1, 1), run(1 << 61, 1)];
+            says(comm.alltoallw_init::<u64>(&one, &long), is_overflow, &[]);
+        }
+    });
+}
+
+#[test]
+fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
+    let is_runs = |error: &Error| matches!(error, Error::Plan(PlanError::Runs { .. }));
+    on_each("complete:1", move |comm| {
+        // 2^50 runs, in four pairs of numbers.
+        let absurd = [Strided::run(0, 1).repeated(2, 2).repeated(1 << 20, 8).repeated(1 << 30, 1 << 30)];
+        let words = ["1073741824 x 1048576 x 2 elements from 0 on", "1125899906842624 runs", "16777216"];
+        let nothings = vec![(); 1 << 62];
+        for algorithm in ["direct", "ring"] {
+            comm.choose("alltoallv", algorithm).unwrap();
+            says(comm.alltoallw_init::<u8>(&absurd, &absurd), is_runs, &words);
+            says(comm.alltoallw(&nothings, &absurd, &mut nothings.clone(), &absurd), is_runs, &words);
+            // As many in several parts.
+            let parts = [vec![Strided::run(0, 1).repeated(2, 2).repeated(1 << 12, 8).repeated(1 << 11, 1 << 30); 3]];
+            says(comm.alltoallw_init::<u8>(&parts, &parts), is_runs, &["8388608 runs"]);
+            // Few runs, but of pieces that lie between each other, in 2^40 places.
+            let tangled = [vec![Strided::run(0, 1).repeated(1 << 39, 4), Strided::run(1, 1).repeated(1 << 38, 8)]];
+            says(
+                comm.alltoallw_init::<u8>(&tangled, &tangled),
+                is_argument,
+                &["receive blocks", "824633720832 pieces"],
+            );
+            // However long they are, whose an element is is found at once.
+            let half = [vec![Strided::run(0, 1 << 50), Strided::run(1 << 49, 1 << 50)]];
+            says(comm.alltoallw_init::<u8>(&half, &half), is_argument, &["block 0", &(1_u64 << 49).to_string()]);
+            // What is large and plain is planned.
+            let plain = [Strided::matrix(0, 1 << 20, 1 << 20, 1 << 21).repeated(8, 1 << 42)];
+            assert!(comm.alltoallw_init::<u8>(&plain, &plain).is_ok());
+        }
+    });
+}
+
+#[test]
+fn algorithms_that_cannot_be_are_refused_by_name() {
+    on_each("torus:4x6", |comm| {
+        let is_unfit = |error: &Error| matches!(error, Error::Build(BuildError::Unfit { .. }));
+        let is_unknown = |error: &Error| matches!(error, Error::Build(BuildError::Unknown { .. }));
+        let is_parameters = |error: &Error| matches!(error, Error::Build(BuildError::Parameters { .. }));
+        says(comm.choose("alltoall", "mesh-exchange"), is_unfit, &["mesh-exchange", "torus:4x6", "needs a mesh"]);
+        says(comm.choose("alltoallv", "mesh-exchange"), is_unfit, &["mesh-exchange", "torus:4x6"]);
+        says(comm.choose("alltoall", "direct-xor"), is_unfit, &["power of two", "24"]);
+        says(
+            comm.choose("alltoall", "Direct"),
+            is_unknown,
+            &["\"Direct\"", "alltoall", "direct-rotated", "torus-exchange"],
+        );
+        says(comm.choose("alltoall", ""), is_unknown, &["\"\"", "direct"]);
+        says(
+            comm.choose("allgather", "direct"),
+            is_unknown,
+            &["\"direct\"", "allgather", "ring", "recursive-doubling"],
+        );
+        says(comm.choose("gather", "ring"), is_unknown, &["gather"]);
+        says(comm.choose("alltoall", "ring:chunks=4"), is_parameters, &["ring", "chunks=4"]);
+        says(comm.choose("alltoall", "ring:"), is_parameters, &["ring"]);
+        says(comm.choose("all-to-all", "ring"), is_argument, &["\"all-to-all\"", "alltoall", "alltoallv", "allgather"]);
+        says(comm.choose("custom", "auto"), is_argument, &["\"custom\""]);
+        // A refused choice leaves the one before.
+        assert!(!comm.explain(&Collective::Alltoall, 8).unwrap().named);
+        comm.choose("alltoall", "ring").unwrap();
+        says(comm.choose("alltoall", "rung"), is_unknown, &["rung"]);
+        assert_eq!(comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name(), "ring");
+        // A collective for which there is no algorithm yet.
+        says(comm.explain(&Collective::Gather { root: Rank::new(0) }, 8), is_unfit, &["gather", "torus:4x6"]);
+        let nothing =
+            Collective::Custom(std::sync::Arc::new(necklace::collective::Custom { pre: vec![], post: vec![] }));
+        says(comm.prove(&nothing, 8), is_unfit, &["custom"]);
+    });
+}
+
+#[test]
+fn one_ranks_mistake_is_its_own() {
+    // The others wait; the one that was refused may call again, properly.
+    watched("second try", || {
+        jobs::run(3, |mut comm| {
+            let mut receive = [POISON; 3];
+            if comm.rank() == 1 {
+                says(comm.alltoall(&[1; 2], &mut receive[..2]), is_length, &["2"]);
+                says(comm.broadcast(&mut receive, 9), |e| matches!(e, Error::Build(_)), &["9"]);
+            }
+            comm.alltoall(&[comm.rank() as u64; 3], &mut receive).unwrap();
+            assert_eq!(receive, [0, 1, 2]);
+        })
+        .unwrap();
+    });
+}

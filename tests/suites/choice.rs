@@ -1,0 +1,261 @@
+//! Which algorithm does it, and that it is right.
+
+use std::sync::Arc;
+use std::thread;
+
+use necklace::algorithm::registry;
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::machine::Machine;
+use necklace::schedule::{Placement, Problem};
+use necklace::topology::{Graph, Topology};
+use necklace::{Communicator, Error, Node, Options, Rank};
+
+use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
+use super::jobs::{self, Job, topology, watched};
+
+fn topologies() -> Vec<Arc<dyn Topology>> {
+    let texts = [
+        "ring:1",
+        "line:2",
+        "ring:3",
+        "line:5",
+        "ring:8",
+        "ring:13",
+        "mesh:3x4",
+        "torus:3x5",
+        "torus:2x2x2",
+        "torus:4x4",
+        "torus:8x4",
+        "hypercube:4",
+        "ghc:3,2",
+        "ghc:2x4",
+        "complete:7",
+        "complete:16",
+        "complete:32",
+    ];
+    let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5)]).unwrap();
+    texts.into_iter().map(topology).chain([Arc::new(graph) as Arc<dyn Topology>]).collect()
+}
+
+/// What is chosen in place of an algorithm that libraries have.
+fn or_native(name: &'static str) -> &'static str {
+    if jobs::NATIVE { "native" } else { name }
+}
+
+/// The collective's calls, whatever its algorithm.
+fn call(comm: &mut Communicator, collective: &str, elements: usize) {
+    match collective {
+        "alltoall" => alltoall::<[f32; 3]>(comm, elements),
+        "allgather" => allgather::<[f32; 3]>(comm, elements),
+        "allreduce" | "scan" => {
+            ends::<[f32; 3]>(comm, elements);
+            composition(comm, elements);
+        }
+        "broadcast" => (0..comm.size()).for_each(|root| broadcast::<[f32; 3]>(comm, elements, root)),
+        "barrier" => comm.barrier().unwrap(),
+        other => panic!("there is no call for {other}"),
+    }
+}
+
+#[test]
+fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
+    for network in topologies() {
+        watched(&network.text(), move || {
+            let run = Job::on(Arc::clone(&network)).run(|mut comm| {
+                for algorithm in registry() {
+                    let (kind, name) = (algorithm.about().collective, algorithm.name());
+                    let collective = Collective::named(kind, Rank::new(comm.size() / 2)).unwrap();
+                    let problem = Problem::new(Arc::clone(&network), collective.clone()).unwrap();
+                    if algorithm.fits(&problem.ordered().over_native(jobs::NATIVE)).is_err() {
+                        let refused = comm.choose(kind, &name);
+                        assert!(matches!(refused, Err(Error::Build(BuildError::Unfit { .. }))), "{name}: {refused:?}");
+                        continue;
+                    }
+                    comm.choose(kind, &name).unwrap();
+                    for elements in [0, 1, 3] {
+                        call(&mut comm, kind, elements);
+                    }
+                    let choice = comm.explain(&collective, 36).unwrap();
+                    assert!(choice.named && choice.algorithm.name() == name);
+                    let text = choice.to_string();
+                    assert!(text.contains(&name) && text.contains(kind) && text.contains("36"), "{text}");
+                    if algorithm.priced_as().is_some() {
+                        let proof = comm.prove(&collective, 36);
+                        assert!(
+                            matches!(proof, Err(Error::Build(BuildError::Unscheduled { .. }))),
+                            "{name}: {proof:?}"
+                        );
+                    } else if comm.rank() == 0 {
+                        comm.prove(&collective, 36).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    }
+                }
+            });
+            run.unwrap();
+        });
+    }
+}
+
+#[test]
+fn parameters_are_chosen_with_the_name_and_refused_with_what_would_be_right() {
+    watched("parameters", || {
+        let run = Job::on(topology("torus:3x4")).run(|mut comm| {
+            let explained = |comm: &Communicator| comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name();
+            for name in ["bruck", "bruck:radix=3", "bruck:radix=5,ports=all", "bruck:radix=12", "bruck:radix=1000"] {
+                comm.choose("alltoall", name).unwrap();
+                comm.choose("alltoallv", name).unwrap();
+                assert_eq!(explained(&comm), name);
+                everything::<u64>(&mut comm, 2);
+            }
+            comm.choose("alltoall", "bruck:ports=one,radix=2").unwrap();
+            assert_eq!(explained(&comm), "bruck");
+            let cases = [
+                ("bruck:radix=1", "radix=1", "radix=2..2147483647"),
+                ("bruck:base=3", "base=3", "radix=2..2147483647 or ports=one|all"),
+                ("bruck:ports=all,ports=all", "ports=all", "ports only once"),
+                ("direct:radix=2", "radix=2", "no parameters"),
+            ];
+            for (name, what, right) in cases {
+                match comm.choose("alltoall", name) {
+                    Err(Error::Build(BuildError::Parameters { found, expected, .. })) => {
+                        assert_eq!((found.as_str(), expected.as_str()), (what, right));
+                    }
+                    other => panic!("{name}: {other:?}"),
+                }
+            }
+            assert_eq!(explained(&comm), "bruck");
+        });
+        run.unwrap();
+    });
+}
+
+#[test]
+fn auto_considers_variants() {
+    watched("variants", || {
+        // Messages dearer than rounds: as few of them as can be.
+        let options = Options::default().machine(Machine::THREADS.with_startup(1 << 40).with_message(1 << 42));
+        let run = Job::on(topology("complete:16")).options(options).run(|mut comm| {
+            let choice = comm.explain(&Collective::Alltoall, 8).unwrap();
+            assert_eq!(choice.algorithm.name(), or_native("bruck"), "{choice}");
+            for variant in ["bruck:radix=4 ", "bruck:radix=4,ports=all ", "bruck:radix=3 "] {
+                assert!(choice.to_string().contains(variant), "{choice}");
+            }
+            everything::<u64>(&mut comm, 2);
+        });
+        run.unwrap();
+        let options = Options::default().machine(Machine::THREADS.with_startup(1 << 40).with_message(1 << 38));
+        let run = Job::on(topology("complete:16")).options(options).run(|mut comm| {
+            let choice = comm.explain(&Collective::Alltoall, 8).unwrap();
+            // 2 rounds of 3 messages: 3.5 rounds' worth; 1 round of 15 costs 4.75.
+            assert_eq!(choice.algorithm.name(), or_native("bruck:radix=4,ports=all"), "{choice}");
+            everything::<u64>(&mut comm, 2);
+        });
+        run.unwrap();
+    });
+}
+
+#[test]
+fn auto_explains_itself_alike_on_every_rank() {
+    for network in topologies() {
+        watched(&network.text(), move || {
+            let explained = Job::on(network).run(|mut comm| {
+                comm.choose("alltoall", "direct").unwrap();
+                comm.choose("alltoall", "auto").unwrap();
+                let mut texts = vec![];
+                for bytes in [0, 1, 64, 4096, 1 << 20, usize::MAX] {
+                    for kind in ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier"] {
+                        let choice = comm.explain(&Collective::named(kind, Rank::new(0)).unwrap(), bytes).unwrap();
+                        assert!(!choice.named);
+                        let prices = choice.candidates.iter().filter_map(|c| c.price.as_ref().ok()).map(|p| p.total);
+                        let chosen = choice.candidates.iter().find(|c| c.algorithm.name() == choice.algorithm.name());
+                        assert_eq!(chosen.unwrap().price.as_ref().ok().map(|p| p.total), prices.min());
+                        texts.push(choice.to_string());
+                    }
+                }
+                texts
+            });
+            let explained = explained.unwrap();
+            assert!(explained.iter().all(|texts| *texts == explained[0]));
+        });
+    }
+}
+
+#[test]
+fn rank_0_hands_out_its_machine() {
+    watched("machines", || {
+        let ranks = jobs::endpoints(16).into_iter().map(|endpoint| {
+            thread::spawn(move || {
+                // To rank 0 rounds are dear, to the others bytes and messages are.
+                let machine = match endpoint.rank().index() {
+                    0 => Machine::THREADS.with_startup(1 << 40).with_message(0).with_byte(0),
+                    rank => Machine::THREADS.with_startup(0).with_message(rank as u64).with_byte(1 << 40),
+                };
+                let options = Options::default().machine(machine);
+                let mut comm = Communicator::with_options(endpoint, topology("torus:4x4"), options).unwrap();
+                everything::<u64>(&mut comm, 2);
+                comm.explain(&Collective::Alltoall, 64).unwrap().to_string()
+            })
+        });
+        let explained: Vec<String> = ranks.collect::<Vec<_>>().into_iter().map(|rank| rank.join().unwrap()).collect();
+        assert!(explained.iter().all(|text| *text == explained[0]), "{explained:?}");
+        let direct = format!("64 bytes a block: {},", or_native("direct"));
+        assert!(explained[0].contains(&direct), "{}", explained[0]);
+    });
+}
+
+#[test]
+fn ranks_may_sit_on_any_nodes() {
+    for seed in 0..3 {
+        watched(&format!("placement {seed}"), move || {
+            let nodes: Vec<Node> = Dice(seed).order(16).into_iter().map(Node::new).collect();
+            let placement = Placement::new(nodes, 16).unwrap();
+            let job = Job::on(topology("torus:4x4")).options(Options::default().placement(placement.clone()));
+            job.run(|mut comm| {
+                assert_eq!(*comm.placement(), placement);
+                for algorithm in ["torus-exchange", "ring", "direct-xor", "direct", "direct-rotated"] {
+                    comm.choose("alltoall", algorithm).unwrap();
+                    comm.choose("alltoallv", algorithm).unwrap();
+                    everything::<u64>(&mut comm, 3);
+                    if comm.rank() == 5 {
+                        comm.prove(&Collective::Alltoall, 8).unwrap();
+                    }
+                }
+                // A row is the nodes of a row, whoever sits there.
+                let row = comm.placement().node(Rank::new(comm.rank())).index() / 4;
+                let mut row = comm.split(Some(row as u32), 0).unwrap().unwrap();
+                assert_eq!(row.topology().text(), "ring:4");
+                everything::<u64>(&mut row, 3);
+            })
+            .unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_small_cache_costs_time_but_no_correctness() {
+    for (plans, bytes) in [(0, 0), (1, usize::MAX), (2, 10_000), (usize::MAX, 0)] {
+        watched(&format!("{plans} plans of {bytes} bytes"), move || {
+            let job = Job::on(topology("torus:4x4")).options(Options::default().cache(plans, bytes));
+            job.run(|mut comm| (0..6).for_each(|turn| everything::<u64>(&mut comm, 10 * (turn % 3)))).unwrap();
+        });
+    }
+}
+
+#[test]
+fn without_fingerprints_calls_that_agree_work() {
+    watched("no fingerprints", || {
+        let job = Job::on(topology("torus:4x4")).options(Options::default().fingerprints(false));
+        job.choose("alltoall", "torus-exchange").run(|mut comm| everything::<u64>(&mut comm, 5)).unwrap();
+    });
+}
+
+#[test]
+fn a_proof_says_what_the_paper_says() {
+    watched("proof", || {
+        let proofs = Job::on(topology("torus:4x4")).choose("alltoall", "torus-exchange").run(|comm| {
+            let proof = comm.prove(&Collective::Alltoall, 64).unwrap();
+            (proof.startups, proof.transmission.to_string(), proof.hops, proof.contention_free)
+        });
+        assert_eq!(proofs.unwrap(), vec![(4, "32".to_owned(), 6, true); 16]);
+    });
+}

@@ -1,0 +1,135 @@
+//! Counts of alltoallv on which two ranks disagree.
+
+use necklace::transport::Cause;
+use necklace::{Communicator, Error};
+
+use super::failures::{POISON, failure, is_dead, one_failure, run};
+use super::jobs::{self, Job, on, watched};
+
+/// Everyone sends everyone 2 elements, but `from` sends `sent` to `to`, which awaits `awaited`.
+#[derive(Clone, Copy)]
+struct Case {
+    from: usize,
+    to: usize,
+    sent: usize,
+    awaited: usize,
+}
+
+impl Case {
+    fn counts(self, comm: &Communicator) -> (Vec<usize>, Vec<usize>) {
+        let (mut send, mut receive) = (vec![2; comm.size()], vec![2; comm.size()]);
+        if comm.rank() == self.from {
+            send[self.to] = self.sent;
+        }
+        if comm.rank() == self.to {
+            receive[self.from] = self.awaited;
+        }
+        (send, receive)
+    }
+
+    fn call(self, comm: &mut Communicator, planned: bool) -> Result<(), Error> {
+        let (send_counts, receive_counts) = self.counts(comm);
+        let places: Vec<usize> = (0..comm.size()).map(|i| 9 * i).collect();
+        let send = vec![comm.rank() as u64; 9 * comm.size()];
+        let mut receive = vec![POISON; 9 * comm.size()];
+        let outcome = if planned {
+            let plan = comm.alltoallv_init(&send_counts, &places, &receive_counts, &places);
+            plan.and_then(|mut plan| plan.execute(comm, &send, &mut receive))
+        } else {
+            comm.alltoallv(&send, &send_counts, &places, &mut receive, &receive_counts, &places)
+        };
+        if comm.rank() == self.to {
+            let block = &receive[9 * self.from..9 * self.from + 9];
+            assert!(block.iter().all(|&element| element == POISON), "received {block:?}");
+        }
+        outcome
+    }
+}
+
+#[test]
+fn every_rank_learns_who_sends_what_to_whom_and_what_was_awaited() {
+    let networks: [(&str, &[&str]); 5] = [
+        ("complete:2", &["direct", "ring"]),
+        ("ring:5", &["direct", "ring", "direct-rotated"]),
+        ("complete:8", &["direct", "ring", "direct-xor"]),
+        ("torus:4x4", &["direct", "torus-exchange"]),
+        ("torus:8x4", &["torus-exchange"]),
+    ];
+    for (topology, algorithms) in networks {
+        for algorithm in algorithms.iter().copied().chain(jobs::NATIVE.then_some("native")) {
+            for (from, to, sent, awaited) in [(0, 1, 2, 3), (1, 0, 3, 2), (1, 0, 0, 2), (0, 1, 2, 0), (0, 1, 5, 9)] {
+                for planned in [false, true] {
+                    let name = format!("{algorithm} on {topology}: {from} sends {to} {sent} of {awaited}, {planned}");
+                    watched(&name, move || {
+                        disagree(on(topology), algorithm, Case { from, to, sent, awaited }, planned)
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn disagree(job: Job, algorithm: &'static str, case: Case, planned: bool) {
+    let outcomes = run(job.choose("alltoallv", algorithm), |mut comm| {
+        let outcome = case.call(&mut comm, planned).and_then(|()| comm.barrier());
+        is_dead(&mut comm, &failure(&outcome).clone());
+        outcome
+    });
+    let failure = one_failure(&outcomes);
+    let Cause::Length { from, to, expected, found } = failure.cause else { panic!("{failure}") };
+    assert_eq!((from.index(), to.index()), (case.from, case.to), "{failure}");
+    assert_eq!((expected, found), (8 * case.awaited as u64, 8 * case.sent as u64), "{failure}");
+    assert!(failure.words.contains("alltoallv") && failure.words.contains(algorithm), "{failure}");
+}
+
+#[test]
+fn elements_of_other_lengths_are_another_call() {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
+        watched(algorithm, move || {
+            let outcomes = run(on("ring:3").choose("alltoallv", algorithm), |mut comm| {
+                // As many bytes.
+                if comm.rank() == 0 {
+                    let places = [0, 2, 4];
+                    comm.alltoallv(&[1_u32; 6], &[2; 3], &places, &mut [0_u32; 6], &[2; 3], &places)
+                } else {
+                    let places = [0, 1, 2];
+                    comm.alltoallv(&[1_u64; 3], &[1; 3], &places, &mut [0_u64; 3], &[1; 3], &places)
+                }
+            });
+            let failure = one_failure(&outcomes);
+            assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
+            assert!(failure.to_string().contains("4-byte") && failure.to_string().contains("8-byte"), "{failure}");
+        });
+    }
+}
+
+#[test]
+fn a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others() {
+    // What a rank can plan depends on what others send through it; by then they rely on it.
+    watched("memory", || {
+        let outcomes = run(on("torus:4x4").choose("alltoallv", "torus-exchange"), |mut comm| {
+            let huge = 1 << 58;
+            let places: Vec<usize> = (0..16).map(|i| i << 58).collect();
+            let plan = comm.alltoallv_init::<u8>(&[huge; 16], &[0; 16], &[huge; 16], &places);
+            plan.map(|_| ()).and_then(|()| comm.barrier())
+        });
+        let failure = one_failure(&outcomes);
+        let Cause::Aborted { reason, .. } = &failure.cause else { panic!("{failure}") };
+        assert!(reason.contains("bytes"), "{failure}");
+    });
+}
+
+#[test]
+fn lengths_that_overflow_only_on_the_way_are_refused() {
+    // Each rank's own counts are possible; what passes through a rank is more than can be counted.
+    watched("sums", || {
+        let outcomes = run(on("ring:8").choose("alltoallv", "ring"), |mut comm| {
+            let next = (comm.rank() + 4) % 8;
+            let counts: Vec<usize> = (0..8).map(|i| if i == next { (1 << 63) - 1 } else { 0 }).collect();
+            let plan = comm.alltoallv_init::<u8>(&counts, &[0; 8], &counts, &[0; 8]);
+            plan.map(|_| ()).and_then(|()| comm.barrier())
+        });
+        let failure = one_failure(&outcomes);
+        assert!(matches!(failure.cause, Cause::Aborted { .. }), "{failure}");
+    });
+}

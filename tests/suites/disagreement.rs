@@ -1,0 +1,283 @@
+//! Ranks that do not do the same: found, not garbled, by all of them alike.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use necklace::op::{Max, Sum, by};
+use necklace::topology::Complete;
+use necklace::transport::Cause;
+use necklace::{Communicator, Error, Options};
+
+use super::failures::{POISON, failure, is_dead, one_failure, run};
+use super::jobs::{Job, on, watched};
+
+/// A call, and a word of what an error must say of it.
+type Call = (&'static str, fn(&mut Communicator) -> Result<(), Error>);
+
+fn received(outcome: Result<(), Error>, buffer: &[u64], mine: u64) -> Result<(), Error> {
+    if outcome.is_err() {
+        let foreign = buffer.iter().filter(|&&element| element != POISON && element != mine).count();
+        assert_eq!(foreign, 0, "a call that nobody shares received something: {buffer:x?}");
+    }
+    outcome
+}
+
+/// All different from each other. On two ranks nothing can move; what each has is 1.
+const CALLS: [Call; 19] = [
+    // By name: what is chosen for it may be one of those below.
+    ("alltoall", |comm| {
+        comm.choose("alltoall", "direct")?;
+        exchange(comm, 1)
+    }),
+    ("2 x 8 bytes", |comm| exchange(comm, 2)),
+    ("alltoall", |comm| comm.alltoall_in_place(&mut vec![1_u8; comm.size()])),
+    ("direct-rotated", |comm| {
+        comm.choose("alltoall", "direct-rotated")?;
+        exchange(comm, 1)
+    }),
+    ("ring", |comm| {
+        comm.choose("alltoall", "ring")?;
+        exchange(comm, 1)
+    }),
+    ("bruck:radix=3", |comm| {
+        comm.choose("alltoall", "bruck:radix=3")?;
+        exchange(comm, 1)
+    }),
+    ("bruck:radix=3,ports=all", |comm| {
+        comm.choose("alltoall", "bruck:ports=all,radix=3")?;
+        exchange(comm, 1)
+    }),
+    ("alltoallv", |comm| varying(comm, "direct")),
+    ("counts of alltoallv", |comm| varying(comm, "ring")),
+    ("allgather", |comm| {
+        let mut buffer = vec![POISON; comm.size()];
+        let outcome = comm.allgather(&[1], &mut buffer);
+        received(outcome, &buffer, 1)
+    }),
+    ("allreduce (sum)", |comm| {
+        let mut buffer = [POISON];
+        let outcome = comm.allreduce(&[1], &mut buffer, Sum);
+        received(outcome, &buffer, 1)
+    }),
+    ("allreduce (max)", |comm| {
+        let mut buffer = [POISON];
+        let outcome = comm.allreduce(&[1], &mut buffer, Max);
+        received(outcome, &buffer, 1)
+    }),
+    ("allreduce (mine)", |comm| comm.allreduce(&[1_u64], &mut [0], by("mine", |left, _| left))),
+    ("allreduce (sum)", |comm| comm.allreduce(&[1_u64, 2], &mut [0, 0], Sum)),
+    ("scan", |comm| comm.scan(&[1_u64], &mut [0], Sum)),
+    ("broadcast from root 0", |comm| comm.broadcast(&mut [1_u64], 0)),
+    ("broadcast from root 1", |comm| comm.broadcast(&mut [1_u64], 1)),
+    ("barrier", Communicator::barrier),
+    ("split", |comm| comm.split(Some(0), 0).map(|_| ())),
+];
+
+fn exchange(comm: &mut Communicator, elements: usize) -> Result<(), Error> {
+    let send = vec![1_u64; elements * comm.size()];
+    let mut receive = vec![POISON; send.len()];
+    let outcome = comm.alltoall(&send, &mut receive);
+    if comm.size() == 2 { received(outcome, &receive, 1) } else { outcome }
+}
+
+fn varying(comm: &mut Communicator, algorithm: &str) -> Result<(), Error> {
+    comm.choose("alltoallv", algorithm)?;
+    let size = comm.size();
+    let (counts, places): (Vec<usize>, Vec<usize>) = (vec![1; size], (0..size).collect());
+    let (send, mut receive) = (vec![1_u64; size], vec![POISON; size]);
+    comm.alltoallv(&send, &counts, &places, &mut receive, &counts, &places)
+}
+
+#[test]
+fn any_two_different_calls_are_told_apart_by_everybody() {
+    for (i, most) in CALLS.into_iter().enumerate() {
+        for (j, odd) in CALLS.into_iter().enumerate().filter(|(j, _)| *j != i) {
+            for (ranks, dissenter) in [(2, (i + j) % 2), (5, (i + 2 * j) % 5)] {
+                let case = format!("rank {dissenter} of {ranks} calls {} ({j}), the others {} ({i})", odd.0, most.0);
+                watched(&case, move || different(ranks, dissenter, most, odd));
+            }
+        }
+    }
+}
+
+fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
+    let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
+        let call = if comm.rank() == dissenter { odd } else { most };
+        // Where a rank's part does not depend on the others it may be through; it learns at its next call.
+        let outcome = call.1(&mut comm).and_then(|()| comm.barrier());
+        is_dead(&mut comm, &failure(&outcome).clone());
+        outcome
+    });
+    let failure = one_failure(&outcomes);
+    let Cause::Disagree { one, ones, other, others } = &failure.cause else { panic!("{failure}") };
+    assert!((one.index() == dissenter) != (other.index() == dissenter), "nobody names rank {dissenter}: {failure}");
+    let (of_dissenter, of_other) = if one.index() == dissenter { (ones, others) } else { (others, ones) };
+    assert!(of_dissenter.contains(odd.0), "{:?} is not named in {failure}", odd.0);
+    // Another rank may have been through its call and be in the barrier already, but then it is not the same call.
+    assert!(of_other.contains(most.0) || of_other.contains("barrier"), "{:?} is not named in {failure}", most.0);
+}
+
+#[test]
+fn nothing_of_one_who_disagrees_is_received_and_it_receives_nothing() {
+    for dissenter in 0..4 {
+        watched(&format!("rank {dissenter}"), move || {
+            let outcomes = run(on("complete:4"), |mut comm| {
+                let odd = comm.rank() == dissenter;
+                let elements = if odd { 3 } else { 2 };
+                let mut receive = vec![POISON; 4 * elements];
+                let outcome = comm.alltoall(&vec![comm.rank() as u64; 4 * elements], &mut receive);
+                let own = comm.rank() * elements..(comm.rank() + 1) * elements;
+                for (i, element) in receive.into_iter().enumerate().filter(|(i, _)| !own.contains(i)) {
+                    if odd || i / elements == dissenter {
+                        assert_eq!(element, POISON, "rank {} received element {i}", comm.rank());
+                    }
+                }
+                outcome
+            });
+            let failure = one_failure(&outcomes);
+            assert!(failure.to_string().contains("3 x 8") && failure.to_string().contains("2 x 8"), "{failure}");
+        });
+    }
+}
+
+#[test]
+fn a_planned_call_is_told_apart_from_another_call() {
+    for relayed in [false, true] {
+        watched(&format!("relayed: {relayed}"), move || {
+            let outcomes = run(on("torus:4x4"), |mut comm| {
+                comm.choose("alltoall", if relayed { "torus-exchange" } else { "direct" }).unwrap();
+                let mut plan = comm.alltoall_init::<u64>(2).unwrap();
+                let mut receive = [POISON; 48];
+                let outcome = if comm.rank() == 11 {
+                    plan.execute(&mut comm, &[1; 32], &mut receive[..32])
+                } else {
+                    comm.alltoall(&[1; 48], &mut receive)
+                };
+                let outcome = outcome.and_then(|()| comm.barrier());
+                let again = plan.execute(&mut comm, &[1; 32], &mut receive[..32]);
+                assert!(matches!(again, Err(Error::Dead { .. })), "{again:?}");
+                outcome
+            });
+            let failure = one_failure(&outcomes);
+            let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+            let words = format!("{ones} {others}");
+            assert!(words.contains("2 x 8") && words.contains("3 x 8"), "{failure}");
+        });
+    }
+}
+
+#[test]
+fn elements_of_different_kinds_are_not_reduced_together() {
+    // Of the same length, by the same name, but bits mean something else.
+    watched("kinds", || {
+        let outcomes = run(on("complete:4"), |mut comm| {
+            if comm.rank() == 2 {
+                let mut sum = [0.5];
+                let outcome = comm.allreduce(&[1.0_f64], &mut sum, Sum);
+                outcome.inspect_err(|_| assert_eq!(sum[0].to_bits(), 0.5_f64.to_bits()))
+            } else {
+                comm.allreduce(&[1_u64], &mut [0], Sum)
+            }
+        });
+        let failure = one_failure(&outcomes);
+        assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
+        assert!(failure.to_string().contains("f64") && failure.to_string().contains("u64"), "{failure}");
+    });
+}
+
+#[test]
+fn one_call_more_than_the_others_is_found() {
+    for ranks in [2, 5] {
+        watched(&format!("{ranks} ranks"), move || {
+            let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
+                if comm.rank() == 1 {
+                    comm.barrier().and_then(|()| comm.barrier())?;
+                }
+                exchange(&mut comm, 1).and_then(|()| exchange(&mut comm, 1))
+            });
+            let failure = one_failure(&outcomes);
+            let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+            let words = format!("{ones} {others}");
+            assert!(words.contains("barrier") && words.contains("alltoall"), "{failure}");
+        });
+    }
+}
+
+#[test]
+fn a_disagreement_in_a_part_is_the_parts_alone() {
+    watched("parts", || {
+        let outcomes = run(on("complete:6"), |mut comm| {
+            let half = comm.rank() / 3;
+            let mut part = comm.split(Some(half as u32), 0).unwrap().unwrap();
+            let outcome = if comm.rank() == 4 { part.barrier() } else { exchange(&mut part, 1) };
+            comm.barrier().unwrap();
+            outcome
+        });
+        assert!(outcomes[..3].iter().all(Result::is_ok), "{outcomes:?}");
+        let failure = one_failure(&outcomes[3..]);
+        let Cause::Disagree { one, other, .. } = failure.cause else { panic!("{failure}") };
+        assert!(one.index() == 1 || other.index() == 1, "ranks of the part: {failure}");
+    });
+}
+
+#[test]
+fn without_fingerprints_lengths_still_must_agree() {
+    watched("lengths", || {
+        let job = Job::on(Arc::new(Complete::new(3).unwrap())).options(Options::default().fingerprints(false));
+        // By messages: nothing is compared where a library does it.
+        let outcomes = run(job.choose("alltoall", "direct"), |mut comm| {
+            let elements = if comm.rank() == 1 { 3 } else { 2 };
+            exchange(&mut comm, elements)
+        });
+        let failure = one_failure(&outcomes);
+        let Cause::Length { from, to, expected, found } = failure.cause else { panic!("{failure}") };
+        assert!(from.index() == 1 && (expected, found) == (16, 24) || to.index() == 1 && (expected, found) == (24, 16));
+    });
+}
+
+#[test]
+fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
+    watched("roots", || {
+        // Whose root has all it needs. The others are through with it when it comes.
+        let (job, through) = (on("complete:3").choose("broadcast", "binomial"), AtomicUsize::new(0));
+        let outcomes = run(job, |mut comm| {
+            while comm.rank() == 2 && through.load(Ordering::SeqCst) < 2 {
+                thread::yield_now();
+            }
+            let outcome = comm.broadcast(&mut [1_u64], usize::from(comm.rank() == 2));
+            through.fetch_add(1, Ordering::SeqCst);
+            outcome
+        });
+        assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
+        let failure = failure(&outcomes[2]);
+        let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+        assert!([ones, others].iter().any(|words| words.contains("from root 1")), "{failure}");
+    });
+}
+
+#[test]
+fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
+    watched("late", || {
+        let outcomes = run(on("complete:8"), |mut comm| {
+            comm.choose("alltoall", "direct")?;
+            comm.choose("broadcast", "binomial")?;
+            match comm.rank() {
+                0 => return comm.broadcast(&mut [1_u64], 0),
+                // To whom it sends something.
+                1 | 2 | 4 => thread::sleep(Duration::from_millis(200)),
+                _ => {}
+            }
+            exchange(&mut comm, 1)
+        });
+        assert!(outcomes[0].is_ok(), "{outcomes:?}");
+        for outcome in &outcomes[1..] {
+            let failure = failure(outcome);
+            let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+            let words = [ones, others];
+            let one_says = |what| words.iter().any(|words| words.contains(what));
+            assert!(one_says("broadcast from root 0") && one_says("alltoall"), "{failure}");
+        }
+    });
+}

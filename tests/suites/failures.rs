@@ -1,0 +1,80 @@
+//! What every rank must be told.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use necklace::transport::Failure;
+use necklace::{Communicator, Error};
+
+use super::jobs::Job;
+
+/// What nobody sends.
+pub(crate) const POISON: u64 = 0xA5A5_A5A5_A5A5_A5A5;
+
+/// Runs a job whose ranks begin together; the results by rank.
+pub(crate) fn run<R: Send>(job: Job, body: impl Fn(Communicator) -> R + Sync) -> Vec<R> {
+    let here = AtomicUsize::new(0);
+    let results = job.run(|comm| {
+        gather(&here, &comm);
+        body(comm)
+    });
+    results.unwrap()
+}
+
+/// Waits, by no call of a communicator's, until all its ranks are here. Else a rank that is still about to start would
+/// be told of a failure in a later call before its own part begins.
+pub(crate) fn gather(here: &AtomicUsize, comm: &Communicator) {
+    here.fetch_add(1, Ordering::SeqCst);
+    while here.load(Ordering::SeqCst) < comm.size() {
+        thread::yield_now();
+    }
+}
+
+/// What is everybody's; panics for anything else.
+#[track_caller]
+pub(crate) fn failure<T: std::fmt::Debug>(outcome: &Result<T, Error>) -> &Failure {
+    match outcome {
+        Err(Error::Failed { failure, .. } | Error::Dead { failure, .. }) => failure,
+        other => panic!("no failure of everybody's, but {other:?}"),
+    }
+}
+
+/// That all ranks learn one and the same failure, each under its own number, and at most some of them late; returns it.
+#[track_caller]
+pub(crate) fn one_failure<T: std::fmt::Debug>(outcomes: &[Result<T, Error>]) -> Failure {
+    for (i, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(failure(outcome), failure(&outcomes[0]), "rank {i} and rank 0 learn different failures");
+        if let Err(Error::Failed { rank, .. } | Error::Dead { rank, .. }) = outcome {
+            assert_eq!(rank.index(), i);
+        }
+    }
+    let failed = outcomes.iter().any(|outcome| matches!(outcome, Err(Error::Failed { .. })));
+    assert!(failed, "somebody must learn it in the call that fails");
+    failure(&outcomes[0]).clone()
+}
+
+/// That a communicator that failed refuses everything that needs the others, and says why.
+#[track_caller]
+pub(crate) fn is_dead(comm: &mut Communicator, why: &Failure) {
+    let size = comm.size();
+    let (send, mut receive) = (vec![1_u64; size], vec![POISON; size]);
+    let (counts, places): (Vec<usize>, Vec<usize>) = (vec![1; size], (0..size).collect());
+    let outcomes = [
+        comm.barrier(),
+        comm.alltoall(&send, &mut receive),
+        comm.allgather(&[1], &mut receive),
+        comm.allreduce(&send, &mut receive, necklace::op::Sum),
+        comm.scan(&send, &mut receive, necklace::op::Sum),
+        comm.broadcast(&mut receive, 0),
+        comm.alltoall_in_place(&mut receive),
+        comm.alltoallv(&send, &counts, &places, &mut receive, &counts, &places),
+        comm.split(Some(0), 0).map(|_| ()),
+    ];
+    for (i, outcome) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Err(Error::Dead { rank, failure }) => assert_eq!((rank.index(), *failure), (comm.rank(), why.clone())),
+            other => panic!("call {i} on a dead communicator: {other:?}"),
+        }
+    }
+    assert!(receive.iter().all(|&element| element == POISON), "a dead communicator wrote {receive:?}");
+}

@@ -1,0 +1,115 @@
+//! Operations of reductions.
+
+use necklace::op::{Max, Min, Number, Op, Product, Sum, by};
+use necklace::{Communicator, Options};
+
+use super::definitions::{element, same};
+use super::jobs::{self, on, watched};
+
+/// That allreduce and scan by an operation are what combining in rank order gives.
+fn check<T: Number + std::fmt::Debug, O: Op<T> + Copy>(
+    comm: &mut Communicator,
+    values: impl Fn(usize, usize) -> T,
+    op: O,
+) {
+    let (me, size) = (comm.rank(), comm.size());
+    let upto = |last: usize, i: usize| (1..=last).fold(values(0, i), |all, rank| op.combine(all, values(rank, i)));
+    for elements in [0, 1, 5] {
+        let all = |f: &dyn Fn(usize) -> T| (0..elements).map(f).collect::<Vec<T>>();
+        let (send, mut receive) = (all(&|i| values(me, i)), all(&|i| values(7, i + 100)));
+        comm.allreduce(&send, &mut receive, op).unwrap();
+        same(comm, &format!("allreduce by {}", op.name()), &receive, &all(&|i| upto(size - 1, i)));
+        comm.scan(&send, &mut receive, op).unwrap();
+        same(comm, &format!("scan by {}", op.name()), &receive, &all(&|i| upto(me, i)));
+    }
+}
+
+#[test]
+fn every_operation_is_done_on_every_integer() {
+    macro_rules! all {
+        ($comm:ident, $($t:ty)*) => {$(
+            let values = |rank, i| element::<u128>(rank, 9, i) as $t;
+            check(&mut $comm, values, Sum);
+            check(&mut $comm, values, Product);
+            check(&mut $comm, values, Min);
+            check(&mut $comm, values, Max);
+        )*};
+    }
+    for ranks in [1, 2, 5, 8] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                all!(comm, i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+            })
+            .unwrap();
+        });
+    }
+}
+
+#[test]
+fn every_operation_is_done_on_floats_that_are_exact() {
+    for ranks in [1, 3, 8, 13] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                let single = |rank: usize, i: usize| ((rank * 7 + i * 3) % 11) as f32 - 5.0;
+                let double = |rank: usize, i: usize| f64::from(single(rank, i));
+                // Powers of two: no product is rounded.
+                let power = |rank: usize, i: usize| f64::powi(2.0, (rank as i32 - 2) * (i as i32 + 1));
+                check(&mut comm, single, Sum);
+                check(&mut comm, single, Min);
+                check(&mut comm, single, Max);
+                check(&mut comm, double, Sum);
+                check(&mut comm, double, Min);
+                check(&mut comm, double, Max);
+                check(&mut comm, power, Product);
+            })
+            .unwrap();
+        });
+    }
+}
+
+#[test]
+fn rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run() {
+    let summed = |topology: &'static str, run: u64| {
+        watched(topology, move || {
+            on(topology)
+                .options(Options::default().cache(1 + run as usize, 1 << 20))
+                .run(|mut comm| {
+                    let me = comm.rank();
+                    let send: Vec<f64> = (0..33).map(|i| 1.0 / (element::<f64>(me, 4, i) + 0.1)).collect();
+                    // Others come later in other runs.
+                    for _ in 0..(me as u64 * (run + 3)) % 7 {
+                        std::thread::yield_now();
+                    }
+                    let (mut sum, mut running) = (vec![0.0; 33], vec![0.0; 33]);
+                    comm.allreduce(&send, &mut sum, Sum).unwrap();
+                    comm.scan(&send, &mut running, by("plus", |left: f64, right: f64| left + right)).unwrap();
+                    let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<u64>>();
+                    (bits(sum), bits(running))
+                })
+                .unwrap()
+        })
+    };
+    for topology in ["complete:2", "ring:3", "complete:13", "torus:4x4", "line:32"] {
+        let first = summed(topology, 0);
+        assert!(first.iter().all(|(sum, _)| *sum == first[0].0), "{topology}: ranks differ");
+        for run in 1..6 {
+            assert_eq!(summed(topology, run), first, "{topology}, run {run}");
+        }
+    }
+}
+
+#[test]
+fn contributions_are_combined_in_rank_order_however_ranks_are_placed() {
+    // Keys permute the ranks of the part, not the nodes they sit on.
+    watched("placed", || {
+        on("torus:4x4")
+            .run(|mut comm| {
+                let key = [5, 3, 11, 0, 9, 1, 15, 7, 2, 13, 4, 6, 8, 14, 10, 12][comm.rank()];
+                let mut part = comm.split(Some(0), key).unwrap().unwrap();
+                assert_eq!(part.rank() as i64, key);
+                assert!(!part.placement().is_identity());
+                super::definitions::composition(&mut part, 9);
+            })
+            .unwrap();
+    });
+}

@@ -1,0 +1,167 @@
+//! Blocks that lie in their buffers in any regular way.
+
+use necklace::{Communicator, Strided};
+use num_complex::Complex64;
+use quickcheck::{QuickCheck, TestResult};
+
+use super::definitions::{Dice, Element, element, poison, same};
+use super::jobs::{self, on, watched};
+
+/// One side of one rank: where each block's elements lie, as it is told and by hand.
+struct Side {
+    blocks: Vec<Vec<Strided>>,
+    indices: Vec<Vec<usize>>,
+    length: usize,
+}
+
+/// An array of so many elements with up to three dimensions, in any order in memory, with gaps.
+fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>) {
+    let mut rest = elements;
+    let mut counts = Vec::new();
+    for factor in [2, 3, 2] {
+        if rest > 0 && rest.is_multiple_of(factor) && dice.below(3) > 0 {
+            counts.push(factor);
+            rest /= factor;
+        }
+    }
+    counts.push(rest);
+    // Distances grow in an order of their own.
+    let (mut distances, mut extent) = (vec![0; counts.len()], 1);
+    for i in dice.order(counts.len()) {
+        distances[i] = extent + dice.below(2);
+        extent += distances[i] * counts[i].saturating_sub(1);
+    }
+    let mut indices = vec![start];
+    let mut strided = Strided::run(start, 1);
+    for (&count, &distance) in counts.iter().zip(&distances) {
+        // The last dimension is the outermost.
+        indices = (0..count).flat_map(|i| indices.iter().map(move |at| at + i * distance)).collect();
+        strided = strided.repeated(count, distance);
+    }
+    (strided, indices)
+}
+
+/// Puts blocks of so many elements in any order, each in one or two parts.
+fn side(counts: &[usize], dice: &mut Dice) -> Side {
+    let mut side =
+        Side { blocks: vec![vec![]; counts.len()], indices: vec![vec![]; counts.len()], length: dice.below(3) };
+    for i in dice.order(counts.len()) {
+        let first = dice.below(counts[i] + 1);
+        for part in [first, counts[i] - first] {
+            let (strided, indices) = array(part, side.length, dice);
+            side.length = indices.iter().max().map_or(side.length, |last| last + 1) + dice.below(2);
+            side.blocks[i].push(strided);
+            side.indices[i].extend(indices);
+        }
+    }
+    side
+}
+
+fn count(seed: u64, from: usize, to: usize) -> usize {
+    let mut dice = Dice(seed ^ (from as u64) << 40 ^ (to as u64) << 20);
+    [0, 0, 1, 2, 5, 6, 12, 18, 24][dice.below(9)]
+}
+
+/// A random exchange, plain and planned, against the definition: what is in no block is left alone.
+fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+    let (me, size) = (comm.rank(), comm.size());
+    let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
+    let from = side(&(0..size).map(|to| count(seed, me, to)).collect::<Vec<_>>(), &mut dice);
+    let into = side(&(0..size).map(|from| count(seed, from, me)).collect::<Vec<_>>(), &mut dice);
+    let mut plan = comm.alltoallw_init::<T>(&from.blocks, &into.blocks).unwrap();
+    for turn in 0..3 {
+        // The last time, all lies further on.
+        let shift = if turn == 2 { 5 } else { 0 };
+        let (mut send, mut wanted) = (vec![T::of(1); shift + from.length], vec![poison(); shift + into.length]);
+        for peer in 0..size {
+            for (i, &at) in from.indices[peer].iter().enumerate() {
+                send[shift + at] = element(me, peer + 100 * turn, i);
+            }
+            for (i, &at) in into.indices[peer].iter().enumerate() {
+                wanted[shift + at] = element(peer, me + 100 * turn, i);
+            }
+        }
+        let mut receive = vec![poison(); wanted.len()];
+        if turn == 0 {
+            comm.alltoallw(&send, &from.blocks, &mut receive, &into.blocks).unwrap();
+        } else {
+            plan.execute(comm, &send[shift..], &mut receive[shift..]).unwrap();
+        }
+        same(comm, &format!("alltoallw, turn {turn}"), &receive, &wanted);
+    }
+}
+
+fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::Range<u64>) {
+    watched(&format!("{algorithm} on {topology}"), move || {
+        on(topology)
+            .choose("alltoallv", algorithm)
+            .run(|mut comm| {
+                for seed in seeds.clone() {
+                    exchange::<u64>(&mut comm, seed);
+                    exchange::<u8>(&mut comm, seed + 1000);
+                    exchange::<[f32; 3]>(&mut comm, seed + 2000);
+                    exchange::<Complex64>(&mut comm, seed + 3000);
+                    exchange::<()>(&mut comm, seed + 4000);
+                }
+            })
+            .unwrap();
+    });
+}
+
+#[test]
+fn blocks_go_from_where_they_lie_to_where_they_are_wanted() {
+    for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
+        exchanges(topology, "direct", 0..4);
+        if jobs::NATIVE {
+            exchanges(topology, "native", 4..8);
+        }
+    }
+}
+
+#[test]
+fn strided_blocks_go_through_relays() {
+    exchanges("ring:2", "ring", 0..3);
+    exchanges("mesh:3x5", "ring", 3..5);
+    exchanges("torus:4x4", "torus-exchange", 5..7);
+    exchanges("complete:8", "direct-xor", 7..9);
+}
+
+/// The first of `count` things that are dealt out as evenly as can be that `rank` of `size` has.
+fn first(count: usize, size: usize, rank: usize) -> usize {
+    count * rank / size
+}
+
+#[test]
+fn a_matrix_is_transposed_on_the_way() {
+    fn transposed(rows: u8, columns: u8, ranks: u8) -> TestResult {
+        let (rows, columns, ranks) = (usize::from(rows % 20), usize::from(columns % 20), 1 + usize::from(ranks % 7));
+        let outcome = jobs::run(ranks, |mut comm| {
+            let (me, size) = (comm.rank(), comm.size());
+            let row = |rank| first(rows, size, rank);
+            let column = |rank| first(columns, size, rank);
+            let (mine, theirs) = (row(me + 1) - row(me), column(me + 1) - column(me));
+            let matrix: Vec<u32> = (row(me) * columns..row(me + 1) * columns).map(|i| i as u32).collect();
+            let part = |to| Strided::matrix(column(to), mine, column(to + 1) - column(to), columns);
+            let strip = |from| Strided::matrix(row(from), theirs, row(from + 1) - row(from), rows).transposed();
+            let mut found = vec![u32::MAX; theirs * rows];
+            let from: Vec<Strided> = (0..size).map(part).collect();
+            let into: Vec<Strided> = (0..size).map(strip).collect();
+            comm.alltoallw(&matrix, &from, &mut found, &into).unwrap();
+            let wanted = (column(me)..column(me + 1)).flat_map(|j| (0..rows).map(move |i| (i * columns + j) as u32));
+            found == wanted.collect::<Vec<_>>()
+        });
+        TestResult::from_bool(outcome.unwrap().into_iter().all(|right| right))
+    }
+    QuickCheck::new().tests(60).quickcheck(transposed as fn(u8, u8, u8) -> TestResult);
+}
+
+#[test]
+fn what_is_sent_may_be_sent_to_several() {
+    let gathered = jobs::run(4, |mut comm| {
+        let mut receive = [0; 8];
+        let into = [0, 1, 2, 3].map(|from| Strided::run(2 * from, 2));
+        comm.alltoallw(&[comm.rank(), 7], &[(); 4].map(|()| Strided::run(0, 2)), &mut receive, &into).unwrap();
+        receive
+    });
+    assert_eq!(gathered.unwrap(), [[0, 7, 1, 7, 2, 7, 3, 7]; 4]);
+}

@@ -1,0 +1,171 @@
+//! Blocks of different lengths.
+
+use necklace::Communicator;
+use num_complex::Complex64;
+use quickcheck::{QuickCheck, TestResult};
+
+use super::definitions::{Dice, Element, block, poison, same};
+use super::jobs::{self, on, watched};
+
+/// Counts and displacements of one side of one rank.
+struct Side {
+    counts: Vec<usize>,
+    displacements: Vec<usize>,
+    length: usize,
+}
+
+/// Puts blocks of these lengths in any order, with gaps.
+fn side(counts: Vec<usize>, dice: &mut Dice) -> Side {
+    let mut displacements = vec![0; counts.len()];
+    let mut length = dice.below(3);
+    for i in dice.order(counts.len()) {
+        displacements[i] = length;
+        length += counts[i] + dice.below(3);
+    }
+    Side { counts, displacements, length }
+}
+
+/// Elements from one rank to another: often none.
+fn count(seed: u64, from: usize, to: usize) -> usize {
+    let mut dice = Dice(seed ^ (from as u64) << 40 ^ (to as u64) << 20);
+    if dice.below(3) == 0 { 0 } else { dice.below(12) }
+}
+
+/// A random exchange, plain and planned, against the definition: what is no block is left alone.
+fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+    let (me, size) = (comm.rank(), comm.size());
+    let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
+    let from = side((0..size).map(|to| count(seed, me, to)).collect(), &mut dice);
+    let into = side((0..size).map(|from| count(seed, from, me)).collect(), &mut dice);
+    let mut plan =
+        comm.alltoallv_init::<T>(&from.counts, &from.displacements, &into.counts, &into.displacements).unwrap();
+    for turn in 0..3 {
+        let (mut send, mut wanted) = (vec![T::of(1); from.length], vec![poison(); into.length]);
+        for peer in 0..size {
+            let (at, count) = (from.displacements[peer], from.counts[peer]);
+            send[at..at + count].copy_from_slice(&block(me, peer + 100 * turn, count));
+            let (at, count) = (into.displacements[peer], into.counts[peer]);
+            wanted[at..at + count].copy_from_slice(&block(peer, me + 100 * turn, count));
+        }
+        let mut receive = vec![poison(); into.length];
+        if turn == 0 {
+            comm.alltoallv(&send, &from.counts, &from.displacements, &mut receive, &into.counts, &into.displacements)
+                .unwrap();
+        } else {
+            plan.execute(comm, &send, &mut receive).unwrap();
+        }
+        same(comm, &format!("alltoallv, turn {turn}"), &receive, &wanted);
+    }
+}
+
+fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::Range<u64>) {
+    watched(&format!("{algorithm} on {topology}"), move || {
+        on(topology)
+            .choose("alltoallv", algorithm)
+            .run(|mut comm| {
+                for seed in seeds.clone() {
+                    exchange::<u64>(&mut comm, seed);
+                    exchange::<u8>(&mut comm, seed + 1000);
+                    exchange::<[f32; 3]>(&mut comm, seed + 2000);
+                    exchange::<Complex64>(&mut comm, seed + 3000);
+                    exchange::<()>(&mut comm, seed + 4000);
+                }
+            })
+            .unwrap();
+    });
+}
+
+#[test]
+fn blocks_of_any_length_go_where_they_are_wanted() {
+    for topology in ["complete:1", "complete:2", "ring:3", "ring:5", "complete:8", "line:13", "torus:4x4"] {
+        exchanges(topology, "auto", 0..4);
+        exchanges(topology, "direct", 4..6);
+        if jobs::NATIVE {
+            exchanges(topology, "native", 6..9);
+        }
+    }
+    exchanges("complete:32", "direct", 0..1);
+}
+
+#[test]
+fn relays_need_not_know_the_lengths_beforehand() {
+    for topology in ["ring:1", "ring:2", "ring:3", "ring:8", "mesh:3x5"] {
+        exchanges(topology, "ring", 0..3);
+        exchanges(topology, "direct-rotated", 3..5);
+    }
+    for algorithm in ["torus-exchange", "direct-xor", "ring"] {
+        exchanges("torus:4x4", algorithm, 0..3);
+    }
+    exchanges("torus:4x8", "torus-exchange", 0..2);
+}
+
+#[test]
+fn random_lengths_and_places() {
+    fn case(ranks: u8, relayed: bool, seed: u64) -> TestResult {
+        let ranks = usize::from(ranks % 8) + 1;
+        watched(&format!("{ranks} ranks, relayed: {relayed}, seed {seed}"), move || {
+            jobs::run(ranks, |mut comm| {
+                comm.choose("alltoallv", if relayed { "ring" } else { "direct" }).unwrap();
+                exchange::<u64>(&mut comm, seed);
+            })
+            .unwrap();
+        });
+        TestResult::passed()
+    }
+    QuickCheck::new().tests(80).quickcheck(case as fn(u8, bool, u64) -> TestResult);
+}
+
+#[test]
+fn nothing_at_all_may_be_exchanged() {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
+        watched(algorithm, move || {
+            jobs::run(4, |mut comm| {
+                comm.choose("alltoallv", algorithm).unwrap();
+                let nothing = [0; 4];
+                comm.alltoallv::<u64>(&[], &nothing, &nothing, &mut [], &nothing, &nothing).unwrap();
+            })
+            .unwrap();
+        });
+    }
+}
+
+#[test]
+fn where_an_empty_block_would_be_does_not_matter() {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
+        watched(algorithm, move || {
+            jobs::run(3, |mut comm| {
+                comm.choose("alltoallv", algorithm).unwrap();
+                let me = comm.rank();
+                // Everyone sends one element to the next only; the other displacements are nowhere.
+                let one = |peer: usize| std::array::from_fn::<usize, 3, _>(|i| usize::from(i == peer));
+                let at = |peer: usize| std::array::from_fn::<usize, 3, _>(|i| if i == peer { 0 } else { usize::MAX });
+                let (next, last) = ((me + 1) % 3, (me + 2) % 3);
+                let mut receive = [poison::<u64>()];
+                comm.alltoallv(&[me as u64], &one(next), &at(next), &mut receive, &one(last), &at(last)).unwrap();
+                assert_eq!(receive, [last as u64]);
+                let mut plan = comm.alltoallv_init::<u64>(&one(next), &at(next), &one(last), &at(last)).unwrap();
+                receive = [poison()];
+                plan.execute(&mut comm, &[me as u64], &mut receive).unwrap();
+                assert_eq!(receive, [last as u64]);
+            })
+            .unwrap();
+        });
+    }
+}
+
+#[test]
+fn one_block_may_be_sent_to_everybody() {
+    // Blocks sent may overlap; only received ones may not.
+    watched("overlapping sends", || {
+        on("torus:4x4")
+            .choose("alltoallv", "torus-exchange")
+            .run(|mut comm| {
+                let (me, places) = (comm.rank() as u64, std::array::from_fn::<usize, 16, _>(|i| 2 * i));
+                let mut receive = [poison::<u64>(); 32];
+                comm.alltoallv(&[me, me + 100], &[2; 16], &[0; 16], &mut receive, &[2; 16], &places).unwrap();
+                let wanted: Vec<u64> = (0..16).flat_map(|from| [from, from + 100]).collect();
+                assert_eq!(receive[..], wanted);
+            })
+            .unwrap();
+    });
+}
