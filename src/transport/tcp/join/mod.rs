@@ -10,6 +10,7 @@ mod meeting;
 mod notice;
 mod proof;
 mod root;
+mod strangers;
 
 use std::net::IpAddr;
 use std::sync::Arc;

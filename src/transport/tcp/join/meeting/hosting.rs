@@ -101,7 +101,7 @@ impl Host<'_> {
                 break;
             }
             // That it is gone is no event.
-            self.hall.next(until.min(after(now, AGAIN.0)))?;
+            self.hall.next(until.min(after(now, AGAIN)))?;
         }
         Ok(())
     }
