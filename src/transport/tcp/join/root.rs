@@ -121,10 +121,10 @@ fn listen_at(join: &Join, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, 
     let mut last = None;
     for &address in addresses {
         let every_old = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
-        let listener = match patiently(address, join.held) {
+        let listener = match patiently(address, join) {
             // Where there are addresses of the older kind only.
             Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != ErrorKind::AddrInUse => {
-                patiently(every_old, join.held)
+                patiently(every_old, join)
             }
             listener => listener,
         };
@@ -147,10 +147,10 @@ fn listen_at(join: &Join, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, 
     }
 }
 
-fn patiently(address: SocketAddr, held: bool) -> io::Result<TcpListener> {
+fn patiently(address: SocketAddr, join: &Join) -> io::Result<TcpListener> {
     let until = Instant::now() + IN_USE;
     loop {
-        match host::listen(address, held) {
+        match host::listen(address, join.size, join.held) {
             Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
                 std::thread::sleep(IN_USE / 10);
             }
@@ -186,7 +186,7 @@ pub(super) fn own(join: &Join, local: SocketAddr) -> Result<(TcpListener, Socket
     }
     permitted(join, address.ip())?;
     let failed = |error: io::Error| JoinError::Listen { rank: join.rank, address, why: error.to_string() };
-    let listener = host::listen(address, false).map_err(failed)?;
+    let listener = host::listen(address, join.size, false).map_err(failed)?;
     let mut bound = listener.local_addr().map_err(failed)?;
     if let Some(ip) = announced {
         bound.set_ip(ip);
