@@ -342,10 +342,15 @@ impl Hall {
                 }
                 // Nothing is left to accept another: somebody who has proved nothing goes, or there is no way on.
                 Err(error) if host::exhausted(&error) => {
-                    if !self.make_room()? {
-                        return Err(self.trouble("no connection can be accepted", &error));
+                    if self.make_room()? {
+                        return Ok(());
                     }
-                    return Ok(());
+                    // Those who have heard the last word go soon.
+                    if self.dismissing() {
+                        std::thread::sleep(PAUSE);
+                        return Ok(());
+                    }
+                    return Err(self.trouble("no connection can be accepted", &error));
                 }
                 // One that was gone before it was accepted, or for which there was no memory: the next may do better.
                 Err(error) => {

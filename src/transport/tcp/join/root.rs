@@ -85,17 +85,38 @@ pub(super) fn listen(join: &Join) -> Result<(Vec<TcpListener>, Option<Posted>), 
             Ok((listeners, None))
         }
         Root::File(path) => {
-            let outward = || host::outward(false).or_else(|| host::outward(true)).filter(|_| join.open());
-            let announced = join.address.filter(|ip| !ip.is_unspecified()).or_else(outward);
-            let announced = announced.unwrap_or(Ipv4Addr::LOCALHOST.into());
-            let ip = join.address.unwrap_or(announced);
-            let listeners = listen_at(join, &[SocketAddr::new(ip, 0)])?;
-            let port = listeners.iter().find_map(|listener| listener.local_addr().ok()).map_or(0, |own| own.port());
-            let address = SocketAddr::new(announced, port);
-            log::info!("rank 0 of {} waits at {address}, says {}", join.size, path.display());
-            Ok((listeners, Some(Posted::write(path, address)?)))
+            let announced = join.address.filter(|ip| !ip.is_unspecified()).unwrap_or_else(|| found(join));
+            listen_and_post(join, path, join.address.unwrap_or(announced), announced)
         }
     }
+}
+
+/// Rank 0 listens where it can, so as to say why it cannot where it should; none where the others look for it in one place
+/// only.
+pub(super) fn elsewhere(join: &Join) -> Option<(Vec<TcpListener>, Option<Posted>)> {
+    let Root::File(path) = &join.root else { return None };
+    let ip = found(join);
+    listen_and_post(join, path, ip, ip).ok()
+}
+
+/// The address by which others reach this host, if they may; otherwise by which it reaches itself.
+fn found(join: &Join) -> IpAddr {
+    let outward = || host::outward(false).or_else(|| host::outward(true));
+    join.open().then(outward).flatten().unwrap_or(Ipv4Addr::LOCALHOST.into())
+}
+
+/// Rank 0 listens on an address, and writes another, by which the others reach it, into a file.
+fn listen_and_post(
+    join: &Join,
+    path: &Path,
+    ip: IpAddr,
+    announced: IpAddr,
+) -> Result<(Vec<TcpListener>, Option<Posted>), JoinError> {
+    let listeners = listen_at(join, &[SocketAddr::new(ip, 0)])?;
+    let port = listeners.iter().find_map(|listener| listener.local_addr().ok()).map_or(0, |own| own.port());
+    let address = SocketAddr::new(announced, port);
+    log::info!("rank 0 of {} waits at {address}, says {}", join.size, path.display());
+    Ok((listeners, Some(Posted::write(path, address)?)))
 }
 
 /// Where rank 0 is to listen, given where the others look for it.
