@@ -19,7 +19,8 @@ pub enum Root {
     /// Rank 0 listens here: `host:port`, such as `node0:5000`, `10.0.0.1:5000` or `[::1]:5000`.
     Address(String),
     /// Rank 0 listens anywhere, and writes where into this file, which all ranks can read: one line, `host:port`. The
-    /// file is there while the ranks meet; one of an earlier job does no harm.
+    /// file is there while the ranks meet; one of an earlier job does no harm. If rank 0 cannot listen where it should, it
+    /// writes where it tells the others why.
     File(PathBuf),
 }
 
