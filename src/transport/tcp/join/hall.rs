@@ -342,7 +342,8 @@ impl Hall {
                 }
                 // Nothing is left to accept another: somebody who has proved nothing goes, or there is no way on.
                 Err(error) if host::exhausted(&error) => {
-                    if self.make_room()? {
+                    // What has happened already is heard first: who has proved who it is may be told to go.
+                    if !self.happened.is_empty() || self.make_room()? {
                         return Ok(());
                     }
                     // Those who have heard the last word go soon.

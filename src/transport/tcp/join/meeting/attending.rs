@@ -71,6 +71,13 @@ struct Call {
     last: String,
 }
 
+impl Call {
+    fn unreachable(&self, rank: usize, other: usize, tried: Duration) -> JoinError {
+        let (address, why) = (self.address.to_string(), self.last.clone());
+        JoinError::Unreachable { rank, other, address, why, waited: rounded(tried) }
+    }
+}
+
 impl Guest<'_> {
     /// Goes to rank 0, and on to the others. Where everybody is.
     fn meet(&mut self, hello: &Hello) -> Result<Vec<Place>, JoinError> {
@@ -146,7 +153,9 @@ impl Guest<'_> {
     /// Calls those who are to be called now; says when that is next.
     fn connect(&mut self) -> Result<Instant, JoinError> {
         let now = Instant::now();
-        let limit = self.join.timeout.min(REACH);
+        // Whom nobody reaches rank 0 names first, unless it waits for long.
+        let Join { timeout, .. } = *self.join;
+        let limit = timeout.saturating_add(2 * grace(timeout)).min(REACH);
         let mut wake = after(now, REPORT);
         let mut busy = self.calls.values().filter(|call| call.since.is_some()).count();
         for (&other, call) in &mut self.calls {
@@ -159,9 +168,7 @@ impl Guest<'_> {
             });
             let tried = now.saturating_duration_since(since);
             if tried >= limit {
-                let (rank, address) = (self.join.rank, call.address.to_string());
-                let why = std::mem::take(&mut call.last);
-                return Err(JoinError::Unreachable { rank, other, address, why, waited: rounded(tried) });
+                return Err(call.unreachable(self.join.rank, other, tried));
             }
             if call.attempts.next() <= now {
                 let id = self.hall.call(call.address, Role::Mesh, other)?;
@@ -242,7 +249,12 @@ impl Guest<'_> {
                 return Err(JoinError::Stranger { address, other, why: trouble.words() });
             }
             call.last = trouble.words();
-            return call.attempts.pause(Instant::now());
+            let now = Instant::now();
+            let tried = call.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+            if tried >= self.join.timeout.min(REACH) {
+                return Err(call.unreachable(self.join.rank, other, tried));
+            }
+            return call.attempts.pause(now);
         }
         Ok(())
     }
