@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::ids::{Node, Rank};
 use crate::plan::PlanError;
+use crate::quote::quoted;
 use crate::schedule::Mismatch;
 use crate::transport::{Failure, OpenError};
 
@@ -71,7 +72,7 @@ pub enum BuildError {
         limit: u64,
     },
     /// No algorithm of that name.
-    #[error("no algorithm {name:?} for {collective}; there are: {}", known.join(", "))]
+    #[error("no algorithm {} for {collective}; there are: {}", quoted(name), known.join(", "))]
     Unknown {
         /// The name.
         name: String,
@@ -81,7 +82,7 @@ pub enum BuildError {
         known: Vec<String>,
     },
     /// What stands behind the colon of an algorithm's name is no parameter of it, or no value of that.
-    #[error("{algorithm}: found {found:?}, expected {expected}")]
+    #[error("{algorithm}: found {}, expected {expected}", quoted(found))]
     Parameters {
         /// The algorithm.
         algorithm: String,
@@ -201,14 +202,15 @@ pub enum Error {
 }
 
 /// Where a text is no JSON, line and column from 1 (both 0 where there is no place), and what is wrong there, without
-/// saying the place again.
+/// saying the place again. A long value in it is shortened.
 #[cfg(feature = "json")]
 pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String) {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
     let place = format!(" at line {line} column {column}");
     // Before the first character of a line, as where a text is empty, the column is 0.
-    (line, column.max(line.min(1)), text.strip_suffix(&place).unwrap_or(&text).to_owned())
+    let reason = crate::quote::shortened(text.strip_suffix(&place).unwrap_or(&text)).into_owned();
+    (line, column.max(line.min(1)), reason)
 }
 
 impl From<crate::permutation::BitMapError> for Error {

@@ -78,6 +78,7 @@ pub mod machine;
 pub mod op;
 pub mod permutation;
 pub mod plan;
+mod quote;
 pub mod schedule;
 pub mod select;
 pub mod simulate;

@@ -28,6 +28,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::quote::quoted;
+
 /// The prices of a machine, in picoseconds, so that every rank computes the same in integers.
 ///
 /// The five terms of the papers' cost models (start-up, transmission, propagation, rearrangement, synchronisation), and
@@ -83,16 +85,16 @@ impl Switching {
 #[non_exhaustive]
 pub enum MachineError {
     /// There is no machine of that name.
-    #[error("no machine {0:?}; there are: {names}", names = Machine::NAMES.map(|(name, _)| name).join(", "))]
+    #[error("no machine {}; there are: {names}", quoted(.0), names = Machine::NAMES.map(|(name, _)| name).join(", "))]
     Unknown(String),
     /// There is no such price.
-    #[error("a machine has no {key:?}, it has: {keys}", keys = Machine::KEYS.join(", "))]
+    #[error("a machine has no {}, it has: {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
     Key {
         /// What was found.
         key: String,
     },
     /// Something stands between the commas of a text that is no key with a price.
-    #[error("found {found:?}, expected key=price")]
+    #[error("found {}, expected key=price", quoted(found))]
     Pair {
         /// What was found.
         found: String,
@@ -293,7 +295,7 @@ impl Machine {
             }
             _ => return Err(MachineError::Key { key: key.to_owned() }),
         };
-        done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: format!("{text:?}"), expected })
+        done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: quoted(text).to_string(), expected })
     }
 
     /// Puts the values of texts in their places, each key at most once.
@@ -323,7 +325,11 @@ impl Machine {
         let texts = pairs.iter().map(|(key, value)| match value {
             serde_json::Value::String(text) => Ok((key.as_str(), text.as_str())),
             serde_json::Value::Number(number) if number.as_u64() == Some(0) => Ok((key.as_str(), "0")),
-            other => Err(MachineError::Value { key: key.clone(), found: other.to_string(), expected: PRICE }),
+            other => Err(MachineError::Value {
+                key: key.clone(),
+                found: crate::quote::shortened(&other.to_string()).into_owned(),
+                expected: PRICE,
+            }),
         });
         Self::FREE.set_all(texts.collect::<Result<Vec<_>, _>>()?)
     }

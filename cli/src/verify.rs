@@ -21,7 +21,7 @@ Exit status: 0; 1 if the schedule is wrong, or is none, or cannot be read; 2 if 
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// A schedule as JSON (necklace-schedule/1); - is standard input
+    /// A schedule as JSON (necklace-schedule/1), at most 256 MiB; - is standard input
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
 }

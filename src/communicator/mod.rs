@@ -23,6 +23,7 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::permutation::BitMap;
 use crate::plan::{Buffers, Execution, Layout, Plan, PlanError, Reduction, compile};
+use crate::quote::quoted;
 use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
 use crate::select::{Choice, select};
 use crate::topology::{Topology, parse};
@@ -282,7 +283,8 @@ impl Communicator {
         let Some(problem) = Collective::named(kind, Rank::new(0)) else {
             let known = Collective::NAMES.join(", ");
             return Err(Error::Argument(format!(
-                "no collective {collective:?}; there are: {known}, alltoallv, {PERMUTE}"
+                "no collective {}; there are: {known}, alltoallv, {PERMUTE}",
+                quoted(collective)
             )));
         };
         let name = if collective == "alltoallv" { "alltoallv" } else { problem.name() };

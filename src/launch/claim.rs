@@ -1,6 +1,7 @@
 //! Who says that he has started this process, and as which rank of how many: the families of launchers.
 
 use crate::error::Error;
+use crate::quote::quoted;
 
 /// A look at the environment.
 pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -195,7 +196,7 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
         None => Ok(None),
         Some(text) => match text.parse::<usize>() {
             Ok(number) if number >= least && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
-            _ => Err(wrong(format!("{name} is {text:?}, it must be a number of at least {least}"))),
+            _ => Err(wrong(format!("{name} is {}, it must be a number of at least {least}", quoted(&text)))),
         },
     };
     let claim = Claim { family, rank: number(family.rank, 0)?, size: number(family.size, 1)? };

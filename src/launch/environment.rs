@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use super::claim::{self, Claim, Started, Variable, wrong};
 use crate::error::Error;
+use crate::quote::quoted;
 
 /// What the environment makes of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +86,10 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
         Some("tcp") => true,
         Some("mpi") => return over_mpi(variable),
         Some(other) => {
-            return Err(wrong(format!("NECKLACE_BACKEND is {other:?}, it must be \"local\", \"tcp\" or \"mpi\"")));
+            return Err(wrong(format!(
+                "NECKLACE_BACKEND is {}, it must be \"local\", \"tcp\" or \"mpi\"",
+                quoted(other)
+            )));
         }
         None => false,
     };
@@ -155,8 +159,9 @@ fn over_mpi(variable: Variable<'_>) -> Result<Said, Error> {
     let of_tcp = ["NECKLACE_ROOT", "NECKLACE_RENDEZVOUS", "NECKLACE_RANK", "NECKLACE_SIZE"];
     if let Some((name, value)) = of_tcp.iter().find_map(|name| Some((name, variable(name)?))) {
         return Err(wrong(format!(
-            "NECKLACE_BACKEND is \"mpi\", but {name} is {value:?}, which is for ranks over TCP, such as `necklace run` starts: \
-             unset one of them"
+            "NECKLACE_BACKEND is \"mpi\", but {name} is {}, which is for ranks over TCP, such as `necklace run` starts: \
+             unset one of them",
+            quoted(&value)
         )));
     }
     Ok(Said::Mpi(claim::started(variable)))
@@ -164,8 +169,8 @@ fn over_mpi(variable: Variable<'_>) -> Result<Said, Error> {
 
 /// Where `NECKLACE_*` says that the ranks meet, and the words of it.
 fn own_point(variable: Variable<'_>) -> Result<Option<(Point, String)>, Error> {
-    let root = variable("NECKLACE_ROOT").map(|root| (format!("NECKLACE_ROOT is {root:?}"), root));
-    let file = variable("NECKLACE_RENDEZVOUS").map(|file| (format!("NECKLACE_RENDEZVOUS is {file:?}"), file));
+    let root = variable("NECKLACE_ROOT").map(|root| (format!("NECKLACE_ROOT is {}", quoted(&root)), root));
+    let file = variable("NECKLACE_RENDEZVOUS").map(|file| (format!("NECKLACE_RENDEZVOUS is {}", quoted(&file)), file));
     match (root, file) {
         (Some((root, _)), Some((file, _))) => {
             Err(wrong(format!("{root}, but {file}: the ranks meet at one place, unset the other")))
@@ -208,7 +213,9 @@ fn master_point(variable: Variable<'_>, host: &str, port: &str) -> Result<Point,
         Ok(number) if number > 0 && !host.is_empty() => number,
         _ => {
             return Err(wrong(format!(
-                "MASTER_ADDR is {host:?}, MASTER_PORT is {port:?}: they must be a host and a port from 1 to 65535"
+                "MASTER_ADDR is {}, MASTER_PORT is {}: they must be a host and a port from 1 to 65535",
+                quoted(host),
+                quoted(port)
             )));
         }
     };
@@ -230,7 +237,7 @@ fn flag(variable: Variable<'_>, name: &str) -> Result<bool, Error> {
     match variable(name).as_deref() {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(other) => Err(wrong(format!("{name} is {other:?}, it must be 0 or 1"))),
+        Some(other) => Err(wrong(format!("{name} is {}, it must be 0 or 1", quoted(other)))),
     }
 }
 
@@ -244,7 +251,10 @@ fn path(variable: Variable<'_>, name: &str) -> Result<Option<PathBuf>, Error> {
 fn address(variable: Variable<'_>) -> Result<Option<IpAddr>, Error> {
     let Some(text) = variable("NECKLACE_ADDRESS") else { return Ok(None) };
     let parsed = text.parse().map_err(|_| {
-        wrong(format!("NECKLACE_ADDRESS is {text:?}, it must be an address of this host, such as 10.0.0.1 or fd00::1"))
+        wrong(format!(
+            "NECKLACE_ADDRESS is {}, it must be an address of this host, such as 10.0.0.1 or fd00::1",
+            quoted(&text)
+        ))
     });
     parsed.map(Some)
 }

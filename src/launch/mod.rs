@@ -20,6 +20,7 @@ use crate::error::{BuildError, Error};
 use crate::ids::Rank;
 #[cfg(feature = "local")]
 use crate::local::Job;
+use crate::quote::quoted;
 use crate::topology::{Complete, Topology, parse};
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::transport::Endpoint;
@@ -391,7 +392,7 @@ fn number(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Optio
     let Some(text) = variable(name) else { return Ok(None) };
     match text.parse() {
         Ok(number) if number > 0 => Ok(Some(number)),
-        _ => Err(Error::Environment(format!("{name} is {text:?}, it must be a number of at least 1"))),
+        _ => Err(Error::Environment(format!("{name} is {}, it must be a number of at least 1", quoted(&text)))),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Complete, GeneralizedHypercube, Graph, GraphError, Grid, Hypercube, Topology};
 use crate::ids::MAX_NODES;
+use crate::quote::quoted;
 
 /// What can be parsed, for messages and to tell our own texts from others'.
 const EXPECTED: &str =
@@ -65,7 +66,7 @@ pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
 #[non_exhaustive]
 pub enum ParseError {
     /// The text is not one.
-    #[error("topology {text:?}, column {column}: found {found}, expected {expected}")]
+    #[error("topology {}, column {column}: found {found}, expected {expected}", quoted(text))]
     Text {
         /// The whole text.
         text: String,
@@ -77,7 +78,7 @@ pub enum ParseError {
         expected: String,
     },
     /// The text asks for a topology whose name is reserved, but which is not there yet.
-    #[error("topology {text:?}: {name} is not supported yet, expected {EXPECTED}")]
+    #[error("topology {}: {name} is not supported yet, expected {EXPECTED}", quoted(text))]
     Unsupported {
         /// The whole text.
         text: String,
@@ -85,7 +86,7 @@ pub enum ParseError {
         name: String,
     },
     /// A file cannot be read.
-    #[error("graph file {path:?} cannot be read: {reason}")]
+    #[error("graph file {} cannot be read: {reason}", quoted(path))]
     File {
         /// The file.
         path: String,
@@ -95,7 +96,7 @@ pub enum ParseError {
         reason: String,
     },
     /// A line of a file is no edge.
-    #[error("graph file {path:?}, line {line}, column {column}: found {found}, expected {expected}")]
+    #[error("graph file {}, line {line}, column {column}: found {found}, expected {expected}", quoted(path))]
     Line {
         /// The file.
         path: String,
@@ -109,7 +110,7 @@ pub enum ParseError {
         expected: String,
     },
     /// The edges in a file are no connected network.
-    #[error("graph file {path:?}: {fault}")]
+    #[error("graph file {}: {fault}", quoted(path))]
     Graph {
         /// The file.
         path: String,

@@ -26,13 +26,13 @@
 //!
 //! Members with other names are passed over. Routes are always written; a network that no topology text describes is
 //! written as a graph with its links. A document is never believed: reading takes memory in proportion to its text, not
-//! to any number in it, and opens no file that it names. That it is well formed does not make it right:
+//! to any number in it, at most [`MAX_DOCUMENT`] bytes of text where it comes from a reader, and opens no file that it names. That it is well formed does not make it right:
 //! [`verify`](super::verify) says whether it is.
 
 mod read;
 mod write;
 
-pub use read::{MAX_CHUNKS, from_json, read_json};
+pub use read::{MAX_CHUNKS, MAX_DOCUMENT, from_json, read_json};
 pub use write::{JsonWriter, share_json, to_json, write_json};
 
 use crate::error::{BuildError, fault_in_json};
@@ -62,6 +62,12 @@ pub enum JsonError {
         found: String,
         /// What would be right.
         expected: String,
+    },
+    /// The text goes on for longer than is read.
+    #[error("the document has more than {limit} bytes, no more are read; check a larger schedule where it is made")]
+    TooLong {
+        /// How many bytes are read at most.
+        limit: u64,
     },
     /// The topology, the placement or the root is none; or, in writing, the ranks' shares do not fit together.
     #[error(transparent)]

@@ -1,7 +1,7 @@
 //! Schedules in.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
@@ -10,6 +10,7 @@ use super::{FORMAT, JsonError};
 use crate::collective::{Collective, Custom, Holding};
 use crate::error::BuildError;
 use crate::ids::{MAX_NODES, Node, Rank};
+use crate::quote::{quoted, shortened};
 use crate::schedule::{
     Block, Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer,
 };
@@ -17,6 +18,12 @@ use crate::topology::{Graph, Topology};
 
 /// How many chunks a block may be cut into in a document, so that nobody who lists them is surprised.
 pub const MAX_CHUNKS: u32 = 1 << 20;
+
+/// How many bytes of a document [`read_json`] reads at most. What is made of them takes some times as much memory.
+pub const MAX_DOCUMENT: u64 = 256 << 20;
+
+/// How many bytes a name in a document may have: what is said of a schedule names its network, algorithm and phases.
+const MAX_NAME: usize = 4096;
 
 /// The schedule that a JSON text describes.
 ///
@@ -31,9 +38,40 @@ pub fn from_json(text: &str) -> Result<Schedule, JsonError> {
 ///
 /// # Errors
 ///
-/// As [`from_json`], and [`JsonError::Io`] where reading fails.
+/// As [`from_json`], [`JsonError::Io`] where reading fails, and [`JsonError::TooLong`] for more than [`MAX_DOCUMENT`]
+/// bytes.
 pub fn read_json(from: impl Read) -> Result<Schedule, JsonError> {
-    schedule(serde_json::from_reader(std::io::BufReader::new(from))?)
+    read_bounded(from, MAX_DOCUMENT)
+}
+
+fn read_bounded(from: impl Read, limit: u64) -> Result<Schedule, JsonError> {
+    let mut bounded = Bounded { from, left: limit, exceeded: false };
+    let document = serde_json::from_reader(BufReader::new(&mut bounded));
+    if bounded.exceeded {
+        return Err(JsonError::TooLong { limit });
+    }
+    schedule(document?)
+}
+
+/// Reads so much, and fails where there is more.
+struct Bounded<R> {
+    from: R,
+    left: u64,
+    exceeded: bool,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let room = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if room == 0 && !into.is_empty() {
+            // A reader may be asked again after it has failed.
+            self.exceeded = self.exceeded || self.from.read(&mut [0])? > 0;
+            return if self.exceeded { Err(ErrorKind::FileTooLarge.into()) } else { Ok(0) };
+        }
+        let count = self.from.read(&mut into[..room])?;
+        self.left -= count as u64;
+        Ok(count)
+    }
 }
 
 #[derive(serde::Deserialize)]
@@ -59,12 +97,18 @@ struct Document {
 
 fn schedule(document: Document) -> Result<Schedule, JsonError> {
     if document.format != FORMAT {
-        return Err(member("format", quote(&document.format), format!("{FORMAT:?}")));
+        return Err(member("format", quoted(&document.format).to_string(), format!("{FORMAT:?}")));
+    }
+    let names = [("topology", Some(&document.topology)), ("algorithm", document.algorithm.as_ref())];
+    let names = names.into_iter().filter_map(|(member, name)| Some((member, name?)));
+    let phases = document.phases.iter().flatten().map(|name| ("phases", name));
+    if let Some((which, name)) = names.chain(phases).find(|(_, name)| name.len() > MAX_NAME) {
+        return Err(member(which, quoted(name).to_string(), format!("at most {MAX_NAME} bytes")));
     }
     let topology = topology(&document)?;
     let nodes = topology.nodes();
     if document.nodes != nodes {
-        let expected = format!("{nodes}, which {} has", topology.text());
+        let expected = format!("{nodes}, which {} has", shortened(&topology.text()));
         return Err(member("nodes", document.nodes.to_string(), expected));
     }
     let Document { algorithm, ports, commutative, contention_free, phases, placement, pre, post, rounds, .. } =
@@ -77,7 +121,7 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
     let collective = collective(&document.collective, document.root, name, placement.ranks(), pre, post)?;
     let ports = ports.map_or(Ok(Ports::Unlimited), |name| {
         let known = || Ports::EVERY.map(Ports::name).join(", ");
-        Ports::named(&name).ok_or_else(|| member("ports", quote(&name), known()))
+        Ports::named(&name).ok_or_else(|| member("ports", quoted(&name).to_string(), known()))
     })?;
     let problem = Problem::placed(topology, placement, collective)?;
     let problem = if commutative == Some(false) { problem.ordered() } else { problem };
@@ -95,15 +139,6 @@ fn member(member: &'static str, found: String, expected: String) -> JsonError {
     JsonError::Member { member, found, expected }
 }
 
-/// A string of the document, of any length, for a message.
-fn quote(text: &str) -> String {
-    let mut shown: String = text.chars().take(60).collect();
-    if shown.len() < text.len() {
-        shown.push_str("..");
-    }
-    format!("{shown:?}")
-}
-
 /// The network. A graph's links come from the document, never from the file that its text may name.
 fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
     let text = &document.topology;
@@ -111,7 +146,7 @@ fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
         return Ok(crate::topology::parse(text).map_err(BuildError::from)?);
     };
     let Some(edges) = &document.edges else {
-        return Err(member("edges", "nothing".to_owned(), format!("the links of {}", quote(text))));
+        return Err(member("edges", "nothing".to_owned(), format!("the links of {}", quoted(text))));
     };
     let graph = Graph::new(document.nodes, edges.iter().copied()).map_err(|fault| {
         let links = format!("{} links of {} nodes: {fault}", edges.len(), document.nodes);
@@ -134,7 +169,8 @@ fn collective(
     if text != "custom" {
         let known = || format!("{} or custom", Collective::NAMES.join(", "));
         let at = root.as_ref().map_or(Rank::new(0), |&RankIn(root)| root);
-        let collective = Collective::named(text, at).ok_or_else(|| member("collective", quote(text), known()))?;
+        let collective =
+            Collective::named(text, at).ok_or_else(|| member("collective", quoted(text).to_string(), known()))?;
         if collective.root().is_some() && root.is_none() {
             return Err(member("root", "nothing".to_owned(), format!("a rank, 0 to {}", ranks.saturating_sub(1))));
         }
@@ -347,5 +383,86 @@ impl<'de> Deserialize<'de> for BlockIn {
         }
 
         deserializer.deserialize_seq(Numbers).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A document that goes on for ever: so it begins, and so it goes on.
+    fn endless(begins: &'static str, goes_on: &'static str) -> impl Read {
+        struct Again(&'static [u8], usize);
+        impl Read for Again {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                for byte in into.iter_mut() {
+                    *byte = self.0[self.1 % self.0.len()];
+                    self.1 += 1;
+                }
+                Ok(into.len())
+            }
+        }
+        begins.as_bytes().chain(Again(goes_on.as_bytes(), 0))
+    }
+
+    #[test]
+    fn endless_document_is_refused_with_the_limit() {
+        for (begins, goes_on) in [
+            ("{\"rounds\":[{\"transfers\":[", "{\"src\":0,\"dst\":1,\"blocks\":[[0,1]]},"),
+            ("{\"rounds\":[", "{\"transfers\":[]},"),
+            ("{\"phases\":[", "\"\","),
+            ("{\"format\":\"", "x"),
+            ("", " "),
+        ] {
+            let error = read_bounded(endless(begins, goes_on), 100_000).unwrap_err();
+            assert!(matches!(error, JsonError::TooLong { limit: 100_000 }), "{error}");
+            assert!(error.to_string().contains("more than 100000 bytes"), "{error}");
+        }
+    }
+
+    /// A document of no rounds in which one member is something else.
+    fn document(other: &str, value: &str) -> String {
+        let members = [
+            ("format", "\"necklace-schedule/1\""),
+            ("topology", "\"ring:2\""),
+            ("nodes", "2"),
+            ("collective", "\"allgather\""),
+            ("rounds", "[]"),
+        ];
+        let kept = members.into_iter().filter(|(name, _)| *name != other);
+        let body: Vec<String> =
+            kept.chain([(other, value)]).map(|(name, value)| format!("\"{name}\":{value}")).collect();
+        format!("{{{}}}", body.join(","))
+    }
+
+    #[test]
+    fn document_of_just_the_limit_is_read() {
+        let text = document("algorithm", "\"none\"");
+        let length = text.len() as u64;
+        assert_eq!(read_bounded(text.as_bytes(), length).unwrap().outline.algorithm, "none");
+        assert!(matches!(read_bounded(text.as_bytes(), length - 1), Err(JsonError::TooLong { .. })));
+    }
+
+    #[test]
+    fn errors_about_long_strings_are_short() {
+        let long = "x".repeat(1 << 20);
+        let quoted = format!("\"{long}\"");
+        for (member, value) in [
+            ("format", quoted.clone()),
+            ("topology", quoted.clone()),
+            ("topology", format!("\"graph:@{long}\"")),
+            ("topology", format!("\"mesh:2{}\"", "x1".repeat(1 << 19))),
+            ("nodes", quoted.clone()),
+            ("collective", quoted.clone()),
+            ("ports", quoted.clone()),
+            ("algorithm", quoted.clone()),
+            ("phases", format!("[{quoted}]")),
+            ("placement", quoted.clone()),
+            ("rounds", quoted.clone()),
+            ("rounds", format!("[{{\"transfers\":[{{\"src\":0,\"dst\":1,\"blocks\":[],\"reduce\":{quoted}}}]}}]")),
+        ] {
+            let error = from_json(&document(member, &value)).unwrap_err().to_string();
+            assert!(error.len() < 1000, "{member}: {} bytes, {}", error.len(), &error[..200]);
+        }
     }
 }

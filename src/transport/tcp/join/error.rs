@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::quote::quoted;
+
 /// How many ranks a job may have. Each has a connection to every other.
 pub(super) const MAX_RANKS: usize = 1 << 16;
 
@@ -26,7 +28,7 @@ pub enum JoinError {
         size: usize,
     },
     /// The meeting point's address is none.
-    #[error("the meeting point is {text:?}, it must be host:port, such as node0:5000 or [::1]:5000: {problem}")]
+    #[error("the meeting point is {}, it must be host:port, such as node0:5000 or [::1]:5000: {problem}", quoted(text))]
     Address {
         /// What was given.
         text: String,
@@ -34,7 +36,7 @@ pub enum JoinError {
         problem: String,
     },
     /// The name of the meeting point's host does not resolve.
-    #[error("the host of the meeting point, {host:?}, has no address: {why}")]
+    #[error("the host of the meeting point, {}, has no address: {why}", quoted(host))]
     Resolve {
         /// The name.
         host: String,

@@ -1,8 +1,8 @@
 //! All connections of a process while its job meets, driven by one thread that waits for all of them.
 //!
 //! Whoever connects costs one descriptor and a few hundred bytes until it has proved that it holds the key, for a few
-//! seconds at most; there is room for a bounded number of such, and for a new one the oldest has to go. Who holds the key and
-//! was sent away so tries again.
+//! seconds at most; there is room for a bounded number of such, and for a new one another has to go
+//! ([`strangers`](super::strangers)). Who holds the key and was sent away so tries again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,11 +18,12 @@ use super::hello::{Hello, Role};
 use super::host;
 use super::key::random;
 use super::notice::{HEADER, Notice};
+use super::strangers::Strangers;
 
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How many that have proved nothing there is room for, besides one for each rank: all may come at once.
-const STRANGERS: usize = 64;
+const STRANGERS: usize = 512;
 /// How many are accepted before the others have their turn.
 const ACCEPTED: usize = 64;
 /// How long nothing is accepted after the system could not.
@@ -63,6 +64,9 @@ pub(super) struct Hall {
     /// Listeners whose callers have not all been accepted yet.
     waiting: Vec<bool>,
     lines: BTreeMap<Id, Line>,
+    strangers: Strangers,
+    /// No handshake takes too long before then; none if there is none.
+    expires: Option<Instant>,
     next: Id,
     happened: VecDeque<Event>,
     turned_away: usize,
@@ -118,6 +122,8 @@ impl Hall {
             listeners: Vec::new(),
             waiting: Vec::new(),
             lines: BTreeMap::new(),
+            strangers: Strangers::default(),
+            expires: None,
             next: LINES,
             happened: VecDeque::new(),
             turned_away: 0,
@@ -144,7 +150,14 @@ impl Hall {
     pub(super) fn deaf(&mut self) {
         self.listeners.clear();
         self.waiting.clear();
-        self.lines.retain(|_, line| !matches!(line.stage, Stage::Answering(_)));
+        let strangers = &mut self.strangers;
+        self.lines.retain(|id, line| {
+            let answering = matches!(line.stage, Stage::Answering(_));
+            if answering {
+                strangers.remove(*id);
+            }
+            !answering
+        });
     }
 
     /// Calls a rank. What becomes of it is an event.
@@ -161,13 +174,13 @@ impl Hall {
             });
             match connected {
                 // Those who have proved nothing give way.
-                Err(error) if host::exhausted(&error) && self.drop_oldest() => {}
+                Err(error) if host::exhausted(&error) && self.make_room()? => {}
                 connected => break connected,
             }
         };
         match connected {
             Ok(stream) => {
-                let until = Some(Instant::now() + HANDSHAKE);
+                let until = self.deadline();
                 let stage = Stage::Connecting(calling);
                 let line = Line { stream, peer: address, stage, inbox: Vec::new(), outbox: hello, sent: 0, until };
                 self.lines.insert(id, line);
@@ -291,6 +304,9 @@ impl Hall {
 
     /// Ends the handshakes that take too long. When the next one will have.
     fn expire(&mut self, now: Instant) -> Option<Instant> {
+        if self.expires.is_none_or(|first| first > now) {
+            return self.expires;
+        }
         let late: Vec<Id> = self
             .lines
             .iter()
@@ -301,8 +317,18 @@ impl Hall {
             let why =
                 if matches!(self.lines[&id].stage, Stage::Connecting(_)) { "no answer" } else { "nothing is said" };
             self.end(id, Trouble::Io(format!("{why} within {HANDSHAKE:?}")));
+            self.settle(id);
         }
-        self.lines.values().filter_map(|line| line.until).min()
+        self.expires = self.lines.values().filter_map(|line| line.until).min();
+        self.expires
+    }
+
+    /// When a handshake that begins now takes too long.
+    fn deadline(&mut self) -> Option<Instant> {
+        let until = Instant::now() + HANDSHAKE;
+        // Of several, that of the first.
+        self.expires.get_or_insert(until);
+        Some(until)
     }
 
     /// Accepts some of those who wait.
@@ -316,10 +342,16 @@ impl Hall {
                 }
                 // Nothing is left to accept another: somebody who has proved nothing goes, or there is no way on.
                 Err(error) if host::exhausted(&error) => {
-                    if !self.drop_oldest() {
-                        return Err(self.trouble("no connection can be accepted", &error));
+                    // What has happened already is heard first: who has proved who it is may be told to go.
+                    if !self.happened.is_empty() || self.make_room()? {
+                        return Ok(());
                     }
-                    return Ok(());
+                    // Those who have heard the last word go soon.
+                    if self.dismissing() {
+                        std::thread::sleep(PAUSE);
+                        return Ok(());
+                    }
+                    return Err(self.trouble("no connection can be accepted", &error));
                 }
                 // One that was gone before it was accepted, or for which there was no memory: the next may do better.
                 Err(error) => {
@@ -334,37 +366,48 @@ impl Hall {
         Ok(())
     }
 
-    fn admit(&mut self, mut stream: TcpStream, peer: SocketAddr) -> Result<(), JoinError> {
-        let room = STRANGERS + self.identity.size;
-        if self.lines.values().filter(|line| line.stranger()).count() >= room {
-            self.drop_oldest();
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), JoinError> {
+        if self.strangers.len() >= STRANGERS + self.identity.size {
+            self.make_room()?;
         }
         let mut nonce = [0; 32];
         random(&mut nonce)?;
         let id = self.next;
         self.next += 1;
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        if let Err(error) = self.poll.registry().register(&mut stream, Token(id), interest) {
-            log::debug!("rank {} cannot wait for {peer}: {error}", self.identity.rank);
-            return Ok(());
-        }
         let stage = Stage::Answering(Answering::new(&self.identity, self.role, nonce));
-        let until = Some(Instant::now() + HANDSHAKE);
+        let until = self.deadline();
         let line = Line { stream, peer, stage, inbox: Vec::new(), outbox: Vec::new(), sent: 0, until };
         self.lines.insert(id, line);
+        self.strangers.add(id);
+        // In a flood most have gone already, or have said all that they will: the system need not watch those.
         self.advance(id);
+        let Some(line) = self.lines.get_mut(&id) else { return Ok(()) };
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if let Err(error) = self.poll.registry().register(&mut line.stream, Token(id), interest) {
+            log::debug!("rank {} cannot wait for {peer}: {error}", self.identity.rank);
+            self.lines.remove(&id);
+            self.strangers.remove(id);
+        }
         Ok(())
     }
 
-    /// Drops the oldest that has called and proved nothing; if there is none, the oldest that has proved who it is and said
+    /// Drops somebody who has called and proved nothing; if there is nobody, the oldest that has proved who it is and said
     /// nothing since. Whether there was one.
-    fn drop_oldest(&mut self) -> bool {
-        let oldest = |which: fn(&Line) -> bool| self.lines.iter().find(|(_, line)| which(line)).map(|(id, _)| *id);
-        let Some(id) = oldest(Line::stranger).or_else(|| oldest(Line::silent)) else { return false };
+    fn make_room(&mut self) -> Result<bool, JoinError> {
+        let silent = || self.lines.iter().find(|(_, line)| line.silent()).map(|(id, _)| *id);
+        let Some(id) = self.strangers.least()?.or_else(silent) else { return Ok(false) };
         if let Some(line) = self.lines.remove(&id) {
             self.turn_away(&line, "others came while it said nothing");
         }
-        true
+        Ok(true)
+    }
+
+    /// Keeps account of one that has proved nothing, or had not until now.
+    fn settle(&mut self, id: Id) {
+        match self.lines.get(&id).filter(|line| line.stranger()) {
+            Some(line) => self.strangers.set(id, line.greeted()),
+            None => self.strangers.remove(id),
+        }
     }
 
     fn turn_away(&mut self, line: &Line, why: &str) {
@@ -380,10 +423,14 @@ impl Hall {
     /// Does what can be done for a connection now.
     fn advance(&mut self, id: Id) {
         let Some(line) = self.lines.get_mut(&id) else { return };
+        let stranger = line.stranger();
         match line.turn(id, self.identity.size, &mut self.happened) {
             Ok(Turn::Waits) => {}
             Ok(Turn::Ends) => self.end(id, Trouble::Io("the connection was closed".to_owned())),
             Err(trouble) => self.end(id, trouble),
+        }
+        if stranger {
+            self.settle(id);
         }
     }
 
@@ -417,6 +464,11 @@ impl Line {
     /// Whether it has called, and proved nothing.
     fn stranger(&self) -> bool {
         self.until.is_some() && matches!(self.stage, Stage::Answering(_) | Stage::Closing { .. })
+    }
+
+    /// Whether it has said who it is, and proved nothing yet.
+    fn greeted(&self) -> bool {
+        matches!(&self.stage, Stage::Answering(answering) if answering.greeted())
     }
 
     /// Whether it has called and proved who it is, and said nothing since.

@@ -218,6 +218,11 @@ impl Answering {
         }
     }
 
+    /// Whether the caller has said who it is, and is to prove it.
+    pub(super) fn greeted(&self) -> bool {
+        matches!(self.stage, AnswerStage::Proof(_))
+    }
+
     /// Takes the bytes it wants.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Step {
         if bytes.len() != self.wants() {

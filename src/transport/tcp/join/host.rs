@@ -14,8 +14,9 @@ use super::notice::Host;
 /// How many descriptors a meeting needs besides one for each other rank: to listen and to wait, and for some who have
 /// proved nothing.
 const BESIDES: usize = 16;
-/// How many callers wait at a listener at most: the system has a bound of its own.
-const BACKLOG: i32 = 4096;
+/// How many callers wait at a listener at most, besides one for each rank: the system has a bound of its own. A longer queue takes
+/// no more of those who come in a flood, and each waits longer in it.
+const BACKLOG: usize = 512;
 
 /// Which host this is: equal on all ranks of one host, different on different hosts. Where the system has nothing of the
 /// kind, the address that this rank listens on is taken for it.
@@ -56,8 +57,8 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() { File::open(path) } else { Err(io::Error::other("it is no regular file")) }
 }
 
-/// Listens there. With `held`, a launcher of the same user holds the port for this process.
-pub(super) fn listen(address: SocketAddr, held: bool) -> io::Result<TcpListener> {
+/// Listens there for that many ranks. With `held`, a launcher of the same user holds the port for this process.
+pub(super) fn listen(address: SocketAddr, ranks: usize, held: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     #[cfg(unix)]
     {
@@ -73,7 +74,7 @@ pub(super) fn listen(address: SocketAddr, held: bool) -> io::Result<TcpListener>
         socket.set_only_v6(false)?;
     }
     socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
+    socket.listen(i32::try_from(ranks.saturating_add(BACKLOG)).unwrap_or(i32::MAX))?;
     Ok(socket.into())
 }
 
@@ -146,8 +147,8 @@ mod tests {
 
     #[test]
     fn two_cannot_listen_on_one_port() {
-        let first = listen("127.0.0.1:0".parse().unwrap(), false).unwrap();
-        let second = listen(first.local_addr().unwrap(), false).unwrap_err();
+        let first = listen("127.0.0.1:0".parse().unwrap(), 2, false).unwrap();
+        let second = listen(first.local_addr().unwrap(), 2, false).unwrap_err();
         assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
     }
 }

@@ -11,8 +11,10 @@
 //! ```
 //!
 //! Every rank keeps its connection to rank 0, so that rank 0 sees when one is gone, and can say so to all. Who fails says why
-//! before it goes; rank 0 tells the others, and waits a moment for those who come late to hear it, too.
+//! before it goes; rank 0 tells the others, and waits a moment for those who come late to hear it, too. If it refuses before
+//! anybody can have come, it waits longer.
 
+mod attempts;
 mod attending;
 mod hosting;
 mod reaching;
@@ -31,8 +33,8 @@ const LINGER: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(100);
 /// How often the log says who is there, while nobody comes.
 const REPORT: Duration = Duration::from_secs(10);
-/// How long a rank waits at first before it tries again to reach another, and at most.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
+/// How often it is looked whether the last word is on its way.
+const AGAIN: Duration = Duration::from_millis(5);
 /// A time that does not come.
 const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 

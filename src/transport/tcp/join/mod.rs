@@ -10,6 +10,7 @@ mod meeting;
 mod notice;
 mod proof;
 mod root;
+mod strangers;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -42,14 +43,25 @@ use crate::transport::engine::Supervisor;
 /// all, rank 0 lets them go. A rank has a descriptor for each other rank from then on, and nobody listens any more. A
 /// job of one opens no socket.
 ///
-/// Where something is wrong, every rank that came says what, as soon as it is known; see [`JoinError`].
+/// Where something is wrong, every rank that came says what, as soon as it is known; see [`JoinError`]. If rank 0 cannot host
+/// the others (it may have too few descriptors, for example), it listens all the same and tells them why: it waits for them
+/// for a quarter of the timeout, 2 to 20 seconds, and then ends. It cannot tell them if it never starts, if it fails before it
+/// calls this type (its key cannot be read, for example), or if it cannot listen at the [`Root::Address`] where they
+/// look for it. Then the others try for their whole timeout, and fail with [`JoinError::Unreachable`], which says what the
+/// system answered last. With [`Root::File`] rank 0 can tell them from any address.
 ///
 /// # Who can join, and what is not protected
 ///
 /// Every connection opens with a mutual proof that both sides hold the job's [`Key`]: HMAC-SHA256 over numbers that both
-/// have just drawn, and over ranks, size, job, version and purpose. Who does not hold it cannot join, cannot pass for the
-/// meeting point, and cannot keep the ranks from meeting: it costs each of them bounded memory and a few seconds at most, and
-/// has to make room for others. An old proof is worth nothing, and none says what the key is.
+/// have just drawn, and over ranks, size, job, version and purpose. A process that does not hold the key cannot join and cannot
+/// pass for the meeting point. An old proof is worth nothing, and none says what the key is.
+///
+/// **A flood of connections delays the meeting, and can prevent it.** Connections that have proved nothing take bounded
+/// memory and descriptors, end after 10 seconds, and make room for others: first those that do not even speak this protocol, then one
+/// drawn by lot. But if more connections come than a rank accepts, the system drops the others unseen, and those
+/// of ranks among them. A rank tries again two to four times a second, so it gets through sooner or later; if only a small part
+/// is accepted, or the flood takes the processors of this very host, that may be later than the timeout. Where strangers can reach the
+/// ranks in such numbers, keep them out by a firewall or a network of its own.
 ///
 /// **What is said after that is neither secret nor sealed.** Who can read the network's packets reads the data; who can
 /// change them, or take over a connection, changes the data. Where that matters, use a network that others are kept out of, or

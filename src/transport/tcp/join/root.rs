@@ -19,7 +19,8 @@ pub enum Root {
     /// Rank 0 listens here: `host:port`, such as `node0:5000`, `10.0.0.1:5000` or `[::1]:5000`.
     Address(String),
     /// Rank 0 listens anywhere, and writes where into this file, which all ranks can read: one line, `host:port`. The
-    /// file is there while the ranks meet; one of an earlier job does no harm.
+    /// file is there while the ranks meet; one of an earlier job does no harm. If rank 0 cannot listen where it should, it
+    /// writes where it tells the others why.
     File(PathBuf),
 }
 
@@ -85,17 +86,38 @@ pub(super) fn listen(join: &Join) -> Result<(Vec<TcpListener>, Option<Posted>), 
             Ok((listeners, None))
         }
         Root::File(path) => {
-            let outward = || host::outward(false).or_else(|| host::outward(true)).filter(|_| join.open());
-            let announced = join.address.filter(|ip| !ip.is_unspecified()).or_else(outward);
-            let announced = announced.unwrap_or(Ipv4Addr::LOCALHOST.into());
-            let ip = join.address.unwrap_or(announced);
-            let listeners = listen_at(join, &[SocketAddr::new(ip, 0)])?;
-            let port = listeners.iter().find_map(|listener| listener.local_addr().ok()).map_or(0, |own| own.port());
-            let address = SocketAddr::new(announced, port);
-            log::info!("rank 0 of {} waits at {address}, says {}", join.size, path.display());
-            Ok((listeners, Some(Posted::write(path, address)?)))
+            let announced = join.address.filter(|ip| !ip.is_unspecified()).unwrap_or_else(|| found(join));
+            listen_and_post(join, path, join.address.unwrap_or(announced), announced)
         }
     }
+}
+
+/// Rank 0 listens where it can, so as to say why it cannot where it should; none where the others look for it in one place
+/// only.
+pub(super) fn elsewhere(join: &Join) -> Option<(Vec<TcpListener>, Option<Posted>)> {
+    let Root::File(path) = &join.root else { return None };
+    let ip = found(join);
+    listen_and_post(join, path, ip, ip).ok()
+}
+
+/// The address by which others reach this host, if they may; otherwise by which it reaches itself.
+fn found(join: &Join) -> IpAddr {
+    let outward = || host::outward(false).or_else(|| host::outward(true));
+    join.open().then(outward).flatten().unwrap_or(Ipv4Addr::LOCALHOST.into())
+}
+
+/// Rank 0 listens on an address, and writes another, by which the others reach it, into a file.
+fn listen_and_post(
+    join: &Join,
+    path: &Path,
+    ip: IpAddr,
+    announced: IpAddr,
+) -> Result<(Vec<TcpListener>, Option<Posted>), JoinError> {
+    let listeners = listen_at(join, &[SocketAddr::new(ip, 0)])?;
+    let port = listeners.iter().find_map(|listener| listener.local_addr().ok()).map_or(0, |own| own.port());
+    let address = SocketAddr::new(announced, port);
+    log::info!("rank 0 of {} waits at {address}, says {}", join.size, path.display());
+    Ok((listeners, Some(Posted::write(path, address)?)))
 }
 
 /// Where rank 0 is to listen, given where the others look for it.
@@ -121,10 +143,10 @@ fn listen_at(join: &Join, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, 
     let mut last = None;
     for &address in addresses {
         let every_old = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
-        let listener = match patiently(address, join.held) {
+        let listener = match patiently(address, join) {
             // Where there are addresses of the older kind only.
             Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != ErrorKind::AddrInUse => {
-                patiently(every_old, join.held)
+                patiently(every_old, join)
             }
             listener => listener,
         };
@@ -147,10 +169,10 @@ fn listen_at(join: &Join, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, 
     }
 }
 
-fn patiently(address: SocketAddr, held: bool) -> io::Result<TcpListener> {
+fn patiently(address: SocketAddr, join: &Join) -> io::Result<TcpListener> {
     let until = Instant::now() + IN_USE;
     loop {
-        match host::listen(address, held) {
+        match host::listen(address, join.size, join.held) {
             Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
                 std::thread::sleep(IN_USE / 10);
             }
@@ -186,7 +208,7 @@ pub(super) fn own(join: &Join, local: SocketAddr) -> Result<(TcpListener, Socket
     }
     permitted(join, address.ip())?;
     let failed = |error: io::Error| JoinError::Listen { rank: join.rank, address, why: error.to_string() };
-    let listener = host::listen(address, false).map_err(failed)?;
+    let listener = host::listen(address, join.size, false).map_err(failed)?;
     let mut bound = listener.local_addr().map_err(failed)?;
     if let Some(ip) = announced {
         bound.set_ip(ip);

@@ -10,8 +10,9 @@ use super::super::handshake::Trouble;
 use super::super::hello::{Build, Hello, Role};
 use super::super::notice::{Notice, Place};
 use super::super::{Join, host as machine, root};
+use super::attempts::Attempts;
 use super::reaching::reach;
-use super::{AGAIN, LINGER, REPORT, after, grace, identity, rounded};
+use super::{LINGER, REPORT, after, grace, identity, rounded};
 use crate::transport::tcp::mesh::Mesh;
 
 /// How long a rank tries to reach another, which listens already.
@@ -63,13 +64,18 @@ struct Guest<'a> {
 /// A rank that is to be called.
 struct Call {
     address: SocketAddr,
-    /// The call that is under way.
-    id: Option<Id>,
+    attempts: Attempts,
     /// When it was called first.
     since: Option<Instant>,
-    /// When to call again, and how long to wait after that.
-    next: Instant,
-    pause: Duration,
+    /// What became of the last attempt that came to nothing.
+    last: String,
+}
+
+impl Call {
+    fn unreachable(&self, rank: usize, other: usize, tried: Duration) -> JoinError {
+        let (address, why) = (self.address.to_string(), self.last.clone());
+        JoinError::Unreachable { rank, other, address, why, waited: rounded(tried) }
+    }
 }
 
 impl Guest<'_> {
@@ -108,7 +114,8 @@ impl Guest<'_> {
             {
                 to.set_scope_id(local.scope_id());
             }
-            self.calls.insert(other, Call { address, id: None, since: None, next: now, pause: AGAIN.0 });
+            let (attempts, last) = (Attempts::new(now), "no answer".to_owned());
+            self.calls.insert(other, Call { address, attempts, since: None, last });
         }
         if size == 2 {
             self.ready();
@@ -146,16 +153,30 @@ impl Guest<'_> {
     /// Calls those who are to be called now; says when that is next.
     fn connect(&mut self) -> Result<Instant, JoinError> {
         let now = Instant::now();
+        // Whom nobody reaches rank 0 names first, unless it waits for long.
+        let Join { timeout, .. } = *self.join;
+        let limit = timeout.saturating_add(2 * grace(timeout)).min(REACH);
         let mut wake = after(now, REPORT);
-        let mut busy = self.calls.values().filter(|call| call.id.is_some()).count();
-        for (&other, call) in self.calls.iter_mut().filter(|(_, call)| call.id.is_none()) {
-            if call.next > now {
-                wake = wake.min(call.next);
-            } else if busy < CALLS {
-                call.since.get_or_insert(now);
-                call.id = Some(self.hall.call(call.address, Role::Mesh, other)?);
-                busy += 1;
+        let mut busy = self.calls.values().filter(|call| call.since.is_some()).count();
+        for (&other, call) in &mut self.calls {
+            if call.since.is_none() && busy >= CALLS {
+                continue;
             }
+            let since = *call.since.get_or_insert_with(|| {
+                busy += 1;
+                now
+            });
+            let tried = now.saturating_duration_since(since);
+            if tried >= limit {
+                return Err(call.unreachable(self.join.rank, other, tried));
+            }
+            if call.attempts.next() <= now {
+                let id = self.hall.call(call.address, Role::Mesh, other)?;
+                if let Some(oldest) = call.attempts.made(id, call.address, now)? {
+                    self.hall.close(oldest);
+                }
+            }
+            wake = wake.min(call.attempts.next()).min(after(since, limit));
         }
         Ok(wake)
     }
@@ -194,8 +215,9 @@ impl Guest<'_> {
     /// A rank has called, or been called, and is who it says.
     fn proved(&mut self, id: Id, hello: &Hello) {
         let Join { rank, size, .. } = *self.join;
-        if self.calls.get(&hello.rank).is_some_and(|call| call.id == Some(id)) {
-            self.calls.remove(&hello.rank);
+        let called = self.calls.get(&hello.rank).is_some_and(|call| call.attempts.has(id));
+        if let Some(call) = called.then(|| self.calls.remove(&hello.rank)).flatten() {
+            call.attempts.besides(Some(id)).for_each(|other| self.hall.close(other));
             self.hall.say(id, &Notice::Joined);
             self.join(hello.rank, id);
         } else if hello.size == size && hello.rank > rank && hello.rank < size {
@@ -221,25 +243,19 @@ impl Guest<'_> {
     }
 
     fn failed(&mut self, id: Id, trouble: &Trouble) -> Result<(), JoinError> {
-        let Some((&other, call)) = self.calls.iter_mut().find(|(_, call)| call.id == Some(id)) else { return Ok(()) };
-        let address = call.address;
-        if !matches!(trouble, Trouble::Io(_)) {
-            return Err(JoinError::Stranger { address, other, why: trouble.words() });
+        for (&other, call) in &mut self.calls {
+            let Some(address) = call.attempts.failed(id) else { continue };
+            if !matches!(trouble, Trouble::Io(_)) {
+                return Err(JoinError::Stranger { address, other, why: trouble.words() });
+            }
+            call.last = trouble.words();
+            let now = Instant::now();
+            let tried = call.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+            if tried >= self.join.timeout.min(REACH) {
+                return Err(call.unreachable(self.join.rank, other, tried));
+            }
+            return call.attempts.pause(now);
         }
-        let now = Instant::now();
-        let tried = call.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        if tried >= self.join.timeout.min(REACH) {
-            return Err(JoinError::Unreachable {
-                rank: self.join.rank,
-                other,
-                address: address.to_string(),
-                why: trouble.words(),
-                waited: rounded(tried),
-            });
-        }
-        call.id = None;
-        call.next = after(now, call.pause);
-        call.pause = (call.pause * 2).min(AGAIN.1);
         Ok(())
     }
 

@@ -16,10 +16,19 @@ use crate::transport::tcp::mesh::Mesh;
 
 /// Rank 0 meets the others.
 pub(super) fn host(join: &Join) -> Result<Mesh, JoinError> {
-    let need = machine::descriptors(0, join.size)?;
     let mut job = [0; 8];
     random(&mut job)?;
-    let (listeners, posted) = root::listen(join)?;
+    let need = machine::descriptors(0, join.size);
+    // What keeps it from hosting the others it can tell them only if it listens.
+    let ((listeners, posted), need, refusal) = match (root::listen(join), need) {
+        (Ok(listening), Ok(need)) => (listening, need, None),
+        (Ok(listening), Err(refusal)) => (listening, join.size, Some(refusal)),
+        (Err(error), need) => {
+            let refusal = need.err().unwrap_or(error);
+            let Some(listening) = root::elsewhere(join) else { return Err(refusal) };
+            (listening, join.size, Some(refusal))
+        }
+    };
     let mut addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok());
     let address = addresses.next().map_or(SocketAddr::from(([0; 4], 0)), canonical);
     let mut hall = Hall::new(identity(join, u64::from_le_bytes(job)), Role::Meeting, need)?;
@@ -36,10 +45,18 @@ pub(super) fn host(join: &Join) -> Result<Mesh, JoinError> {
         members: (0..join.size).map(|_| None).collect(),
         ready: 0,
     };
-    match host.meet() {
+    // Those who are started by hand come one after the other.
+    let (met, patience) = match refusal {
+        Some(refusal) => {
+            log::error!("rank 0 tells those who come within {:?}: {refusal}", grace(join.timeout));
+            (Err(refusal), grace(join.timeout))
+        }
+        None => (host.meet(), LINGER),
+    };
+    match met {
         Ok(()) => host.mesh(),
         Err(error) => {
-            host.dismiss(&error);
+            host.dismiss(&error, patience);
             Err(error)
         }
     }
@@ -101,7 +118,7 @@ impl Host<'_> {
                 break;
             }
             // That it is gone is no event.
-            self.hall.next(until.min(after(now, AGAIN.0)))?;
+            self.hall.next(until.min(after(now, AGAIN)))?;
         }
         Ok(())
     }
@@ -230,8 +247,8 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Tells all who are there, and for a moment those who come, that it comes to nothing.
-    fn dismiss(&mut self, error: &JoinError) {
+    /// Tells all who are there, and for that long those who come, that it comes to nothing.
+    fn dismiss(&mut self, error: &JoinError, patience: Duration) {
         let notice = Notice::over(0, error);
         let mut told = vec![false; self.join.size];
         told[0] = true;
@@ -247,7 +264,7 @@ impl Host<'_> {
             }
             self.hall.dismiss(id, &notice);
         }
-        let until = after(Instant::now(), LINGER);
+        let until = after(Instant::now(), patience);
         while self.hall.dismissing() || told.contains(&false) {
             match self.hall.next(until) {
                 Ok(Some(Event::Proved(id, hello, _))) => {

@@ -4,6 +4,8 @@ mod absent;
 mod by_hand;
 mod disagree;
 mod file;
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+mod full;
 mod settings;
 mod strangers;
 mod together;

@@ -15,7 +15,7 @@ use super::Port;
 pub(super) fn root(port: &Port, size: usize, build: Build) -> Hall {
     let mut hall = Hall::new(identity(&port.join(0, size), 5), Role::Meeting, 0).unwrap();
     hall.identity.build = build;
-    hall.listen(machine::listen(port.address(), true).unwrap()).unwrap();
+    hall.listen(machine::listen(port.address(), size, true).unwrap()).unwrap();
     hall
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::super::super::error::JoinError;
 use super::super::super::{Join, Key, Root, root};
-use super::{Port, answers, enter, failed, key, meet, start, talk};
+use super::{Port, answers, enter, errors, failed, key, meet, start, talk};
 
 fn path(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("necklace-meeting-{name}-{}", std::process::id()))
@@ -74,6 +74,18 @@ fn a_file_that_does_not_come_and_one_that_is_taken_are_named() {
     std::fs::remove_file(&path).unwrap();
     let nowhere = Path::new("/no/such/folder/file");
     assert!(matches!(by_file(nowhere, 0, 2).mesh().unwrap_err(), JoinError::File { .. }));
+}
+
+#[test]
+fn rank_0_that_cannot_listen_where_it_should_says_so_by_the_file() {
+    let path = path("refused");
+    // An address for documentation, which this machine does not have.
+    let root = by_file(&path, 0, 3).address([203, 0, 113, 7].into());
+    let errors = errors(vec![root, by_file(&path, 1, 3), by_file(&path, 2, 3)]);
+    assert!(matches!(errors[0], JoinError::Listen { rank: 0, .. }), "{}", errors[0]);
+    let expected = JoinError::Abandoned { rank: 0, reason: errors[0].to_string() };
+    assert_eq!(errors[1..], [expected.clone(), expected]);
+    assert!(!path.exists());
 }
 
 #[cfg(unix)]

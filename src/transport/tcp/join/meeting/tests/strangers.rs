@@ -183,3 +183,37 @@ fn strangers_do_not_keep_a_rank_with_few_descriptors_from_calling_others() {
     others.into_iter().chain([last]).for_each(|rank| drop(rank.join().unwrap().unwrap()));
     drop(silent);
 }
+
+/// Not a test by itself: rank 0 of the next one's sixty, a process of its own, for which there is a limit.
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[test]
+fn a_cramped_root() {
+    let Ok(root) = std::env::var("NECKLACE_TEST_CRAMPED_ROOT") else { return };
+    let join = Join::new(0, 60, Root::Address(root)).key(key()).held(true).timeout(Duration::from_secs(60));
+    let error = join.mesh().unwrap_err();
+    assert!(matches!(error, JoinError::Descriptors { rank: 0, .. }), "{error}");
+}
+
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[test]
+fn rank_0_with_too_few_descriptors_says_so_to_those_who_come() {
+    let port = Port::new();
+    let early = start(port.join(1, 60));
+    let test = "transport::tcp::join::meeting::tests::strangers::a_cramped_root";
+    // So few that not all can be told at once.
+    let mut root = Command::new("sh")
+        .args(["-c", "ulimit -n 12; exec \"$0\" --exact \"$1\""])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env("NECKLACE_TEST_CRAMPED_ROOT", port.address().to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let told = failed(early);
+    assert!(matches!(&told, JoinError::Abandoned { rank: 0, reason } if reason.contains("descriptors")), "{told}");
+    // Those who come later are told, too.
+    for error in errors((2..60).map(|rank| port.join(rank, 60)).collect()) {
+        assert_eq!(error, told);
+    }
+    assert!(root.wait().unwrap().success());
+}

@@ -1,0 +1,64 @@
+//! What others wrote, quoted in messages of a bounded length.
+
+#[cfg(feature = "json")]
+use std::borrow::Cow;
+use std::fmt;
+
+/// How many characters of a text are shown.
+const SHOWN: usize = 80;
+/// How many characters a message may have that somebody else wrote and that may quote anything.
+#[cfg(feature = "json")]
+const MESSAGE: usize = 400;
+
+/// A text as `{:?}` shows it; of a long one the start, and how long it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Quoted<'a>(&'a str);
+
+/// Quotes a text of any length.
+pub(crate) fn quoted(text: &str) -> Quoted<'_> {
+    Quoted(text)
+}
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(SHOWN) {
+            None => write!(f, "{:?}", self.0),
+            Some((end, _)) => write!(f, "{:?}.. ({} bytes)", &self.0[..end], self.0.len()),
+        }
+    }
+}
+
+/// The start and the end of a message that may quote something long in its middle; all of a short one.
+#[cfg(feature = "json")]
+pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
+    if message.char_indices().nth(MESSAGE).is_none() {
+        return Cow::Borrowed(message);
+    }
+    let start = message.char_indices().nth(MESSAGE / 2).map_or(0, |(at, _)| at);
+    let end = message.char_indices().rev().nth(MESSAGE / 2 - 1).map_or(message.len(), |(at, _)| at);
+    Cow::Owned(format!("{} .. {}", &message[..start], &message[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_quoted_by_its_start_and_length() {
+        assert_eq!(quoted("a\nb").to_string(), "\"a\\nb\"");
+        let (most, more) = ("ä".repeat(SHOWN), "ä".repeat(SHOWN + 1));
+        assert_eq!(quoted(&most).to_string(), format!("{most:?}"));
+        assert_eq!(quoted(&more).to_string(), format!("{most:?}.. (162 bytes)"));
+        assert_eq!(quoted("").to_string(), "\"\"");
+    }
+
+    #[cfg(feature = "json")]
+    #[test]
+    fn long_message_keeps_its_start_and_end() {
+        assert_eq!(shortened("short"), "short");
+        let long = format!("found {}, expected ö", "ü".repeat(10_000));
+        let short = shortened(&long);
+        assert!(short.starts_with("found üü") && short.ends_with("üü, expected ö"), "{short}");
+        assert_eq!(short.chars().count(), MESSAGE + 4);
+    }
+}
