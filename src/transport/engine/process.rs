@@ -21,8 +21,8 @@ use crate::transport::{ContextId, Discord, Endpoint, OpenError, Transport, posit
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
-/// How long a process that ends waits at least until the others have read what it sent them, while nothing goes. They
-/// have as long as their deadlines are, within bounds; unless something has failed, so that nobody needs any of it but word
+/// How long a process that ends waits at least until the others have read what it sent them. They have as long as their deadlines
+/// are, within bounds; unless something has failed, so that nobody needs any of it but word
 /// of the failure.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
