@@ -71,8 +71,8 @@ use environment::{Built, Said, Seat};
 /// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for
 /// a backend that this program was built without: never a job of one where several were started. Where a
 /// rank cannot join, `Error::Join`, and over MPI `Error::Mpi`. [`Error::Failed`] where the closure has let go of its communicators
-/// after other calls than another rank, which no message has told them, on at least one of these. [`Error::Rank`] where the closure panics; the other ranks get an error in their
-/// calls. Else as `local::run`.
+/// after other calls than another rank, which no message has told them, on at least one of these. [`Error::Rank`] where the closure
+/// panics; the other ranks get an error in their calls. Else as `local::run`.
 pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     Launch::default().run(body)
 }

@@ -22,8 +22,7 @@ use crate::transport::{ContextId, Discord, Endpoint, OpenError, Transport, posit
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// How long a process that ends waits at least until the others have read what it sent them. They have as long as their deadlines
-/// are, within bounds; unless something has failed, so that nobody needs any of it but word
-/// of the failure.
+/// are, within bounds; unless something has failed, so that nobody needs any of it but word of the failure.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// How long it waits at most: whoever has started it wants to know what came of it.

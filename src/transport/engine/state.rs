@@ -346,9 +346,11 @@ impl Engine {
     pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
         let Some(rank) = context.rank_of(self.me).filter(|_| self.discord.is_none()) else { return };
-        let others = (0..context.members.len()).map(Rank::new);
-        let mut others = others.filter(|other| with.is_none_or(|process| context.process(*other) == process));
-        if let Some(failure) = others.find_map(|other| context.discord(rank, other)) {
+        let found = match with {
+            Some(process) => context.rank_of(process).and_then(|other| context.discord(rank, other)),
+            None => (0..context.members.len()).find_map(|other| context.discord(rank, Rank::new(other))),
+        };
+        if let Some(failure) = found {
             let members: Arc<[Rank]> = (&*context.members).into();
             log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
             self.discord = Some(Discord { failure, rank, members });
