@@ -6,7 +6,7 @@ use crate::ids::{Node, Rank};
 use crate::plan::PlanError;
 use crate::quote::quoted;
 use crate::schedule::Mismatch;
-use crate::transport::{Failure, OpenError};
+use crate::transport::{Failure, OpenError, rank_words};
 
 /// A schedule cannot be built for what is asked.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -164,21 +164,29 @@ pub enum Error {
     /// An argument makes no sense.
     #[error("{0}")]
     Argument(String),
-    /// The call failed, on every member.
-    #[error("rank {rank}: {failure}")]
+    /// The call failed, on every member. In words, ranks of a part of the job are named by their numbers in the job, too.
+    #[error("{}: {}", rank_words(*rank, members), failure.named(members))]
     Failed {
-        /// This rank.
+        /// This rank, as the others in the failure by its number in the communicator.
         rank: Rank,
         /// What happened: the same on every member.
         failure: Box<Failure>,
+        /// The ranks of the job that the members are.
+        members: Arc<[Rank]>,
     },
     /// The communicator failed in an earlier call.
-    #[error("rank {rank}: the communicator takes no more calls, it failed before: {failure}")]
+    #[error(
+        "{}: the communicator takes no more calls, it failed before: {}",
+        rank_words(*rank, members),
+        failure.named(members)
+    )]
     Dead {
-        /// This rank.
+        /// This rank, as the others in the failure by its number in the communicator.
         rank: Rank,
         /// What happened then.
         failure: Box<Failure>,
+        /// The ranks of the job that the members are.
+        members: Arc<[Rank]>,
     },
     /// A rank panicked, or could not be started.
     #[error("rank {rank} {how}")]
@@ -211,6 +219,13 @@ pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String)
     // Before the first character of a line, as where a text is empty, the column is 0.
     let reason = crate::quote::shortened(text.strip_suffix(&place).unwrap_or(&text)).into_owned();
     (line, column.max(line.min(1)), reason)
+}
+
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+impl From<crate::transport::Discord> for Error {
+    fn from(crate::transport::Discord { failure, rank, members }: crate::transport::Discord) -> Self {
+        Self::Failed { rank, failure: Box::new(failure), members }
+    }
 }
 
 impl From<crate::permutation::BitMapError> for Error {

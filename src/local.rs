@@ -28,7 +28,8 @@ use crate::transport::{Endpoint, local};
 /// # Errors
 ///
 /// [`Error::Rank`] with the first rank that panicked (the others get an error in their calls); [`Error::Argument`] for no
-/// rank or too many; [`Error::Failed`] where some ranks' calls have failed before another one has started.
+/// rank or too many; [`Error::Failed`] where some ranks' calls have failed before another one has started, or where ranks have left
+/// a communicator after other calls than each other, which no message has told them.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     let topology = Complete::new(ranks).ok_or_else(|| no_such_job(ranks))?;
     Job::on(Arc::new(topology)).run(body)
@@ -122,7 +123,10 @@ impl Job {
         });
         match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
-            None => Ok(results.into_iter().flatten().collect()),
+            None => match supervisor.discord() {
+                Some(discord) => Err(discord.into()),
+                None => Ok(results.into_iter().flatten().collect()),
+            },
         }
     }
 

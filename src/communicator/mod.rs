@@ -27,7 +27,7 @@ use crate::quote::quoted;
 use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
 use crate::select::{Choice, select};
 use crate::topology::{Topology, parse};
-use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+use crate::transport::{ContextId, Endpoint, Failure, History, RoundIo, Signature, Transport};
 use cache::{Cache, Key, Prepared, Way};
 use native::{Agreed, native_call, native_manner};
 use permute::{PERMUTE, Planned};
@@ -113,13 +113,12 @@ impl Options {
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was. What befalls a call under
 /// way (a member that is missing, gone, or calls something else) is an equal [`Error::Failed`] on every member, within the
 /// [timeout](Options::timeout), or at the next call of one that had done its part; from then on calls fail with
-/// [`Error::Dead`]. Nothing panics.
+/// [`Error::Dead`]. Nothing panics. Calls in which ranks only send, such as broadcasts from different roots, tell nobody that they
+/// differ; members find it in a later call, by [`close`](Self::close), or when they leave.
 #[derive(Debug)]
 pub struct Communicator {
     endpoint: Arc<dyn Endpoint>,
     wire: Wire,
-    /// The members by their ranks in the job.
-    members: Vec<Rank>,
     topology: Arc<dyn Topology>,
     placement: Placement,
     /// By collective; `auto` where there is none.
@@ -141,7 +140,10 @@ struct Wire {
     context: ContextId,
     /// Which communicator of this process it is; plans are for the one that made them.
     identity: u64,
-    calls: u64,
+    /// The members by their ranks in the job.
+    members: Arc<[Rank]>,
+    /// What it has called.
+    history: History,
     /// Whether the backend has collectives of its own.
     native: bool,
     agreed: Agreed,
@@ -178,7 +180,7 @@ impl Communicator {
             let ranks = if ranks == nodes { placement.ranks() } else { ranks };
             return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes }.into());
         }
-        let members: Vec<Rank> = (0..ranks).map(Rank::new).collect();
+        let members = (0..ranks).map(Rank::new).collect();
         let mut all = Self::open(endpoint, ContextId::WORLD, members, topology, placement, options)?;
         all.agree()?;
         Ok(all)
@@ -187,7 +189,7 @@ impl Communicator {
     fn open(
         endpoint: Arc<dyn Endpoint>,
         context: ContextId,
-        members: Vec<Rank>,
+        members: Arc<[Rank]>,
         topology: Arc<dyn Topology>,
         placement: Placement,
         options: Options,
@@ -202,14 +204,14 @@ impl Communicator {
                 transport,
                 context,
                 identity,
-                calls: 0,
+                members,
+                history: History::default(),
                 native,
                 agreed: Agreed::default(),
                 timeout: options.timeout,
                 told: false,
             },
             endpoint,
-            members,
             topology,
             placement,
             algorithms: HashMap::new(),
@@ -250,7 +252,7 @@ impl Communicator {
     /// How many members there are.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.members.len()
+        self.wire.members.len()
     }
 
     /// The network of the members.
@@ -319,6 +321,22 @@ impl Communicator {
         let choice = self.select(collective, block_bytes as u64)?;
         let shares = Shares::new(choice.algorithm.as_ref(), &self.problem(collective.clone())?)?;
         verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
+    }
+
+    /// Ends the communicator: collective, as `MPI_Comm_free`. Returns when all members have come to its end, and have called the same
+    /// until then. To drop it is no call and waits for nobody; what members had called is then compared by those that leave
+    /// later, and [`launch`](crate::launch()) and `local::run` return what they find.
+    ///
+    /// # Errors
+    ///
+    /// As [`Communicator`] says. [`Cause::Disagree`](crate::transport::Cause::Disagree) where members have called other things, and
+    /// no message had told them: two that took themselves for the root of one broadcast, say.
+    pub fn close(mut self) -> Result<(), Error> {
+        self.wire.alive()?;
+        let History { calls, digest } = self.wire.history;
+        let plan = self.barrier_of_agreement()?;
+        let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
+        self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
     }
 
     fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
@@ -432,8 +450,8 @@ impl Wire {
         if !plan.fits(&buffers) {
             return Err(short());
         }
-        let call = self.calls;
-        self.calls += 1;
+        let call = self.history.calls;
+        self.history.add(signature.fingerprint);
         let mut execution = Execution::new(plan);
         while let Some(round) = execution.advance(&mut buffers, reduction) {
             let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeout);
@@ -455,12 +473,18 @@ impl Wire {
 
     /// That the context has failed; once the user knows, that it had failed before.
     fn failed(&mut self, failure: Failure) -> Error {
-        let (rank, failure) = (self.transport.rank(), Box::new(failure));
+        let (rank, failure, members) = (self.transport.rank(), Box::new(failure), Arc::clone(&self.members));
         if std::mem::replace(&mut self.told, true) {
-            Error::Dead { rank, failure }
+            Error::Dead { rank, failure, members }
         } else {
-            Error::Failed { rank, failure }
+            Error::Failed { rank, failure, members }
         }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.transport.conclude(self.history);
     }
 }
 

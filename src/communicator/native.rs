@@ -90,7 +90,7 @@ impl Communicator {
     }
 
     /// A barrier by messages, planned when it is first needed.
-    fn barrier_of_agreement(&mut self) -> Result<Arc<Plan>, Error> {
+    pub(super) fn barrier_of_agreement(&mut self) -> Result<Arc<Plan>, Error> {
         if let Some(plan) = &self.barrier {
             return Ok(Arc::clone(plan));
         }
@@ -142,14 +142,14 @@ impl Wire {
         let Native { call, barrier, agreed } = native;
         let (size, timeout) = (self.transport.size(), self.timeout);
         // Before anything moves.
-        let io = NativeIo::new(call, size, (input, output), reduction, self.calls, signature, timeout);
+        let io = NativeIo::new(call, size, (input, output), reduction, self.history.calls, signature, timeout);
         let Some(mut io) = io else {
             let words = "a buffer is shorter than the library's call needs, or not aligned as its elements are";
             return Err(Error::Argument(words.to_owned()));
         };
         self.agree(barrier, signature, agreed)?;
-        io.call = self.calls;
-        self.calls += 1;
+        io.call = self.history.calls;
+        self.history.add(signature.fingerprint);
         native::call(&mut *self.transport, io).map_err(|failure| self.failed(failure))
     }
 

@@ -53,7 +53,7 @@ impl Communicator {
                 (Arc::new(complete) as Arc<dyn Topology>, Placement::identity(part.len()))
             }
         };
-        let members = part.into_iter().map(|(_, rank)| self.members[rank]).collect();
+        let members = part.into_iter().map(|(_, rank)| self.wire.members[rank]).collect();
         let context = self.wire.context.child(sequence, colour.into());
         let options = self.options.clone().machine(self.machine);
         Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options).map(Some)

@@ -226,7 +226,7 @@ impl Communicator {
     ) -> Result<Prepared, Error> {
         let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of other counts are other calls: the members agree on each by itself.
-        let words = format!("{words}, counted in call {}", self.wire.calls);
+        let words = format!("{words}, counted in call {}", self.wire.history.calls);
         let prepared = self.prepare_native(call, self.signature(words.clone()))?;
         let came = self.exchange_counts(problem, &rounds, sent, format!("counts of {words}"))?;
         self.check_counts(&came, awaited, element as u64, &words)?;
@@ -285,7 +285,7 @@ impl Communicator {
 
     /// Fails the communicator for something found in the counts that came.
     fn fail_planning(&mut self, words: &str, culprit: Option<Rank>, cause: Cause) -> Error {
-        let (call, observer) = (self.wire.calls.saturating_sub(1), Rank::new(self.rank()));
+        let (call, observer) = (self.wire.history.calls.saturating_sub(1), Rank::new(self.rank()));
         let failure = Failure { call, words: words.into(), round: 0, observer, culprit, cause };
         self.wire.transport.abort(failure.clone());
         self.wire.failed(self.wire.transport.failure().unwrap_or(failure))

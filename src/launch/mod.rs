@@ -24,6 +24,8 @@ use crate::quote::quoted;
 use crate::topology::{Complete, Topology, parse};
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::transport::Endpoint;
+#[cfg(any(feature = "mpi", feature = "tcp"))]
+use crate::transport::engine::Supervisor;
 #[cfg(feature = "mpi")]
 use crate::transport::mpi;
 #[cfg(feature = "tcp")]
@@ -69,14 +71,16 @@ use environment::{Built, Said, Seat};
 ///
 /// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for
 /// a backend that this program was built without: never a job of one where several were started. Where a
-/// rank cannot join, `Error::Join`, and over MPI `Error::Mpi`. [`Error::Rank`] where the closure panics; the other ranks get an error in their
-/// calls. Else as `local::run`.
+/// rank cannot join, `Error::Join`, and over MPI `Error::Mpi`. [`Error::Failed`] where the closure has let go of its communicators
+/// after other calls than another rank, which no message has told them, on at least one of these. [`Error::Rank`] where the closure
+/// panics; the other ranks get an error in their calls. Else as `local::run`.
 pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     Launch::default().run(body)
 }
 
 /// This process's communicator, where a launcher has started it as a rank of a job. The environment is that of
-/// [`launch`]. Whoever drops the last handle of the job waits until the others have read what was sent, as there.
+/// [`launch`]. Whoever drops the last handle of the job waits until the others have read what was sent, as there. A drop has nobody
+/// to tell that ranks have called other things than each other; [`close`](Communicator::close) returns it.
 ///
 /// # Errors
 ///
@@ -178,7 +182,7 @@ impl Launch {
     fn run_process<R>(self, seat: &Seat, body: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
         let (asked, join) = self.seated(seat, system)?;
         let (supervisor, endpoint) = join.supervised()?;
-        run_rank(asked.communicator(endpoint)?, body, |message| supervisor.panicked(message))
+        run_rank(asked.communicator(endpoint)?, body, supervisor)
     }
 
     #[cfg(not(feature = "tcp"))]
@@ -213,7 +217,7 @@ impl Launch {
     fn run_mpi<R>(self, started: &Started, body: impl Fn(Communicator) -> R) -> Result<Vec<R>, Error> {
         let (asked, join) = self.started(started, system)?;
         let (supervisor, endpoint) = join.supervised()?;
-        run_rank(asked?.communicator(endpoint)?, body, |message| supervisor.panicked(message))
+        run_rank(asked?.communicator(endpoint)?, body, supervisor)
     }
 
     #[cfg(not(feature = "mpi"))]
@@ -317,20 +321,19 @@ impl Asked {
     }
 }
 
-/// Runs the closure on a process's communicator. If it panics, the others are told.
+/// Runs the closure on a process's communicator. If it panics, the others are told. What ranks have called is compared at the end,
+/// where the closure has let go of all communicators.
 #[cfg(any(feature = "mpi", feature = "tcp"))]
-fn run_rank<R>(
-    comm: Communicator,
-    body: impl Fn(Communicator) -> R,
-    panicked: impl FnOnce(&str),
-) -> Result<Vec<R>, Error> {
+fn run_rank<R>(comm: Communicator, body: impl Fn(Communicator) -> R, supervisor: Supervisor) -> Result<Vec<R>, Error> {
     let rank = Rank::new(comm.rank());
-    let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
-    result.map(|result| vec![result]).map_err(|payload| {
-        let message = message(&*payload);
-        panicked(message);
-        Error::Rank { rank, how: format!("panicked: {message}") }
-    })
+    match catch_unwind(AssertUnwindSafe(|| body(comm))) {
+        Ok(result) => supervisor.end().map_or_else(|| Ok(vec![result]), |discord| Err(discord.into())),
+        Err(payload) => {
+            let message = message(&*payload);
+            supervisor.panicked(message);
+            Err(Error::Rank { rank, how: format!("panicked: {message}") })
+        }
+    }
 }
 
 /// How that rank joins its job.

@@ -24,7 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::native::{self, Native, NativeCall, NativeIo};
-use super::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport};
+use super::{Cause, ContextId, Endpoint, Failure, History, OpenError, RoundIo, Signature, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
@@ -201,6 +201,10 @@ impl Transport for FaultyTransport {
 
     fn failure(&self) -> Option<Failure> {
         self.inner.failure()
+    }
+
+    fn conclude(&mut self, history: History) {
+        self.inner.conclude(history);
     }
 
     fn native(&mut self) -> Option<&mut dyn Native> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::native::Native;
-use super::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
+use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
 
@@ -52,6 +52,10 @@ macro_rules! forward_transport {
 
             fn failure(&self) -> Option<Failure> {
                 (**self).failure()
+            }
+
+            fn conclude(&mut self, history: History) {
+                (**self).conclude(history);
             }
 
             fn native(&mut self) -> Option<&mut dyn Native> {

@@ -19,7 +19,7 @@
 //!   it is written.
 //! - **Agreement.** Each message carries the call's [`Signature`]; a message of the same call with another fingerprint
 //!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for. (Who only sends does not
-//!   wait, and in its last call does not look.)
+//!   wait, and does not look; what members have called in all they compare as they [leave](Transport::conclude).)
 //! - **Deadline.** A round that makes no progress for [`RoundIo::timeout`] fails, naming the rank at the end of the
 //!   chain of who waits for whom; as long as those on the chain get something done in this context, the time starts again.
 //! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
@@ -47,9 +47,10 @@
 mod bases;
 pub mod conformance;
 #[cfg(any(feature = "mpi", feature = "tcp"))]
-mod engine;
+pub(crate) mod engine;
 pub mod fault;
 mod forward;
+mod history;
 #[cfg(feature = "local")]
 pub mod local;
 #[cfg(feature = "mpi")]
@@ -66,6 +67,9 @@ use std::time::Duration;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
+pub use history::History;
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+pub(crate) use history::{Account, Discord, discord};
 use native::Native;
 
 /// A process's hold on the wire.
@@ -112,6 +116,13 @@ pub trait Transport: Send + fmt::Debug {
 
     /// The context's failure, if it has one.
     fn failure(&self) -> Option<Failure>;
+
+    /// Notes what this member has called, just before it is dropped. Members that leave a context after other calls than each
+    /// other have disagreed, though no message may have told them. A backend that compares what they say as they leave has its
+    /// launcher report that ([`launch`](crate::launch()) and `local::run` return it as an error). Ignored unless overridden.
+    fn conclude(&mut self, history: History) {
+        let _ = history;
+    }
 
     /// The [collectives of its own](native), if it has any: on every member or on none, and at any time. None unless
     /// overridden.
@@ -292,12 +303,34 @@ pub struct Failure {
     pub cause: Cause,
 }
 
+impl Failure {
+    /// The same in words in which ranks are named by their numbers in the job, too, where those are others.
+    pub(crate) fn named<'a>(&'a self, members: &'a [Rank]) -> impl fmt::Display + 'a {
+        struct Named<'a>(&'a Failure, &'a [Rank]);
+        impl fmt::Display for Named<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let Failure { call, words, round, cause, .. } = self.0;
+                write!(f, "call {call} ({words}), round {round}: ")?;
+                cause.write(f, self.1)
+            }
+        }
+        Named(self, members)
+    }
+}
+
+/// A rank in words: by its number among these members, and in the job if that is another.
+pub(crate) fn rank_words(rank: Rank, members: &[Rank]) -> String {
+    match members.get(rank.index()) {
+        Some(member) if *member != rank => format!("rank {rank} (rank {member} of the job)"),
+        _ => format!("rank {rank}"),
+    }
+}
+
 /// What happened to a context.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// Nothing happened for too long.
-    #[error("no progress for {waited:?}: {chain}")]
     Deadline {
         /// How long.
         waited: Duration,
@@ -305,7 +338,6 @@ pub enum Cause {
         chain: Arc<str>,
     },
     /// A rank is no longer there.
-    #[error("rank {rank} {how}")]
     Gone {
         /// Which.
         rank: Rank,
@@ -313,7 +345,6 @@ pub enum Cause {
         how: Arc<str>,
     },
     /// Two ranks do not do the same.
-    #[error("rank {one} calls {ones}, rank {other} calls {others}")]
     Disagree {
         /// One of them.
         one: Rank,
@@ -325,7 +356,6 @@ pub enum Cause {
         others: Arc<str>,
     },
     /// A message is not as long as awaited.
-    #[error("rank {to} awaits {expected} bytes from rank {from}, which sends {found}")]
     Length {
         /// The sender.
         from: Rank,
@@ -337,7 +367,6 @@ pub enum Cause {
         found: u64,
     },
     /// A rank gave up, for a reason of its own.
-    #[error("rank {rank} gave up: {reason}")]
     Aborted {
         /// Which.
         rank: Rank,
@@ -345,6 +374,31 @@ pub enum Cause {
         reason: Arc<str>,
     },
 }
+
+impl Cause {
+    fn write(&self, f: &mut fmt::Formatter<'_>, members: &[Rank]) -> fmt::Result {
+        let name = |rank: &Rank| rank_words(*rank, members);
+        match self {
+            Self::Deadline { waited, chain } => write!(f, "no progress for {waited:?}: {chain}"),
+            Self::Gone { rank, how } => write!(f, "{} {how}", name(rank)),
+            Self::Disagree { one, ones, other, others } => {
+                write!(f, "{} calls {ones}, {} calls {others}", name(one), name(other))
+            }
+            Self::Length { from, to, expected, found } => {
+                write!(f, "{} awaits {expected} bytes from {}, which sends {found}", name(to), name(from))
+            }
+            Self::Aborted { rank, reason } => write!(f, "{} gave up: {reason}", name(rank)),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &[])
+    }
+}
+
+impl std::error::Error for Cause {}
 
 /// A context cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

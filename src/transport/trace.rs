@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::native::{self, Native, NativeCall, NativeIo};
-use super::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
+use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::Message;
@@ -189,6 +189,10 @@ impl Transport for TracedTransport {
 
     fn failure(&self) -> Option<Failure> {
         self.inner.failure()
+    }
+
+    fn conclude(&mut self, history: History) {
+        self.inner.conclude(history);
     }
 
     fn native(&mut self) -> Option<&mut dyn Native> {

@@ -20,6 +20,19 @@ fn a_started_process() {
     };
     let said = match &*what {
         "launch" => launch(sum).map(|results| format!("{results:?}")),
+        "roots" => launch(|mut comm| {
+            let root = comm.rank();
+            let outcome = comm.broadcast(&mut [1_u64], root).map_err(|error| error.to_string());
+            // Both have sent before either leaves.
+            let meeting = env::var("NECKLACE_RENDEZVOUS").unwrap();
+            let sent = |rank: usize| PathBuf::from(format!("{}-{rank}", meeting.strip_prefix("file:").unwrap()));
+            std::fs::write(sent(root), "").unwrap();
+            while !sent(1 - root).exists() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            outcome
+        })
+        .map(|results| format!("{results:?}")),
         "connect" => connect().map(|comm| format!("{:?}", sum(comm))),
         _ => launch(|comm| {
             assert!(comm.rank() != 1, "rank 1 has had enough");
@@ -124,4 +137,17 @@ fn a_job_that_is_half_there_is_never_one_of_threads() {
         let said = start("launch", name, environment).says();
         assert!(said.starts_with("error:") && said.contains(words), "{said}");
     }
+}
+
+#[test]
+fn job_of_ranks_that_each_broadcast_does_not_end_as_a_success() {
+    let said = job("roots", "roots", 2, ("NECKLACE_RANK", "NECKLACE_SIZE"));
+    for rank in 0..2 {
+        let name = format!("necklace-launch-roots-{}-meeting-{rank}", std::process::id());
+        std::fs::remove_file(env::temp_dir().join(name)).unwrap();
+    }
+    // At least by the one that leaves last.
+    let told = said.iter().find(|said| said.starts_with("error: ")).unwrap_or_else(|| panic!("{said:?}"));
+    assert!(told.contains("broadcast from root 0") && told.contains("broadcast from root 1"), "{told}");
+    assert!(said.iter().all(|said| said == "[Ok(())]" || said.starts_with("error: ")), "{said:?}");
 }

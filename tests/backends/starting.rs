@@ -1,10 +1,14 @@
 //! Jobs and communicators that cannot be.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use necklace::error::BuildError;
 use necklace::launch::Launch;
 use necklace::local::{self, Job};
 use necklace::schedule::Placement;
-use necklace::{Error, Node, Options};
+use necklace::transport::{Cause, Failure};
+use necklace::{Communicator, Error, Node, Options, Rank};
 
 use crate::threads::jobs::{on, topology, watched};
 
@@ -91,5 +95,66 @@ fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
         assert!(matches!(error, Error::Build(BuildError::Unfit { .. })), "{error:?}");
         let error = on("ring:4").choose("alltonone", "ring").run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Argument(_)), "{error:?}");
+    });
+}
+
+/// A broadcast that the root sends, whoever takes it.
+fn broadcast(comm: &mut Communicator, root: usize) {
+    comm.choose("broadcast", "binomial").unwrap();
+    comm.broadcast(&mut [1_u64], root).unwrap();
+}
+
+/// What a job fails with whose ranks have all ended well.
+fn discord<R: std::fmt::Debug>(outcome: Result<R, Error>) -> Failure {
+    match outcome {
+        Err(Error::Failed { failure, .. }) => *failure,
+        other => panic!("ranks that disagreed ended with {other:?}"),
+    }
+}
+
+#[test]
+fn job_of_ranks_that_each_broadcast_fails_at_its_end() {
+    watched("roots", || {
+        let failure = discord(local::run(2, |mut comm| {
+            let root = comm.rank();
+            broadcast(&mut comm, root);
+        }));
+        let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+        let one_says = |what| [ones, others].iter().any(|words| words.contains(what));
+        assert!(one_says("broadcast from root 0") && one_says("broadcast from root 1"), "{failure}");
+    });
+}
+
+#[test]
+fn rank_that_leaves_before_what_is_only_sent_to_it_is_named() {
+    watched("early", || {
+        let sent = AtomicBool::new(false);
+        let failure = discord(local::run(2, |mut comm| {
+            broadcast(&mut comm, 1);
+            if comm.rank() == 0 {
+                broadcast(&mut comm, 0);
+                sent.store(true, Ordering::SeqCst);
+            }
+            while !sent.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+        }));
+        let cause = Cause::Gone { rank: Rank::new(1), how: "returned before the call".into() };
+        assert_eq!((failure.culprit, failure.cause), (Some(Rank::new(1)), cause));
+        assert!(failure.words.contains("broadcast from root 0"), "{}", failure.words);
+    });
+}
+
+#[test]
+fn ranks_of_a_part_that_disagree_are_named_as_in_the_job_too() {
+    watched("part", || {
+        let outcome = local::run(4, |mut comm| {
+            let mut part = comm.split(Some(comm.rank() as u32 / 2), 0).unwrap().unwrap();
+            let root = if comm.rank() < 2 { 0 } else { part.rank() };
+            broadcast(&mut part, root);
+        });
+        let words = outcome.unwrap_err().to_string();
+        assert!(words.contains("rank 0 (rank 2 of the job) calls broadcast from root 0"), "{words}");
+        assert!(words.contains("rank 1 (rank 3 of the job) calls broadcast from root 1"), "{words}");
     });
 }

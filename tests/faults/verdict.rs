@@ -121,6 +121,15 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
             Some((_, Outcome::Join(words))) if rank != fault.rank && !names(words, fault, other) => {
                 violations.push(format!("rank {rank} does not name rank {}: {words}", fault.rank));
             }
+            // Those that a stopped rank keeps from being connected to all are not late themselves.
+            Some((_, Outcome::Join(words)))
+                if fault.kind == Kind::Stop
+                    && fault.rank != 0
+                    && list(words, "late: [").is_some_and(|late| late != [fault.rank]) =>
+            {
+                violations
+                    .push(format!("rank {rank} names others than rank {}, which is stopped: {words}", fault.rank));
+            }
             // A connection that nobody needs, and a short sleep, fail nothing.
             Some((_, Outcome::Well)) if !fault.kind.is_of_connection() && fault.kind != Kind::Doze => {
                 let after = usize::try_from(at).unwrap_or(0);
@@ -135,14 +144,17 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
     violations
 }
 
+/// The ranks listed behind these words.
+fn list(words: &str, name: &str) -> Option<Vec<usize>> {
+    let (_, rest) = words.split_once(name)?;
+    let (list, _) = rest.split_once(']')?;
+    Some(list.split(", ").filter_map(|number| number.parse().ok()).collect())
+}
+
 /// Whether the words of what kept the ranks from meeting name a rank.
 fn names(words: &str, fault: &Fault, other: Option<usize>) -> bool {
-    let list = |name: &str| {
-        let (_, rest) = words.split_once(name)?;
-        let (list, _) = rest.split_once(']')?;
-        Some(list.split(", ").filter_map(|number| number.parse().ok()).collect::<Vec<usize>>())
-    };
-    let listed: Vec<usize> = ["missing: [", "late: ["].into_iter().filter_map(list).flatten().collect();
+    let listed: Vec<usize> =
+        ["missing: [", "late: ["].into_iter().filter_map(|name| list(words, name)).flatten().collect();
     let named = |rank: usize| {
         let fields = ["rank", "other", "one"].map(|name| format!("{name}: {rank}"));
         let alone = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());

@@ -1,7 +1,7 @@
 //! Ranks that do not come, leave, panic, or wait for each other in a circle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -353,4 +353,33 @@ fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
         assert!(matches!(failure.cause, Cause::Deadline { .. }), "{failure}");
         assert_eq!((failure.observer.index(), failure.culprit.is_some()), (0, true), "{failure}");
     });
+}
+
+#[test]
+fn errors_in_a_part_name_its_ranks_as_in_the_job_too() {
+    for silent in [false, true] {
+        watched(&format!("silent: {silent}"), move || {
+            let failed = AtomicBool::new(false);
+            let outcomes = run(impatient("complete:4"), |mut comm| {
+                let me = comm.rank();
+                let mut part = comm.split(Some(me as u32 % 2), 0)?.unwrap();
+                if me != 3 {
+                    let outcome = part.barrier();
+                    failed.fetch_or(outcome.is_err(), Ordering::SeqCst);
+                    return outcome;
+                }
+                while silent && !failed.load(Ordering::SeqCst) {
+                    thread::yield_now();
+                }
+                Ok(())
+            });
+            assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
+            let words = outcomes[1].as_ref().unwrap_err().to_string();
+            let how = match silent {
+                true => "rank 0 (rank 1 of the job) waits for rank 1 (rank 3 of the job), which has not called",
+                false => "rank 1 (rank 3 of the job) returned before the call",
+            };
+            assert!(words.starts_with("rank 0 (rank 1 of the job): ") && words.ends_with(how), "{words}");
+        });
+    }
 }

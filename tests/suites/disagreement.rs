@@ -281,3 +281,31 @@ fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
         }
     });
 }
+
+#[test]
+fn close_finds_roots_that_differ_on_every_rank() {
+    watched("roots", || {
+        let outcomes = run(on("complete:2").choose("broadcast", "binomial"), |mut comm| {
+            let root = comm.rank();
+            comm.broadcast(&mut [1_u64], root)?;
+            comm.close()
+        });
+        let failure = one_failure(&outcomes);
+        let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
+        let one_says = |what| [ones, others].iter().any(|words| words.contains(what));
+        assert!(one_says("broadcast from root 0") && one_says("broadcast from root 1"), "{failure}");
+    });
+}
+
+#[test]
+fn close_ends_well_where_all_called_the_same() {
+    watched("close", || {
+        let outcomes = run(on("complete:5"), |mut comm| {
+            let part = comm.split(Some(comm.rank() as u32 % 2), 0)?;
+            comm.broadcast(&mut [1_u64], 3)?;
+            part.map_or(Ok(()), Communicator::close)?;
+            comm.close()
+        });
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
+    });
+}

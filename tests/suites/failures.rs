@@ -72,7 +72,7 @@ pub(crate) fn is_dead(comm: &mut Communicator, why: &Failure) {
     ];
     for (i, outcome) in outcomes.into_iter().enumerate() {
         match outcome {
-            Err(Error::Dead { rank, failure }) => assert_eq!((rank.index(), *failure), (comm.rank(), why.clone())),
+            Err(Error::Dead { rank, failure, .. }) => assert_eq!((rank.index(), *failure), (comm.rank(), why.clone())),
             other => panic!("call {i} on a dead communicator: {other:?}"),
         }
     }

@@ -12,7 +12,7 @@ use super::walk::Inquiry;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
-use crate::transport::{Cause, ContextId, Failure, Signature};
+use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, discord};
 
 /// See the [module](self). It begins when this process opens it, or when the first word of it comes.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct Context {
     /// Counts whatever it gets done.
     pub(crate) progress: u64,
     pub(crate) failure: Option<Failure>,
+    /// What this process has called in all, once it is through.
+    pub(crate) history: Option<History>,
     /// Whether there is a failure, or a proposal of one: to be seen without the engine's lock.
     pub(crate) troubled: Arc<AtomicBool>,
     /// What this process proposes, found by itself or by others, and to whom.
@@ -132,6 +134,7 @@ impl Context {
             timeout: Duration::from_secs(10),
             progress: 0,
             failure: None,
+            history: None,
             troubled: Arc::default(),
             proposal: None,
             turned: Vec::new(),
@@ -177,6 +180,29 @@ impl Context {
             return outside.called(call);
         }
         self.said.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
+    }
+
+    /// The last changes of what this process called: from which call on, and the fingerprint.
+    pub(crate) fn changes(&self) -> Vec<(u64, u64)> {
+        if let Some(outside) = &self.outside {
+            return outside.changes();
+        }
+        self.said.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
+    }
+
+    /// That a member has left after other calls than this process, if it has.
+    pub(crate) fn discord(&self, me: Rank, other: Rank) -> Option<Failure> {
+        let left = self.lanes.get(self.process(other))?.left.as_ref().filter(|left| left.how.is_none())?;
+        let (history, theirs) = (self.history?, left.history?);
+        if self.failure.is_some() || self.proposal.is_some() || history == theirs {
+            return None;
+        }
+        let changes = self.changes();
+        let mine = |call| self.called(call).map(|said| said.words);
+        let since = left.changes.iter().map(|(first, _)| *first).max();
+        let others = |call| left.said.as_ref().filter(|_| Some(call) >= since).map(|(_, words)| words.clone());
+        let mine = Account { rank: me, history, changes: &changes, words: &mine };
+        discord(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
     }
 
     /// The call and the round it is in, or was in last, with a library beneath or not.

@@ -448,6 +448,7 @@ impl Engine {
                 let left = read_left(words).map_err(garbled)?;
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].left.get_or_insert(left);
+                self.compare(id, Some(from));
                 self.departures += 1;
                 self.undecided = true;
                 self.forget();

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::frame::{Header, Stamp};
+use crate::transport::History;
 
 /// How much goes without being asked for.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,10 @@ pub(crate) struct Left {
     pub(crate) how: Option<Arc<str>>,
     /// What that call was: fingerprint, words.
     pub(crate) said: Option<(u64, Arc<str>)>,
+    /// What it has called in all, unless something has failed.
+    pub(crate) history: Option<History>,
+    /// The last changes of what it called: from which call on, and the fingerprint.
+    pub(crate) changes: Vec<(u64, u64)>,
 }
 
 impl Left {

@@ -18,7 +18,7 @@ use super::verdict::grace;
 use super::watch::MOST_NAPS;
 use super::words::Standing;
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Failure, Signature};
+use crate::transport::{Cause, ContextId, Failure, Signature, rank_words};
 
 /// Which call of a library's a context is in. The thread in the call writes it, without the engine's lock.
 #[derive(Debug, Default)]
@@ -84,6 +84,11 @@ impl Outside {
     /// What was called in that call, if it is remembered.
     pub(crate) fn called(&self, call: u64) -> Option<Signature> {
         self.said().last.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
+    }
+
+    /// The last changes of what was called: from which call on, and the fingerprint.
+    pub(crate) fn changes(&self) -> Vec<(u64, u64)> {
+        self.said().last.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
@@ -236,7 +241,8 @@ impl Engine {
         if !alone {
             vigil.alone = None;
         } else if vigil.alone.get_or_insert_with(Instant::now).elapsed() >= timeout {
-            let chain = format!("rank {me} is in a call of the library's in which nobody else is any more").into();
+            let me = rank_words(me, &self.contexts.get(&id)?.members);
+            let chain = format!("{me} is in a call of the library's in which nobody else is any more").into();
             return Some((None, Cause::Deadline { waited: timeout, chain }));
         }
         if waited < timeout {
@@ -248,7 +254,8 @@ impl Engine {
             (vigil.since, vigil.next, vigil.naps) = (Instant::now(), FIRST, 0);
             return None;
         };
-        let chain = format!("rank {me} is in a call of the library's with rank {rank}, which {how}").into();
+        let name = |rank| self.contexts.get(&id).map_or_else(String::new, |context| rank_words(rank, &context.members));
+        let chain = format!("{} is in a call of the library's with {}, which {how}", name(me), name(rank)).into();
         Some((Some(rank), Cause::Deadline { waited: timeout, chain }))
     }
 

@@ -16,14 +16,13 @@ use super::wire::{Sleeper, Wire};
 use super::words::write_contexts;
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
+use crate::transport::{ContextId, Discord, Endpoint, OpenError, Transport, position};
 
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
-/// How long a process that ends waits at least until the others have read what it sent them, while nothing goes. They
-/// have as long as their deadlines are, within bounds; unless something has failed, so that nobody needs any of it but word
-/// of the failure.
+/// How long a process that ends waits at least until the others have read what it sent them. They have as long as their deadlines
+/// are, within bounds; unless something has failed, so that nobody needs any of it but word of the failure.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// How long it waits at most: whoever has started it wants to know what came of it.
@@ -274,7 +273,6 @@ impl Process {
             |engine: &Engine| engine.fallen || engine.contexts.values().any(|context| context.failure.is_some());
         // Where the end of impatience is that of the job, it does not end for a rank that is slow.
         let hasty = |engine: &Engine| !engine.polled && failed(engine);
-        let patience = |engine: &Engine| if hasty(engine) { LINGER } else { engine.patience.clamp(LINGER, LONGEST) };
         // Who has not heard all, and what has not gone; and how much has.
         let state = |engine: &Engine| {
             let all = engine
@@ -290,13 +288,19 @@ impl Process {
                 (waiting + usize::from(unheard), gone + connection.gone)
             })
         };
-        let (mut last, mut since) = (state(&engine), Instant::now());
-        while last.0 > 0 && since.elapsed() < patience(&engine) {
+        // Others that leave put it off for nobody that stays: only a wire that takes the job with it goes by what moves.
+        let begin = Instant::now();
+        let (mut last, mut since, mut failed_since) = (state(&engine), begin, None);
+        while last.0 > 0 && since.elapsed() < engine.patience.clamp(LINGER, LONGEST) {
+            if hasty(&engine) && failed_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
+                break;
+            }
             engine = self.sleep(engine, since.elapsed());
             engine.sweep();
             let now = state(&engine);
             if now != last {
-                (last, since) = (now, Instant::now());
+                last = now;
+                since = if engine.polled { Instant::now() } else { begin };
             }
         }
         let lost = |connection: &Connection| matches!(connection.state, State::Lost(_));
@@ -339,6 +343,18 @@ impl Supervisor {
     /// message.
     pub fn panicked(&self, message: &str) {
         self.member.process.lock().fell(&format!("panicked: {message}"));
+    }
+
+    /// The rank is through. If nobody drives its contexts any more, waits until the others have heard all that it had to say; then
+    /// they have said what they have called, or will compare it with what this one has. Returns what was found.
+    pub(crate) fn end(self) -> Option<Discord> {
+        let process = Arc::clone(&self.member.process);
+        drop(self);
+        if Arc::strong_count(&process) == 1 {
+            process.finish();
+        }
+        let engine = process.lock();
+        engine.discord()
     }
 }
 

@@ -11,7 +11,7 @@ use super::watch::{About, Watch};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
-use crate::transport::{Cause, ContextId, Failure, RoundIo, Transport};
+use crate::transport::{Cause, ContextId, Failure, History, RoundIo, Transport};
 
 /// Drives one context of a process.
 #[derive(Debug)]
@@ -164,6 +164,12 @@ impl Transport for Driver {
             engine.sweep();
         }
         engine.failure(self.id).cloned()
+    }
+
+    fn conclude(&mut self, history: History) {
+        if let Some(context) = self.process.lock().contexts.get_mut(&self.id) {
+            context.history = Some(history);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::wire::{Event, Sleeper, Wire};
 use super::words::{write_failure, write_left};
 use crate::ids::Rank;
 use crate::plan::Message;
-use crate::transport::{ContextId, Failure, Signature};
+use crate::transport::{ContextId, Discord, Failure, Signature};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -62,6 +62,9 @@ pub(crate) struct Engine {
     pub(crate) looked: Instant,
     /// Whether a thread in a round, or between two, has panicked.
     pub(crate) fallen: bool,
+    /// Whether a context has failed; and that members of one have left it after other calls than this process.
+    pub(crate) marred: bool,
+    discord: Option<Discord>,
     /// The longest deadline that any round has had.
     pub(crate) patience: Duration,
     /// Whether the process has said farewell: it says nothing more but that it has heard.
@@ -112,6 +115,8 @@ impl Engine {
             falling: Vec::new(),
             looked: Instant::now(),
             fallen: false,
+            marred: false,
+            discord: None,
             patience: Duration::ZERO,
             parting: false,
             ended: false,
@@ -326,9 +331,36 @@ impl Engine {
             (at, _) => at.map(|(call, _)| call),
         };
         let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.words));
-        let left = Left { call, how: (!how.is_empty()).then(|| how.into()), said };
+        let sound = how.is_empty() && context.failure.is_none() && context.proposal.is_none();
+        let history = context.history.filter(|_| sound);
+        let changes = if history.is_some() { context.changes() } else { Vec::new() };
+        let left = Left { call, how: (!how.is_empty()).then(|| how.into()), said, history, changes };
         self.tell(id, Header::new(Kind::Leave, id), &write_left(&left));
+        if history.is_some() {
+            self.compare(id, None);
+        }
         self.forget();
+    }
+
+    /// Compares what this process has called in a context that it has left with what another has that has left it, or all.
+    pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
+        let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
+        let Some(rank) = context.rank_of(self.me).filter(|_| self.discord.is_none()) else { return };
+        let found = match with {
+            Some(process) => context.rank_of(process).and_then(|other| context.discord(rank, other)),
+            None => (0..context.members.len()).find_map(|other| context.discord(rank, Rank::new(other))),
+        };
+        if let Some(failure) = found {
+            let members: Arc<[Rank]> = (&*context.members).into();
+            log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
+            self.discord = Some(Discord { failure, rank, members });
+        }
+    }
+
+    /// That members of a context have left it after other calls than this process, where nothing has failed that would be the
+    /// reason.
+    pub(crate) fn discord(&self) -> Option<Discord> {
+        self.discord.clone().filter(|_| !self.marred && !self.fallen)
     }
 
     /// The contexts in which this process still is.

@@ -307,6 +307,7 @@ impl Engine {
     pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         context.failure = Some(failure);
+        self.marred = true;
         context.troubled.store(true, Ordering::Release);
         (context.proposal, context.turned, context.asking) = (None, Vec::new(), Vec::new());
         context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());

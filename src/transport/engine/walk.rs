@@ -15,7 +15,7 @@ use super::frame::{Header, Kind, Stamp};
 use super::state::Engine;
 use super::words::{Standing, write_standing};
 use crate::ids::Rank;
-use crate::transport::ContextId;
+use crate::transport::{ContextId, rank_words};
 
 /// Bytes that wait for somebody to read them, from where on it gets no more answers.
 const MOST_ANSWERS: usize = 1 << 20;
@@ -261,11 +261,12 @@ impl Walk {
         home.rank_of(last?.to)
     }
 
-    /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait.
+    /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait, and as in the job if that
+    /// is another number.
     pub(crate) fn words(&self, home: &Context) -> String {
         let name = |process: usize| match home.rank_of(process) {
-            Some(rank) => format!("rank {rank}"),
-            None => format!("process {process}"),
+            Some(rank) => rank_words(rank, &home.members),
+            None => format!("rank {process} of the job"),
         };
         let one_context = self.hops.iter().all(|hop| hop.context == self.home);
         let mut words = String::new();

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::context::REMEMBERED;
 use super::frame::MOST_WORDS;
 use super::lane::Left;
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Failure};
+use crate::transport::{Cause, ContextId, Failure, History};
 
 /// Where a rank stands in a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -218,10 +219,20 @@ pub(crate) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
 /// How somebody left, as bytes.
 pub(crate) fn write_left(left: &Left) -> Vec<u8> {
     let mut to = Writer::default();
-    let Left { call, how, said } = left;
+    let Left { call, how, said, history, changes } = left;
     to.option(*call, Writer::number);
     to.option(how.as_ref(), |to, how| to.text(how));
     to.option(said.as_ref(), Writer::said);
+    to.option(*history, |to, History { calls, digest }| {
+        to.number(calls);
+        to.number(digest);
+        let changes = &changes[..changes.len().min(REMEMBERED)];
+        to.number(changes.len() as u64);
+        for (call, fingerprint) in changes {
+            to.number(*call);
+            to.number(*fingerprint);
+        }
+    });
     to.0
 }
 
@@ -231,7 +242,17 @@ pub(crate) fn read_left(bytes: &[u8]) -> Result<Left, Garbled> {
     let call = from.option(Reader::number)?;
     let how = from.option(Reader::text)?;
     let said = from.option(Reader::said)?;
-    from.end(Left { call, how, said })
+    let concluded = from.option(|from| {
+        let history = History { calls: from.number()?, digest: from.number()? };
+        let count = from.number()?;
+        if count > REMEMBERED as u64 {
+            return Err(Garbled);
+        }
+        let changes = (0..count).map(|_| Ok((from.number()?, from.number()?))).collect::<Result<Vec<_>, _>>()?;
+        Ok((history, changes))
+    })?;
+    let (history, changes) = concluded.map_or_else(Default::default, |(history, changes)| (Some(history), changes));
+    from.end(Left { call, how, said, history, changes })
 }
 
 /// Which contexts somebody has open, as bytes; as many as there is room for.
@@ -282,10 +303,17 @@ mod tests {
         }
     }
 
+    fn call_count(call: Option<u64>) -> usize {
+        call.map_or(0, |call| call as usize % (REMEMBERED + 1))
+    }
+
     /// How somebody left who stood there.
     fn left(standing: &Standing, how: &str) -> Left {
         let call = standing.posted.map(|(call, _)| call);
-        Left { call, how: standing.left.then(|| how.into()), said: standing.said.clone() }
+        let history = standing.posted.map(|(calls, round)| History { calls, digest: u64::from(round) });
+        let changes =
+            if history.is_some() { vec![(standing.progress, !standing.progress); call_count(call)] } else { vec![] };
+        Left { call, how: standing.left.then(|| how.into()), said: standing.said.clone(), history, changes }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use super::group::Group;
 use crate::ids::Rank;
-use crate::transport::ContextId;
+use crate::transport::{ContextId, rank_words};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -96,13 +96,13 @@ impl Chain {
         group.rank_of(at.processes[*rank]).map(Rank::new)
     }
 
-    /// The chain in words. Ranks are numbered as in `home`, wherever they wait.
+    /// The chain in words. Ranks are numbered as in `home`, wherever they wait, and as in the job if that is another number.
     pub(super) fn words(&self, home: &Group) -> String {
         let name = |group: &Group, rank: usize| {
             let process = group.processes[rank];
             match home.rank_of(process) {
-                Some(rank) => format!("rank {rank}"),
-                None => format!("process {process}"),
+                Some(rank) => rank_words(Rank::new(rank), &home.processes),
+                None => format!("rank {process} of the job"),
             }
         };
         let one_context = self.hops.iter().all(|hop| hop.group.context == home.context);

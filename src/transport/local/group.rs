@@ -11,7 +11,7 @@ use super::post::Post;
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces, Program, ProgramRound};
 use crate::transport::bases::Bases;
-use crate::transport::{ContextId, Failure, Signature};
+use crate::transport::{Account, ContextId, Discord, Failure, History, Signature, discord};
 
 /// What a rank offers in a round. All that it points to is the rank's until the round returns.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +141,8 @@ pub(super) struct Group {
     failure: OnceLock<Failure>,
     /// How many members have left.
     departures: AtomicU32,
+    /// The first that has left and said what it has called: all others have called the same.
+    first: OnceLock<usize>,
 }
 
 /// Members for whom there are letterboxes: for so many, 9 MB once each has been written to. More have to meet.
@@ -154,6 +156,8 @@ pub(super) struct Member {
     /// What it has been calling: the last changes of fingerprint, the latest first. Who asks may be a few calls behind.
     said: Mutex<[Option<Said>; 4]>,
     left: OnceLock<Leave>,
+    /// What it has called in all, once it is through.
+    history: OnceLock<History>,
 }
 
 /// What a member calls, from that call on.
@@ -198,6 +202,7 @@ impl Group {
             sleepers: Sleepers::new(),
             failure: OnceLock::new(),
             departures: AtomicU32::new(0),
+            first: OnceLock::new(),
         }
     }
 
@@ -274,6 +279,24 @@ impl Group {
         }
     }
 
+    /// That a member, which leaves, has called something else than others that have left, if it has.
+    pub(super) fn discord(&self, me: usize) -> Option<Discord> {
+        let history = *self.members[me].history.get()?;
+        let first = *self.first.get_or_init(|| me);
+        let theirs = *self.members[first].history.get()?;
+        if self.failure().is_some() || history == theirs {
+            return None;
+        }
+        let (mine, other) = (&self.members[me], &self.members[first]);
+        let changes = [mine.changes(), other.changes()];
+        let words = [mine, other].map(|member| move |call| member.called(call).map(|said| said.words));
+        let failure = discord(
+            &Account { rank: Rank::new(me), history, changes: &changes[0], words: &words[0] },
+            &Account { rank: Rank::new(first), history: theirs, changes: &changes[1], words: &words[1] },
+        )?;
+        Some(Discord { failure, rank: Rank::new(me), members: (&*self.processes).into() })
+    }
+
     /// Whether all members have left.
     pub(super) fn is_deserted(&self) -> bool {
         self.departures() as usize == self.members.len()
@@ -298,12 +321,25 @@ impl Member {
             },
             said: Mutex::new([const { None }; 4]),
             left: OnceLock::new(),
+            history: OnceLock::new(),
         }
     }
 
     /// How it left, if it has.
     pub(super) fn left(&self) -> Option<&Leave> {
         self.left.get()
+    }
+
+    /// Says what it has called in all.
+    pub(super) fn conclude(&self, history: History) {
+        // Nobody is through twice.
+        let _ = self.history.set(history);
+    }
+
+    /// The last changes of what it called: from which call on, and the fingerprint.
+    fn changes(&self) -> Vec<(u64, u64)> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.iter().flatten().map(|said| (said.call, said.signature.fingerprint)).collect()
     }
 
     /// Says what a fingerprint means that is posted next, for this call and those after it.

@@ -56,7 +56,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::group::{Group, Leave};
 use self::round::Local;
-use super::{ContextId, Endpoint, OpenError, Transport, position};
+use super::{ContextId, Discord, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
 
 /// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 700 MB.
@@ -106,6 +106,14 @@ impl Supervisor {
     /// with this message.
     pub fn panicked(&self, rank: Rank, message: &str) {
         self.job.registry().announce(rank, Some(message.into()));
+    }
+}
+
+impl Supervisor {
+    /// That members of a context have left it after other calls than each other, where nothing has failed that would be the reason.
+    pub(crate) fn discord(&self) -> Option<Discord> {
+        let registry = self.job.registry();
+        registry.discord.clone().filter(|_| !registry.marred)
     }
 }
 
@@ -163,7 +171,13 @@ impl Job {
         Ok(Arc::new(Self {
             size,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            registry: Mutex::new(Registry { supervised, contexts: HashMap::new(), ranks }),
+            registry: Mutex::new(Registry {
+                supervised,
+                contexts: HashMap::new(),
+                ranks,
+                marred: false,
+                discord: None,
+            }),
         }))
     }
 
@@ -199,6 +213,9 @@ struct Registry {
     supervised: bool,
     contexts: HashMap<ContextId, Context>,
     ranks: Box<[Presence]>,
+    /// Whether a context has failed, or a rank panicked; and that members of a context have left it after other calls.
+    marred: bool,
+    discord: Option<Discord>,
 }
 
 /// A context, until all its members have left: one that comes late must learn that others have been there.
@@ -256,6 +273,13 @@ impl Registry {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         if let Presence::Left(leave) = &leaving {
             context.group.depart(me, leave.clone());
+        }
+        if let Presence::Left(Leave::Returned) = &leaving
+            && context.group.failure().is_none()
+        {
+            self.discord = self.discord.take().or_else(|| context.group.discord(me));
+        } else {
+            self.marred = true;
         }
         context.members[me] = leaving;
         self.sweep();

@@ -15,7 +15,7 @@ use super::wait::{Fault, Wait};
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces};
 use crate::transport::bases::Bases;
-use crate::transport::{Cause, Failure, RoundIo, Transport};
+use crate::transport::{Cause, Failure, History, RoundIo, Transport};
 
 /// A member's hold on a context.
 #[derive(Debug)]
@@ -223,6 +223,10 @@ impl Transport for Local {
 
     fn failure(&self) -> Option<Failure> {
         self.seat.group.failure().cloned()
+    }
+
+    fn conclude(&mut self, history: History) {
+        self.seat.own().conclude(history);
     }
 }
 

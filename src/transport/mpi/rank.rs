@@ -11,7 +11,7 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::engine::process::Member;
 use crate::transport::native::{Native, NativeCall, NativeIo};
-use crate::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
+use crate::transport::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -81,6 +81,10 @@ impl Transport for Both {
 
     fn failure(&self) -> Option<Failure> {
         self.inner.failure()
+    }
+
+    fn conclude(&mut self, history: History) {
+        self.inner.conclude(history);
     }
 }
 

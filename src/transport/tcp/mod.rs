@@ -38,10 +38,14 @@
 //!   see different failures.
 //!
 //! A process that ends, or drops its last handle of the endpoint, waits until the others have read all that it has sent
-//! them: what is lost with a connection may be what they still need. While nothing moves it waits as long as its longest
-//! deadline was, at most half a minute; a second, if something has failed. Who sleeps longer than that, full of what it was sent
-//! before, finds only that the others are gone. (A process that ends by
+//! them: what is lost with a connection may be what they still need. It waits as long as its longest deadline was, at most half a
+//! minute; a second, if something has failed; and once, for however many it waits. Who sleeps longer than that, full of what it
+//! was sent before, finds only that the others are gone. (A process that ends by
 //! [`exit`](std::process::exit) drops nothing and waits for nobody.)
+//!
+//! Ranks say what they have called when they leave a communicator, and those that leave later compare: what differs, and no
+//! message had told, [`launch`](crate::launch()) returns as an error; [`Communicator::close`](crate::Communicator::close) does on
+//! every rank.
 //!
 //! # What it costs
 //!

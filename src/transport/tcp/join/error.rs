@@ -166,7 +166,8 @@ pub enum JoinError {
         /// Who came and could not be let in, if anybody: how many, and the last one. Empty if nobody.
         turned_away: String,
     },
-    /// Ranks came, and did not get connected to the others.
+    /// Ranks came, and did not get connected to the others: those that do not answer, if there are such, and otherwise those
+    /// that lack the most connections.
     #[error("not connected to the others within {waited:?}: {}", Few(late))]
     Late {
         /// Which ranks.

@@ -42,6 +42,10 @@ pub(super) enum Notice {
     Go,
     /// To and from rank 0: it comes to nothing.
     Over(JoinError),
+    /// From rank 0, when time runs short: how many others are you not connected to?
+    Lacking,
+    /// To rank 0: to so many.
+    Lacks(usize),
 }
 
 impl Notice {
@@ -52,7 +56,8 @@ impl Notice {
         let sound = match kind {
             1 => length == PLACE,
             2 => length == size.checked_mul(PLACE)?,
-            3..=5 => length == 0,
+            3..=5 | 7 => length == 0,
+            8 => length == 4,
             6 => length <= size.checked_mul(4)?.checked_add(4 * TEXT)?,
             _ => false,
         };
@@ -77,6 +82,11 @@ impl Notice {
                 to.error(error);
                 6
             }
+            Self::Lacking => 7,
+            Self::Lacks(count) => {
+                to.number(*count);
+                8
+            }
         };
         let mut bytes = vec![kind];
         bytes.extend((to.0.len() as u32).to_le_bytes());
@@ -100,6 +110,8 @@ impl Notice {
             4 => Self::Ready,
             5 => Self::Go,
             6 => Self::Over(from.error()?),
+            7 => Self::Lacking,
+            8 => Self::Lacks(from.number()?),
             _ => return None,
         };
         from.0.is_empty().then_some(notice)
@@ -326,12 +338,14 @@ mod tests {
 
     impl Arbitrary for Notice {
         fn arbitrary(g: &mut Gen) -> Self {
-            match u8::arbitrary(g) % 8 {
+            match u8::arbitrary(g) % 10 {
                 0 => Self::Here(place(g)),
                 1 => Self::Table((0..8).map(|_| place(g)).collect()),
                 2 => Self::Joined,
                 3 => Self::Ready,
                 4 => Self::Go,
+                5 => Self::Lacking,
+                6 => Self::Lacks(u16::arbitrary(g).into()),
                 _ => Self::Over(error(g)),
             }
         }

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,13 +13,13 @@ use super::alone::Alone;
 use super::call::{exchange, open};
 use super::unable::aborted;
 use super::{CROWD, endpoint, half, streams};
-use crate::transport::ContextId;
 use crate::transport::engine::connection::Connection;
 use crate::transport::engine::frame::{Header, Kind, Stamp};
-use crate::transport::engine::process::{LINGER, Member};
+use crate::transport::engine::process::{LINGER, Member, Supervisor};
 use crate::transport::engine::state::Engine;
 use crate::transport::engine::words::{read_failure, write_failure};
 use crate::transport::tcp::mesh::Mesh;
+use crate::transport::{Cause, ContextId, Failure, History, Transport};
 
 #[test]
 fn an_end_that_comes_with_the_last_bytes_is_seen_as_they_are() {
@@ -110,4 +111,99 @@ fn who_panics_does_not_wait_for_a_deadline_until_that_is_known() {
     // It has said so to somebody who says nothing. Had it not panicked, that would have half a minute.
     assert!(panicked.is_err() && begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
     drop(other);
+}
+
+#[test]
+fn end_is_not_put_off_by_others_that_leave() {
+    let mut streams = streams(14).unwrap();
+    let mesh = Mesh { rank: 0, streams: streams.remove(0), neighbours: CROWD };
+    let member = mesh.start().unwrap();
+    let failed = catch_unwind(AssertUnwindSafe(|| {
+        let _world = open(&*member, ContextId::WORLD);
+        panic!("as it should");
+    }));
+    assert!(failed.is_err());
+    let ended = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&ended);
+    // One of the others is stopped; the rest leave one by one, each sooner than an end waits.
+    let leaving = thread::spawn(move || {
+        let _stopped = streams.pop();
+        let mut left = 0;
+        while streams.pop().is_some() && !seen.load(Ordering::SeqCst) {
+            left += 1;
+            thread::sleep(LINGER / 2);
+        }
+        left
+    });
+    drop(member);
+    ended.store(true, Ordering::SeqCst);
+    // In twice the time that it may take.
+    let left = leaving.join().unwrap();
+    assert!(left <= 5, "{left} others had left when it ended");
+}
+
+/// The members of a job of so many, and what tells how they have ended.
+fn supervised(size: usize) -> Vec<(Box<dyn Transport>, Supervisor)> {
+    let member = |(rank, streams)| {
+        let member = Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
+        (open(&*member, ContextId::WORLD), Supervisor::new(member))
+    };
+    streams(size).unwrap().into_iter().enumerate().map(member).collect()
+}
+
+/// What each finds at its end, that leaves after these calls.
+fn ended(histories: &[History], in_order: bool) -> Vec<Option<Failure>> {
+    let members = supervised(histories.len());
+    let end = |(mut world, supervisor): (Box<dyn Transport>, Supervisor), history: History| {
+        thread::spawn(move || {
+            world.conclude(history);
+            drop(world);
+            supervisor.end().map(|discord| discord.failure)
+        })
+    };
+    let mut threads = Vec::new();
+    for (member, history) in members.into_iter().zip(histories) {
+        threads.push(end(member, *history));
+        if in_order {
+            // Those after it are there, and answer it, and leave when it has ended.
+            while !threads.last().is_some_and(thread::JoinHandle::is_finished) && threads.len() < histories.len() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+#[test]
+fn members_that_leave_after_other_calls_are_found_at_the_latest_by_the_last() {
+    let same = History { calls: 3, digest: 7 };
+    for in_order in [false, true] {
+        assert_eq!(ended(&[same; 3], in_order), [const { None }; 3]);
+        for odd in 0..3 {
+            let mut histories = [same; 3];
+            histories[odd] = History { digest: 8, ..same };
+            let found: Vec<Failure> = ended(&histories, in_order).into_iter().flatten().collect();
+            assert!(!found.is_empty(), "rank {odd} differs, and nobody finds it");
+            for failure in found {
+                let Cause::Disagree { one, other, .. } = failure.cause else { panic!("{failure}") };
+                assert!([one, other].iter().any(|rank| rank.index() == odd), "{failure}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_compared_where_a_context_has_failed() {
+    let mut members = supervised(2);
+    members[1].0.abort(aborted(1));
+    while members[0].0.failure().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let end = |((mut world, supervisor), calls): ((Box<dyn Transport>, Supervisor), u64)| {
+        world.conclude(History { calls, digest: 0 });
+        drop(world);
+        thread::spawn(move || supervisor.end().is_some())
+    };
+    let found: Vec<_> = members.into_iter().zip(0..).map(end).collect();
+    assert!(found.into_iter().all(|thread| !thread.join().unwrap()));
 }

@@ -121,7 +121,7 @@ impl Watched {
 
     /// A rank has left, after so many calls.
     fn leaves(&mut self, from: usize, call: Option<u64>) {
-        let left = Left { call, how: None, said: None };
+        let left = Left { call, ..Left::default() };
         self.hear(from, Header::new(Kind::Leave, ContextId::WORLD), &write_left(&left));
     }
 }

@@ -188,6 +188,10 @@ impl Guest<'_> {
                 self.told = true;
                 return Err(error);
             }
+            Event::Said(id, Notice::Lacking) if id == self.root => {
+                let lacks = (self.join.size - 2).saturating_sub(self.joined);
+                self.hall.say(id, &Notice::Lacks(lacks));
+            }
             Event::Said(id, notice) if id == self.root => return Ok(Some(notice)),
             Event::Gone(id) if id == self.root => {
                 self.told = true;

@@ -83,6 +83,8 @@ struct Member {
     peer: SocketAddr,
     place: Place,
     ready: bool,
+    /// How many others it is not connected to, if it has been asked and has answered.
+    lacks: Option<usize>,
 }
 
 impl Host<'_> {
@@ -99,13 +101,7 @@ impl Host<'_> {
         let places = self.members.iter().map(|member| member.as_ref().map_or(self.place, |member| member.place));
         let table = Notice::Table(places.collect());
         self.tell(&table);
-        let patience = timeout.saturating_add(grace(timeout));
-        self.wait("connected to all", patience, |host| host.ready + 1 == size).map_err(|late| {
-            late.unwrap_or_else(|| {
-                let unready = |rank: &usize| self.members[*rank].as_ref().is_some_and(|member| !member.ready);
-                JoinError::Late { late: (1..size).filter(unready).collect(), waited: rounded(patience) }
-            })
-        })?;
+        self.connected()?;
         self.hall.deaf();
         // What they say from now on is for the engine.
         let ids: Vec<Id> = self.members.iter().flatten().map(|member| member.id).collect();
@@ -121,6 +117,32 @@ impl Host<'_> {
             self.hall.next(until.min(after(now, AGAIN)))?;
         }
         Ok(())
+    }
+
+    /// Waits until all are connected to all. Where one does not answer the others, none of these is ready; so before time is
+    /// up all are asked, and who answers nothing is the one that is late.
+    fn connected(&mut self) -> Result<(), JoinError> {
+        let (size, timeout) = (self.join.size, self.join.timeout);
+        let done = |host: &Self| host.ready + 1 == size;
+        let what = "connected to all";
+        match self.wait(what, timeout, done) {
+            Err(None) => {}
+            early => return early.map_err(|error| error.unwrap_or_else(|| self.late())),
+        }
+        let unready = self.members.iter().flatten().filter(|member| !member.ready);
+        unready.for_each(|member| self.hall.say(member.id, &Notice::Lacking));
+        self.wait(what, grace(timeout), done).map_err(|error| error.unwrap_or_else(|| self.late()))
+    }
+
+    /// Who keeps the others waiting: those that do not answer; if all do, those that lack the most others.
+    fn late(&self) -> JoinError {
+        let members = || self.members.iter().enumerate().filter_map(|(rank, member)| Some((rank, member.as_ref()?)));
+        let unready = || members().filter(|(_, member)| !member.ready);
+        let lacks = |member: &Member| member.lacks.unwrap_or(usize::MAX);
+        let most = unready().map(|(_, member)| lacks(member)).max();
+        let late = unready().filter(|(_, member)| Some(lacks(member)) == most).map(|(rank, _)| rank).collect();
+        let timeout = self.join.timeout;
+        JoinError::Late { late, waited: rounded(timeout.saturating_add(grace(timeout))) }
     }
 
     /// Tells every rank that is there.
@@ -220,7 +242,7 @@ impl Host<'_> {
             }
             (Notice::Here(place), member @ None) => {
                 log::debug!("rank {rank} is here from {peer}, and listens on {}", place.address);
-                *member = Some(Member { id, peer, place, ready: false });
+                *member = Some(Member { id, peer, place, ready: false, lacks: None });
                 Ok(())
             }
             (Notice::Here(_), Some(first)) if first.id != id => {
@@ -229,6 +251,10 @@ impl Host<'_> {
             (Notice::Ready, Some(member)) if member.id == id && !member.ready => {
                 member.ready = true;
                 self.ready += 1;
+                Ok(())
+            }
+            (Notice::Lacks(count), Some(member)) if member.id == id => {
+                member.lacks = Some(count);
                 Ok(())
             }
             _ => self.garbage(id, "something out of turn"),

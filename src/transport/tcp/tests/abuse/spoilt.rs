@@ -8,7 +8,7 @@ use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind, Stamp};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::words::{Standing, write_contexts, write_failure, write_left, write_standing};
-use crate::transport::{Cause, ContextId, Failure};
+use crate::transport::{Cause, ContextId, Failure, History};
 
 /// Something that may be said at some time, with sense or without.
 pub(super) fn word(dice: &mut Dice) -> Frame {
@@ -60,6 +60,8 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
             call: (dice.below(2) == 0).then(|| dice.number()),
             how: (dice.below(2) == 0).then(|| "panicked".into()),
             said: (dice.below(2) == 0).then(|| (dice.number(), "something".into())),
+            history: (dice.below(2) == 0).then(|| History { calls: dice.number(), digest: dice.number() }),
+            changes: (0..dice.below(9)).map(|_| (dice.number(), dice.number())).collect(),
         }),
         _ => Vec::new(),
     };

@@ -8,8 +8,8 @@ use super::super::super::hall::Event;
 use super::super::super::hello::Build;
 use super::super::super::notice::Notice;
 use super::super::super::{Join, Root};
-use super::super::{GLANCE, after};
-use super::by_hand::{guest, heard, root};
+use super::super::{GLANCE, after, grace};
+use super::by_hand::{guest, guest_at, heard, root};
 use super::{Port, enter, errors, failed, key, start};
 
 #[test]
@@ -94,4 +94,25 @@ fn a_rank_that_cannot_be_reached_is_named_to_all() {
     assert_eq!(address, "127.0.0.1:1");
     let expected = JoinError::Abandoned { rank: 2, reason: errors[1].to_string() };
     assert_eq!((&errors[0], &told), (&expected, &expected));
+}
+
+#[test]
+fn rank_silent_after_it_came_is_the_only_late_one() {
+    // In the place of rank 1, which all call, of rank 3, which calls all, and of one between them.
+    for silent in 1..4 {
+        let port = Port::new();
+        let timeout = Duration::from_secs(1);
+        let others: Vec<_> = (0..4)
+            .filter(|rank| *rank != silent)
+            .map(|rank| start(Join { timeout: if rank == 0 { timeout } else { 60 * timeout }, ..port.join(rank, 4) }))
+            .collect();
+        // As a process that is stopped: its kernel takes calls, and it says nothing.
+        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (hall, _, _) = guest_at(&port.join(silent, 4), deaf.local_addr().unwrap());
+        let expected = JoinError::Late { late: vec![silent], waited: timeout + grace(timeout) };
+        for other in others {
+            assert_eq!(failed(other), expected, "{silent} is silent");
+        }
+        drop(hall);
+    }
 }

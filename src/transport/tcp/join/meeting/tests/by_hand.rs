@@ -1,6 +1,6 @@
 //! A rank that a test plays by hand.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use super::super::super::hall::{Event, Hall, Id};
@@ -25,15 +25,25 @@ pub(super) fn guest(join: &Join, build: Build, here: bool) -> (Hall, Id, Hello) 
     hall.identity.build = build;
     let (id, hello, _) = reach(join, &mut hall).unwrap();
     if here {
-        let place =
-            Place { address: "127.0.0.1:1".parse().unwrap(), host: machine::identity(Ipv4Addr::LOCALHOST.into()) };
-        hall.say(id, &Notice::Here(place));
-        // It is on its way.
-        while !hall.flushed([id]) {
-            hall.next(after(Instant::now(), GLANCE)).unwrap();
-        }
+        listens(&mut hall, id, "127.0.0.1:1".parse().unwrap());
     }
     (hall, id, hello)
+}
+
+/// Comes as that rank, and says that it listens there.
+pub(super) fn guest_at(join: &Join, address: SocketAddr) -> (Hall, Id, Hello) {
+    let (mut hall, id, hello) = guest(join, Build::own(), false);
+    listens(&mut hall, id, address);
+    (hall, id, hello)
+}
+
+fn listens(hall: &mut Hall, id: Id, address: SocketAddr) {
+    let place = Place { address, host: machine::identity(Ipv4Addr::LOCALHOST.into()) };
+    hall.say(id, &Notice::Here(place));
+    // It is on its way.
+    while !hall.flushed([id]) {
+        hall.next(after(Instant::now(), GLANCE)).unwrap();
+    }
 }
 
 pub(super) fn heard(hall: &mut Hall) -> Event {

@@ -1,0 +1,149 @@
+//! What members of a context have called, compared as they leave it.
+//!
+//! A rank that only sends, such as the root of a broadcast, waits for nobody, and what comes for it meanwhile nobody looks at. So two
+//! ranks that each take themselves for the root both go on. If they await nothing of each other later, no message tells them; but
+//! each says what it has called when it leaves, and whoever leaves later compares. That costs correct programs no message and
+//! no wait.
+
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+use std::sync::Arc;
+
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+use super::{Cause, Failure};
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+use crate::ids::Rank;
+
+/// What a member of a context has called: the same on all members of a sound program, once they are through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// How many calls.
+    pub calls: u64,
+    /// A hash of their fingerprints, in their order.
+    pub digest: u64,
+}
+
+impl History {
+    /// Takes note of a call with that [fingerprint](super::Signature::fingerprint).
+    #[inline]
+    pub fn add(&mut self, fingerprint: u64) {
+        self.calls += 1;
+        // Odd multipliers lose nothing, and the rotation makes the order count.
+        self.digest = (self.digest.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// What one member says of its calls.
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+pub(crate) struct Account<'a> {
+    pub(crate) rank: Rank,
+    pub(crate) history: History,
+    /// The last changes of what it called: from which call on, and the fingerprint.
+    pub(crate) changes: &'a [(u64, u64)],
+    /// What a call was, in words, if that is known.
+    pub(crate) words: &'a dyn Fn(u64) -> Option<Arc<str>>,
+}
+
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+impl Account<'_> {
+    fn fingerprint(&self, call: u64) -> Option<u64> {
+        let begun = self.changes.iter().filter(|(first, _)| *first <= call);
+        begun.max_by_key(|(first, _)| *first).map(|(_, fingerprint)| *fingerprint)
+    }
+
+    fn words(&self, call: u64) -> Arc<str> {
+        (self.words)(call).unwrap_or_else(|| "something else".into())
+    }
+}
+
+/// That two members have left a context after other calls, if they have.
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+pub(crate) fn discord(mine: &Account<'_>, theirs: &Account<'_>) -> Option<Failure> {
+    if mine.history == theirs.history {
+        return None;
+    }
+    let common = mine.history.calls.min(theirs.history.calls);
+    let failure =
+        |call, words, culprit, cause| Some(Failure { call, words, round: 0, observer: mine.rank, culprit, cause });
+    let disagree = |ones, others| Cause::Disagree { one: mine.rank, ones, other: theirs.rank, others };
+    // The first call in which they parted, of those that both remember.
+    let parted = |call: &u64| match (mine.fingerprint(*call), theirs.fingerprint(*call)) {
+        (Some(mine), Some(theirs)) => *call < common && mine != theirs,
+        _ => false,
+    };
+    let changed = mine.changes.iter().chain(theirs.changes).map(|(first, _)| *first);
+    if let Some(call) = changed.filter(parted).min() {
+        return failure(call, mine.words(call), None, disagree(mine.words(call), theirs.words(call)));
+    }
+    if mine.history.calls == theirs.history.calls {
+        let calls: Arc<str> = format!("{common} times").into();
+        let cause = disagree(calls.clone(), format!("{common} times, and not the same").into());
+        return failure(common.saturating_sub(1), mine.words(common.saturating_sub(1)), None, cause);
+    }
+    let (early, late) = if mine.history.calls < theirs.history.calls { (mine, theirs) } else { (theirs, mine) };
+    let cause = Cause::Gone { rank: early.rank, how: "returned before the call".into() };
+    failure(common, late.words(common), Some(early.rank), cause)
+}
+
+/// Members of a context of this process that have left it after other calls.
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+#[derive(Clone, Debug)]
+pub(crate) struct Discord {
+    pub(crate) failure: Failure,
+    /// Who has found it.
+    pub(crate) rank: Rank,
+    /// All members, by their ranks in the job.
+    pub(crate) members: Arc<[Rank]>,
+}
+
+#[cfg(all(test, any(feature = "local", feature = "mpi", feature = "tcp")))]
+mod tests {
+    use super::*;
+
+    /// The account of a rank that has called these, of which it remembers the last changes.
+    fn with<R>(rank: usize, calls: &[u64], remembered: usize, then: impl FnOnce(&Account<'_>) -> R) -> R {
+        let mut history = History::default();
+        calls.iter().for_each(|call| history.add(*call));
+        let changed = |at: &usize| *at == 0 || calls[*at] != calls[*at - 1];
+        let mut changes: Vec<_> = (0..calls.len()).filter(changed).map(|at| (at as u64, calls[at])).collect();
+        changes.drain(..changes.len().saturating_sub(remembered));
+        let words = |call: u64| calls.get(call as usize).map(|call| format!("call of kind {call}").into());
+        then(&Account { rank: Rank::new(rank), history, changes: &changes, words: &words })
+    }
+
+    fn compared(one: &[u64], other: &[u64], remembered: usize) -> Option<Failure> {
+        with(1, one, remembered, |one| with(2, other, remembered, |other| discord(one, other)))
+    }
+
+    #[test]
+    fn equal_histories_are_no_discord() {
+        for calls in [&[][..], &[3], &[3, 3, 4]] {
+            assert_eq!(compared(calls, calls, 8), None);
+        }
+    }
+
+    #[test]
+    fn first_remembered_call_that_differs_is_named() {
+        let failure = compared(&[7, 1, 1, 5, 6], &[7, 1, 2, 5, 6], 8).unwrap();
+        let (one, other) = (Rank::new(1), Rank::new(2));
+        let cause = Cause::Disagree { one, ones: "call of kind 1".into(), other, others: "call of kind 2".into() };
+        assert_eq!((failure.call, failure.culprit, failure.cause), (2, None, cause));
+    }
+
+    #[test]
+    fn member_that_stopped_earlier_is_the_culprit_for_both() {
+        for (one, other, early) in [(&[4, 4, 5][..], &[4, 4][..], 2), (&[4], &[4, 5], 1)] {
+            let failure = compared(one, other, 8).unwrap();
+            let rank = Rank::new(early);
+            let cause = Cause::Gone { rank, how: "returned before the call".into() };
+            assert_eq!((failure.culprit, failure.cause), (Some(rank), cause));
+            assert_eq!((failure.call as usize, &*failure.words), (one.len().min(other.len()), "call of kind 5"));
+        }
+    }
+
+    #[test]
+    fn histories_that_differ_in_order_or_long_ago_are_found() {
+        for (one, other) in [(&[1, 2, 9][..], &[2, 1, 9][..]), (&[1, 9, 9, 9], &[2, 9, 9, 9])] {
+            assert!(matches!(compared(one, other, 1).unwrap().cause, Cause::Disagree { .. }), "{one:?} {other:?}");
+        }
+    }
+}
