@@ -9,14 +9,14 @@ mod counting;
 use std::sync::Arc;
 
 use necklace::algorithm::Algorithm;
-use necklace::algorithm::alltoall::TorusExchange;
+use necklace::algorithm::alltoall::{NecklaceExchange, TorusExchange};
 use necklace::collective::Collective;
 use necklace::local;
 use necklace::op::{Max, Sum, by};
 use necklace::permutation::{BitMap, Way};
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem};
-use necklace::topology::Grid;
+use necklace::topology::{Grid, Hypercube};
 use necklace::transport::native::{Native, NativeCall, NativeIo};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
 use necklace::{Communicator, Rank, Strided};
@@ -227,4 +227,30 @@ fn a_rank_plans_its_own_blocks_and_no_others() {
         assert!(peak < 1.5 * per_block[0].0 && peak > per_block[0].0 / 1.5, "out of proportion: {per_block:?}");
         assert!(bytes < 1.5 * per_block[0].1 && bytes > per_block[0].1 / 1.5, "out of proportion: {per_block:?}");
     }
+}
+
+/// Relative addresses are the same for every rank.
+#[test]
+fn necklace_exchange_shares_hold_one_table_together() {
+    let problem = Problem::new(Arc::new(Hypercube::new(9).unwrap()), Collective::Alltoall).unwrap();
+    let exchange = NecklaceExchange::default();
+    let sent = problem.ranks() as i64 / 2 * 9;
+    let held = |ranks: usize, rounds: usize| {
+        let work = || {
+            let mut shares: Vec<_> = problem.all().take(ranks).map(|rank| exchange.rounds(&problem, rank)).collect();
+            shares.iter_mut().for_each(|share| assert!(share.by_ref().take(rounds).count() <= rounds));
+            shares
+        };
+        let (shares, count) = counted(work);
+        drop(shares);
+        count.held
+    };
+    for rounds in [0, 1, 4] {
+        let (one, all) = (held(1, rounds), held(problem.ranks(), rounds));
+        assert!(one <= 12 * sent, "{one} bytes for {sent} elements");
+        let each = (all - one) / (problem.ranks() as i64 - 1);
+        assert!(each <= 256, "{each} bytes a rank beside the table, after {rounds} rounds");
+    }
+    let (_, count) = counted(|| held(2, 9));
+    assert!(count.held <= 1024, "{count:?} after all shares are gone");
 }
