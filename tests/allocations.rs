@@ -9,14 +9,16 @@ mod counting;
 use std::sync::Arc;
 
 use necklace::algorithm::Algorithm;
-use necklace::algorithm::alltoall::{NecklaceExchange, TorusExchange};
+use necklace::algorithm::alltoall::{NecklaceExchange, Ring, TorusExchange};
 use necklace::collective::Collective;
 use necklace::local;
+use necklace::machine::Machine;
 use necklace::op::{Max, Sum, by};
 use necklace::permutation::{BitMap, Way};
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem};
-use necklace::topology::{Grid, Hypercube};
+use necklace::simulate::simulate;
+use necklace::topology::{Complete, Grid, Hypercube};
 use necklace::transport::native::{Native, NativeCall, NativeIo};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
 use necklace::{Communicator, Rank, Strided};
@@ -253,4 +255,30 @@ fn necklace_exchange_shares_hold_one_table_together() {
     }
     let (_, count) = counted(|| held(2, 9));
     assert!(count.held <= 1024, "{count:?} after all shares are gone");
+}
+
+/// Almost all that a rank of a ring has to do with it passes on.
+#[test]
+fn what_is_passed_on_takes_little_of_a_plan_in_the_making() {
+    let ranks = 400;
+    let problem = Problem::new(Arc::new(Complete::new(ranks).unwrap()), Collective::Alltoall).unwrap();
+    let rank = Rank::new(7);
+    let ((), count) = counted(|| {
+        let before: Vec<Block> = problem.all().map(|to| Block::new(rank, to)).collect();
+        let after: Vec<Block> = problem.all().map(|from| Block::new(from, rank)).collect();
+        let layout = Layout::consecutive(8, 1, &before, &after).unwrap();
+        drop(compile(Ring.share(&problem, rank).unwrap(), &layout).unwrap());
+    });
+    let sent = (ranks * (ranks - 1) / 2) as i64;
+    assert!(count.peak < 90 * sent, "{} bytes a block at once", count.peak as f64 / sent as f64);
+}
+
+/// How much is sent is known without naming it.
+#[test]
+fn a_simulation_of_long_messages_makes_no_blocks() {
+    let problem = Problem::new(Arc::new(Grid::torus(&[16, 16]).unwrap()), Collective::Alltoall).unwrap();
+    let (played, count) = counted(|| simulate(&TorusExchange, &problem, &Machine::PARAGON, 64, |_| ()).unwrap());
+    // Ten rounds; their blocks are 1280 a rank, each of them named twice, in 20 bytes.
+    assert_eq!(played.messages, 256 * 10);
+    assert!(count.bytes < 256 * 1280 * 20, "{count:?}");
 }

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use crate::algorithm::cube::{Scheme, Within, apart};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, no_power_of_two};
 use crate::ids::{MAX_NODES, Rank};
-use crate::schedule::{Ports, Problem, Share, Volume};
+use crate::schedule::{Amounts, Ports, Problem, Share, Volume};
 
 /// The exchange by necklaces of relative addresses.
 ///
@@ -157,5 +157,10 @@ impl Algorithm for NecklaceExchange {
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let d = problem.ranks().ilog2() as usize;
         Within { scheme: self.scheme, width: self.width, bits: (0..d).collect() }.share(rank)
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let d = problem.ranks().ilog2() as usize;
+        Within { scheme: self.scheme, width: self.width, bits: (0..d).collect() }.amounts(rank)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use super::{Crossing, Exchange, Scheme};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, RankRound, Share};
+use crate::schedule::{Amount, Amounts, Block, End, RankAmounts, RankRound, Route, Share};
 
 /// An exchange among the ranks whose numbers agree in all but some bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,21 @@ impl Within {
         Box::new((0..rounds).map(move |number| {
             let messages = table.get().map_or(&[][..], |table| &table.rounds[number]);
             round(rank, messages, &has)
+        }))
+    }
+
+    /// A rank's rounds by amounts, where a source has a block for a destination.
+    pub(crate) fn amounts(self, rank: Rank) -> Amounts {
+        let table = self.table();
+        let rounds = table.get_or_init(|| Relative::of(&self)).rounds.len();
+        Box::new((0..rounds).map(move |number| {
+            let messages = table.get().map_or(&[][..], |table| &table.rounds[number]);
+            let amount = |(bit, elements): &(u32, Box<[Ends]>)| Amount {
+                peer: Rank::new(rank.index() ^ *bit as usize),
+                volume: (elements.len() as u64).into(),
+                route: Route::Default,
+            };
+            RankAmounts { phase: 0, sends: messages.iter().map(amount).collect(), receives: messages.len() }
         }))
     }
 
