@@ -18,8 +18,10 @@ mod holdings;
 mod join;
 #[cfg(feature = "json")]
 pub mod json;
+mod memory;
 mod problem;
 mod proof;
+mod sample;
 mod traffic;
 mod verify;
 mod violation;
@@ -31,8 +33,10 @@ pub(crate) use holdings::Mix;
 pub use join::{Joined, Mismatch, Shares};
 #[cfg(feature = "json")]
 pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};
+pub use memory::memory_to_verify;
 pub use problem::{Outline, Placement, Ports, Problem};
 pub use proof::{Contradiction, Figures, Proof};
+pub use sample::{Sample, SampleError, verify_sample};
 pub use verify::{Verifier, verify, verify_shares};
 pub use violation::{Fault, Place, Violation, Violations};
 pub use volume::Volume;
