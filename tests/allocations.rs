@@ -291,7 +291,7 @@ fn what_a_proof_takes_is_estimated_and_not_too_low() {
         ("complete:300", "alltoall", "bruck:ports=all"),
         ("torus:16x18", "alltoall", "direct"),
         ("torus:16x16", "alltoall", "torus-exchange"),
-        ("ring:257", "alltoall", "ring"),
+        ("ring:129", "alltoall", "ring"),
         ("ring:450", "alltoall", "bruck"),
         ("hypercube:8", "alltoall", "cube-log"),
         ("hypercube:8", "alltoall", "necklace-exchange"),

@@ -98,7 +98,8 @@ pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
 
 impl Verifier {
     /// How many blocks all ranks together may hold before and shall hold after, the ranks themselves counted too. An
-    /// alltoall of 8191 ranks is within it. Beyond it, [`Fault::TooLarge`].
+    /// alltoall of 8191 ranks is within it. Beyond it, [`Fault::TooLarge`]. How many bytes a schedule of an algorithm's takes tells
+    /// [`memory_to_verify`](super::memory_to_verify).
     pub const LIMIT: u64 = 1 << 27;
 
     /// For a schedule of this.

@@ -30,8 +30,9 @@
 //! # Cost
 //!
 //! An event for each channel of each message's way and two for its ends; 56 bytes for each message under way, and the sends
-//! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, and
-//! blocks are forgotten once they are counted.
+//! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, by
+//! [amounts](Algorithm::amounts): the exchanges that combine messages do not name blocks for it, so that the time is in proportion to
+//! messages and channels. `torus-exchange` on 65,536 nodes, 8.5 million messages for 2.8e11 blocks, takes half a minute of one core and 100 MB.
 //!
 //! ```
 //! use necklace::collective::Collective;
