@@ -309,7 +309,6 @@ fn what_a_proof_takes_is_estimated_and_not_too_low() {
         proof.unwrap();
         let peak = count.peak as u128;
         let name = format!("{collective} on {topology} by {}", algorithm.name());
-        println!("{name}: {peak} bytes, estimated {estimate}");
         assert!(peak <= estimate && estimate <= 5 * peak, "{name}: {peak} bytes, estimated {estimate}");
     }
 }
