@@ -10,6 +10,7 @@ mod cost;
 mod figures;
 mod list;
 mod machine;
+mod memory;
 mod output;
 mod picture;
 mod plan;

@@ -12,7 +12,9 @@ use necklace::cost::Demand;
 use necklace::error::BuildError;
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
-use necklace::schedule::{JsonWriter, Outline, Ports, Problem, Proof, Shares, Verifier, Violations};
+use necklace::schedule::{
+    JsonWriter, Outline, Ports, Problem, Proof, Sample, SampleError, Shares, Verifier, Violations, verify_sample,
+};
 use necklace::select::{Choice, select_keeping};
 use necklace::topology::{self, Topology};
 
@@ -21,7 +23,7 @@ use crate::picture::{Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
 use crate::reading::size;
-use crate::{figures, list, machine};
+use crate::{figures, list, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
 Topologies:
@@ -36,6 +38,7 @@ Examples:
   necklace plan --topology ghc:4,2 --collective alltoall --ports all
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
+  necklace plan --topology complete:5000 --collective alltoall --algorithm direct --verify-sample 8
   necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
   necklace plan --topology torus:16x16 --collective alltoall --algorithm torus-exchange --svg picture.svg --frames 0-2 --focus 17
 
@@ -88,11 +91,27 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
 
+    /// How much memory the proof may take, in bytes; K, M and G stand for 1024 and its powers [default: what is available]
+    ///
+    /// What a proof takes is estimated before it begins; a schedule that takes more is refused. Available is the least of the
+    /// system's free memory, what is left of the control group's limit, and the limits of the process.
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
+    memory: Option<u64>,
+
+    /// Check N ranks' parts of the schedule in place of the whole, for schedules too large to be proved
+    ///
+    /// Of these ranks, evenly spread, it is checked that they hold what they send, that the ranks at the other end of their
+    /// messages say the same, that they keep to the port model, and that they have what is promised in the end. Other ranks are
+    /// taken to hold what they send; contention is looked for among the messages of these ranks alone. Figures are those of
+    /// the formulas.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "svg", "memory"])]
+    verify_sample: Option<u32>,
+
     #[command(flatten)]
     picture: Wanted,
 
     /// The algorithms and what each claims; with --topology, how they fit there
-    #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "svg"])]
+    #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "svg", "memory", "verify_sample"])]
     list: bool,
 }
 
@@ -115,6 +134,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
     let ports = arguments.ports.unwrap_or(Ports::Unlimited);
     let choice = select_keeping(&problem, &arguments.algorithm, ports, block_bytes, &machine)?;
+    if let Some(ranks) = arguments.verify_sample {
+        return sample(&choice, &problem, ranks as usize);
+    }
     let json_alone = arguments.json.as_deref().is_some_and(is_standard);
     apart(&[("--json", arguments.json.as_deref()), ("--svg", arguments.picture.path())])?;
     let alone = json_alone || arguments.picture.is_standard();
@@ -174,12 +196,10 @@ struct Phase {
 fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Made, Failure> {
     let mut outline = choice.algorithm.outline(problem)?;
     outline.ports = arguments.ports.unwrap_or(outline.ports);
+    let remedy = "allow more with --memory, or check a part with --verify-sample N";
+    memory::suffices(&*choice.algorithm, problem, arguments.memory, remedy)?;
     let mut phases = vec![Phase::default(); outline.phases.len()];
-    let mut verifier = Verifier::new(&outline);
-    if let [refusal, ..] = verifier.violations().all() {
-        // Too large: all ranks' shares may be as well.
-        return Err(Failure::Failed(format!("{}: {refusal}", heading(&outline))));
-    }
+    let mut verifier = Verifier::with_limit(&outline, u64::MAX);
     let mut picture = arguments.picture.start(&outline)?;
     let document = arguments.json.as_deref().map(Document::create).transpose()?;
     let shares = Shares::new(choice.algorithm.as_ref(), problem)?;
@@ -214,6 +234,32 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
         document.map_or(Ok(()), Document::keep)?;
     }
     Ok(Made { outline, phases, verdict })
+}
+
+/// Checks some ranks' parts.
+fn sample(choice: &Choice, problem: &Problem, ranks: usize) -> Result<(), Failure> {
+    let outline = choice.algorithm.outline(problem)?;
+    let heading = heading(&outline);
+    let size = problem.ranks();
+    let ranks = ranks.min(size);
+    let mut progress = Progress::new("checking some ranks", "rounds");
+    let some = (0..ranks).map(|i| Rank::new((i as u64 * size as u64 / ranks as u64) as usize));
+    let checked = verify_sample(&*choice.algorithm, problem, some, |_| progress.step());
+    drop(progress);
+    let Sample { of, rounds, messages, blocks, .. } = checked.map_err(|error| match error {
+        SampleError::Build(error) => error.into(),
+        SampleError::Violated(violations) => match print(&format!("{heading}\n{}", figures::listed(&violations))) {
+            Ok(()) => Failure::Failed(format!("{heading}: {}", figures::in_short(&violations))),
+            Err(failure) => failure,
+        },
+        other => Failure::Usage(format!("--verify-sample: {other}")),
+    })?;
+    let promised = figures::promises(&choice.algorithm.claims(problem));
+    print(&format!(
+        "{heading}\nby formula: {promised}\nchecked: the parts of {ranks} of {of} ranks, {rounds} rounds with {messages} messages of {blocks} blocks\n\
+         not checked: the parts of the other {} ranks, contention with their messages, the formulas\n",
+        of - ranks,
+    ))
 }
 
 /// How many rounds there will be, where every rank knows.

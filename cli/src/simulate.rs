@@ -16,6 +16,9 @@ waits for channels, in the mean and at most at one of them. No schedule with the
 the line \"bound\" says: the longest of what its busiest port, its busiest channel, its start-ups, messages and ways take
 at least. Nothing says that a schedule reaches it. --plot leaves it out.
 
+The time is in proportion to messages and the channels they take. On graph:@FILE ways are searched: up to 16,384 nodes once for each
+destination, on larger graphs again for messages to destinations whose distances do not fit 256 MiB.
+
 Examples:
   necklace simulate --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
   necklace simulate --topology torus:16x16 --collective alltoall --algorithm direct,torus-exchange --bytes 256 --compare

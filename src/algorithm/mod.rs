@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 use crate::collective::Collective;
 use crate::error::BuildError;
 use crate::ids::Rank;
-use crate::schedule::{Outline, Ports, Problem, Share, Volume};
+use crate::schedule::{Amounts, Outline, Ports, Problem, RankAmounts, Share, Volume};
 use crate::topology::Factor;
 
 /// What is known of an algorithm without a problem.
@@ -151,6 +151,13 @@ pub trait Algorithm: Send + Sync {
     /// The rounds of one rank of a problem that it [fits](Self::fits). None where it [has no schedule](Self::priced_as):
     /// [`share`](Self::share) tells that from a schedule without rounds.
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share;
+
+    /// The same rounds by how much is sent, for [simulations](crate::simulate), which ask nothing else. Unless overridden, the
+    /// [`rounds`](Self::rounds) are made and counted. Where messages are long it is worth overriding: time then is in
+    /// proportion to messages, not to their blocks.
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        Box::new(self.rounds(problem, rank).map(RankAmounts::from))
+    }
 
     /// Whether it can do this.
     ///

@@ -40,7 +40,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::algorithm::cube::{Crossing, Exchange, Scheme, are_cubes, is_cube, share, share_of};
+use crate::algorithm::cube::{Scheme, Within, are_cubes, is_cube};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::{Collective, Custom, Holding};
 use crate::cost::Demand;
@@ -331,19 +331,14 @@ impl Permutation {
     pub(crate) fn moves(&self, rank: Rank) -> Share {
         match &self.way {
             Way::Local => Box::new(std::iter::empty()),
-            Way::Exchange(bits) => {
-                let bits = set(*bits);
-                share(exchange(bits.len()), bits, rank)
-            }
+            Way::Exchange(bits) => exchange(*bits).share(rank),
             Way::Exchanges(bits) => {
-                let bits = set(*bits);
-                let rounds = exchange(bits.len());
                 let part = |first: bool| {
                     let detour = self.detour.clone();
                     let has = move |ends: (Rank, Rank), into: &mut Vec<Block>| {
                         detour.iter().for_each(|detour| detour.blocks(first, ends, into));
                     };
-                    share_of(rounds.clone(), bits.clone(), rank, has)
+                    exchange(*bits).share_of(rank, has)
                 };
                 Box::new(part(true).chain(part(false)))
             }
@@ -433,10 +428,9 @@ fn shifts(map: &BitMap, place_bits: usize) -> Vec<u64> {
     (place_bits..map.bits()).map(of_bit).chain([map.apply(0) >> place_bits]).collect()
 }
 
-/// The rounds of an exchange of so many dimensions.
-fn exchange(dimensions: usize) -> Vec<Vec<Crossing>> {
-    let exchange = Exchange::new(Scheme::Necklaces, dimensions);
-    exchange.map(|exchange| exchange.wide(usize::MAX)).unwrap_or_default()
+/// The exchange among the ranks whose numbers agree in all but these bits.
+fn exchange(bits: u64) -> Within {
+    Within { scheme: Scheme::Necklaces, width: 0, bits: set(bits) }
 }
 
 /// The bits that are set.

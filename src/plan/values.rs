@@ -4,7 +4,7 @@
 //! one combination. A local copy only binds another name to the same value. What remains is a list of [`Event`]s, each of
 //! which reads and makes values; when a value is read last is then known, and so how long it needs its place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::ops::{Index, IndexMut};
 
@@ -108,7 +108,10 @@ pub(super) struct Values {
     pub(super) events: Vec<Event>,
     /// Values wanted in more places than one.
     pub(super) copies: Vec<(ValueId, Place)>,
+    /// What blocks are called that the rank has some use for.
     names: ByBlock<ValueId>,
+    /// Of the units that are still to be sent, the next one last: whether they are then of no further use.
+    last_sent: Vec<bool>,
     /// Into how many chunks a block is cut, if it is.
     cuts: ByBlock<u32>,
     /// The bytes of all values together.
@@ -122,7 +125,7 @@ impl Values {
         let received: usize = rounds.iter().flat_map(|round| &round.receives).map(|end| end.blocks.len()).sum();
         let made = layout.before.len().saturating_add(received);
         all.values.0.reserve(made);
-        all.names.reserve(made);
+        all.names.reserve(layout.before.len());
         for (block, place) in &layout.before {
             for (unit, place) in all.parts(*block, place, layout)? {
                 let value = all.value(place.iter().map(Run::bytes).sum())?;
@@ -130,6 +133,7 @@ impl Values {
                 all.names.insert(unit, value);
             }
         }
+        all.last_sent = last_sent(&rounds, wanted(layout, &all.cuts));
         for (number, round) in rounds.into_iter().enumerate() {
             all.round(u32::try_from(number).map_err(|_| PlanError::Rounds)?, &round, layout)?;
         }
@@ -176,7 +180,7 @@ impl Values {
         let event = self.event()?;
         let mut sends = Vec::with_capacity(round.sends.len());
         for end in &round.sends {
-            let values = units(end).map(|unit| self.held(unit, number)).collect::<Result<Vec<_>, _>>()?;
+            let values = units(end).map(|unit| self.sent(unit, number)).collect::<Result<Vec<_>, _>>()?;
             values.iter().for_each(|&value| self.values[value].read = Some(event));
             sends.push(Parcel { peer: end.peer, index: 0, values });
         }
@@ -228,6 +232,16 @@ impl Values {
         self.names.get(&unit).copied().ok_or(PlanError::Missing { block: unit, round: round as usize })
     }
 
+    /// What is held under a name, which is forgotten if that was the last use of it: most blocks of most schedules are passed on
+    /// once, and names of all of them would fill more memory than any cache has.
+    fn sent(&mut self, unit: Block, round: u32) -> Result<ValueId, PlanError> {
+        let value = self.held(unit, round)?;
+        if self.last_sent.pop() == Some(true) {
+            self.names.remove(&unit);
+        }
+        Ok(value)
+    }
+
     /// What is called `name` from now on: `value`, or its combination with what was called so.
     fn bind(&mut self, name: Block, value: ValueId, combine: Combine) -> Result<(), PlanError> {
         let held = self.names.get(&name).copied();
@@ -253,7 +267,7 @@ impl Values {
     }
 }
 
-fn units(end: &End) -> impl Iterator<Item = Block> {
+fn units(end: &End) -> impl DoubleEndedIterator<Item = Block> {
     end.blocks.iter().flat_map(|block| block.units())
 }
 
@@ -265,6 +279,37 @@ fn order(parcels: &mut [Parcel]) {
             parcels[i].index = parcels[i - 1].index + 1;
         }
     }
+}
+
+/// The units that are wanted in the end.
+fn wanted(layout: &Layout, cuts: &ByBlock<u32>) -> impl Iterator<Item = Block> {
+    layout.after.iter().flat_map(|(block, _)| {
+        let of = cuts.get(block).copied().unwrap_or(1);
+        block.chunks(0, of, of).into_iter().flat_map(Block::units)
+    })
+}
+
+/// For each unit that is sent, from the last to the first, whether what is held under its name has no use afterwards: it is
+/// replaced before it is read again, or never read, and is not wanted. Where that would take more to find out, it has a use.
+fn last_sent(rounds: &[RankRound], wanted: impl Iterator<Item = Block>) -> Vec<bool> {
+    let mut used: HashSet<Block, BuildHasherDefault<Mix>> = wanted.collect();
+    let mut last = Vec::with_capacity(rounds.iter().flat_map(|round| &round.sends).map(|end| end.blocks.len()).sum());
+    for round in rounds.iter().rev() {
+        for LocalStep { from, into, combine } in &round.local {
+            used.extend(from.units());
+            used.extend(into.units().filter(|_| *combine != Combine::Replace));
+        }
+        for end in round.receives.iter().rev() {
+            match end.combine {
+                Combine::Replace => units(end).for_each(|unit| {
+                    used.remove(&unit);
+                }),
+                Combine::Left | Combine::Right => used.extend(units(end)),
+            }
+        }
+        last.extend(round.sends.iter().rev().flat_map(|end| units(end).rev()).map(|unit| used.insert(unit)));
+    }
+    last
 }
 
 /// Into how many chunks the blocks of a share are cut; those that are not cut are most, and left out.

@@ -77,7 +77,8 @@ impl Iterator for Shares {
 
     fn next(&mut self) -> Option<Joined> {
         let rounds: Vec<Option<RankRound>> = self.shares.iter_mut().map(Iterator::next).collect();
-        rounds.iter().any(Option::is_some).then(|| join(rounds))
+        let ranks = (0..).map(Rank::new);
+        rounds.iter().any(Option::is_some).then(|| join(ranks.zip(rounds.into_iter().map(Option::unwrap_or_default))))
     }
 
     /// As many as the longest share has.
@@ -90,23 +91,20 @@ impl Iterator for Shares {
     }
 }
 
-/// Matches the i-th send from one rank to another with the i-th receive there.
-fn join(rounds: Vec<Option<RankRound>>) -> Joined {
+/// Matches the i-th send from one rank to another with the i-th receive there. Ranks come in ascending order.
+pub(super) fn join(rounds: impl IntoIterator<Item = (Rank, RankRound)>) -> Joined {
     let mut joined = Joined::default();
     let mut sent: HashMap<(Rank, Rank), std::collections::VecDeque<End>> = HashMap::new();
-    let mut receives = Vec::with_capacity(rounds.len());
-    for (rank, round) in rounds.into_iter().enumerate() {
-        let rank = Rank::new(rank);
-        let RankRound { phase, sends, receives: awaited, local } = round.unwrap_or_default();
+    let mut receives = Vec::new();
+    for (rank, RankRound { phase, sends, receives: awaited, local }) in rounds {
         joined.round.phase = joined.round.phase.max(phase);
         for end in sends {
             sent.entry((rank, end.peer)).or_default().push_back(end);
         }
         joined.round.local.extend(local.into_iter().map(|step| (rank, step)));
-        receives.push(awaited);
+        receives.push((rank, awaited));
     }
-    for (rank, awaited) in receives.into_iter().enumerate() {
-        let destination = Rank::new(rank);
+    for (destination, awaited) in receives {
         for end in awaited {
             let source = end.peer;
             match sent.get_mut(&(source, destination)).and_then(std::collections::VecDeque::pop_front) {

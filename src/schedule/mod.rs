@@ -18,8 +18,10 @@ mod holdings;
 mod join;
 #[cfg(feature = "json")]
 pub mod json;
+mod memory;
 mod problem;
 mod proof;
+mod sample;
 mod traffic;
 mod verify;
 mod violation;
@@ -31,8 +33,10 @@ pub(crate) use holdings::Mix;
 pub use join::{Joined, Mismatch, Shares};
 #[cfg(feature = "json")]
 pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};
+pub use memory::memory_to_verify;
 pub use problem::{Outline, Placement, Ports, Problem};
 pub use proof::{Contradiction, Figures, Proof};
+pub use sample::{Sample, SampleError, verify_sample};
 pub use verify::{Verifier, verify, verify_shares};
 pub use violation::{Fault, Place, Violation, Violations};
 pub use volume::Volume;
@@ -120,6 +124,38 @@ pub struct RankRound {
 
 /// One rank's rounds, made one after the other. Ranks whose share ends early idle for the rest.
 pub type Share = Box<dyn Iterator<Item = RankRound> + Send>;
+
+/// A message by how much it is, not by what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// The rank that receives it.
+    pub peer: Rank,
+    /// How many blocks.
+    pub volume: Volume,
+    /// The way.
+    pub route: Route,
+}
+
+/// What one rank does in one round, without the blocks: all that the time of a schedule depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankAmounts {
+    /// As [`RankRound::phase`].
+    pub phase: usize,
+    /// What it sends, in the order of [`RankRound::sends`].
+    pub sends: Vec<Amount>,
+    /// How many messages it receives.
+    pub receives: usize,
+}
+
+impl From<RankRound> for RankAmounts {
+    fn from(RankRound { phase, sends, receives, .. }: RankRound) -> Self {
+        let amount = |End { peer, blocks, route, .. }| Amount { peer, volume: Volume::of(&blocks), route };
+        Self { phase, sends: sends.into_iter().map(amount).collect(), receives: receives.len() }
+    }
+}
+
+/// One rank's rounds by amounts, made one after the other.
+pub type Amounts = Box<dyn Iterator<Item = RankAmounts> + Send>;
 
 /// A transfer with both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]

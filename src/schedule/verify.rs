@@ -1,5 +1,6 @@
 //! Replays a schedule from the definition of its collective.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -45,6 +46,8 @@ pub struct Verifier {
     gives_up: bool,
     /// Whether the schedule is too large, so that nothing is looked at.
     refused: bool,
+    /// The ranks that are looked at, if not all: others are taken to hold what they send.
+    sampled: Option<BTreeSet<Rank>>,
     rounds: usize,
     phase: usize,
     cuts: Cuts,
@@ -95,7 +98,8 @@ pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
 
 impl Verifier {
     /// How many blocks all ranks together may hold before and shall hold after, the ranks themselves counted too. An
-    /// alltoall of 8191 ranks is within it. Beyond it, [`Fault::TooLarge`].
+    /// alltoall of 8191 ranks is within it. Beyond it, [`Fault::TooLarge`]. How many bytes a schedule of an algorithm's takes tells
+    /// [`memory_to_verify`](super::memory_to_verify).
     pub const LIMIT: u64 = 1 << 27;
 
     /// For a schedule of this.
@@ -120,6 +124,7 @@ impl Verifier {
             size: problem.ranks(),
             gives_up: problem.collective().is_personalised(),
             refused,
+            sampled: None,
             rounds: 0,
             phase: 0,
             cuts,
@@ -128,6 +133,11 @@ impl Verifier {
             violations,
             outline: outline.clone(),
         }
+    }
+
+    /// For the part that some ranks have in a schedule of this, which is of any size and combines nothing.
+    pub(super) fn of_some(outline: &Outline, some: BTreeSet<Rank>) -> Self {
+        Self { sampled: Some(some), ..Self::with_limit(outline, u64::MAX) }
     }
 
     /// The next round.
@@ -166,7 +176,10 @@ impl Verifier {
     /// Everything that was wrong, what ranks lack at the end included.
     pub fn finish(mut self) -> Result<Proof, Violations> {
         if !self.refused {
-            for rank in self.outline.problem.all() {
+            let sampled = self.sampled.take();
+            let all =
+                self.outline.problem.all().filter(|rank| sampled.as_ref().is_none_or(|sampled| sampled.contains(rank)));
+            for rank in all {
                 self.end(rank);
             }
         }
@@ -219,7 +232,13 @@ impl Verifier {
             }
             let twice = overlaps(&mut carried, &transfer.blocks);
             carried.sort_unstable_by_key(|&(_, _, position)| position);
-            let Self { ranks, cuts, violations, .. } = self;
+            let Self { ranks, cuts, violations, sampled, .. } = self;
+            if sampled.as_ref().is_some_and(|sampled| !sampled.contains(&transfer.source)) {
+                arrivals.extend(
+                    carried.iter().map(|&(_, _, position)| believed(index, position, transfer.blocks[position])),
+                );
+                continue;
+            }
             let holdings = ranks.of(transfer.source, cuts);
             for &(name, _, position) in &carried {
                 let block = transfer.blocks[position];
@@ -249,9 +268,12 @@ impl Verifier {
         if !arrivals.is_sorted_by_key(destination) {
             arrivals.sort_by_cached_key(destination);
         }
-        let Self { ranks, cuts, violations, .. } = self;
+        let Self { ranks, cuts, violations, sampled, .. } = self;
         for group in arrivals.chunk_by_mut(|a, b| destination(a) == destination(b)) {
             let rank = destination(&group[0]);
+            if sampled.as_ref().is_some_and(|sampled| !sampled.contains(&rank)) {
+                continue;
+            }
             let holdings = ranks.of(rank, cuts);
             let lost = replaced_twice(round, group);
             let mut lost = lost.iter().peekable();
@@ -346,6 +368,17 @@ impl Verifier {
                 self.violations.report(Place::default().rank(rank).block(block), fault);
             });
         }
+    }
+}
+
+/// An arrival of what its sender is not asked for: a block that only its source contributes to.
+fn believed(transfer: usize, position: usize, block: Block) -> Arrival {
+    let source = Rank::new(block.source().unsigned_abs() as usize);
+    Arrival {
+        transfer: transfer as u32,
+        block: position as u32,
+        span: span(block),
+        who: Contributors::of(&[source], false),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Played, SimulateError};
 use crate::cost::own_blocks;
 use crate::ids::{Node, Rank};
 use crate::machine::{Machine, Switching};
-use crate::schedule::{Placement, Problem, Share};
+use crate::schedule::{Amounts, Placement, Problem};
 
 /// That a message takes its way by default.
 const DEFAULT: u32 = u32::MAX;
@@ -40,7 +40,7 @@ struct Head {
 }
 
 struct Member {
-    share: Share,
+    share: Amounts,
     /// Its rounds so far, the one that it is in included.
     rounds: u32,
     phase: Option<usize>,
@@ -83,7 +83,7 @@ pub(super) struct Engine<'m> {
 
 impl<'m> Engine<'m> {
     pub(super) fn new(
-        shares: Vec<Share>,
+        shares: Vec<Amounts>,
         problem: &Problem,
         network: Network,
         machine: &'m Machine,
@@ -169,14 +169,14 @@ impl<'m> Engine<'m> {
                 return;
             };
             member.rounds += 1;
-            if round.sends.is_empty() && round.receives.is_empty() {
+            if round.sends.is_empty() && round.receives == 0 {
                 continue;
             }
             member.processor = member.processor.max(now);
             if member.phase.replace(round.phase).is_some_and(|last| last != round.phase) {
                 member.processor = member.processor.saturating_add(self.rearranging);
             }
-            (member.awaited, member.taken_in, member.left) = (round.receives.len() as u64, 0, now);
+            (member.awaited, member.taken_in, member.left) = (round.receives as u64, 0, now);
             member.sends = Sends::new(round.sends, self.block_bytes);
             self.played.messages += member.sends.len() as u64;
             member.idle = false;

@@ -30,8 +30,9 @@
 //! # Cost
 //!
 //! An event for each channel of each message's way and two for its ends; 56 bytes for each message under way, and the sends
-//! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, and
-//! blocks are forgotten once they are counted.
+//! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, by
+//! [amounts](Algorithm::amounts): the exchanges that combine messages do not name blocks for it, so that the time is in proportion to
+//! messages and channels. `torus-exchange` on 65,536 nodes, 8.5 million messages for 2.8e11 blocks, takes half a minute of one core and 100 MB.
 //!
 //! ```
 //! use necklace::collective::Collective;
@@ -63,7 +64,7 @@ use crate::algorithm::{Algorithm, scheduled};
 use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::schedule::{Ports, Problem, RankRound, Schedule, Share};
+use crate::schedule::{Amounts, Ports, Problem, RankAmounts, RankRound, Schedule, Share};
 
 /// What came of it. Times in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,6 +183,9 @@ pub enum SimulateError {
 /// Plays out what an algorithm makes of a problem, with blocks of so many bytes. `progress` is told now and then how many
 /// messages have arrived.
 ///
+/// Takes time in proportion to messages and the channels they cross, whatever their blocks, for algorithms that say how much they send
+/// without naming it ([`amounts`](Algorithm::amounts)).
+///
 /// # Errors
 ///
 /// [`SimulateError`].
@@ -194,7 +198,7 @@ pub fn simulate(
 ) -> Result<Played, SimulateError> {
     scheduled(algorithm, problem)?;
     let network = Network::new(problem)?;
-    let shares = problem.all().map(|rank| algorithm.rounds(problem, rank)).collect();
+    let shares = problem.all().map(|rank| algorithm.amounts(problem, rank)).collect();
     Engine::new(shares, problem, network, machine, block_bytes).play(progress)
 }
 
@@ -246,6 +250,8 @@ pub fn simulate_shares(
     block_bytes: u64,
     progress: impl FnMut(u64),
 ) -> Result<Played, SimulateError> {
+    let amounts = |share: Share| -> Amounts { Box::new(share.map(RankAmounts::from)) };
+    let shares = shares.into_iter().map(amounts).collect();
     Engine::new(shares, problem, Network::new(problem)?, machine, block_bytes).play(progress)
 }
 

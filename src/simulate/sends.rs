@@ -1,7 +1,7 @@
 //! What a rank sends in a round, without its blocks.
 
 use crate::ids::{Node, Rank};
-use crate::schedule::{End, Route, Volume};
+use crate::schedule::{Amount, Route, Volume};
 
 /// The sends of a round in order. Where all have one size, and take default routes, that is 4 bytes each.
 #[derive(Default)]
@@ -28,10 +28,10 @@ pub(super) fn length(volume: Volume, block_bytes: u64) -> u64 {
 }
 
 impl Sends {
-    pub(super) fn new(ends: Vec<End>, block_bytes: u64) -> Self {
-        let mut sends = Self { peers: Vec::with_capacity(ends.len()), ..Self::default() };
-        for (number, End { peer, blocks, route, .. }) in ends.into_iter().enumerate() {
-            let bytes = length(Volume::of(&blocks), block_bytes);
+    pub(super) fn new(amounts: Vec<Amount>, block_bytes: u64) -> Self {
+        let mut sends = Self { peers: Vec::with_capacity(amounts.len()), ..Self::default() };
+        for (number, Amount { peer, volume, route }) in amounts.into_iter().enumerate() {
+            let bytes = length(volume, block_bytes);
             if number == 0 {
                 sends.bytes = bytes;
             } else if bytes != sends.bytes && sends.each.is_empty() {

@@ -1,6 +1,5 @@
 //! Any connected graph, from the list of its edges.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,12 +15,13 @@ use crate::ids::{MAX_NODES, Node};
 ///
 /// # Cost
 ///
-/// Links take memory in proportion to nodes and links. Distances have no closed form: the first
-/// [`route`](Topology::route) to a destination searches the whole graph, breadth first, and keeps a table of four bytes
-/// a node; later ones only follow it. [`distance`](Topology::distance) uses the table of either end. Asking for all
-/// pairs therefore takes `nodes * (nodes + links)` time once and `4 * nodes^2` bytes. Tables are kept up to 256 MiB,
-/// enough for all pairs of 8192 nodes; past that, questions about further destinations search each time. Answers are
-/// the same either way.
+/// Links take memory in proportion to nodes and links. Distances have no closed form. Between neighbours nothing is searched. The first
+/// [`route`](Topology::route) to any other destination searches the whole graph, breadth first, and keeps a table of a byte
+/// a node (two where a node is 255 hops away or farther, four past 65,534 hops); later ones only follow it.
+/// [`distance`](Topology::distance) uses the table of either end. Asking for all pairs therefore takes `nodes * (nodes + links)`
+/// time once and `nodes^2` bytes. Tables are kept up to 256 MiB, enough for all pairs of 16,384 nodes. On larger graphs questions about
+/// further destinations search each time, from both ends until the searches meet: on a graph of short ways that is a
+/// small part of it, on a large grid up to half. Answers are the same either way.
 ///
 /// ```
 /// use necklace::Node;
@@ -155,9 +155,10 @@ impl Graph {
         node.index() < self.links.nodes()
     }
 
-    /// How far every node is from `node`, which is in range.
-    fn distances(&self, node: Node) -> Cow<'_, [u32]> {
-        self.tables.get(node, || self.links.distances(node))
+    /// How far nodes are from `to`: all those on the shortest paths from `from`. Both are in range.
+    fn left(&self, from: Node, to: Node) -> Left<'_> {
+        let kept = self.tables.get(to, || Hops::of(&self.links.distances(to)));
+        kept.map_or_else(|| Left::Searched(self.links.between(from, to)), Left::Kept)
     }
 }
 
@@ -174,16 +175,24 @@ impl Topology for Graph {
         if !self.contains(from) || !self.contains(to) {
             return 0;
         }
+        if from == to || self.adjacent(from, to) {
+            return usize::from(from != to);
+        }
         let (root, other) = if self.tables.has(to) { (to, from) } else { (from, to) };
-        self.distances(root)[other.index()] as usize
+        self.left(other, root).of(other).unwrap_or(0) as usize
     }
 
     fn route(&self, from: Node, to: Node) -> Vec<Node> {
         let mut path = vec![from];
-        if self.contains(from) && self.contains(to) {
-            let left = self.distances(to);
+        if self.adjacent(from, to) {
+            path.push(to);
+        } else if from != to && self.contains(from) && self.contains(to) {
+            let left = self.left(from, to);
             let mut here = from;
-            while let Some(&next) = self.links.of(here).iter().find(|n| left[n.index()] + 1 == left[here.index()]) {
+            let nearer = |here: Node| left.of(here)?.checked_sub(1);
+            while let Some(hops) = nearer(here)
+                && let Some(&next) = self.links.of(here).iter().find(|node| left.of(**node) == Some(hops))
+            {
                 path.push(next);
                 here = next;
             }
@@ -300,19 +309,127 @@ impl Links {
 
 const UNREACHED: u32 = u32::MAX;
 
+impl Links {
+    /// How far nodes are from `to`: those on the shortest paths from `from`, another node, and some others. Searched from both ends, a level of the
+    /// smaller search at a time, until they meet; then back from there, to tell which of the nodes around `from` lead on.
+    fn between(&self, from: Node, to: Node) -> Box<[u32]> {
+        let mut searches = [from, to].map(|end| Search::new(self.nodes(), end));
+        let meeting = loop {
+            let [ahead, back] = &searches;
+            let which = usize::from(back.level.len() < ahead.level.len());
+            searches[which].advance(self);
+            let [ahead, back] = &searches;
+            let (moved, other) = if which == 0 { (ahead, back) } else { (back, ahead) };
+            let met = moved.level.iter().copied().filter(|node| other.hops[node.index()] != UNREACHED);
+            let met: Vec<Node> = met.collect();
+            if !met.is_empty() || moved.level.is_empty() {
+                break met;
+            }
+        };
+        let [ahead, back] = searches;
+        let mut left = back.hops;
+        let mut level = meeting;
+        while let Some(&some) = level.first() {
+            let (behind, hops) = (ahead.hops[some.index()], left[some.index()]);
+            let mut next = vec![];
+            for &node in level.iter().flat_map(|&node| self.of(node)) {
+                if behind > 0 && ahead.hops[node.index()] == behind - 1 && left[node.index()] == UNREACHED {
+                    left[node.index()] = hops + 1;
+                    next.push(node);
+                }
+            }
+            level = next;
+        }
+        left.into()
+    }
+}
+
+/// A search level by level.
+struct Search {
+    hops: Vec<u32>,
+    level: Vec<Node>,
+}
+
+impl Search {
+    fn new(nodes: usize, start: Node) -> Self {
+        let mut hops = vec![UNREACHED; nodes];
+        hops[start.index()] = 0;
+        Self { hops, level: vec![start] }
+    }
+
+    /// Goes on to the next level.
+    fn advance(&mut self, links: &Links) {
+        let mut next = vec![];
+        for &here in &self.level {
+            let hops = self.hops[here.index()] + 1;
+            for &node in links.of(here) {
+                if self.hops[node.index()] == UNREACHED {
+                    self.hops[node.index()] = hops;
+                    next.push(node);
+                }
+            }
+        }
+        self.level = next;
+    }
+}
+
 /// How many bytes of distances a graph keeps.
 const KEPT: usize = 256 << 20;
 
+/// How far all nodes are from one of them, in as few bytes as the farthest allows.
+enum Hops {
+    Bytes(Box<[u8]>),
+    Words(Box<[u16]>),
+    Long(Box<[u32]>),
+}
+
+impl Hops {
+    fn of(hops: &[u32]) -> Self {
+        match hops.iter().copied().max().unwrap_or(0) {
+            0..0xff => Self::Bytes(hops.iter().map(|&hops| hops as u8).collect()),
+            0xff..0xffff => Self::Words(hops.iter().map(|&hops| hops as u16).collect()),
+            _ => Self::Long(hops.into()),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Bytes(hops) => hops.len(),
+            Self::Words(hops) => 2 * hops.len(),
+            Self::Long(hops) => 4 * hops.len(),
+        }
+    }
+}
+
+/// How far nodes are from a destination.
+enum Left<'a> {
+    Kept(&'a Hops),
+    Searched(Box<[u32]>),
+}
+
+impl Left<'_> {
+    /// `None` where it is not known.
+    fn of(&self, node: Node) -> Option<u32> {
+        let at = node.index();
+        match self {
+            Self::Kept(Hops::Bytes(hops)) => hops.get(at).copied().map(u32::from),
+            Self::Kept(Hops::Words(hops)) => hops.get(at).copied().map(u32::from),
+            Self::Kept(Hops::Long(hops)) => hops.get(at).copied(),
+            Self::Searched(hops) => hops.get(at).copied().filter(|&hops| hops != UNREACHED),
+        }
+    }
+}
+
 /// The distances from some nodes, computed when first asked for.
 struct Tables {
-    of: Box<[OnceLock<Box<[u32]>>]>,
-    /// How many more may be kept.
+    of: Box<[OnceLock<Hops>]>,
+    /// How many bytes more may be kept.
     room: AtomicUsize,
 }
 
 impl Tables {
     fn new(nodes: usize) -> Self {
-        Self::with_room(nodes, KEPT / size_of::<u32>() / nodes)
+        Self::with_room(nodes, KEPT)
     }
 
     fn with_room(nodes: usize, room: usize) -> Self {
@@ -323,18 +440,17 @@ impl Tables {
         self.of[node.index()].get().is_some()
     }
 
-    fn get(&self, node: Node, compute: impl FnOnce() -> Box<[u32]>) -> Cow<'_, [u32]> {
+    /// The table of a node, if it is kept or there is room for it.
+    fn get(&self, node: Node, compute: impl FnOnce() -> Hops) -> Option<&Hops> {
         let slot = &self.of[node.index()];
-        if let Some(table) = slot.get() {
-            return Cow::Borrowed(table);
+        if slot.get().is_none() && self.room.load(Ordering::Relaxed) >= self.of.len() {
+            let table = compute();
+            // A last table of more than a byte a node, and one that two threads compute, may take more than there is room for.
+            let less = |room: usize| Some(room.saturating_sub(table.bytes()));
+            let _ = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+            return Some(slot.get_or_init(|| table));
         }
-        let table = compute();
-        // Two threads that come here for the same node both take room: one table fewer is kept, no answer differs.
-        let less = |room: usize| room.checked_sub(1);
-        match self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
-            Ok(_) => Cow::Borrowed(slot.get_or_init(|| table)),
-            Err(_) => Cow::Owned(table.into_vec()),
-        }
+        slot.get()
     }
 }
 
@@ -406,13 +522,51 @@ mod tests {
         let edges = || grid.edges().into_iter().map(|(u, v)| (u.index(), v.index()));
         let kept = Graph::from_edges(edges()).unwrap();
         for room in [0, 1, 7] {
-            let graph = Graph { tables: Tables::with_room(30, room), ..kept.clone() };
+            let graph = Graph { tables: Tables::with_room(30, 30 * room), ..kept.clone() };
             for (from, to) in (0..30).flat_map(|from| (0..30).map(move |to| (Node::new(from), Node::new(to)))) {
                 assert_eq!(graph.route(from, to), kept.route(from, to));
                 assert_eq!(graph.distance(to, from), grid.distance(from, to));
             }
             assert_eq!(graph.tables.of.iter().filter(|table| table.get().is_some()).count(), room);
         }
+    }
+
+    #[test]
+    fn searches_from_both_ends_find_the_routes_of_whole_tables() {
+        fn agrees(nodes: u8, chords: Vec<(u8, u8)>, ends: Vec<(u8, u8)>) -> bool {
+            let nodes = usize::from(nodes) + 2;
+            let within = |pairs: Vec<(u8, u8)>| {
+                pairs.into_iter().map(move |(u, v)| (usize::from(u) % nodes, usize::from(v) % nodes))
+            };
+            let path = (1..nodes).map(|node| (node - 1, node));
+            let edges = path.chain(within(chords.into_iter().take(8).collect()).filter(|(u, v)| u != v));
+            let kept = Graph::new(nodes, edges).unwrap();
+            let searching = Graph { tables: Tables::with_room(nodes, 0), ..kept.clone() };
+            within(ends).map(|(u, v)| (Node::new(u), Node::new(v))).all(|(from, to)| {
+                searching.route(from, to) == kept.route(from, to)
+                    && searching.distance(from, to) + 1 == kept.route(from, to).len()
+            })
+        }
+        quickcheck::QuickCheck::new().quickcheck(agrees as fn(u8, Vec<(u8, u8)>, Vec<(u8, u8)>) -> bool);
+    }
+
+    #[test]
+    fn tables_take_a_byte_a_node_where_no_way_is_long() {
+        for (nodes, width) in [(200, 1), (255, 1), (256, 2), (300, 2), (65_535, 2), (65_536, 4)] {
+            let line = Graph::from_edges((1..nodes).map(|node| (node - 1, node))).unwrap();
+            let last = Node::new(nodes - 1);
+            assert_eq!(line.distance(last, Node::new(0)), nodes - 1);
+            assert_eq!(KEPT - line.tables.room.load(Ordering::Relaxed), width * nodes, "{nodes} nodes");
+            assert_eq!((line.distance(Node::new(1), last), line.distance(last, last)), (nodes - 2, 0));
+        }
+    }
+
+    #[test]
+    fn neighbours_are_told_without_a_search() {
+        let graph = Graph::from_edges(TAILED).unwrap();
+        assert_eq!(graph.route(Node::new(0), Node::new(3)), nodes(&[0, 3]));
+        assert_eq!((graph.distance(Node::new(0), Node::new(3)), graph.distance(Node::new(2), Node::new(2))), (1, 0));
+        assert!(graph.tables.of.iter().all(|table| table.get().is_none()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use necklace::Rank;
 use necklace::algorithm::{Algorithm, Settings, Values, alltoall::TorusExchange, find, registry};
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, RankAmounts, Shares, Volume, verify_shares};
 use necklace::topology::{Grid, Topology, parse};
 
 fn problem(topology: &Arc<dyn Topology>, algorithm: &dyn Algorithm, root: usize) -> Problem {
@@ -24,6 +24,10 @@ fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
     assert_eq!(proof.contradicts(&claims), [], "{}", name());
     assert_eq!(Bounds::of(problem).beaten_by(&proof), [""; 0], "{}", name());
     assert!(proof.keeps(algorithm.about().ports), "{}", name());
+    for rank in problem.all().step_by(problem.ranks().div_ceil(8)) {
+        let counted = algorithm.rounds(problem, rank).map(RankAmounts::from);
+        assert!(algorithm.amounts(problem, rank).eq(counted), "{}, rank {rank}", name());
+    }
     proof
 }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crate::fixtures::*;
 use necklace::Rank;
-use necklace::algorithm::{Algorithm, Claims};
+use necklace::algorithm::alltoall::Ring;
+use necklace::algorithm::{About, Algorithm, Claims, registry};
 use necklace::collective::{Collective, Custom};
 use necklace::schedule::{
-    Block, Combine, End, Fault, Mismatch, Outline, Ports, Round, Schedule, Shares, Verifier, Volume, verify,
-    verify_shares,
+    Block, Combine, End, Fault, Mismatch, Outline, Ports, Problem, Round, SampleError, Schedule, Share, Shares,
+    Verifier, Volume, verify, verify_sample, verify_shares,
 };
+use necklace::topology::parse;
 use quickcheck::{Arbitrary, Gen};
 
 /// start-ups, transmission, hops, messages, busiest channel, all channels
@@ -485,5 +487,93 @@ fn the_verifier_agrees_with_a_naive_replay() {
 fn the_naive_replay_finds_nothing_wrong_with_the_fixtures() {
     for Fixture { name, schedule, .. } in all() {
         assert_eq!(replay(&schedule), Replay::default(), "{name}");
+    }
+}
+
+#[test]
+fn samples_of_right_schedules_pass_and_of_all_ranks_count_all() {
+    let mut cases = 0;
+    for topology in ["torus:4x4", "hypercube:3", "complete:7", "mesh:3x2", "line:1"] {
+        for algorithm in registry() {
+            let collective = Collective::named(algorithm.about().collective, rank(0)).unwrap();
+            let problem = Problem::new(parse(topology).unwrap(), collective).unwrap();
+            let Ok(shares) = Shares::new(&**algorithm, &problem) else { continue };
+            if problem.collective().is_reduction() {
+                let refused = verify_sample(&**algorithm, &problem, [rank(0)], |_| ());
+                assert!(matches!(refused, Err(SampleError::Contributors { .. })));
+                continue;
+            }
+            let proof = verify_shares(shares).unwrap();
+            let rounds = algorithm.share(&problem, rank(0)).unwrap().count();
+            let all = verify_sample(&**algorithm, &problem, problem.all(), |_| ()).unwrap();
+            assert_eq!((all.ranks, all.of, all.rounds), (problem.ranks(), problem.ranks(), rounds));
+            assert!(all.messages >= proof.messages && all.blocks as f64 >= proof.volume.as_f64());
+            for one in problem.all() {
+                let sample = verify_sample(&**algorithm, &problem, [one], |_| ()).unwrap();
+                assert!(sample.ranks == 1 && sample.messages <= all.messages);
+            }
+            cases += 1;
+        }
+    }
+    assert!(cases > 20, "only {cases} cases");
+}
+
+/// A ring in which one rank, in one round, does what the others may or may not know of.
+struct Spoilt {
+    by: Rank,
+    spoil: fn(&mut End),
+    /// Whether the next rank says the same.
+    agreed: bool,
+}
+
+impl Spoilt {
+    const ROUND: usize = 3;
+}
+
+impl Algorithm for Spoilt {
+    fn about(&self) -> &About {
+        Ring.about()
+    }
+
+    fn claims(&self, _: &Problem) -> Claims {
+        Claims::default()
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let (spoil, next) = (self.spoil, Rank::new((self.by.index() + 1) % problem.ranks()));
+        let (sends, receives) = (rank == self.by, rank == next && self.agreed);
+        Box::new(Ring.rounds(problem, rank).enumerate().map(move |(number, mut round)| {
+            if number == Self::ROUND {
+                round.sends.iter_mut().filter(|_| sends).for_each(spoil);
+                round.receives.iter_mut().filter(|_| receives).for_each(spoil);
+            }
+            round
+        }))
+    }
+}
+
+#[test]
+fn samples_find_what_their_ranks_do_wrong() {
+    let problem = Problem::new(parse("ring:9").unwrap(), Collective::Alltoall).unwrap();
+    let by = rank(4);
+    let faults = |spoil, agreed, of: usize| -> Vec<Fault> {
+        match verify_sample(&Spoilt { by, spoil, agreed }, &problem, [rank(of)], |_| ()) {
+            Ok(_) => vec![],
+            Err(SampleError::Violated(violations)) => violations.all().iter().map(|v| v.fault.clone()).collect(),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let forgets: fn(&mut End) = |end| end.blocks.truncate(end.blocks.len() - 1);
+    let invents: fn(&mut End) = |end| end.blocks[0] = Block::new(Rank::new(8), Rank::new(8));
+    // Whoever sends or awaits the message finds that they do not agree about it.
+    for of in [4, 5] {
+        assert!(matches!(faults(forgets, false, of)[0], Fault::Unmatched(_)), "rank {of}");
+    }
+    // Where they do agree, the sender is found to send what it does not hold, the receiver to lack something.
+    assert!(faults(invents, true, 4).iter().any(|fault| matches!(fault, Fault::NotHeld)));
+    assert!(!faults(forgets, true, 5).is_empty());
+    // Ranks that have no part in it are in order.
+    for of in [0, 2, 7] {
+        assert!(faults(forgets, false, of).is_empty() && faults(invents, true, of).is_empty(), "rank {of}");
     }
 }

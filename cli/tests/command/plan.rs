@@ -261,3 +261,45 @@ fn a_graph_from_a_file_is_planned_and_checked() {
     let json = document(&topology, "allgather", "ring");
     checked(&json, &[]);
 }
+
+#[test]
+fn a_proof_larger_than_memory_is_refused_before_it_begins() {
+    let large = ["plan", "--topology=complete:5000", "--collective=alltoall", "--algorithm=direct"];
+    let output = necklace(&[&large[..], &["--memory=1G"]].concat());
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{said}");
+    for part in
+        ["complete:5000", "direct takes about 1", "GiB of memory, 1.0 GiB are allowed", "--memory", "--verify-sample N"]
+    {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+    let small = ["plan", "--topology=complete:9", "--collective=alltoall", "--algorithm=direct", "--memory=100M"];
+    assert!(printed(&small).contains("contention-free"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_of_the_process_is_what_memory_is_available() {
+    let command =
+        "ulimit -v 2000000; exec \"$0\" plan --topology complete:5000 --collective alltoall --algorithm direct";
+    let program = env!("CARGO_BIN_EXE_necklace");
+    let output = std::process::Command::new("sh").args(["-c", command, program]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("GiB are available"), "{said}");
+}
+
+#[test]
+fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
+    let sample = |collective: &str, algorithm: &str, more: &[&str]| {
+        let arguments = ["plan", "--topology=complete:300", "--collective", collective, "--algorithm", algorithm];
+        necklace(&[&arguments[..], &["--verify-sample=3"], more].concat())
+    };
+    let output = sample("alltoall", "direct", &[]);
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
+    assert!(text.contains("checked: the parts of 3 of 300 ranks, 1 round"), "{text}");
+    assert!(text.contains("not checked: the parts of the other 297 ranks"), "{text}");
+    assert_eq!(sample("allreduce", "recursive-doubling", &[]).status.code(), Some(2));
+    assert_eq!(sample("alltoall", "direct", &["--json=-"]).status.code(), Some(2));
+}

@@ -13,7 +13,7 @@
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Amount, Amounts, Block, End, Ports, Problem, RankAmounts, RankRound, Route, Share, Volume};
 
 /// Exchanges of all that is known, dimension after dimension of a cube.
 ///
@@ -60,6 +60,14 @@ impl Algorithm for RecursiveDoubling {
                 receives: vec![End::new(peer, known(peer, k))],
                 ..RankRound::default()
             }
+        }))
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        Box::new((0..problem.ranks().ilog2()).map(move |k| {
+            let peer = Rank::new(rank.index() ^ (1 << k));
+            let sends = vec![Amount { peer, volume: Volume::from(1 << k), route: Route::Default }];
+            RankAmounts { phase: 0, sends, receives: 1 }
         }))
     }
 }

@@ -55,7 +55,7 @@ use std::sync::Arc;
 use crate::algorithm::loads::Crossing;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, is_complete};
 use crate::ids::{MAX_NODES, Rank};
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Amount, Amounts, Block, End, Ports, Problem, RankAmounts, RankRound, Route, Share, Volume};
 
 /// Bruck's exchange.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +121,15 @@ impl Bruck {
     /// The largest value that the digit of that weight has in numbers below `size`.
     fn largest(self, size: usize, weight: usize) -> usize {
         (self.radix - 1).min((size - 1) / weight)
+    }
+
+    /// Of each round, the digit position with its weight, and the values of the digit.
+    fn steps(self, size: usize) -> impl Iterator<Item = ((usize, usize), Range<usize>)> {
+        self.weights(size).enumerate().flat_map(move |position| {
+            let end = self.largest(size, position.1) + 1;
+            let together = if self.all_ports { end } else { 1 };
+            (1..end).step_by(together).map(move |first| (position, first..end.min(first + together)))
+        })
     }
 
     /// How many numbers below `size` have the digit `value` there.
@@ -224,11 +233,18 @@ impl Algorithm for Bruck {
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let (bruck, size, rank) = (*self, problem.ranks(), rank.index());
-        Box::new(bruck.weights(size).enumerate().flat_map(move |position| {
-            let end = bruck.largest(size, position.1) + 1;
-            let together = if bruck.all_ports { end } else { 1 };
-            let firsts = (1..end).step_by(together);
-            firsts.map(move |first| bruck.round(size, rank, position, first..end.min(first + together)))
+        Box::new(bruck.steps(size).map(move |(position, values)| bruck.round(size, rank, position, values)))
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let (bruck, size, rank) = (*self, problem.ranks(), rank.index());
+        Box::new(bruck.steps(size).map(move |((phase, weight), values)| {
+            let amount = |value: usize| Amount {
+                peer: Rank::new((rank + value * weight) % size),
+                volume: (bruck.numbers(size, weight, value) as u64).into(),
+                route: Route::Default,
+            };
+            RankAmounts { phase, receives: values.len(), sends: values.map(amount).collect() }
         }))
     }
 }

@@ -38,7 +38,7 @@ use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::loads::{load_at_once, product as axes_of_routes};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::Rank;
-use crate::schedule::{Ports, Problem, Share, Volume};
+use crate::schedule::{Amounts, Ports, Problem, Share, Volume};
 use crate::topology::Factor;
 
 /// An exchange within rows, then within columns, and so on.
@@ -138,6 +138,16 @@ impl Algorithm for ByDimension {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        self.digits(problem).share(problem.placement(), rank)
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        self.digits(problem).amounts(problem.placement(), rank)
+    }
+}
+
+impl ByDimension {
+    fn digits(&self, problem: &Problem) -> Digits<impl Fn(&[usize]) -> Vec<Digit> + Send + use<>> {
         let extents: Vec<usize> = problem.topology().factors().iter().flatten().map(|row| row.extent()).collect();
         let digit = |&(dimension, row): &(usize, Factor)| Digit {
             dimension,
@@ -150,7 +160,7 @@ impl Algorithm for ByDimension {
         let order: Vec<Digit> = rows(problem).iter().map(digit).collect();
         let slot = |(phase, digit): (usize, &Digit)| Slot { phase, rounds: digit.walk.rounds(digit.base) };
         let slots = order.iter().enumerate().map(slot).collect();
-        Digits::new(&extents, slots, move |_| order.clone()).share(problem.placement(), rank)
+        Digits::new(&extents, slots, move |_| order.clone())
     }
 }
 

@@ -28,7 +28,7 @@
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::schedule::{Amount, Amounts, Block, End, Ports, Problem, RankAmounts, RankRound, Route, Share, Volume};
 
 /// Exchanges of half of everything, dimension after dimension of a cube.
 ///
@@ -86,6 +86,15 @@ impl Algorithm for CubeLog {
                 receives: vec![End::new(peer, handed_over(size, peer, rank, k))],
                 ..RankRound::default()
             }
+        }))
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let size = problem.ranks();
+        Box::new((0..size.ilog2()).map(move |k| {
+            let peer = Rank::new(rank.index() ^ (1 << k));
+            let sends = vec![Amount { peer, volume: (size as u64 / 2).into(), route: Route::Default }];
+            RankAmounts { phase: k as usize, sends, receives: 1 }
         }))
     }
 }

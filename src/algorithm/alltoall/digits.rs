@@ -17,8 +17,10 @@
 //!
 //! A rank makes its messages from its own position alone, in time in proportion to their blocks.
 
+use std::ops::RangeInclusive;
+
 use crate::ids::{Node, Rank};
-use crate::schedule::{Block, End, Placement, RankRound, Share, Volume};
+use crate::schedule::{Amount, Amounts, Block, End, Placement, RankAmounts, RankRound, Route, Share, Volume};
 use crate::topology::Coordinates;
 
 /// How those that differ in one digit only exchange among themselves; they stand in a circle.
@@ -77,8 +79,10 @@ struct Hop {
     back: bool,
     /// Whose blocks.
     source: usize,
-    /// For whom.
-    destinations: Vec<usize>,
+    /// For whom: those so many steps along the circle, the way it goes.
+    reach: RangeInclusive<usize>,
+    /// The nodes of the circle.
+    base: usize,
 }
 
 impl Walk {
@@ -111,7 +115,7 @@ impl Walk {
 
     /// What everybody sends in a round, counted from 1.
     fn hops(self, base: usize, round: usize) -> Vec<Hop> {
-        let straight = |to| Hop { to, back: false, source: 0, destinations: vec![to] };
+        let straight = |to| Hop { to, back: false, source: 0, reach: to..=to, base };
         match self {
             _ if round > self.rounds(base) => vec![],
             Self::OneWay => vec![Hop::passing_on(base, round, base - 1, false)],
@@ -127,10 +131,25 @@ impl Hop {
     /// To the next in the circle, what the i-th round of passing on has of the blocks that go at most `reach` far: the
     /// nearest destination first, so that what goes on further is one piece.
     fn passing_on(base: usize, i: usize, reach: usize, back: bool) -> Self {
-        let along = |steps: usize| if back { (base - steps % base) % base } else { steps };
-        let destinations = (1..=reach + 1 - i).map(along).collect();
-        Self { to: along(1), back, source: along((base + 1 - i) % base), destinations }
+        let along = |steps| along(base, steps, back);
+        Self { to: along(1), back, source: along((base + 1 - i) % base), reach: 1..=reach + 1 - i, base }
     }
+
+    /// For whom: the nearest first.
+    fn destinations(&self) -> impl Iterator<Item = usize> {
+        let (base, back) = (self.base, self.back);
+        self.reach.clone().map(move |steps| along(base, steps, back))
+    }
+
+    /// How many those are.
+    fn many(&self) -> usize {
+        self.reach.end() + 1 - self.reach.start()
+    }
+}
+
+/// The position so many steps from 0 round a circle.
+fn along(base: usize, steps: usize, back: bool) -> usize {
+    if back { (base - steps % base) % base } else { steps }
 }
 
 impl Digit {
@@ -189,13 +208,30 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
     /// One rank's rounds.
     pub(super) fn share(self, placement: &Placement, rank: Rank) -> Share {
         let placement = placement.clone();
+        let (steps, at) = self.steps(&placement, rank);
+        Box::new(steps.map(move |(slot, phase, round)| self.round(&placement, &at, slot, phase, round)))
+    }
+
+    /// One rank's rounds by amounts.
+    pub(super) fn amounts(self, placement: &Placement, rank: Rank) -> Amounts {
+        let placement = placement.clone();
+        let (steps, at) = self.steps(&placement, rank);
+        Box::new(steps.map(move |(slot, phase, round)| self.amount(&placement, &at, slot, phase, round)))
+    }
+
+    /// The slot, phase and number of each round, and the rank's coordinates.
+    fn steps(
+        &self,
+        placement: &Placement,
+        rank: Rank,
+    ) -> (impl Iterator<Item = (usize, usize, usize)> + Send + use<F>, Coordinates) {
         let steps: Vec<(usize, Slot)> = self.slots.iter().copied().enumerate().collect();
         let steps =
             steps.into_iter().flat_map(|(slot, about)| (1..=about.rounds).map(move |round| (slot, about.phase, round)));
         let node = placement.node(rank).index();
         let at: Coordinates =
             self.extents.iter().zip(&self.strides).map(|(extent, stride)| node / stride % extent).collect();
-        Box::new(steps.map(move |(slot, phase, round)| self.round(&placement, &at, slot, phase, round)))
+        (steps, at)
     }
 
     fn round(&self, placement: &Placement, at: &[usize], slot: usize, phase: usize, round: usize) -> RankRound {
@@ -223,6 +259,30 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         made
     }
 
+    /// A round as [`round`](Self::round) makes it, without the blocks: of the digit at hand a message has those of the hop, of
+    /// all others every value.
+    fn amount(&self, placement: &Placement, at: &[usize], slot: usize, phase: usize, round: usize) -> RankAmounts {
+        let digits = (self.order)(at);
+        let mut made = RankAmounts { phase, ..RankAmounts::default() };
+        let Some(digit) = digits.get(slot) else { return made };
+        let others =
+            digits.iter().enumerate().filter(|(i, _)| *i != slot).map(|(_, digit)| digit.base as u64).product();
+        for (index, hop) in digit.walk.hops(digit.base, round).iter().enumerate() {
+            let value = digit.value(at);
+            let to = digit.with(at, digit.moved(value, hop.to));
+            let route = match digit.way {
+                Way::Default => Route::Default,
+                _ => Route::Via(self.route(at, to[digit.dimension], digit, hop.back)),
+            };
+            let volume = Volume::from(hop.many() as u64) * others;
+            made.sends.push(Amount { peer: self.rank(placement, &to), volume, route });
+            let from = digit.with(at, digit.moved(value, digit.base - hop.to));
+            let sends = |digit: &Digit| index < digit.walk.hops(digit.base, round).len();
+            made.receives += usize::from((self.order)(&from).get(slot).is_some_and(sends));
+        }
+        made
+    }
+
     /// The blocks of a message of the node there: of all that it holds, what the hop moves of the digit at hand. That one
     /// is the outermost loop, then come those still to be walked through, in their order, so that what the next round
     /// passes on is the rear of what this one brings.
@@ -238,7 +298,7 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
             let moved = |positions: usize| worth(digit, digit.moved(value, positions));
             let choices: Vec<(usize, usize)> = if i == 0 {
                 let source = moved(hop.source);
-                hop.destinations.iter().map(|&destination| (source, moved(destination))).collect()
+                hop.destinations().map(|destination| (source, moved(destination))).collect()
             } else {
                 (0..digit.base).map(|ahead| (moved(0), moved(ahead))).collect()
             };
@@ -302,7 +362,7 @@ mod tests {
                 let mut held: Vec<(usize, usize)> = (0..base).map(|to| (0, to)).collect();
                 for round in 1..=walk.rounds(base) {
                     for hop in walk.hops(base, round) {
-                        for &to in &hop.destinations {
+                        for to in hop.destinations() {
                             let moved = (hop.source, to);
                             let here = held.iter().position(|&block| block == moved);
                             held.swap_remove(here.unwrap_or_else(|| panic!("{walk:?} {base} {round}: {hop:?}")));

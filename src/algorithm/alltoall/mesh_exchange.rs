@@ -63,7 +63,7 @@ use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
 use super::digits::{Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::Rank;
-use crate::schedule::{Ports, Problem, Share};
+use crate::schedule::{Amounts, Ports, Problem, Share};
 use crate::topology::Grid;
 
 /// Suh & Shin's exchange on meshes, and what becomes of it where extents are odd.
@@ -140,6 +140,13 @@ impl Algorithm for MeshExchange {
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         match mesh(problem) {
             Some(mesh) => self.cells(mesh).digits().share(problem.placement(), rank),
+            None => Box::new(std::iter::empty()),
+        }
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        match mesh(problem) {
+            Some(mesh) => self.cells(mesh).digits().amounts(problem.placement(), rank),
             None => Box::new(std::iter::empty()),
         }
     }

@@ -20,8 +20,8 @@
 //! paper's schedules of single elements, N/2 rounds for Algorithm 4. With a width b below N/2d
 //! Algorithm 4 takes ceil(N/2b) rounds.
 //!
-//! A rank's own time and memory are in proportion to the d N/2 blocks that it sends. Contention-free: all messages are between
-//! neighbours.
+//! A rank's own time and memory are in proportion to the d N/2 blocks that it sends; shares that exist at the same time have a table
+//! of 8 bytes a block in common. Contention-free: all messages are between neighbours.
 //!
 //! # Idea
 //!
@@ -32,10 +32,10 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::cube::{Crossing, Exchange, Scheme, apart, share};
+use crate::algorithm::cube::{Scheme, Within, apart};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, no_power_of_two};
 use crate::ids::{MAX_NODES, Rank};
-use crate::schedule::{Ports, Problem, Share, Volume};
+use crate::schedule::{Amounts, Ports, Problem, Share, Volume};
 
 /// The exchange by necklaces of relative addresses.
 ///
@@ -90,12 +90,6 @@ impl NecklaceExchange {
     #[must_use]
     pub fn width(self, width: usize) -> Self {
         Self { width: width.min(MAX_NODES), ..self }
-    }
-
-    /// What crosses in each round, on 2^d ranks.
-    fn crossings(self, d: usize) -> Vec<Vec<Crossing>> {
-        let width = if self.width == 0 { usize::MAX } else { self.width };
-        Exchange::new(self.scheme, d).map_or_else(Vec::new, |exchange| exchange.wide(width))
     }
 }
 
@@ -162,6 +156,11 @@ impl Algorithm for NecklaceExchange {
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let d = problem.ranks().ilog2() as usize;
-        share(self.crossings(d), (0..d).collect(), rank)
+        Within { scheme: self.scheme, width: self.width, bits: (0..d).collect() }.share(rank)
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let d = problem.ranks().ilog2() as usize;
+        Within { scheme: self.scheme, width: self.width, bits: (0..d).collect() }.amounts(rank)
     }
 }

@@ -21,7 +21,7 @@ use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Placement, Ports, Problem, Share, Volume};
+use crate::schedule::{Amounts, Placement, Ports, Problem, Share, Volume};
 
 /// One way round a ring of the ranks in order.
 ///
@@ -52,16 +52,23 @@ impl Algorithm for Ring {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        round_the_ranks(problem, rank, Walk::OneWay)
+        round_the_ranks(problem, Walk::OneWay).share(&Placement::identity(problem.ranks()), rank)
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        round_the_ranks(problem, Walk::OneWay).amounts(&Placement::identity(problem.ranks()), rank)
     }
 }
 
 /// A [walk through one digit](super::digits): the whole rank.
-pub(super) fn round_the_ranks(problem: &Problem, rank: Rank, walk: Walk) -> Share {
+pub(super) fn round_the_ranks(
+    problem: &Problem,
+    walk: Walk,
+) -> Digits<impl Fn(&[usize]) -> Vec<Digit> + Send + 'static> {
     let base = problem.ranks();
     let digit = Digit { dimension: 0, unit: 1, base, walk, way: Way::Default, up: true };
     let slot = Slot { phase: 0, rounds: walk.rounds(base) };
-    Digits::new(&[base], vec![slot], move |_| vec![digit]).share(&Placement::identity(base), rank)
+    Digits::new(&[base], vec![slot], move |_| vec![digit])
 }
 
 /// Those of so many blocks passed on from rank to rank, all the way round: contention-free on complete networks, and on

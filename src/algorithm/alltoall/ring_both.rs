@@ -23,7 +23,7 @@ use super::digits::Walk;
 use super::ring::{claims_of_a_ring, round_the_ranks};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Ports, Problem, Share, Volume};
+use crate::schedule::{Amounts, Placement, Ports, Problem, Share, Volume};
 
 /// Both ways round a ring of the ranks in order.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,10 @@ impl Algorithm for RingBoth {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        round_the_ranks(problem, rank, Walk::BothWays)
+        round_the_ranks(problem, Walk::BothWays).share(&Placement::identity(problem.ranks()), rank)
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        round_the_ranks(problem, Walk::BothWays).amounts(&Placement::identity(problem.ranks()), rank)
     }
 }

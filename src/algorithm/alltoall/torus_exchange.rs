@@ -76,7 +76,7 @@ use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
 use super::digits::{Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Ports, Problem, Share};
+use crate::schedule::{Amounts, Ports, Problem, Share};
 use crate::topology::Grid;
 
 /// Suh & Shin's exchange, and what becomes of it where extents are no multiples of four.
@@ -119,6 +119,13 @@ impl Algorithm for TorusExchange {
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         match torus(problem) {
             Some(torus) => cells(torus).digits().share(problem.placement(), rank),
+            None => Box::new(std::iter::empty()),
+        }
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        match torus(problem) {
+            Some(torus) => cells(torus).digits().amounts(problem.placement(), rank),
             None => Box::new(std::iter::empty()),
         }
     }

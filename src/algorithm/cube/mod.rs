@@ -48,7 +48,7 @@ mod succession;
 mod table;
 
 pub(crate) use seats::{apart, are_cubes, is_cube};
-pub(crate) use share::{share, share_of};
+pub(crate) use share::Within;
 pub use succession::Succession;
 pub use table::Table;
 

@@ -4,71 +4,135 @@
 //!    `done`. So rank u has it from the source u xor `done`, for the destination u xor `done` xor r.
 //! 2. An address crosses each of its bits once, so it arrives.
 //! 3. No address crosses twice in a round, so what a rank sends it has held before.
+//!
+//! What differs from rank to rank is u alone. So all ranks' shares read one table, [`Relative`], which lasts as long as any of them.
 
-use super::Crossing;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+
+use super::{Crossing, Exchange, Scheme};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, RankRound, Share};
+use crate::schedule::{Amount, Amounts, Block, End, RankAmounts, RankRound, Route, Share};
 
-/// The rounds of a rank, in each of which these cross. Dimension k of the exchange is bit `bits[k]` of the ranks' numbers; a
-/// sub-cube is made of the ranks that agree in all others. A source has a block for a destination.
-pub(crate) fn share(rounds: Vec<Vec<Crossing>>, bits: Vec<usize>, rank: Rank) -> Share {
-    share_of(rounds, bits, rank, |(source, destination), into| into.push(Block::new(source, destination)))
+/// An exchange among the ranks whose numbers agree in all but some bits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Within {
+    /// How it is scheduled.
+    pub(crate) scheme: Scheme,
+    /// How many elements a channel carries in a round; any number for 0.
+    pub(crate) width: usize,
+    /// The bits in which ranks of one sub-cube differ. Dimension k of the exchange is bit `bits[k]`.
+    pub(crate) bits: Vec<usize>,
 }
 
-/// The same where a source has for a destination what is added to a list.
-pub(crate) fn share_of(
-    rounds: Vec<Vec<Crossing>>,
-    bits: Vec<usize>,
-    rank: Rank,
-    has: impl Fn((Rank, Rank), &mut Vec<Block>) + Send + 'static,
-) -> Share {
-    // What each relative address has crossed.
-    let mut done = vec![0; 1 << bits.len()];
-    Box::new(rounds.into_iter().map(move |crossings| {
-        let round = round(rank, &bits, &crossings, &done, &has);
-        for Crossing { address, dimension } in crossings {
-            done[address] |= 1 << dimension;
-        }
-        round
-    }))
-}
-
-fn round(
-    rank: Rank,
-    bits: &[usize],
-    crossings: &[Crossing],
-    done: &[usize],
-    has: &impl Fn((Rank, Rank), &mut Vec<Block>),
-) -> RankRound {
-    let mut by_dimension: Vec<Vec<usize>> = vec![vec![]; bits.len()];
-    for &Crossing { address, dimension } in crossings {
-        by_dimension[dimension].push(address);
+impl Within {
+    /// A rank's rounds, where a source has a block for a destination.
+    pub(crate) fn share(self, rank: Rank) -> Share {
+        self.share_of(rank, |(source, destination), into| into.push(Block::new(source, destination)))
     }
-    let used = || bits.iter().zip(&by_dimension).filter(|(_, addresses)| !addresses.is_empty());
-    let peer = |bit: usize| Rank::new(rank.index() ^ (1 << bit));
-    let blocks = |from: Rank, addresses: &[usize]| {
-        let mut blocks = Vec::with_capacity(addresses.len());
-        for (destination, source) in sent(from, bits, addresses, done) {
+
+    /// A rank's rounds, where a source has for a destination what is added to a list.
+    ///
+    /// The first share takes time and memory to make the table that all shares of this exchange read while they last:
+    /// in proportion to what a rank sends, 8 bytes an element.
+    pub(crate) fn share_of(self, rank: Rank, has: impl Fn((Rank, Rank), &mut Vec<Block>) + Send + 'static) -> Share {
+        let table = self.table();
+        let rounds = table.get_or_init(|| Relative::of(&self)).rounds.len();
+        Box::new((0..rounds).map(move |number| {
+            let messages = table.get().map_or(&[][..], |table| &table.rounds[number]);
+            round(rank, messages, &has)
+        }))
+    }
+
+    /// A rank's rounds by amounts, where a source has a block for a destination.
+    pub(crate) fn amounts(self, rank: Rank) -> Amounts {
+        let table = self.table();
+        let rounds = table.get_or_init(|| Relative::of(&self)).rounds.len();
+        Box::new((0..rounds).map(move |number| {
+            let messages = table.get().map_or(&[][..], |table| &table.rounds[number]);
+            let amount = |(bit, elements): &(u32, Box<[Ends]>)| Amount {
+                peer: Rank::new(rank.index() ^ *bit as usize),
+                volume: (elements.len() as u64).into(),
+                route: Route::Default,
+            };
+            RankAmounts { phase: 0, sends: messages.iter().map(amount).collect(), receives: messages.len() }
+        }))
+    }
+
+    /// The table of this exchange, which is that of its other shares where there are any.
+    fn table(&self) -> Arc<OnceLock<Relative>> {
+        type Tables = HashMap<Within, Weak<OnceLock<Relative>>>;
+        static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(Mutex::default);
+        let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = tables.get(self).and_then(Weak::upgrade) {
+            return table;
+        }
+        tables.retain(|_, table| table.strong_count() > 0);
+        let table = Arc::default();
+        tables.insert(self.clone(), Arc::downgrade(&table));
+        table
+    }
+}
+
+/// What every rank sends, by how ranks' numbers differ from its own.
+#[derive(Debug)]
+struct Relative {
+    /// Of each round, for each bit that anything crosses: the elements that cross it.
+    rounds: Vec<Vec<(u32, Box<[Ends]>)>>,
+}
+
+/// Where an element comes from and where it goes, by how their numbers differ from that of the rank it is at.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    source: u32,
+    destination: u32,
+}
+
+impl Relative {
+    fn of(Within { scheme, width, bits }: &Within) -> Self {
+        let exchange = Exchange::new(*scheme, bits.len());
+        let steps = exchange.map_or_else(Vec::new, |exchange| exchange.wide(*width));
+        let spread = |word: usize| bits.iter().enumerate().fold(0, |sum, (k, bit)| sum | (word as u32 >> k & 1) << bit);
+        // What each relative address has crossed.
+        let mut done = vec![0; 1 << bits.len()];
+        let round = |crossings: Vec<Crossing>| {
+            let mut by_dimension: Vec<Vec<Ends>> = vec![vec![]; bits.len()];
+            for Crossing { address, dimension } in crossings {
+                let source = spread(done[address]);
+                by_dimension[dimension].push(Ends { source, destination: source ^ spread(address) });
+                done[address] |= 1 << dimension;
+            }
+            let used = bits.iter().zip(by_dimension).filter(|(_, elements)| !elements.is_empty());
+            used.map(|(&bit, elements)| (1 << bit, elements.into())).collect()
+        };
+        Self { rounds: steps.into_iter().map(round).collect() }
+    }
+}
+
+fn round(rank: Rank, messages: &[(u32, Box<[Ends]>)], has: &impl Fn((Rank, Rank), &mut Vec<Block>)) -> RankRound {
+    let peer = |bit: u32| Rank::new(rank.index() ^ bit as usize);
+    let blocks = |from: Rank, elements: &[Ends]| {
+        let mut blocks = Vec::with_capacity(elements.len());
+        for (destination, source) in sent(from, elements) {
             has((Rank::new(source), Rank::new(destination)), &mut blocks);
         }
         blocks
     };
-    RankRound {
-        sends: used().map(|(&bit, addresses)| End::new(peer(bit), blocks(rank, addresses))).collect(),
-        receives: used().map(|(&bit, addresses)| End::new(peer(bit), blocks(peer(bit), addresses))).collect(),
-        ..RankRound::default()
-    }
+    let ends = |sends: bool| {
+        let end = |(bit, elements): &(u32, Box<[Ends]>)| {
+            let from = if sends { rank } else { peer(*bit) };
+            End::new(peer(*bit), blocks(from, elements))
+        };
+        messages.iter().map(end).collect()
+    };
+    RankRound { sends: ends(true), receives: ends(false), ..RankRound::default() }
 }
 
-/// What a rank sends of these relative addresses: by destinations, and for one destination by sources, so that neighbours in
-/// its memory are neighbours in the message.
-fn sent(from: Rank, bits: &[usize], addresses: &[usize], done: &[usize]) -> Vec<(usize, usize)> {
-    let spread = |word: usize| bits.iter().enumerate().fold(0, |sum, (k, bit)| sum | (word >> k & 1) << bit);
-    let ends = |&address: &usize| {
-        let source = from.index() ^ spread(done[address]);
-        (source ^ spread(address), source)
-    };
-    let mut ends: Vec<(usize, usize)> = addresses.iter().map(ends).collect();
-    ends.sort_unstable();
-    ends
+/// What a rank sends of these: by destinations, and for one destination by sources, so that neighbours in its memory are
+/// neighbours in the message.
+fn sent(from: Rank, elements: &[Ends]) -> Vec<(usize, usize)> {
+    let of = |ends: &Ends| (from.index() ^ ends.destination as usize, from.index() ^ ends.source as usize);
+    let mut all: Vec<(usize, usize)> = elements.iter().map(of).collect();
+    all.sort_unstable();
+    all
 }

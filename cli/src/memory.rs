@@ -1,0 +1,71 @@
+//! Whether there is memory for a proof.
+
+use necklace::algorithm::Algorithm;
+use necklace::schedule::{Problem, memory_to_verify};
+use sysinfo::{MemoryRefreshKind, System};
+
+use crate::output::Failure;
+
+/// Refuses what takes more than is given, or than there is: the system would end the process on the way.
+pub(crate) fn suffices(
+    algorithm: &dyn Algorithm,
+    problem: &Problem,
+    given: Option<u64>,
+    remedy: &str,
+) -> Result<(), Failure> {
+    let takes = memory_to_verify(algorithm, problem)?;
+    let (limit, what) = given.map_or_else(|| (available(), "available"), |given| (given, "allowed"));
+    if takes <= limit.into() {
+        return Ok(());
+    }
+    let (collective, topology, name) = (problem.collective(), problem.topology().text(), algorithm.name());
+    let (takes, limit) = (amount(takes), amount(limit.into()));
+    Err(Failure::Failed(format!(
+        "{collective} on {topology}: the proof of {name} takes about {takes} of memory, {limit} are {what}; {remedy}"
+    )))
+}
+
+/// What this process may still take: the least of the system's, its control group's and its own.
+fn available() -> u64 {
+    let mut system = System::new();
+    system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
+    let group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+    // Zero: the system does not tell.
+    let free = Some(system.available_memory()).filter(|free| *free > 0).unwrap_or(u64::MAX);
+    free.min(group).min(of_process())
+}
+
+/// What its own limits allow it.
+#[cfg(unix)]
+fn of_process() -> u64 {
+    use rustix::process::{Resource, getrlimit};
+    [Resource::As, Resource::Data].into_iter().filter_map(|limit| getrlimit(limit).current).min().unwrap_or(u64::MAX)
+}
+
+#[cfg(not(unix))]
+fn of_process() -> u64 {
+    u64::MAX
+}
+
+/// For people.
+fn amount(bytes: u128) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let at = (bytes.max(1).ilog2() as usize / 10).min(units.len() - 1);
+    if at == 0 {
+        format!("{bytes} bytes")
+    } else {
+        format!("{:.1} {}", bytes as f64 / (1_u128 << (10 * at)) as f64, units[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_told_in_the_unit_that_suits_them() {
+        let told = [0, 1023, 1024, 1_610_612_736, u128::MAX].map(amount);
+        assert_eq!(told[..4], ["0 bytes", "1023 bytes", "1.0 KiB", "1.5 GiB"]);
+        assert!(told[4].ends_with(" PiB"));
+    }
+}

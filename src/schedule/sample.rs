@@ -1,0 +1,128 @@
+//! Proves the part that some ranks have in a schedule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::join::join;
+use super::{RankRound, Share, Verifier, Violations};
+use crate::algorithm::Algorithm;
+use crate::collective::Collective;
+use crate::error::BuildError;
+use crate::ids::Rank;
+use crate::schedule::Problem;
+
+/// What was checked of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sample {
+    /// How many ranks' parts.
+    pub ranks: usize,
+    /// Of how many ranks.
+    pub of: usize,
+    /// Their rounds.
+    pub rounds: usize,
+    /// The messages that they send and receive.
+    pub messages: u64,
+    /// The blocks of these messages.
+    pub blocks: u64,
+}
+
+/// Verifies what some ranks do, for schedules that are too large to be [proved](super::verify_shares) as a whole.
+///
+/// Of each of these ranks all is checked that a [`Verifier`] checks of a rank: what it sends it holds, the rank at the other end of every
+/// message says the same, its ports are not over-used, and at the end it has what the collective promises it. What the
+/// others send to it they are taken to hold.
+///
+/// It is no proof. If all ranks are listed, only the schedule's promise of [no contention](super::Outline::contention_free) is checked less
+/// than by a proof: among the messages of these ranks alone.
+///
+/// Takes the time to make the shares of these ranks and of all that they talk to, memory for what these ranks hold.
+///
+/// # Errors
+///
+/// [`SampleError`].
+pub fn verify_sample(
+    algorithm: &dyn Algorithm,
+    problem: &Problem,
+    ranks: impl IntoIterator<Item = Rank>,
+    mut progress: impl FnMut(u64),
+) -> Result<Sample, SampleError> {
+    let outline = algorithm.outline(problem)?;
+    if problem.collective().is_reduction() || matches!(problem.collective(), Collective::Custom(_)) {
+        return Err(SampleError::Contributors { collective: problem.collective().to_string() });
+    }
+    let all = ranks.into_iter().collect::<BTreeSet<Rank>>();
+    let mut own =
+        all.iter().map(|&rank| Ok((rank, algorithm.share(problem, rank)?))).collect::<Result<Vec<_>, BuildError>>()?;
+    let mut others = Others { algorithm, problem, shares: BTreeMap::new() };
+    let mut verifier = Verifier::of_some(&outline, all.clone());
+    let mut sample = Sample { ranks: all.len(), of: problem.ranks(), rounds: 0, messages: 0, blocks: 0 };
+    loop {
+        let rounds: Vec<(Rank, Option<RankRound>)> =
+            own.iter_mut().map(|(rank, share)| (*rank, share.next())).collect();
+        if rounds.iter().all(|(_, round)| round.is_none()) {
+            break;
+        }
+        let mut rounds: BTreeMap<Rank, RankRound> =
+            rounds.into_iter().map(|(rank, round)| (rank, round.unwrap_or_default())).collect();
+        let ends = rounds.values().flat_map(|round| round.sends.iter().chain(&round.receives));
+        let peers: BTreeSet<Rank> = ends.map(|end| end.peer).filter(|peer| !all.contains(peer)).collect();
+        for peer in peers.into_iter().filter(|peer| peer.index() < problem.ranks()) {
+            let mut round = others.round(peer, sample.rounds)?;
+            round.sends.retain(|end| all.contains(&end.peer));
+            round.receives.retain(|end| all.contains(&end.peer));
+            round.local.clear();
+            rounds.insert(peer, round);
+        }
+        let joined = join(rounds);
+        for mismatch in joined.mismatches {
+            verifier.mismatch(mismatch);
+        }
+        verifier.round(&joined.round);
+        sample.rounds += 1;
+        sample.messages += joined.round.transfers.len() as u64;
+        sample.blocks += joined.round.transfers.iter().map(|transfer| transfer.blocks.len() as u64).sum::<u64>();
+        progress(sample.rounds as u64);
+    }
+    verifier.finish().map_or_else(|violations| Err(violations.into()), |_| Ok(sample))
+}
+
+/// Why a sample was not verified.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SampleError {
+    /// There is no such schedule, or no such rank.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A block's name does not tell whose contributions it holds, as in reductions and custom collectives.
+    #[error("whose contributions a block of {collective} holds only the proof of the whole schedule tells")]
+    Contributors {
+        /// The collective.
+        collective: String,
+    },
+    /// What is wrong.
+    #[error(transparent)]
+    Violated(#[from] Violations),
+}
+
+/// The shares of ranks that those of the sample talk to, made when they are first asked for.
+struct Others<'a> {
+    algorithm: &'a dyn Algorithm,
+    problem: &'a Problem,
+    /// With how many rounds of them were made.
+    shares: BTreeMap<Rank, (Share, usize)>,
+}
+
+impl Others<'_> {
+    /// A round of a rank, by its number. Numbers do not fall.
+    fn round(&mut self, rank: Rank, number: usize) -> Result<RankRound, BuildError> {
+        let (share, made) = match self.shares.entry(rank) {
+            std::collections::btree_map::Entry::Occupied(found) => found.into_mut(),
+            std::collections::btree_map::Entry::Vacant(none) => {
+                none.insert((self.algorithm.share(self.problem, rank)?, 0))
+            }
+        };
+        let skipped = number - *made;
+        *made = number + 1;
+        Ok(share.nth(skipped).unwrap_or_default())
+    }
+}
