@@ -22,6 +22,10 @@ use rustix::process::{Pid, Signal, geteuid, getpid, getppid, kill_process, kill_
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::secret::KEY;
+use super::wait;
+
+/// How long the agent waits for the guard to clear up before it does so itself.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The agent's side of it.
 #[derive(Debug)]
@@ -57,9 +61,11 @@ impl Guard {
     pub(super) fn clear(self, groups: &[Pid]) {
         let Self { mut child, told, directory } = self;
         drop(told);
-        // It may have been killed. Then there is nobody else to do it.
-        if !child.wait().is_ok_and(|status| status.success()) {
+        // It may have been killed, or stopped. Then there is nobody else to do it.
+        if !wait(&mut child, PATIENCE).is_some_and(|status| status.success()) {
+            let _ = child.kill();
             clear_up(Some(getpid()), groups, &directory);
+            wait(&mut child, PATIENCE);
         }
     }
 }

@@ -7,13 +7,16 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
-use std::thread;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::launcher::Launcher;
 use super::protocol::{CHUNK, Description, End, Report, Stream};
-use super::{Event, Launcher};
+use super::{Event, small_thread};
+
+/// As much as a pipe holds, unless the superuser has made it larger.
+const PIPE: usize = 1 << 20;
 
 /// What starts that rank.
 pub(super) fn command(rank: usize, description: &Description, root: &str, held: bool, key: &Path) -> Command {
@@ -61,24 +64,28 @@ fn forward(
     launcher: Launcher,
     events: Sender<Event>,
 ) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(CHUNK).map_err(|_| Errno::NOMEM)?;
+    buffer.resize(CHUNK, 0);
     small_thread(move || {
-        let mut buffer = vec![0; CHUNK];
+        let mut rest = PIPE;
         loop {
             match from.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(length) => launcher.output(rank, stream, &buffer[..length]),
+                Ok(_) if launcher.sends_rest() && rest == 0 => break,
+                Ok(length) => {
+                    if launcher.sends_rest() {
+                        rest = rest.saturating_sub(length);
+                    }
+                    launcher.output(rank, stream, &buffer[..length]);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
-        launcher.output(rank, stream, &[]);
+        launcher.silent(rank, stream);
         let _ = events.send(Event::Silent);
     })
-}
-
-/// A host may have thousands of these, which do nothing but wait.
-fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
 }
 
 /// Waits for a child's end, and leaves it for others to see. None if it is nobody's child.

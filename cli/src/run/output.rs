@@ -1,28 +1,28 @@
 //! Where the lines of all ranks go.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io;
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use std::{mem, thread};
 
+use super::agent::Event;
 use super::lines::Lines;
+use super::printer::{Credit, Piece, Printer};
 use crate::agent::protocol::Stream;
 
-/// Standard output and standard error, for several threads. What is written at once stays together, also where both are
-/// one terminal.
+/// Standard output and standard error, for several threads, none of which waits for whoever reads them. What is printed
+/// at once stays together, also where both are one terminal.
 pub(super) struct Output {
     out: Out,
-    err: File,
-    /// The same, if they are the same.
-    turns: [Arc<Mutex<()>>; 2],
+    err: Printer,
     style: Style,
 }
 
 enum Out {
-    Standard(File),
+    Standard(Printer),
     Kept(Mutex<Vec<u8>>),
 }
 
@@ -35,20 +35,23 @@ pub(super) enum Style {
 }
 
 impl Output {
-    pub(super) fn standard(style: Style) -> io::Result<Self> {
+    /// What cannot be written is heard as an event.
+    pub(super) fn standard(style: Style, events: &Sender<Event>) -> io::Result<Self> {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let place = |file: &File| file.metadata().map(|about| (about.dev(), about.ino())).ok();
         let turn = Arc::new(Mutex::new(()));
         let same = place(&out).is_some_and(|there| place(&err) == Some(there));
         let other = if same { Arc::clone(&turn) } else { Arc::default() };
-        Ok(Self { out: Out::Standard(out), err, turns: [turn, other], style })
+        let out = Out::Standard(Printer::start(out, turn, events.clone())?);
+        Ok(Self { out, err: Printer::start(err, other, events.clone())?, style })
     }
 
     /// What ranks write to standard output is kept instead, without prefixes. There should be an end to it.
-    pub(super) fn kept() -> io::Result<Self> {
+    pub(super) fn kept(events: &Sender<Event>) -> io::Result<Self> {
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-        Ok(Self { out: Out::Kept(Mutex::default()), err, turns: [Arc::default(), Arc::default()], style: Style::Plain })
+        let err = Printer::start(err, Arc::default(), events.clone())?;
+        Ok(Self { out: Out::Kept(Mutex::default()), err, style: Style::Plain })
     }
 
     /// What has been kept.
@@ -67,28 +70,53 @@ impl Output {
         })
     }
 
-    /// Writes whole lines.
-    pub(super) fn write(&self, stream: Stream, lines: &[u8]) -> io::Result<()> {
-        let (mut file, turn) = match (stream, &self.out) {
-            (Stream::Out, Out::Standard(out)) => (out, &self.turns[0]),
+    /// Prints whole lines of a rank's in their turn, after which credit for that much is given back.
+    pub(super) fn print(&self, stream: Stream, lines: Vec<u8>, credit: &Arc<Credit>, cost: usize) {
+        let printer = match (stream, &self.out) {
+            (Stream::Out, Out::Standard(out)) => out,
             (Stream::Out, Out::Kept(kept)) => {
-                kept.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines);
-                return Ok(());
+                kept.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+                return credit.give(cost);
             }
-            (Stream::Err, _) => (&self.err, &self.turns[1]),
+            (Stream::Err, _) => &self.err,
         };
-        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut rest = lines;
-        while !rest.is_empty() {
-            match file.write(rest) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(written) => rest = &rest[written..],
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Somebody who shares the terminal, or the pipe, has set it so.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
-                Err(error) => return Err(error),
-            }
+        if lines.is_empty() {
+            // Part of a line, which is kept elsewhere.
+            return credit.give(cost);
         }
-        Ok(())
+        printer.print(Piece { lines, credit: Some((Arc::clone(credit), cost)) });
+    }
+
+    /// Prints whole lines of somebody else's on standard error. Not all if they come faster than they are read.
+    pub(super) fn say(&self, lines: Vec<u8>) {
+        self.err.print(Piece { lines, credit: None });
+    }
+
+    /// Has an event tell when all is printed.
+    pub(super) fn finish(&self) {
+        self.printers().for_each(Printer::finish);
+    }
+
+    /// Whether all is printed.
+    pub(super) fn has_finished(&self) -> bool {
+        self.printers().all(Printer::has_finished)
+    }
+
+    /// Whether that holds for standard error.
+    pub(super) fn has_said_all(&self) -> bool {
+        self.err.has_finished()
+    }
+
+    /// A number that changes when something is written.
+    pub(super) fn progress(&self) -> usize {
+        self.printers().map(Printer::progress).fold(0, usize::wrapping_add)
+    }
+
+    fn printers(&self) -> impl Iterator<Item = &Printer> {
+        let out = match &self.out {
+            Out::Standard(out) => Some(out),
+            Out::Kept(_) => None,
+        };
+        out.into_iter().chain([&self.err])
     }
 }

@@ -12,6 +12,7 @@ mod hosts;
 mod killed;
 mod output;
 mod start;
+mod stopped;
 
 use std::process::Output;
 

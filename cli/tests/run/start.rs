@@ -208,3 +208,30 @@ fn the_help_says_what_a_rank_finds() {
     }
     assert!(!printed(&["--help"]).contains("agent"));
 }
+
+#[test]
+fn memory_that_does_not_suffice_for_threads_fails_the_job() {
+    let place = Place::new("memory");
+    let mut refused = 0;
+    // From too little for the launcher or for the agent of as many ranks, to enough.
+    for kilobytes in (10_000..30_000).step_by(2_000) {
+        let command = place.command(&["-n", "60", "sleep", "0.1"]);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"")]);
+        limited.arg(command.get_program()).args(command.get_args());
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = limited.current_dir(&place.directory).output().unwrap();
+        let error = stderr(&output);
+        // That of a panic.
+        assert_ne!(output.status.code(), Some(101), "{kilobytes}: {error}");
+        place.nothing_is_left();
+        let refusal = error.lines().any(|line| {
+            line.starts_with("error: ") && line.contains("a thread") && line.contains("their memory by ulimit -v")
+        });
+        if refusal {
+            assert_eq!(output.status.code(), Some(1), "{kilobytes}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 0);
+}
