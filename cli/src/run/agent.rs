@@ -32,6 +32,8 @@ pub(super) enum Event {
     Unwritten(io::Error),
     /// Nothing waits to be printed any more, on one stream.
     Printed,
+    /// Lines are held back until another moment.
+    Held,
     /// The launcher itself is told to end.
     Signal(i32),
 }
@@ -291,18 +293,18 @@ impl Hearing {
                 0 => (line.end(), 0),
                 length => (line.push(&bytes), protocol::cost(length)),
             };
-            self.print(stream, whole, cost);
+            self.print(rank, stream, whole, cost);
         }
         // Those whose end was not reported.
-        for ((_, out), mut line) in lines {
-            self.print(if out { Stream::Out } else { Stream::Err }, line.end(), 0);
+        for ((rank, out), mut line) in lines {
+            self.print(rank, if out { Stream::Out } else { Stream::Err }, line.end(), 0);
         }
         Ok(())
     }
 
-    fn print(&self, stream: Stream, lines: Vec<u8>, cost: usize) {
+    fn print(&self, rank: usize, stream: Stream, lines: Vec<u8>, cost: usize) {
         let credit = if stream == Stream::Out { &self.out } else { &self.err };
-        self.output.print(stream, lines, credit, cost);
+        self.output.print(rank, stream, lines, credit, cost);
     }
 }
 

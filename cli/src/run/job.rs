@@ -228,6 +228,7 @@ impl Launch<'_> {
             member.agent.close();
             member.agent.reap(patience);
         }
+        self.output.release_all();
         if self.told.is_some() {
             self.tell_cause();
         }
@@ -291,7 +292,7 @@ impl Launch<'_> {
             if self.stage == Stage::Closing { Some(CLEARING) } else { self.stage.next().map(|(time, _)| time) };
         let end = lasting.map(|time| self.since + time);
         let tick = (self.stage == Stage::Running).then_some(self.tick);
-        [end, tick, self.told, self.silence().map(|(due, _)| due)].into_iter().flatten().min()
+        [end, tick, self.told, self.output.held(), self.silence().map(|(due, _)| due)].into_iter().flatten().min()
     }
 
     /// When the patience with the first of those that are awaited ends, and with whom.
@@ -310,6 +311,7 @@ impl Launch<'_> {
         if self.told.is_some_and(|due| due <= now) {
             self.tell_cause();
         }
+        self.output.release();
         let silent = self.silence().filter(|(due, _)| *due <= now);
         if let Some(message) = silent.map(|(_, member)| member.agent.silence(member.here, false, self.job.patience)) {
             self.fail(1, message, false);
@@ -385,7 +387,7 @@ impl Launch<'_> {
                 self.fail(1, format!("what the ranks print cannot be written: {error}"), true);
                 self.enter(Stage::Terminating);
             }
-            Event::Printed => {}
+            Event::Printed | Event::Held => {}
             Event::Signal(signal) => self.end(128_u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))),
         }
     }
@@ -427,6 +429,7 @@ impl Launch<'_> {
                     }
                 };
                 let message = format!("rank {rank} on {host} {how}");
+                self.output.fail(rank);
                 self.fail(u8::try_from(status).unwrap_or(1), message, status > 128);
             }
             Report::Failed { why, status } => {

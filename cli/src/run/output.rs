@@ -6,11 +6,13 @@ use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use super::agent::Event;
 use super::lines::Lines;
 use super::printer::{Credit, Piece, Printer};
+use super::repeats::{Due, Repeats};
 use crate::agent::protocol::Stream;
 
 /// Standard output and standard error, for several threads, none of which waits for whoever reads them. What is printed
@@ -18,6 +20,8 @@ use crate::agent::protocol::Stream;
 pub(super) struct Output {
     out: Out,
     err: Printer,
+    repeats: Mutex<Repeats>,
+    events: Sender<Event>,
     style: Style,
 }
 
@@ -44,14 +48,16 @@ impl Output {
         let same = place(&out).is_some_and(|there| place(&err) == Some(there));
         let other = if same { Arc::clone(&turn) } else { Arc::default() };
         let out = Out::Standard(Printer::start(out, turn, events.clone())?);
-        Ok(Self { out, err: Printer::start(err, other, events.clone())?, style })
+        let err = Printer::start(err, other, events.clone())?;
+        Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style })
     }
 
     /// What ranks write to standard output is kept instead, without prefixes. There should be an end to it.
     pub(super) fn kept(events: &Sender<Event>) -> io::Result<Self> {
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let err = Printer::start(err, Arc::default(), events.clone())?;
-        Ok(Self { out: Out::Kept(Mutex::default()), err, style: Style::Plain })
+        let out = Out::Kept(Mutex::default());
+        Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style: Style::Plain })
     }
 
     /// What has been kept.
@@ -64,27 +70,81 @@ impl Output {
 
     /// What makes lines of a rank's stream.
     pub(super) fn lines(&self, rank: usize) -> Lines {
-        Lines::new(match self.style {
+        Lines::new(self.prefix(rank))
+    }
+
+    fn prefix(&self, rank: usize) -> Vec<u8> {
+        match self.style {
             Style::Plain => Vec::new(),
             Style::Prefixed(digits) => format!("[{rank:digits$}] ").into_bytes(),
-        })
+        }
     }
 
     /// Prints whole lines of a rank's in their turn, after which credit for that much is given back.
-    pub(super) fn print(&self, stream: Stream, lines: Vec<u8>, credit: &Arc<Credit>, cost: usize) {
-        let printer = match (stream, &self.out) {
-            (Stream::Out, Out::Standard(out)) => out,
-            (Stream::Out, Out::Kept(kept)) => {
-                kept.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
-                return credit.give(cost);
-            }
-            (Stream::Err, _) => &self.err,
-        };
+    pub(super) fn print(&self, rank: usize, stream: Stream, lines: Vec<u8>, credit: &Arc<Credit>, cost: usize) {
         if lines.is_empty() {
             // Part of a line, which is kept elsewhere.
             return credit.give(cost);
         }
-        printer.print(Piece { lines, credit: Some((Arc::clone(credit), cost)) });
+        match (stream, &self.out) {
+            (Stream::Out, Out::Kept(kept)) => {
+                kept.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+                credit.give(cost);
+            }
+            (Stream::Out, Out::Standard(out)) => out.print(Piece { lines, credit: Some((Arc::clone(credit), cost)) }),
+            (Stream::Err, _) => {
+                let piece = Piece { lines, credit: Some((Arc::clone(credit), cost)) };
+                let mut repeats = self.repeats();
+                let held = repeats.until();
+                let due = repeats.say(rank, piece, self.prefix(rank).len(), Instant::now());
+                self.settle(due);
+                if repeats.until() != held {
+                    // Whoever waits for that waits for another moment now.
+                    let _ = self.events.send(Event::Held);
+                }
+            }
+        }
+    }
+
+    /// A rank has failed: what it says as others do is not printed.
+    pub(super) fn fail(&self, rank: usize) {
+        let mut repeats = self.repeats();
+        let due = repeats.fail(rank);
+        self.settle(due);
+    }
+
+    /// Until when lines are held that another rank has said too.
+    pub(super) fn held(&self) -> Option<Instant> {
+        self.repeats().until()
+    }
+
+    /// Prints those that have been held for long enough.
+    pub(super) fn release(&self) {
+        let mut repeats = self.repeats();
+        let due = repeats.release(Instant::now());
+        self.settle(due);
+    }
+
+    /// Prints all that are held, and says of whom some were left out.
+    pub(super) fn release_all(&self) {
+        let mut repeats = self.repeats();
+        let (due, line) = repeats.finish();
+        self.settle(due);
+        if let Some(line) = line {
+            self.say(line.into_bytes());
+        }
+    }
+
+    /// In the order of those who hold the lock on what is held.
+    fn settle(&self, Due { print, leave_out }: Due) {
+        print.into_iter().for_each(|piece| self.err.print(piece));
+        for (credit, cost) in leave_out.into_iter().filter_map(|piece| piece.credit) {
+            credit.give(cost);
+        }
+    }
+
+    fn repeats(&self) -> MutexGuard<'_, Repeats> {
+        self.repeats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Prints whole lines of somebody else's on standard error. Not all if they come faster than they are read.

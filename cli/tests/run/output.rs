@@ -150,3 +150,20 @@ fn signal_ends_a_launcher_that_waits_for_its_reader() {
     assert_eq!(status.code(), Some(130));
     place.nothing_is_left();
 }
+
+#[test]
+fn refusal_that_all_ranks_give_alike_is_printed_once() {
+    let place = Place::new("alike");
+    let output = place.run(&["-n", "6", "--", "printf 'not so\\nbut so\\n' >&2; exit 2"]);
+    let error = stderr(&output);
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!((output.status.code(), lines.len()), (Some(2), 4), "{error}");
+    assert!(lines[0].ends_with("] not so") && lines[1].ends_with("] but so"), "{error}");
+    assert!(lines[2].starts_with("the same from ranks ") && lines[3].starts_with("error: rank "), "{error}");
+    // What ranks say that do not fail is theirs.
+    let output = place.run(&["-n", "3", "--", "echo all well >&2"]);
+    let error = stderr(&output);
+    let mut lines: Vec<&str> = error.lines().collect();
+    lines.sort();
+    assert_eq!(lines, ["[0] all well", "[1] all well", "[2] all well"]);
+}
