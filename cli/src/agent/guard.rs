@@ -5,6 +5,11 @@
 //! has the job's key file in its environment; then it removes the directory with the key. Nothing of a rank's escapes but
 //! what has made a session of its own and has put the key file out of its environment. Where there is no `/proc`, or one
 //! of other processes, what is in none of the groups escapes too.
+//!
+//! Where this process is killed together with the agent, the ranks end all the same, on Linux ([`super::becoming`]), but
+//! what they have started goes on. Ranks of the library notice it wherever they are (they wait for the lock on the key's
+//! file), end their process group and remove the key. If there are none, or all were killed before, the directory with the
+//! key stays until the next job of this user's on this host ([`super::secret`]).
 
 use std::io::{self, PipeWriter, Write};
 use std::os::unix::ffi::OsStrExt;

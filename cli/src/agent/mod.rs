@@ -7,6 +7,7 @@
 //! A thread a stream waits for output, a thread a rank for its end, and one for orders. Orders are obeyed by that thread,
 //! and neither it nor a report waits for anybody to read what the ranks print ([`launcher`]).
 
+mod becoming;
 mod guard;
 mod keeper;
 mod launcher;
@@ -27,6 +28,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, setsid};
 
+pub(crate) use self::becoming::{Arguments as BecomeArguments, run as run_become};
 use self::guard::Guard;
 pub(crate) use self::guard::{Arguments as GuardArguments, run as run_guard};
 use self::keeper::Keeper;
@@ -98,6 +100,7 @@ fn prepare(description: &Description) -> Result<(Secret, Guard), Refusal> {
     let directory = &description.directory;
     env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
     let secret = Secret::place().map_err(|error| Refusal::of("a name for the key's file", &error))?;
+    secret.remove_others();
     let guard = Guard::start(secret.directory()).map_err(|error| Refusal::of("the guard", &error))?;
     Ok((secret, guard))
 }
@@ -149,9 +152,10 @@ fn start(
     }
     let mut started = 0;
     for &rank in &description.ranks {
-        let mut command = rank::command(rank, description, root, held.is_some(), &key);
-        let child = keeper.start(&mut command).map_err(|error| cannot_be_started(description, &error))?;
-        let Some(child) = child else { break };
+        let command = rank::command(rank, description, root, held.is_some(), &key);
+        let becoming = command.and_then(|command| keeper.start(command));
+        let Some(becoming) = becoming.map_err(|error| cannot_be_started(description, &error))? else { break };
+        let child = becoming.finish().map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
         rank::attend(rank, child, launcher, events).map_err(|error| Refusal::of("a thread", &error))?;
         started += 1;

@@ -4,35 +4,45 @@ use std::env;
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
 
 use super::launcher::Launcher;
 use super::protocol::{CHUNK, Description, End, Report, Stream};
+use super::secret::Kept;
 use super::{Event, small_thread};
 
 /// As much as a pipe holds, unless the superuser has made it larger.
 const PIPE: usize = 1 << 20;
 
-/// What starts that rank.
-pub(super) fn command(rank: usize, description: &Description, root: &str, held: bool, key: &Path) -> Command {
-    let mut command = Command::new(&description.program);
+/// What starts that rank: a process of this program that becomes the other.
+pub(super) fn command(
+    rank: usize,
+    description: &Description,
+    root: &str,
+    held: bool,
+    key: &Kept,
+) -> io::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.arg("become").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
     // What an earlier job or a login has left is not this job's; an address is of this host.
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && name != "NECKLACE_ADDRESS") {
         command.env_remove(name);
     }
     command.args(&description.arguments);
     command.envs(description.environment.iter().map(|(name, value)| (name, value)));
-    command.env("NECKLACE_RANK", rank.to_string()).env("NECKLACE_ROOT", root).env("NECKLACE_KEY_FILE", key);
+    command.env("NECKLACE_RANK", rank.to_string()).env("NECKLACE_ROOT", root).env("NECKLACE_KEY_FILE", &key.path);
+    if key.is_locked {
+        command.env("NECKLACE_KEY_LOCKED", "1");
+    }
     if held && rank == 0 {
         command.env("NECKLACE_ROOT_HELD", "1");
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    command
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    Ok(command)
 }
 
 /// Whether a variable is one of the library's.
