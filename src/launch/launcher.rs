@@ -22,6 +22,10 @@ const GUARD: Duration = Duration::from_millis(300);
 /// Has this process end with its launcher, which has locked that file. Where that cannot be watched, others see to it.
 pub(super) fn end_with_launcher(key: &Path) {
     let Ok(file) = File::open(key) else { return };
+    // Where the lock is not seen, as on some network's file systems, nothing is known of who holds it.
+    if flock(&file, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
+        return;
+    }
     let key = key.to_owned();
     let watch = move || {
         loop {
@@ -38,7 +42,9 @@ pub(super) fn end_with_launcher(key: &Path) {
     #[cfg(target_os = "linux")]
     let signal = parent_process_death_signal().ok().flatten();
     #[cfg(target_os = "linux")]
-    let _ = set_parent_process_death_signal(None);
+    if signal == Some(Signal::KILL) {
+        let _ = set_parent_process_death_signal(None);
+    }
     let watched = thread::Builder::new().name("necklace-launcher".to_owned()).stack_size(1 << 17).spawn(watch);
     #[cfg(target_os = "linux")]
     if watched.is_err() {

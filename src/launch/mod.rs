@@ -55,12 +55,14 @@ use environment::{Built, Said, Seat};
 /// Unless `NECKLACE_BACKEND` is set, a process is a rank where a launcher has said so. Without a key, ranks listen on
 /// the loopback interface only.
 ///
-/// `necklace run` sets all that is needed; a rank that it has started ends when whatever has started it on its host is killed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting
-/// point from `MASTER_ADDR`, `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`,
-/// `_SIZE`), PMI (`PMI_RANK`, `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`). Where one of the last four, which start
-/// programs of MPI, has started a program that has the feature `mpi`, its ranks are those of MPI; otherwise, for all but
-/// torchrun, say by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet, over TCP. One of these that says that the size is 1
-/// is taken for none, but by [`connect`]; what Slurm says of a batch script gives way to a launcher that was started there.
+/// `necklace run` sets all that is needed; a rank that it has started ends when whatever has started it on its host is
+/// killed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting point from `MASTER_ADDR`,
+/// `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`, `_SIZE`), PMI (`PMI_RANK`,
+/// `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`). Where one of the last four, which start programs of MPI,
+/// has started a program that has the feature `mpi`, its ranks are those of MPI; otherwise, for all but torchrun, say
+/// by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet, over TCP. One of these that says that the size is 1 is
+/// taken for none, but by [`connect`]; what Slurm says of a batch script gives way to a launcher that was started
+/// there.
 /// `NECKLACE_*` overrides them.
 ///
 /// A process returns when the other ranks have read what it has sent them, which they do whatever they are doing; one that is

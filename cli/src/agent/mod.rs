@@ -119,7 +119,7 @@ fn serve(
     // From here on everything is cleared up, whatever happens.
     let outcome = obey(stdin, keeper.clone(), launcher.clone())
         .and_then(|()| wait_for_guard(guarding, events.clone()))
-        .map_err(|error| Refusal::of("a thread", &error))
+        .map_err(|error| Refusal::of("a thread for orders", &error))
         .and_then(|()| start(description, secret, launcher, &keeper, &events))
         .and_then(|(ranks, held)| attend(&queue, ranks, &keeper, launcher).map(|()| held))
         // First of all: that ranks are killed because of it is no news.
@@ -157,7 +157,8 @@ fn start(
         let Some(becoming) = becoming.map_err(|error| cannot_be_started(description, &error))? else { break };
         let child = becoming.finish().map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
-        rank::attend(rank, child, launcher, events).map_err(|error| Refusal::of("a thread", &error))?;
+        rank::attend(rank, child, launcher, events)
+            .map_err(|error| Refusal::of(&format!("a thread for rank {rank}"), &error))?;
         started += 1;
     }
     Ok((started, held))
