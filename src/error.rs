@@ -19,7 +19,10 @@ pub enum BuildError {
     #[error(transparent)]
     Map(#[from] crate::permutation::BitMapError),
     /// The number of ranks does not suit the topology.
-    #[error("{ranks} ranks on {topology}, which has {nodes} nodes")]
+    #[error(
+        "{ranks} ranks on {topology}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, as by \
+         NECKLACE_TOPOLOGY=complete:{ranks}"
+    )]
     Ranks {
         /// How many ranks there are.
         ranks: usize,

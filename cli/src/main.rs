@@ -66,6 +66,10 @@ enum Command {
     #[command(hide = true)]
     Agent,
     #[cfg(unix)]
+    /// What that starts as a rank
+    #[command(hide = true)]
+    Become(agent::BecomeArguments),
+    #[cfg(unix)]
     /// What clears up after that
     #[command(hide = true)]
     Guard(agent::GuardArguments),
@@ -92,6 +96,8 @@ fn main() -> ExitCode {
         Command::BenchRank(rank) => return rank.run().unwrap_or_else(|failure| failure.report()),
         #[cfg(unix)]
         Command::Agent => return agent::run(),
+        #[cfg(unix)]
+        Command::Become(arguments) => return agent::run_become(&arguments),
         #[cfg(unix)]
         Command::Guard(arguments) => return agent::run_guard(&arguments),
     };

@@ -34,6 +34,9 @@ pub(super) struct Seat {
     /// Whether a launcher holds the port of the meeting point.
     pub(super) held: bool,
     pub(super) key: Option<PathBuf>,
+    /// Whether a launcher holds a lock on that file as long as it lives.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    pub(super) locked: bool,
     pub(super) address: Option<IpAddr>,
     pub(super) insecure: bool,
 }
@@ -141,6 +144,7 @@ pub(super) fn read(variable: Variable<'_>, connects: bool, built: Built) -> Resu
         point,
         held: flag(variable, "NECKLACE_ROOT_HELD")?,
         key: path(variable, "NECKLACE_KEY_FILE")?,
+        locked: flag(variable, "NECKLACE_KEY_LOCKED")?,
         address: address(variable)?,
         insecure: flag(variable, "NECKLACE_INSECURE")?,
     }))

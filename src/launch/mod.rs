@@ -2,6 +2,8 @@
 
 mod claim;
 mod environment;
+#[cfg(all(unix, feature = "tcp"))]
+mod launcher;
 
 use std::any::Any;
 use std::env;
@@ -56,12 +58,14 @@ use environment::{Built, Said, Seat};
 /// Unless `NECKLACE_BACKEND` is set, a process is a rank where a launcher has said so. Without a key, ranks listen on
 /// the loopback interface only.
 ///
-/// `necklace run` sets all that is needed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting
-/// point from `MASTER_ADDR`, `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`,
-/// `_SIZE`), PMI (`PMI_RANK`, `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`). Where one of the last four, which start
-/// programs of MPI, has started a program that has the feature `mpi`, its ranks are those of MPI; otherwise, for all but
-/// torchrun, say by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet, over TCP. One of these that says that the size is 1
-/// is taken for none, but by [`connect`]; what Slurm says of a batch script gives way to a launcher that was started there.
+/// `necklace run` sets all that is needed; a rank that it has started ends when whatever has started it on its host is
+/// killed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting point from `MASTER_ADDR`,
+/// `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`, `_SIZE`), PMI (`PMI_RANK`,
+/// `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`). Where one of the last four, which start programs of MPI,
+/// has started a program that has the feature `mpi`, its ranks are those of MPI; otherwise, for all but torchrun, say
+/// by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet, over TCP. One of these that says that the size is 1 is
+/// taken for none, but by [`connect`]; what Slurm says of a batch script gives way to a launcher that was started
+/// there.
 /// `NECKLACE_*` overrides them.
 ///
 /// A process returns when the other ranks have read what it has sent them, which they do whatever they are doing; one that is
@@ -348,6 +352,10 @@ fn seating(seat: &Seat) -> Result<Join, Error> {
     let mut join = Join::new(seat.rank, seat.size, root).insecure(seat.insecure).held(seat.held).advice(advice);
     if let Some(path) = &seat.key {
         join = join.key(Key::read(path)?);
+        #[cfg(unix)]
+        if seat.locked {
+            launcher::end_with_launcher(path);
+        }
     }
     if let Some(address) = seat.address {
         join = join.address(address);
@@ -435,6 +443,7 @@ mod tests {
         }
         let message = job(Launch::default().ranks(3), &[("NECKLACE_TOPOLOGY", "ring:4")]).unwrap_err().to_string();
         assert!(message.contains("3 ranks on ring:4"), "{message}");
+        assert!(message.contains("use 4 ranks") && message.contains("NECKLACE_TOPOLOGY=complete:3"), "{message}");
     }
 
     #[test]

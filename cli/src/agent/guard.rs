@@ -5,6 +5,11 @@
 //! has the job's key file in its environment; then it removes the directory with the key. Nothing of a rank's escapes but
 //! what has made a session of its own and has put the key file out of its environment. Where there is no `/proc`, or one
 //! of other processes, what is in none of the groups escapes too.
+//!
+//! Where this process is killed together with the agent, the ranks end all the same, on Linux ([`super::becoming`]), but
+//! what they have started goes on. Ranks of the library notice it wherever they are (they wait for the lock on the key's
+//! file), end their process group and remove the key. If there are none, or all were killed before, the directory with the
+//! key stays until the next job of this user's on this host ([`super::secret`]).
 
 use std::io::{self, PipeWriter, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -22,6 +27,10 @@ use rustix::process::{Pid, Signal, geteuid, getpid, getppid, kill_process, kill_
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::secret::KEY;
+use super::wait;
+
+/// How long the agent waits for the guard to clear up before it does so itself.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The agent's side of it.
 #[derive(Debug)]
@@ -57,9 +66,11 @@ impl Guard {
     pub(super) fn clear(self, groups: &[Pid]) {
         let Self { mut child, told, directory } = self;
         drop(told);
-        // It may have been killed. Then there is nobody else to do it.
-        if !child.wait().is_ok_and(|status| status.success()) {
+        // It may have been killed, or stopped. Then there is nobody else to do it.
+        if !wait(&mut child, PATIENCE).is_some_and(|status| status.success()) {
+            let _ = child.kill();
             clear_up(Some(getpid()), groups, &directory);
+            wait(&mut child, PATIENCE);
         }
     }
 }

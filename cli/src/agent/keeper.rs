@@ -2,11 +2,12 @@
 
 use std::io::{self, Error, ErrorKind};
 use std::mem;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 
+use super::becoming::Becoming;
 use super::guard::Guard;
 
 /// All that has been started. A rank's end is looked at without taking it, so its number stays its own to the end of the
@@ -35,13 +36,13 @@ impl Keeper {
     }
 
     /// Starts a process that leads a group, unless things are cleared up. None if all have been asked to end.
-    pub(super) fn start(&self, command: &mut Command) -> io::Result<Option<Child>> {
+    pub(super) fn start(&self, command: Command) -> io::Result<Option<Becoming>> {
         let mut started = self.started();
         let Started { guard: Some(guard), groups, asked } = &mut *started else { return Err(cleared()) };
         if *asked {
             return Ok(None);
         }
-        let child = command.spawn()?;
+        let child = Becoming::start(command, io::pipe()?)?;
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             groups.push(group);
             // One that has ended is heard of, as an event.

@@ -5,10 +5,12 @@
 //! print goes to the launcher in frames ([`protocol`]).
 //!
 //! A thread a stream waits for output, a thread a rank for its end, and one for orders. Orders are obeyed by that thread,
-//! and it never has to wait for the launcher to read.
+//! and neither it nor a report waits for anybody to read what the ranks print ([`launcher`]).
 
+mod becoming;
 mod guard;
 mod keeper;
+mod launcher;
 mod port;
 pub(crate) mod protocol;
 mod rank;
@@ -18,20 +20,21 @@ use std::env;
 use std::fs::File;
 use std::io::{self, ErrorKind, Stdin, Write};
 use std::os::fd::AsFd;
-use std::process::{Command, ExitCode, exit};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Child, Command, ExitCode, ExitStatus, exit};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, setsid};
 
+pub(crate) use self::becoming::{Arguments as BecomeArguments, run as run_become};
 use self::guard::Guard;
 pub(crate) use self::guard::{Arguments as GuardArguments, run as run_guard};
 use self::keeper::Keeper;
+use self::launcher::Launcher;
 use self::port::Held;
-use self::protocol::{Description, MAGIC, Order, Report, Root, Stream};
+use self::protocol::{Description, MAGIC, Order, Report, Root};
 pub(crate) use self::rank::is_of_jobs;
 use self::secret::Secret;
 
@@ -46,22 +49,6 @@ enum Event {
     Silent,
     /// The guard has ended.
     GuardEnded,
-}
-
-/// The launcher, for those who write to it.
-#[derive(Clone)]
-struct Launcher(Arc<Mutex<File>>);
-
-impl Launcher {
-    /// If it reads no more, the end of the input says so too: nothing is done about it here.
-    fn report(&self, report: &Report) {
-        let _ = protocol::send(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), report);
-    }
-
-    fn output(&self, rank: usize, stream: Stream, bytes: &[u8]) {
-        let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = protocol::send_output(&mut *to, rank, stream, bytes);
-    }
 }
 
 /// Why there are no ranks, or no longer, and the status that says so.
@@ -82,7 +69,7 @@ pub(crate) fn run() -> ExitCode {
     let mut stdout = File::from(stdout);
     let here = Report::Here { version: env!("CARGO_PKG_VERSION").to_owned() };
     let greeted = stdout.write_all(MAGIC).and_then(|()| protocol::send(&mut stdout, &here));
-    let launcher = Launcher(Arc::new(Mutex::new(stdout)));
+    let launcher = Launcher::at(stdout);
     let mut stdin = io::stdin();
     let Ok(Some(description)) = greeted.and_then(|()| protocol::receive(&mut stdin)) else {
         return ExitCode::FAILURE;
@@ -113,6 +100,7 @@ fn prepare(description: &Description) -> Result<(Secret, Guard), Refusal> {
     let directory = &description.directory;
     env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
     let secret = Secret::place().map_err(|error| Refusal::of("a name for the key's file", &error))?;
+    secret.remove_others();
     let guard = Guard::start(secret.directory()).map_err(|error| Refusal::of("the guard", &error))?;
     Ok((secret, guard))
 }
@@ -129,10 +117,11 @@ fn serve(
     let guarding = guard.process();
     let keeper = Keeper::of(guard);
     // From here on everything is cleared up, whatever happens.
-    obey(stdin, keeper.clone());
-    wait_for_guard(guarding, events.clone());
-    let outcome = start(description, secret, launcher, &keeper, &events)
-        .and_then(|(ranks, held)| attend(&queue, ranks, &keeper).map(|()| held))
+    let outcome = obey(stdin, keeper.clone(), launcher.clone())
+        .and_then(|()| wait_for_guard(guarding, events.clone()))
+        .map_err(|error| Refusal::of("a thread for orders", &error))
+        .and_then(|()| start(description, secret, launcher, &keeper, &events))
+        .and_then(|(ranks, held)| attend(&queue, ranks, &keeper, launcher).map(|()| held))
         // First of all: that ranks are killed because of it is no news.
         .map_err(|refusal| refusal.report(description, launcher));
     keeper.clear();
@@ -163,11 +152,13 @@ fn start(
     }
     let mut started = 0;
     for &rank in &description.ranks {
-        let mut command = rank::command(rank, description, root, held.is_some(), &key);
-        let child = keeper.start(&mut command).map_err(|error| cannot_be_started(description, &error))?;
-        let Some(child) = child else { break };
+        let command = rank::command(rank, description, root, held.is_some(), &key);
+        let becoming = command.and_then(|command| keeper.start(command));
+        let Some(becoming) = becoming.map_err(|error| cannot_be_started(description, &error))? else { break };
+        let child = becoming.finish().map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
-        rank::attend(rank, child, launcher, events).map_err(|error| Refusal::of("a thread", &error))?;
+        rank::attend(rank, child, launcher, events)
+            .map_err(|error| Refusal::of(&format!("a thread for rank {rank}"), &error))?;
         started += 1;
     }
     Ok((started, held))
@@ -184,40 +175,62 @@ pub(crate) fn with_limit(error: &io::Error) -> String {
     let limit = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE) => "open files are limited by ulimit -n",
         Some(Errno::NFILE) => "open files of all processes are limited by fs.file-max; of one, by ulimit -n",
-        Some(Errno::AGAIN) => "processes and threads of a user are limited by ulimit -u",
+        Some(Errno::AGAIN) => "processes and threads of a user are limited by ulimit -u, their memory by ulimit -v",
+        Some(Errno::NOMEM) => "memory is limited by ulimit -v",
         _ => return error.to_string(),
     };
     format!("{error}: {limit}")
 }
 
+/// Waits that long for a child to end.
+pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + patience;
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() < until => thread::sleep(pause),
+            Ok(status) => return status,
+            Err(_) => return None,
+        }
+        pause = (2 * pause).min(Duration::from_millis(20));
+    }
+}
+
+/// A thread that does nothing but wait and pass on what comes. A host may have thousands of these.
+pub(crate) fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
+}
+
 /// Obeys the launcher, to the end of its orders.
-fn obey(mut stdin: Stdin, keeper: Keeper) {
-    thread::spawn(move || {
+fn obey(mut stdin: Stdin, keeper: Keeper, launcher: Launcher) -> io::Result<()> {
+    small_thread(move || {
         loop {
             match protocol::receive(&mut stdin) {
                 Ok(Some(Order::Terminate)) => keeper.terminate(),
                 Ok(Some(Order::Kill)) => keeper.clear(),
+                Ok(Some(Order::Printed { stream, cost })) => launcher.printed(stream, cost),
+                Ok(Some(Order::Answer)) => launcher.report(&Report::Alive),
                 // There is no launcher any more, or none that could be understood.
                 Ok(None) | Err(_) => break,
             }
         }
         keeper.clear();
         exit(1);
-    });
+    })
 }
 
-fn wait_for_guard(guard: Option<Pid>, events: Sender<Event>) {
-    thread::spawn(move || {
+fn wait_for_guard(guard: Option<Pid>, events: Sender<Event>) -> io::Result<()> {
+    small_thread(move || {
         if let Some(guard) = guard {
             rank::wait(guard);
         }
         // The main thread may be past listening.
         let _ = events.send(Event::GuardEnded);
-    });
+    })
 }
 
-/// Waits until the ranks have ended and what they wrote is on its way.
-fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper) -> Result<(), Refusal> {
+/// Waits until the ranks have ended and what they wrote has been sent.
+fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, launcher: &Launcher) -> Result<(), Refusal> {
     let (mut running, mut open) = (ranks, 2 * ranks);
     while running > 0 {
         match queue.recv() {
@@ -230,17 +243,23 @@ fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper) -> Result<(), 
         }
     }
     // What a rank has started may still write. It may end by itself; else it is ended.
-    for clear in [false, true] {
-        if clear {
-            keeper.clear();
+    let until = Instant::now() + LINGER;
+    while open > 0 {
+        match queue.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Event::Silent) => open -= 1,
+            Ok(_) => {}
+            Err(_) => break,
         }
-        let until = Instant::now() + LINGER;
-        while open > 0 {
-            match queue.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Event::Silent) => open -= 1,
-                Ok(_) => {}
-                Err(_) => break,
-            }
+    }
+    keeper.clear();
+    launcher.send_rest();
+    // What has been written by now waits for its reader as long as that likes. What has escaped is not waited for.
+    while open > 0 {
+        match queue.recv_timeout(LINGER) {
+            Ok(Event::Silent) => open -= 1,
+            Ok(_) => {}
+            Err(RecvTimeoutError::Timeout) if launcher.is_awaited() => {}
+            Err(_) => break,
         }
     }
     Ok(())

@@ -4,6 +4,10 @@
 //! too. The agent writes [`MAGIC`] to its standard output, then frames. What comes before the magic is of others: a
 //! login shell's greeting.
 //!
+//! Reports and output share that stream, and the launcher always reads it: a report never waits for output that nobody
+//! reads. An agent has credit for [`WINDOW`] bytes of each of the ranks' two streams, and gets it back as they are
+//! printed ([`Order::Printed`]); without credit the output waits where it is, with the rank.
+//!
 //! A frame is a kind (one byte), a length (four, little-endian) and so many bytes. It is bounded, so that what is no
 //! frame cannot make its reader take memory for it.
 
@@ -19,6 +23,14 @@ pub(crate) const MAGIC: &[u8] = b"\0necklace agent 1\0";
 
 /// How much a rank's output is read at once.
 pub(crate) const CHUNK: usize = 1 << 16;
+
+/// How much of a stream an agent may send before any of it is printed.
+pub(crate) const WINDOW: usize = 1 << 20;
+
+/// What sending that many bytes takes of the credit. Keeping short pieces costs memory too.
+pub(crate) fn cost(bytes: usize) -> usize {
+    bytes + 64
+}
 
 /// The longest frame. A description holds an environment, which the system bounds by some megabytes, as numbers.
 const LONGEST: usize = 1 << 26;
@@ -54,6 +66,10 @@ pub(crate) enum Order {
     Terminate,
     /// End them.
     Kill,
+    /// That much of the ranks' output has been printed: a credit for more.
+    Printed { stream: Stream, cost: usize },
+    /// Say that you are alive.
+    Answer,
 }
 
 /// What an agent reports.
@@ -78,7 +94,9 @@ pub(crate) enum Report {
         why: String,
         status: u8,
     },
-    /// All ranks have ended, and nothing of the job is left here.
+    /// The answer to [`Order::Answer`].
+    Alive,
+    /// All ranks have ended, what they wrote has been sent, and nothing of the job is left here.
     Done,
 }
 
@@ -90,7 +108,7 @@ pub(crate) enum End {
 }
 
 /// Where a rank wrote something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Stream {
     Out,
     Err,

@@ -4,32 +4,45 @@ use std::env;
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
-use std::thread;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
 
+use super::launcher::Launcher;
 use super::protocol::{CHUNK, Description, End, Report, Stream};
-use super::{Event, Launcher};
+use super::secret::Kept;
+use super::{Event, small_thread};
 
-/// What starts that rank.
-pub(super) fn command(rank: usize, description: &Description, root: &str, held: bool, key: &Path) -> Command {
-    let mut command = Command::new(&description.program);
+/// As much as a pipe holds, unless the superuser has made it larger.
+const PIPE: usize = 1 << 20;
+
+/// What starts that rank: a process of this program that becomes the other.
+pub(super) fn command(
+    rank: usize,
+    description: &Description,
+    root: &str,
+    held: bool,
+    key: &Kept,
+) -> io::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.arg("become").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
     // What an earlier job or a login has left is not this job's; an address is of this host.
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && name != "NECKLACE_ADDRESS") {
         command.env_remove(name);
     }
     command.args(&description.arguments);
     command.envs(description.environment.iter().map(|(name, value)| (name, value)));
-    command.env("NECKLACE_RANK", rank.to_string()).env("NECKLACE_ROOT", root).env("NECKLACE_KEY_FILE", key);
+    command.env("NECKLACE_RANK", rank.to_string()).env("NECKLACE_ROOT", root).env("NECKLACE_KEY_FILE", &key.path);
+    if key.is_locked {
+        command.env("NECKLACE_KEY_LOCKED", "1");
+    }
     if held && rank == 0 {
         command.env("NECKLACE_ROOT_HELD", "1");
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    command
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    Ok(command)
 }
 
 /// Whether a variable is one of the library's.
@@ -61,24 +74,28 @@ fn forward(
     launcher: Launcher,
     events: Sender<Event>,
 ) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(CHUNK).map_err(|_| Errno::NOMEM)?;
+    buffer.resize(CHUNK, 0);
     small_thread(move || {
-        let mut buffer = vec![0; CHUNK];
+        let mut rest = PIPE;
         loop {
             match from.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(length) => launcher.output(rank, stream, &buffer[..length]),
+                Ok(_) if launcher.sends_rest() && rest == 0 => break,
+                Ok(length) => {
+                    if launcher.sends_rest() {
+                        rest = rest.saturating_sub(length);
+                    }
+                    launcher.output(rank, stream, &buffer[..length]);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
-        launcher.output(rank, stream, &[]);
+        launcher.silent(rank, stream);
         let _ = events.send(Event::Silent);
     })
-}
-
-/// A host may have thousands of these, which do nothing but wait.
-fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
 }
 
 /// Waits for a child's end, and leaves it for others to see. None if it is nobody's child.

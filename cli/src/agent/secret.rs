@@ -1,13 +1,27 @@
 //! The job's key, in a file that nobody else on the machine can read.
+//!
+//! The agent locks it for as long as it lives, however it ends. By that ranks notice its end, and later agents find the
+//! directories of those that were killed together with whatever would have cleared up after them.
 
 use std::env;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
+use std::mem;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{self, Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
 
 /// The file's name.
 pub(super) const KEY: &str = "key";
+
+/// What a directory's name begins with; sixteen digits follow.
+const NAME: &str = "necklace-job-";
+
+/// How old a directory is, at least, before it is looked at whether its agent lives. Younger ones may not be locked yet.
+const YOUNG: Duration = Duration::from_secs(10);
 
 /// A directory of the job's own, in the user's `XDG_RUNTIME_DIR` or else in that for temporary files. It is the guard's to
 /// remove, so its name is there before it is.
@@ -15,12 +29,19 @@ pub(super) struct Secret {
     directory: PathBuf,
 }
 
+/// A key that is where ranks find it.
+pub(super) struct Kept {
+    pub(super) path: PathBuf,
+    /// Whether it is locked as long as this process lives.
+    pub(super) is_locked: bool,
+}
+
 impl Secret {
     /// Thinks of a name.
     pub(super) fn place() -> io::Result<Self> {
         let mut drawn = [0; 8];
         getrandom::fill(&mut drawn).map_err(io::Error::other)?;
-        let name = format!("necklace-{:016x}", u64::from_le_bytes(drawn));
+        let name = format!("{NAME}{:016x}", u64::from_le_bytes(drawn));
         let own = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| is_own(path));
         // Who is told of it works in other directories.
         let temporary = Some(env::temp_dir()).filter(|path| !path.as_os_str().is_empty());
@@ -34,18 +55,59 @@ impl Secret {
     }
 
     /// Writes the key, and returns where it is. What is there already, somebody else's link perhaps, is an error.
-    pub(super) fn keep(&self, key: &[u8]) -> io::Result<PathBuf> {
+    pub(super) fn keep(&self, key: &[u8]) -> io::Result<Kept> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.directory.display()));
         DirBuilder::new().mode(0o700).create(&self.directory).map_err(named)?;
         let path = self.directory.join(KEY);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        file.and_then(|mut file| file.write_all(key)).map_err(named)?;
-        Ok(path)
+        let mut file = file.map_err(named)?;
+        // Not every file system has locks.
+        let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        file.write_all(key).map_err(named)?;
+        // It is closed, and with it unlocked, when this process ends.
+        mem::forget(file);
+        Ok(Kept { path, is_locked })
     }
+
+    /// Removes what agents have left beside it that were killed together with their guards and ranks.
+    pub(super) fn remove_others(&self) {
+        let entries = self.directory.parent().and_then(|beside| fs::read_dir(beside).ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            if entry.path() != self.directory && is_name(&entry.file_name()) {
+                remove_left(&entry.path());
+            }
+        }
+    }
+}
+
+/// Removes a directory of that kind if it is this user's, and no agent's that lives.
+fn remove_left(directory: &Path) {
+    let is_old = |about: &fs::Metadata| about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > YOUNG));
+    let about = fs::symlink_metadata(directory);
+    if !about.is_ok_and(|about| about.is_dir() && about.uid() == user() && is_old(&about)) {
+        return;
+    }
+    let key = directory.join(KEY);
+    match File::open(&key) {
+        Ok(file) if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() => {
+            let _ = fs::remove_file(&key);
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        _ => return,
+    }
+    let _ = fs::remove_dir(directory);
+}
+
+fn is_name(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(NAME));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// Whether that is a directory of this user's.
 fn is_own(path: &Path) -> bool {
-    let user = rustix::process::geteuid().as_raw();
-    path.is_absolute() && fs::metadata(path).is_ok_and(|there| there.is_dir() && there.uid() == user)
+    path.is_absolute() && fs::metadata(path).is_ok_and(|there| there.is_dir() && there.uid() == user())
+}
+
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }

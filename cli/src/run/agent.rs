@@ -8,8 +8,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
@@ -17,8 +16,9 @@ use serde::Serialize;
 use super::hosts;
 use super::lines::Lines;
 use super::output::Output;
+use super::printer::Credit;
 use crate::agent::protocol::{self, Report, Said, Stream};
-use crate::agent::with_limit;
+use crate::agent::{small_thread, wait, with_limit};
 use crate::output::Failure;
 
 /// What the launcher hears.
@@ -30,6 +30,10 @@ pub(super) enum Event {
     Gone(usize, Option<String>),
     /// What the ranks print cannot be written.
     Unwritten(io::Error),
+    /// Nothing waits to be printed any more, on one stream.
+    Printed,
+    /// Lines are held back until another moment.
+    Held,
     /// The launcher itself is told to end.
     Signal(i32),
 }
@@ -43,6 +47,25 @@ pub(super) enum Reach {
     Command(Vec<String>),
 }
 
+/// Where an agent is told what to do, without waiting for it.
+#[derive(Clone)]
+pub(super) struct Orders(Sender<Option<Vec<u8>>>);
+
+impl Orders {
+    /// If the agent is gone, that is heard as an event.
+    pub(super) fn tell(&self, message: &impl Serialize) {
+        let mut bytes = Vec::new();
+        if protocol::send(&mut bytes, message).is_ok() {
+            let _ = self.0.send(Some(bytes));
+        }
+    }
+
+    /// There will be no more, which the agent hears too.
+    fn end(&self) {
+        let _ = self.0.send(None);
+    }
+}
+
 pub(super) struct Agent {
     pub(super) host: String,
     pub(super) ranks: Vec<usize>,
@@ -51,8 +74,7 @@ pub(super) struct Agent {
     child: Child,
     /// Whether it leads a group of processes from its first moment.
     leads: bool,
-    /// Dropped to end it.
-    orders: Option<Sender<Vec<u8>>>,
+    orders: Orders,
 }
 
 impl Agent {
@@ -75,29 +97,49 @@ impl Agent {
             Failure::Failed(message)
         })?;
         let (orders, queue) = mpsc::channel();
-        if let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        {
-            thread::spawn(move || pass_on(&queue, stdin));
-            let silent = complain(&host, stderr, Arc::clone(output));
-            let hearing = Hearing { number, ranks: ranks.clone(), output: Arc::clone(output), events: events.clone() };
-            thread::spawn(move || hearing.run(stdout, &silent));
-        }
         let leads = matches!(reach, Reach::Command(_)) || !hosts::is_here(&host);
-        Ok(Self { host, ranks, by, child, leads, orders: Some(orders) })
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let mut agent = Self { host, ranks, by, child, leads, orders: Orders(orders) };
+        if let (Some(stdin), Some(stdout), Some(stderr)) = streams {
+            agent.attend(number, (stdin, stdout, stderr), queue, output, events).map_err(|error| {
+                agent.kill();
+                agent.reap(Duration::ZERO);
+                Failure::Failed(format!("a thread for the agent on {}: {}", agent.host, with_limit(&error)))
+            })?;
+        }
+        Ok(agent)
     }
 
-    /// Sends it a message. If it is gone, that is heard as an event.
+    /// Starts the threads that talk with it.
+    fn attend(
+        &self,
+        number: usize,
+        (stdin, stdout, stderr): (ChildStdin, ChildStdout, ChildStderr),
+        queue: Receiver<Option<Vec<u8>>>,
+        output: &Arc<Output>,
+        events: &Sender<Event>,
+    ) -> io::Result<()> {
+        small_thread(move || pass_on(&queue, stdin))?;
+        let silent = complain(&self.host, stderr, Arc::clone(output))?;
+        let hearing = Hearing {
+            number,
+            ranks: self.ranks.clone(),
+            output: Arc::clone(output),
+            out: Arc::new(Credit::of(self.orders.clone(), Stream::Out)),
+            err: Arc::new(Credit::of(self.orders.clone(), Stream::Err)),
+            events: events.clone(),
+        };
+        small_thread(move || hearing.run(stdout, &silent))
+    }
+
+    /// Sends it a message.
     pub(super) fn tell(&self, message: &impl Serialize) {
-        let mut bytes = Vec::new();
-        if let (Some(orders), Ok(())) = (&self.orders, protocol::send(&mut bytes, message)) {
-            let _ = orders.send(bytes);
-        }
+        self.orders.tell(message);
     }
 
     /// Ends what it hears, upon which it clears up and ends.
-    pub(super) fn close(&mut self) {
-        self.orders = None;
+    pub(super) fn close(&self) {
+        self.orders.end();
     }
 
     /// Ends its process, which is asked for nothing.
@@ -114,25 +156,24 @@ impl Agent {
 
     /// Waits that long for its process to end by itself, then ends it.
     pub(super) fn reap(&mut self, patience: Duration) -> Option<ExitStatus> {
-        let until = Instant::now() + patience;
-        let mut pause = Duration::from_micros(100);
-        while Instant::now() < until {
-            match self.child.try_wait() {
-                Ok(None) => thread::sleep(pause),
-                Ok(status) => return status,
-                Err(_) => return None,
-            }
-            pause = (2 * pause).min(Duration::from_millis(20));
+        let ended = wait(&mut self.child, patience);
+        if ended.is_some() {
+            return ended;
         }
         self.kill();
         let _ = self.child.wait();
         None
     }
 
-    /// That it has said nothing for so long, when it was to say that it is here or that its ranks have started.
-    pub(super) fn silence(&self, was_here: bool, patience: Duration) -> String {
+    /// That it has said nothing for so long, when it was to say that it is here, that its ranks have started, or that it is
+    /// alive.
+    pub(super) fn silence(&self, was_here: bool, has_started: bool, patience: Duration) -> String {
         let (host, by, seconds) = (&self.host, &self.by, patience.as_secs());
-        if was_here {
+        if has_started {
+            format!(
+                "{host} does not answer: the agent there has said nothing for {seconds} s; it may be stopped, or out of reach"
+            )
+        } else if was_here {
             format!("{host} does not start its ranks: the agent there has said nothing for {seconds} s")
         } else {
             format!("{host} does not answer: {by} has said nothing of an agent's for {seconds} s")
@@ -183,8 +224,8 @@ fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
 }
 
 /// Writes what is to be told, so that nobody else has to wait for the agent to read.
-fn pass_on(queue: &Receiver<Vec<u8>>, mut to: ChildStdin) {
-    for message in queue {
+fn pass_on(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
+    while let Ok(Some(message)) = queue.recv() {
         if to.write_all(&message).is_err() {
             break;
         }
@@ -192,19 +233,18 @@ fn pass_on(queue: &Receiver<Vec<u8>>, mut to: ChildStdin) {
 }
 
 /// Prints what the agent's command complains of. Tells when it is silent.
-fn complain(host: &str, mut from: ChildStderr, output: Arc<Output>) -> Receiver<()> {
+fn complain(host: &str, mut from: ChildStderr, output: Arc<Output>) -> io::Result<Receiver<()>> {
     let (done, silent) = mpsc::channel();
     let mut lines = Lines::new(format!("{host}: ").into_bytes());
-    thread::spawn(move || {
+    small_thread(move || {
         let mut buffer = [0; 4096];
-        // Where nobody reads standard error, nobody can be told.
         while let Ok(length @ 1..) = from.read(&mut buffer) {
-            let _ = output.write(Stream::Err, &lines.push(&buffer[..length]));
+            output.say(lines.push(&buffer[..length]));
         }
-        let _ = output.write(Stream::Err, &lines.end());
+        output.say(lines.end());
         let _ = done.send(());
-    });
-    silent
+    })?;
+    Ok(silent)
 }
 
 /// The thread that hears an agent.
@@ -212,6 +252,8 @@ struct Hearing {
     number: usize,
     ranks: Vec<usize>,
     output: Arc<Output>,
+    out: Arc<Credit>,
+    err: Arc<Credit>,
     events: Sender<Event>,
 }
 
@@ -234,7 +276,6 @@ impl Hearing {
 
     fn hear(&self, from: &mut impl Read) -> io::Result<()> {
         let mut lines: HashMap<(usize, bool), Lines> = HashMap::new();
-        let mut written = true;
         while let Some(said) = protocol::hear(from)? {
             let (rank, stream, bytes) = match said {
                 Said::Report(report) => {
@@ -248,17 +289,22 @@ impl Hearing {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, format!("rank {rank} is not there")));
             }
             let line = lines.entry((rank, stream == Stream::Out)).or_insert_with(|| self.output.lines(rank));
-            let whole = if bytes.is_empty() { line.end() } else { line.push(&bytes) };
-            if let Err(error) = if written { self.output.write(stream, &whole) } else { Ok(()) } {
-                written = false;
-                let _ = self.events.send(Event::Unwritten(error));
-            }
+            let (whole, cost) = match bytes.len() {
+                0 => (line.end(), 0),
+                length => (line.push(&bytes), protocol::cost(length)),
+            };
+            self.print(rank, stream, whole, cost);
         }
         // Those whose end was not reported.
-        for ((_, out), mut line) in lines {
-            let _ = self.output.write(if out { Stream::Out } else { Stream::Err }, &line.end());
+        for ((rank, out), mut line) in lines {
+            self.print(rank, if out { Stream::Out } else { Stream::Err }, line.end(), 0);
         }
         Ok(())
+    }
+
+    fn print(&self, rank: usize, stream: Stream, lines: Vec<u8>, cost: usize) {
+        let credit = if stream == Stream::Out { &self.out } else { &self.err };
+        self.output.print(rank, stream, lines, credit, cost);
     }
 }
 

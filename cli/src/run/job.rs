@@ -6,12 +6,12 @@ use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::agent::{Agent, Event, Reach, legible};
 use super::output::Output;
-use crate::agent::protocol::{Description, End, Order, Report, Root, Stream};
+use crate::agent::protocol::{Description, End, Order, Report, Root};
 use crate::output::Failure;
 
 /// What is to be run, and where.
@@ -25,7 +25,7 @@ pub(super) struct Job {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// How long an agent may say nothing until its ranks have started.
+    /// How long an agent may say nothing until its ranks have started, and not answer after that.
     pub(super) patience: Duration,
     /// Whether it is told who is started where.
     pub(super) verbose: bool,
@@ -37,6 +37,15 @@ const UNREAD: u8 = 128 + 13;
 /// How long a failure is looked at before it is told: of a rank that is killed and those that fail because of it, the
 /// latter may be seen first.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How often agents are asked whether they are alive.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How long one whose ranks have all ended may take to answer, at most.
+const ENDED: Duration = Duration::from_secs(10);
+
+/// How long nobody may read anything of what is left to be printed of a job that has failed, or was ended.
+const UNHEARD: Duration = Duration::from_secs(2);
 
 /// How far the job's end has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,14 +92,28 @@ struct Member {
     described: bool,
     /// How many of its ranks have started.
     started: usize,
+    /// How many of them have ended.
+    ended: usize,
     over: bool,
+    /// How many ticks ago it was asked whether it is alive, unless it has answered. Ticks are counted, not time: a launcher
+    /// that was stopped itself has not waited.
+    asked: Option<u32>,
     /// When it last came further, or could from then on.
     since: Instant,
 }
 
 impl Member {
     fn of(agent: Agent) -> Self {
-        Self { agent, here: false, described: false, started: 0, over: false, since: Instant::now() }
+        Self {
+            agent,
+            here: false,
+            described: false,
+            started: 0,
+            ended: 0,
+            over: false,
+            asked: None,
+            since: Instant::now(),
+        }
     }
 
     /// Until when it is waited for, if it is: to answer, or to start its ranks. One that answered before it is known where
@@ -98,6 +121,33 @@ impl Member {
     fn awaited(&self, patience: Duration) -> Option<Instant> {
         let awaited = !self.here || self.described && self.started < self.agent.ranks.len();
         if awaited && !self.over { self.since.checked_add(patience) } else { None }
+    }
+
+    fn has_started(&self) -> bool {
+        self.started == self.agent.ranks.len()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended == self.agent.ranks.len()
+    }
+
+    /// Asks whether it is alive. Returns whether it has not said so for longer than that, in ticks of that length.
+    fn ask(&mut self, patience: Duration, tick: Duration) -> bool {
+        if self.over || !self.has_started() {
+            return false;
+        }
+        let patience = if self.has_ended() { patience.min(ENDED) } else { patience };
+        match &mut self.asked {
+            Some(ticks) => {
+                *ticks += 1;
+                tick * *ticks >= patience
+            }
+            None => {
+                self.asked = Some(0);
+                self.agent.tell(&Order::Answer);
+                false
+            }
+        }
     }
 }
 
@@ -115,7 +165,8 @@ struct Launch<'a> {
     told: Option<Instant>,
     /// The status, if it was ended from outside.
     ended: Option<u8>,
-    sayings: Vec<JoinHandle<()>>,
+    /// When agents are asked next.
+    tick: Instant,
 }
 
 /// A queue of events, and where they are put into it.
@@ -130,9 +181,17 @@ pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiv
     getrandom::fill(&mut key).map_err(|error| Failure::Failed(format!("a fresh key: {error}")))?;
     let mut members = Vec::new();
     for (number, place) in job.places.iter().enumerate() {
-        // If one cannot be started, those before hear the end of their input.
-        let agent = Agent::start(number, place.clone(), &job.reach, output, &events)?;
-        members.push(Member::of(agent));
+        match Agent::start(number, place.clone(), &job.reach, output, &events) {
+            Ok(agent) => members.push(Member::of(agent)),
+            Err(failure) => {
+                // Those before have started nothing.
+                members.iter_mut().for_each(|member| member.agent.kill());
+                for member in &mut members {
+                    member.agent.reap(CLEARING);
+                }
+                return Err(failure);
+            }
+        }
     }
     let launch = Launch {
         job,
@@ -145,7 +204,7 @@ pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiv
         cause: None,
         told: None,
         ended: None,
-        sayings: Vec::new(),
+        tick: Instant::now(),
     };
     Ok(launch.run(&queue))
 }
@@ -169,15 +228,62 @@ impl Launch<'_> {
             member.agent.close();
             member.agent.reap(patience);
         }
+        self.output.release_all();
         if self.told.is_some() {
             self.tell_cause();
         }
-        // Standard error may be such that it takes nothing.
-        let until = Instant::now() + Duration::from_secs(1);
-        while !self.sayings.iter().all(JoinHandle::is_finished) && Instant::now() < until {
-            thread::sleep(Duration::from_micros(100));
-        }
+        self.print_rest(queue);
         self.cause.map(|cause| cause.status).or(self.ended).unwrap_or(0)
+    }
+
+    /// Waits until all is printed: as long as the reader likes if the job has ended well, else as long as it reads.
+    fn print_rest(&mut self, queue: &Receiver<Event>) {
+        self.output.finish();
+        let mut printed = self.output.progress();
+        let mut until = Instant::now() + UNHEARD;
+        while !self.output.has_finished() {
+            let event = if self.stage == Stage::Running {
+                queue.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                queue.recv_timeout(until.saturating_duration_since(Instant::now()))
+            };
+            match event {
+                Ok(event) => {
+                    let before = self.stage;
+                    self.hear(event);
+                    if self.told.is_some() {
+                        self.tell_cause();
+                    }
+                    if self.stage != before {
+                        until = Instant::now() + UNHEARD;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if self.output.progress() != printed => {
+                    (printed, until) = (self.output.progress(), Instant::now() + UNHEARD);
+                }
+                Err(_) => break,
+            }
+            if self.stage == Stage::Closing {
+                break;
+            }
+        }
+        if !self.output.has_finished() {
+            self.drop_rest();
+        }
+    }
+
+    /// Says that nobody reads what is left, if anybody reads that.
+    fn drop_rest(&self) {
+        if !self.output.has_said_all() {
+            return;
+        }
+        self.say("warning: nobody reads the output: what is left of it is dropped\n".to_owned());
+        for _ in 0..100 {
+            if self.output.has_said_all() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// When something is to be done if nothing is heard.
@@ -185,7 +291,8 @@ impl Launch<'_> {
         let lasting =
             if self.stage == Stage::Closing { Some(CLEARING) } else { self.stage.next().map(|(time, _)| time) };
         let end = lasting.map(|time| self.since + time);
-        [end, self.told, self.silence().map(|(due, _)| due)].into_iter().flatten().min()
+        let tick = (self.stage == Stage::Running).then_some(self.tick);
+        [end, tick, self.told, self.output.held(), self.silence().map(|(due, _)| due)].into_iter().flatten().min()
     }
 
     /// When the patience with the first of those that are awaited ends, and with whom.
@@ -204,10 +311,14 @@ impl Launch<'_> {
         if self.told.is_some_and(|due| due <= now) {
             self.tell_cause();
         }
+        self.output.release();
         let silent = self.silence().filter(|(due, _)| *due <= now);
-        if let Some(message) = silent.map(|(_, member)| member.agent.silence(member.here, self.job.patience)) {
+        if let Some(message) = silent.map(|(_, member)| member.agent.silence(member.here, false, self.job.patience)) {
             self.fail(1, message, false);
             self.enter(Stage::Terminating);
+        }
+        if self.stage == Stage::Running && self.tick <= now {
+            self.ask();
         }
         match self.stage.next() {
             Some((time, next)) if self.since + time <= now => self.enter(next),
@@ -215,6 +326,31 @@ impl Launch<'_> {
             _ => {}
         }
         true
+    }
+
+    /// Asks the agents whether they are alive. One that does not answer is ended, upon which its guard clears up.
+    fn ask(&mut self) {
+        let patience = self.job.patience;
+        let tick = TICK.min(patience / 10);
+        for number in 0..self.members.len() {
+            let Some(member) = self.members.get_mut(number).filter(|_| self.stage == Stage::Running) else { break };
+            if !member.ask(patience, tick) {
+                continue;
+            }
+            member.agent.kill();
+            if member.has_ended() {
+                // How the job ends is known without it.
+                member.over = true;
+                let line =
+                    format!("warning: the agent on {} is ended, since it does not clear up\n", member.agent.host);
+                self.say(line);
+            } else {
+                let message = member.agent.silence(true, true, patience);
+                self.fail(1, message, false);
+                self.enter(Stage::Terminating);
+            }
+        }
+        self.tick = Instant::now() + tick;
     }
 
     /// Goes on to that stage, never back.
@@ -251,6 +387,7 @@ impl Launch<'_> {
                 self.fail(1, format!("what the ranks print cannot be written: {error}"), true);
                 self.enter(Stage::Terminating);
             }
+            Event::Printed | Event::Held => {}
             Event::Signal(signal) => self.end(128_u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))),
         }
     }
@@ -281,9 +418,10 @@ impl Launch<'_> {
                     self.say(line);
                 }
             }
-            Report::Ended { how: End::Status(0), .. } => {}
             Report::Ended { rank, how } => {
+                member.ended += 1;
                 let (status, how) = match how {
+                    End::Status(0) => return,
                     End::Status(status) => (status, format!("ended with status {status}")),
                     End::Signal(signal) => {
                         let name = signal_hook::low_level::signal_name(signal).unwrap_or("of no name");
@@ -291,12 +429,14 @@ impl Launch<'_> {
                     }
                 };
                 let message = format!("rank {rank} on {host} {how}");
+                self.output.fail(rank);
                 self.fail(u8::try_from(status).unwrap_or(1), message, status > 128);
             }
             Report::Failed { why, status } => {
                 self.fail(status, why, false);
                 self.enter(Stage::Terminating);
             }
+            Report::Alive => member.asked = None,
             Report::Done => member.over = true,
         }
     }
@@ -363,8 +503,7 @@ impl Launch<'_> {
     }
 
     /// Without waiting for whoever is to read it.
-    fn say(&mut self, line: String) {
-        let output = Arc::clone(&self.output);
-        self.sayings.push(thread::spawn(move || drop(output.write(Stream::Err, line.as_bytes()))));
+    fn say(&self, line: String) {
+        self.output.say(line.into_bytes());
     }
 }

@@ -8,6 +8,8 @@ mod hosts;
 mod job;
 mod lines;
 mod output;
+mod printer;
+mod repeats;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +18,6 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::thread;
 use std::time::Duration;
 
 use clap::Args;
@@ -30,7 +31,7 @@ use self::agent::{Event, Reach};
 use self::hosts::{Host, host};
 use self::job::Job;
 use self::output::{Output, Style};
-use crate::agent::{is_of_jobs, with_limit};
+use crate::agent::{is_of_jobs, small_thread, with_limit};
 use crate::output::Failure;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -45,12 +46,19 @@ NECKLACE_KEY_FILE (the job's key, fresh, readable by this user only); NECKLACE_T
 NECKLACE_TIMEOUT if they are given, as options or in this command's own environment. Variables NECKLACE_* and RUST_* are
 carried to other hosts, and so is the working directory. Standard input is empty.
 
-Output comes line by line; of lines longer than 1 MiB the parts end in \" [continued]\".
+Output comes line by line; of lines longer than 1 MiB the parts end in \" [continued]\". It waits for its reader as long as that
+likes: some 1 MiB a host and stream here, the rest with the ranks, which then wait to print more. Of a job that has failed, or
+was told to end, what nobody reads for some seconds is dropped, with a warning. What ranks that fail say on standard error as
+another has before is left out, and the last line says whose that was.
 
-The first rank that fails, by its status or by a signal, ends the job: the others have a second to say so themselves, then
-are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
+The first rank that fails, by its status or by a signal, ends the job, also while nobody reads the output: the others have a
+second to say so themselves, then are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
 have started ends with them, unless it has left both their process groups and the job's environment; on systems without
-/proc, unless it has left their process groups.
+/proc, unless it has left their process groups. So it is if this command is killed, or its agent on a host, or the agent's guard. If
+both of these are killed at once, ranks end (on Linux, and everywhere those that use the library) and what uses the library ends
+its process group and removes the key; what else ranks have started goes on, and a key that nobody was left to remove is removed
+by the next job on that host. If a guard or an agent is stopped, the job ends with its own status if its ranks have ended, and
+otherwise fails when the agent has not answered for the timeout.
 
 Exit status: 0 if all ranks end with 0; else that of the first that fails, 128 + n for signal n; 127 if the program is not
 found, 126 if it cannot be started; 130, 143 or 129 if the command itself was told to end by SIGINT, SIGTERM or SIGHUP; 141 if
@@ -73,8 +81,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,..", value_parser = NonEmptyStringValueParser::new())]
     algorithm: Option<String>,
 
-    /// Seconds without progress after which a call of a rank fails, 300 unless given; the job fails if a host says nothing
-    /// for so long before its ranks have started
+    /// Seconds without progress after which a call of a rank fails, 300 unless given; the job fails if a host does not answer
+    /// for so long
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
 
@@ -118,8 +126,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let job = job(arguments)?;
     let ranks: usize = job.places.iter().map(|(_, ranks)| ranks.len()).sum();
     let style = if arguments.no_prefix { Style::Plain } else { Style::Prefixed((ranks - 1).to_string().len()) };
-    let output = Output::standard(style).map_err(failed("standard output"))?;
     let (events, queue) = job::events();
+    let output = Output::standard(style, &events).map_err(failed("printing"))?;
     listen_to_signals(events.clone())?;
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
 }
@@ -141,8 +149,9 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         verbose: false,
         command: words.collect(),
     };
-    let output = Arc::new(Output::kept().map_err(failed("standard error"))?);
-    match job::run(&job(&arguments)?, &output, job::events())? {
+    let (events, queue) = job::events();
+    let output = Arc::new(Output::kept(&events).map_err(failed("printing"))?);
+    match job::run(&job(&arguments)?, &output, (events, queue))? {
         0 => Ok(String::from_utf8_lossy(&output.take()).into_owned()),
         status => Err(Failure::Failed(format!("the ranks ended with status {status}"))),
     }
@@ -191,7 +200,7 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     })
 }
 
-/// How long a host may say nothing while it starts its ranks: as long as they wait for each other.
+/// How long a host may say nothing: as long as ranks wait for each other.
 fn patience(arguments: &Arguments) -> Duration {
     // One that the ranks cannot read they complain of.
     let of_environment = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok().filter(|seconds| *seconds > 0);
@@ -238,13 +247,14 @@ fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &Reach) -
 
 /// The variables of this command's own that all ranks get: those of the library that are no other job's, and of Rust's.
 fn carried() -> impl Iterator<Item = (OsString, OsString)> {
-    const OF_ONE_JOB: [&str; 10] = [
+    const OF_ONE_JOB: [&str; 11] = [
         "NECKLACE_RANK",
         "NECKLACE_SIZE",
         "NECKLACE_ROOT",
         "NECKLACE_ROOT_HELD",
         "NECKLACE_RENDEZVOUS",
         "NECKLACE_KEY_FILE",
+        "NECKLACE_KEY_LOCKED",
         "NECKLACE_INSECURE",
         // Of this host.
         "NECKLACE_ADDRESS",
@@ -269,14 +279,14 @@ fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
         wanted.push(SIGHUP);
     }
     let mut signals = Signals::new(wanted).map_err(failed("signals"))?;
-    thread::spawn(move || {
+    let listen = move || {
         for signal in signals.forever() {
             if events.send(Event::Signal(signal)).is_err() {
                 break;
             }
         }
-    });
-    Ok(())
+    };
+    small_thread(listen).map_err(failed("a thread for signals"))
 }
 
 /// Whether this process was started with a signal ignored, as far as the system tells.

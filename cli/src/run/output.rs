@@ -1,28 +1,32 @@
 //! Where the lines of all ranks go.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io;
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use std::{mem, thread};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use super::agent::Event;
 use super::lines::Lines;
+use super::printer::{Credit, Piece, Printer};
+use super::repeats::{Due, Repeats};
 use crate::agent::protocol::Stream;
 
-/// Standard output and standard error, for several threads. What is written at once stays together, also where both are
-/// one terminal.
+/// Standard output and standard error, for several threads, none of which waits for whoever reads them. What is printed
+/// at once stays together, also where both are one terminal.
 pub(super) struct Output {
     out: Out,
-    err: File,
-    /// The same, if they are the same.
-    turns: [Arc<Mutex<()>>; 2],
+    err: Printer,
+    repeats: Mutex<Repeats>,
+    events: Sender<Event>,
     style: Style,
 }
 
 enum Out {
-    Standard(File),
+    Standard(Printer),
     Kept(Mutex<Vec<u8>>),
 }
 
@@ -35,20 +39,25 @@ pub(super) enum Style {
 }
 
 impl Output {
-    pub(super) fn standard(style: Style) -> io::Result<Self> {
+    /// What cannot be written is heard as an event.
+    pub(super) fn standard(style: Style, events: &Sender<Event>) -> io::Result<Self> {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let place = |file: &File| file.metadata().map(|about| (about.dev(), about.ino())).ok();
         let turn = Arc::new(Mutex::new(()));
         let same = place(&out).is_some_and(|there| place(&err) == Some(there));
         let other = if same { Arc::clone(&turn) } else { Arc::default() };
-        Ok(Self { out: Out::Standard(out), err, turns: [turn, other], style })
+        let out = Out::Standard(Printer::start(out, turn, events.clone())?);
+        let err = Printer::start(err, other, events.clone())?;
+        Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style })
     }
 
     /// What ranks write to standard output is kept instead, without prefixes. There should be an end to it.
-    pub(super) fn kept() -> io::Result<Self> {
+    pub(super) fn kept(events: &Sender<Event>) -> io::Result<Self> {
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-        Ok(Self { out: Out::Kept(Mutex::default()), err, turns: [Arc::default(), Arc::default()], style: Style::Plain })
+        let err = Printer::start(err, Arc::default(), events.clone())?;
+        let out = Out::Kept(Mutex::default());
+        Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style: Style::Plain })
     }
 
     /// What has been kept.
@@ -61,34 +70,113 @@ impl Output {
 
     /// What makes lines of a rank's stream.
     pub(super) fn lines(&self, rank: usize) -> Lines {
-        Lines::new(match self.style {
-            Style::Plain => Vec::new(),
-            Style::Prefixed(digits) => format!("[{rank:digits$}] ").into_bytes(),
-        })
+        Lines::new(self.prefix(rank))
     }
 
-    /// Writes whole lines.
-    pub(super) fn write(&self, stream: Stream, lines: &[u8]) -> io::Result<()> {
-        let (mut file, turn) = match (stream, &self.out) {
-            (Stream::Out, Out::Standard(out)) => (out, &self.turns[0]),
+    fn prefix(&self, rank: usize) -> Vec<u8> {
+        match self.style {
+            Style::Plain => Vec::new(),
+            Style::Prefixed(digits) => format!("[{rank:digits$}] ").into_bytes(),
+        }
+    }
+
+    /// Prints whole lines of a rank's in their turn, after which credit for that much is given back.
+    pub(super) fn print(&self, rank: usize, stream: Stream, lines: Vec<u8>, credit: &Arc<Credit>, cost: usize) {
+        if lines.is_empty() {
+            // Part of a line, which is kept elsewhere.
+            return credit.give(cost);
+        }
+        match (stream, &self.out) {
             (Stream::Out, Out::Kept(kept)) => {
-                kept.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines);
-                return Ok(());
+                kept.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+                credit.give(cost);
             }
-            (Stream::Err, _) => (&self.err, &self.turns[1]),
-        };
-        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut rest = lines;
-        while !rest.is_empty() {
-            match file.write(rest) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(written) => rest = &rest[written..],
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Somebody who shares the terminal, or the pipe, has set it so.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
-                Err(error) => return Err(error),
+            (Stream::Out, Out::Standard(out)) => out.print(Piece { lines, credit: Some((Arc::clone(credit), cost)) }),
+            (Stream::Err, _) => {
+                let piece = Piece { lines, credit: Some((Arc::clone(credit), cost)) };
+                let mut repeats = self.repeats();
+                let held = repeats.until();
+                let due = repeats.say(rank, piece, self.prefix(rank).len(), Instant::now());
+                self.settle(due);
+                if repeats.until() != held {
+                    // Whoever waits for that waits for another moment now.
+                    let _ = self.events.send(Event::Held);
+                }
             }
         }
-        Ok(())
+    }
+
+    /// A rank has failed: what it says as others do is not printed.
+    pub(super) fn fail(&self, rank: usize) {
+        let mut repeats = self.repeats();
+        let due = repeats.fail(rank);
+        self.settle(due);
+    }
+
+    /// Until when lines are held that another rank has said too.
+    pub(super) fn held(&self) -> Option<Instant> {
+        self.repeats().until()
+    }
+
+    /// Prints those that have been held for long enough.
+    pub(super) fn release(&self) {
+        let mut repeats = self.repeats();
+        let due = repeats.release(Instant::now());
+        self.settle(due);
+    }
+
+    /// Prints all that are held, and says of whom some were left out.
+    pub(super) fn release_all(&self) {
+        let mut repeats = self.repeats();
+        let (due, line) = repeats.finish();
+        self.settle(due);
+        if let Some(line) = line {
+            self.say(line.into_bytes());
+        }
+    }
+
+    /// In the order of those who hold the lock on what is held.
+    fn settle(&self, Due { print, leave_out }: Due) {
+        print.into_iter().for_each(|piece| self.err.print(piece));
+        for (credit, cost) in leave_out.into_iter().filter_map(|piece| piece.credit) {
+            credit.give(cost);
+        }
+    }
+
+    fn repeats(&self) -> MutexGuard<'_, Repeats> {
+        self.repeats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints whole lines of somebody else's on standard error. Not all if they come faster than they are read.
+    pub(super) fn say(&self, lines: Vec<u8>) {
+        self.err.print(Piece { lines, credit: None });
+    }
+
+    /// Has an event tell when all is printed.
+    pub(super) fn finish(&self) {
+        self.printers().for_each(Printer::finish);
+    }
+
+    /// Whether all is printed.
+    pub(super) fn has_finished(&self) -> bool {
+        self.printers().all(Printer::has_finished)
+    }
+
+    /// Whether that holds for standard error.
+    pub(super) fn has_said_all(&self) -> bool {
+        self.err.has_finished()
+    }
+
+    /// A number that changes when something is written.
+    pub(super) fn progress(&self) -> usize {
+        self.printers().map(Printer::progress).fold(0, usize::wrapping_add)
+    }
+
+    fn printers(&self) -> impl Iterator<Item = &Printer> {
+        let out = match &self.out {
+            Out::Standard(out) => Some(out),
+            Out::Kept(_) => None,
+        };
+        out.into_iter().chain([&self.err])
     }
 }

@@ -77,6 +77,7 @@ fn necklace_run_says_all() {
         ("NECKLACE_ROOT", "node0:5000"),
         ("NECKLACE_ROOT_HELD", "1"),
         ("NECKLACE_KEY_FILE", "/run/key"),
+        ("NECKLACE_KEY_LOCKED", "1"),
         ("NECKLACE_ADDRESS", "fd00::1"),
         ("NECKLACE_INSECURE", "0"),
         // None of this counts.
@@ -91,6 +92,7 @@ fn necklace_run_says_all() {
         point: Some(address("node0:5000")),
         held: true,
         key: Some("/run/key".into()),
+        locked: true,
         address: Some("fd00::1".parse().unwrap()),
         insecure: false,
     };

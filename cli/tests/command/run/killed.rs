@@ -4,9 +4,9 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use rustix::process::{Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::place::{Place, until};
 use super::{ENDLESS, PARENT, STUBBORN, ended_well};
@@ -116,4 +116,73 @@ fn an_agent_or_a_guard_that_is_killed_at_any_moment_leaves_nothing() {
             place.nothing_is_left();
         }
     }
+}
+
+#[test]
+fn ranks_end_when_all_that_started_them_is_killed_at_once() {
+    let place = Place::new("at_once");
+    for with_launcher in [false, true] {
+        let mut job = place.start(&["-n", "3", "--", "echo ready; exec sleep 1000"]);
+        job.lines(3);
+        kill_all(&place, with_launcher.then(|| job.launcher()));
+        job.end();
+        until("no process is left", || place.processes().is_empty().then_some(()).ok_or_else(|| place.left()));
+    }
+    // Nobody was left to remove the keys, which the next job does, unless that may just be starting.
+    let keys = fs::read_dir(place.directory.join("keys")).unwrap().map(|entry| entry.unwrap().path());
+    let keys: Vec<_> = keys.collect();
+    assert_eq!(keys.len(), 2);
+    let mut job = place.start(&["-n", "1", "--", "echo ready; exec sleep 1000"]);
+    job.lines(1);
+    assert!(keys.iter().all(|key| key.exists()));
+    let old = SystemTime::now() - Duration::from_secs(60);
+    for entry in fs::read_dir(place.directory.join("keys")).unwrap() {
+        fs::File::open(entry.unwrap().path()).unwrap().set_modified(old).unwrap();
+    }
+    ended_well(&place.command(&["-n", "1", "--", ":"]).output().unwrap());
+    // But not that of a job that runs.
+    assert!(keys.iter().all(|key| !key.exists()));
+    assert_eq!(fs::read_dir(place.directory.join("keys")).unwrap().count(), 1);
+    job.send(Signal::TERM);
+    job.end();
+    place.nothing_is_left();
+}
+
+#[test]
+fn ranks_of_the_library_remove_the_key_when_all_is_killed() {
+    let place = Place::new("at_once_library");
+    let rank = format!(
+        "{} bench-rank --collective alltoall --bytes 8 --calls 1000000000 --samples 1",
+        env!("CARGO_BIN_EXE_necklace")
+    );
+    // Also where the rank is not what the agent has started, and has started something itself.
+    for script in [format!("exec {rank}"), format!("sleep 1000 & {rank}; :")] {
+        for with_launcher in [false, true] {
+            let job = place.start(&["-n", "2", "--", &script]);
+            until("the ranks watch", || (watching(&place) == 2).then_some(()).ok_or_else(|| place.left()));
+            kill_all(&place, with_launcher.then(|| job.launcher()));
+            job.end();
+            place.nothing_is_left();
+        }
+    }
+}
+
+/// Kills guard and agent, and that process too. As if it were at once: none hears of the others' end before its own.
+fn kill_all(place: &Place, launcher: Option<Pid>) {
+    let processes = [place.called("guard"), place.called("agent"), launcher];
+    for signal in [Signal::STOP, Signal::KILL] {
+        for process in processes.into_iter().flatten() {
+            kill_process(process, signal).unwrap();
+        }
+    }
+}
+
+/// How many processes have a thread that waits for the end of their agent.
+fn watching(place: &Place) -> usize {
+    let watches = |process: &Pid| {
+        let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).into_iter().flatten().flatten();
+        let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|name| name.starts_with("necklace-launch"))
+    };
+    place.processes().iter().filter(|(process, _)| watches(process)).count()
 }

@@ -7,6 +7,7 @@ mod hosts;
 mod killed;
 mod output;
 mod start;
+mod stopped;
 
 use std::process::Output;
 

@@ -86,3 +86,84 @@ fn a_reader_who_does_not_read_does_not_keep_the_job_from_ending() {
     assert_eq!(status.code(), Some(130));
     place.nothing_is_left();
 }
+
+#[test]
+fn reader_that_pauses_past_the_timeout_gets_everything() {
+    let place = Place::new("pause");
+    // The first ranks print more than fits anywhere while the last are being started.
+    let mut job = place.start(&["-n", "30", "--timeout", "1", "--no-prefix", "--", "yes | head -c 400000"]);
+    thread::sleep(Duration::from_millis(2500));
+    assert_eq!(job.child.try_wait().unwrap(), None);
+    let (status, text, error) = job.end();
+    assert_eq!((status.code(), error.as_str(), text.len()), (Some(0), "", 30 * 400_000));
+    place.nothing_is_left();
+}
+
+#[test]
+fn output_that_nobody_reads_waits_with_its_rank() {
+    let place = Place::new("waits");
+    let job = place.start(&["-n", "1", "--no-prefix", "--", "yes | head -c 20000000; : >written"]);
+    thread::sleep(Duration::from_millis(500));
+    assert!(!place.directory.join("written").exists());
+    let (status, text, error) = job.end();
+    assert_eq!((status.code(), error.as_str(), text.len()), (Some(0), "", 20_000_000));
+    assert!(place.directory.join("written").exists());
+}
+
+#[test]
+fn rank_that_fails_while_output_is_stuck_ends_the_job() {
+    let place = Place::new("stuck");
+    let script = "case $NECKLACE_RANK in 0) exec yes;; 1) sleep 0.5; exit 7;; esac; trap '' TERM; exec yes";
+    let mut job = place.start(&["-n", "3", "--", script]);
+    let status = until("the job ends", || job.child.try_wait().unwrap().ok_or("it runs"));
+    let mut error = String::new();
+    job.child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+    assert_eq!(status.code(), Some(7), "{error}");
+    let lines: Vec<&str> = error.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("error: rank 1 on "), "{error}");
+    assert!(lines[1].starts_with("warning: nobody reads the output"), "{error}");
+    place.nothing_is_left();
+}
+
+#[test]
+fn rank_that_fails_is_told_while_standard_output_is_stuck() {
+    let place = Place::new("told");
+    let script = "test $NECKLACE_RANK = 1 && { sleep 0.5; echo my last words >&2; exit 7; }; exec yes";
+    let mut job = place.start(&["-n", "2", "--", script]);
+    let mut error = String::new();
+    job.child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+    assert!(error.starts_with("[1] my last words\nerror: rank 1 on "), "{error}");
+    assert_eq!(job.child.wait().unwrap().code(), Some(7));
+}
+
+#[test]
+fn signal_ends_a_launcher_that_waits_for_its_reader() {
+    let place = Place::new("waiting");
+    // More than a pipe holds, and less than the ranks would have to wait for.
+    let mut job = place.start(&["-n", "1", "--", "head -c 200000 /dev/zero | tr '\\0' '\\n'; : >written"]);
+    until("the rank has ended", || place.called("guard").is_none().then_some(()).ok_or("it runs"));
+    until("all is written", || place.directory.join("written").exists().then_some(()).ok_or("it is not"));
+    until("the agent has ended", || (place.processes().len() == 1).then_some(()).ok_or("it runs"));
+    assert_eq!(job.child.try_wait().unwrap(), None);
+    job.send(Signal::INT);
+    let status = until("the job ends", || job.child.try_wait().unwrap().ok_or("it runs"));
+    assert_eq!(status.code(), Some(130));
+    place.nothing_is_left();
+}
+
+#[test]
+fn refusal_that_all_ranks_give_alike_is_printed_once() {
+    let place = Place::new("alike");
+    let output = place.run(&["-n", "6", "--", "printf 'not so\\nbut so\\n' >&2; exit 2"]);
+    let error = stderr(&output);
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!((output.status.code(), lines.len()), (Some(2), 4), "{error}");
+    assert!(lines[0].ends_with("] not so") && lines[1].ends_with("] but so"), "{error}");
+    assert!(lines[2].starts_with("the same from ranks ") && lines[3].starts_with("error: rank "), "{error}");
+    // What ranks say that do not fail is theirs.
+    let output = place.run(&["-n", "3", "--", "echo all well >&2"]);
+    let error = stderr(&output);
+    let mut lines: Vec<&str> = error.lines().collect();
+    lines.sort();
+    assert_eq!(lines, ["[0] all well", "[1] all well", "[2] all well"]);
+}

@@ -18,7 +18,7 @@ fn a_rank_learns_who_it_is() {
         stat -c %a:%u $(dirname $NECKLACE_KEY_FILE); pwd; od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'";
     let mut command = place.command(&["--topology", "ring:3", "--timeout", "7", "--", script]);
     // Of another job, of this host, of this user's.
-    for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "RENDEZVOUS", "INSECURE", "RANKS"] {
+    for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "KEY_LOCKED", "RENDEZVOUS", "INSECURE", "RANKS"] {
         command.env(format!("NECKLACE_{stale}"), "stale");
     }
     command.env("NECKLACE_BACKEND", "tcp");
@@ -34,6 +34,7 @@ fn a_rank_learns_who_it_is() {
             assert!(value("NECKLACE_ROOT").starts_with("127.0.0.1:"));
             let key_file = value("NECKLACE_KEY_FILE").to_owned();
             assert!(Path::new(&key_file).starts_with(place.directory.join("keys")) && !Path::new(&key_file).exists());
+            assert_eq!(value("NECKLACE_KEY_LOCKED"), "1");
             let held = lines.contains(&"NECKLACE_ROOT_HELD=1");
             assert_eq!(held, rank == 0);
             let user = fs::metadata(&place.directory).map(|about| std::os::unix::fs::MetadataExt::uid(&about)).unwrap();
@@ -47,7 +48,7 @@ fn a_rank_learns_who_it_is() {
                 place.directory.display().to_string(),
             ];
             keys.push(lines.pop().unwrap().to_owned());
-            let own = ["NECKLACE_RANK=", "NECKLACE_ROOT", "NECKLACE_KEY_FILE="];
+            let own = ["NECKLACE_RANK=", "NECKLACE_ROOT", "NECKLACE_KEY_"];
             lines.retain(|line| !own.iter().any(|own| line.starts_with(own)));
             let expected = [&["NECKLACE_ADDRESS=127.0.0.1", "NECKLACE_ALGORITHM=ring"].map(str::to_owned)[..], &rest];
             assert_eq!(lines, expected.concat());
@@ -207,4 +208,31 @@ fn the_help_says_what_a_rank_finds() {
         assert!(help.contains(word), "{word}: {help}");
     }
     assert!(!printed(&["--help"]).contains("agent"));
+}
+
+#[test]
+fn memory_that_does_not_suffice_for_threads_fails_the_job() {
+    let place = Place::new("memory");
+    let mut refused = 0;
+    // From too little for the launcher or for the agent of as many ranks, to enough.
+    for kilobytes in (10_000..30_000).step_by(2_000) {
+        let command = place.command(&["-n", "60", "sleep", "0.1"]);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"")]);
+        limited.arg(command.get_program()).args(command.get_args());
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = limited.current_dir(&place.directory).output().unwrap();
+        let error = stderr(&output);
+        // That of a panic.
+        assert_ne!(output.status.code(), Some(101), "{kilobytes}: {error}");
+        place.nothing_is_left();
+        let refusal = error.lines().any(|line| {
+            line.starts_with("error: ") && line.contains("a thread") && line.contains("their memory by ulimit -v")
+        });
+        if refusal {
+            assert_eq!(output.status.code(), Some(1), "{kilobytes}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 0);
 }

@@ -1,0 +1,165 @@
+//! A thread that writes what others have said, so that they need not wait for whoever reads it.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::agent::{Event, Orders};
+use crate::agent::protocol::{Order, Stream, WINDOW};
+use crate::agent::small_thread;
+
+/// How much is written at once. What has been read of a longer piece counts as progress.
+const AT_ONCE: usize = 1 << 14;
+
+/// Whole lines, and what is owed for them.
+pub(super) struct Piece {
+    pub(super) lines: Vec<u8>,
+    /// None if they are no rank's.
+    pub(super) credit: Option<(Arc<Credit>, usize)>,
+}
+
+/// An agent's credit for one stream, which is given back as pieces are printed.
+pub(super) struct Credit {
+    orders: Orders,
+    stream: Stream,
+    owed: AtomicUsize,
+}
+
+impl Credit {
+    pub(super) fn of(orders: Orders, stream: Stream) -> Self {
+        Self { orders, stream, owed: AtomicUsize::new(0) }
+    }
+
+    /// In few orders. What is not given back yet is less than an agent needs to go on.
+    pub(super) fn give(&self, cost: usize) {
+        let owed = self.owed.fetch_add(cost, Ordering::Relaxed) + cost;
+        if owed >= WINDOW / 4 {
+            let cost = self.owed.swap(0, Ordering::Relaxed);
+            self.orders.tell(&Order::Printed { stream: self.stream, cost });
+        }
+    }
+}
+
+/// One of the command's own streams.
+#[derive(Clone)]
+pub(super) struct Printer(Arc<Shared>);
+
+struct Shared {
+    queue: Mutex<Queue>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Piece>,
+    /// The bytes of these that are no rank's, which nobody gives credit for.
+    unasked: usize,
+    /// Whether a piece is being written.
+    busy: bool,
+    /// How often something has been written.
+    progress: usize,
+    /// Whether somebody wants to hear that nothing waits.
+    finishing: bool,
+}
+
+impl Printer {
+    /// Writes to that file, in turns with whoever has the same.
+    pub(super) fn start(to: File, turn: Arc<Mutex<()>>, events: Sender<Event>) -> io::Result<Self> {
+        let printer = Self(Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() }));
+        let own = printer.clone();
+        small_thread(move || own.run(to, &turn, &events))?;
+        Ok(printer)
+    }
+
+    pub(super) fn print(&self, piece: Piece) {
+        let mut queue = self.queue();
+        if piece.credit.is_none() {
+            // Whoever complains faster than anybody reads is not heard in full.
+            if queue.unasked > WINDOW {
+                return;
+            }
+            queue.unasked += piece.lines.len();
+        }
+        queue.waiting.push_back(piece);
+        self.0.more.notify_all();
+    }
+
+    /// Has an event tell when nothing waits any more.
+    pub(super) fn finish(&self) {
+        self.queue().finishing = true;
+    }
+
+    pub(super) fn has_finished(&self) -> bool {
+        let queue = self.queue();
+        queue.waiting.is_empty() && !queue.busy
+    }
+
+    /// A number that changes when something is written.
+    pub(super) fn progress(&self) -> usize {
+        self.queue().progress
+    }
+
+    fn run(self, to: File, turn: &Mutex<()>, events: &Sender<Event>) {
+        let mut broken = false;
+        loop {
+            let piece = self.next(events);
+            let Piece { lines, credit } = piece;
+            if !broken && let Err(error) = self.write(&to, turn, &lines) {
+                // Nobody can be told that complaints cannot be printed.
+                if credit.is_some() {
+                    broken = true;
+                    let _ = events.send(Event::Unwritten(error));
+                }
+            }
+            if let Some((credit, cost)) = credit {
+                credit.give(cost);
+            }
+        }
+    }
+
+    fn next(&self, events: &Sender<Event>) -> Piece {
+        let mut queue = self.queue();
+        queue.busy = false;
+        loop {
+            if let Some(piece) = queue.waiting.pop_front() {
+                queue.busy = true;
+                if piece.credit.is_none() {
+                    queue.unasked -= piece.lines.len();
+                }
+                return piece;
+            }
+            if queue.finishing {
+                let _ = events.send(Event::Printed);
+            }
+            queue = self.0.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn write(&self, mut to: &File, turn: &Mutex<()>, lines: &[u8]) -> io::Result<()> {
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rest = lines;
+        while !rest.is_empty() {
+            match to.write(&rest[..rest.len().min(AT_ONCE)]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    rest = &rest[written..];
+                    self.queue().progress += 1;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Somebody who shares the terminal, or the pipe, has set it so.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

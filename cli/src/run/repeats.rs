@@ -1,0 +1,161 @@
+//! What several failing ranks say alike, once.
+//!
+//! A refusal, or the error that all ranks get of one that is gone, is the same on many of them. Lines of standard error that
+//! another rank has just printed are held for a moment. If their rank fails meanwhile, they are left out, and one line at
+//! the end names the ranks that said them too; otherwise they are printed as they are.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::mem;
+use std::time::{Duration, Instant};
+
+use super::printer::Piece;
+
+/// How long a line is held.
+const HOLD: Duration = Duration::from_millis(500);
+
+/// How many of the last lines are known, and how long those are at most.
+const KNOWN: usize = 64;
+const LONGEST: usize = 1 << 12;
+
+#[derive(Default)]
+pub(super) struct Repeats {
+    /// The last lines that were printed, without their prefixes.
+    known: VecDeque<Vec<u8>>,
+    held: HashMap<usize, Held>,
+    failed: BTreeSet<usize>,
+    /// The ranks whose lines have been left out.
+    left_out: BTreeSet<usize>,
+}
+
+/// What is held of a rank.
+struct Held {
+    pieces: Vec<Piece>,
+    until: Instant,
+}
+
+/// Pieces, in the order in which they are to be printed; or, left out, only to be given credit for.
+#[derive(Default)]
+pub(super) struct Due {
+    pub(super) print: Vec<Piece>,
+    pub(super) leave_out: Vec<Piece>,
+}
+
+impl Repeats {
+    /// Takes what a rank says, whose lines begin with as many bytes of a prefix.
+    pub(super) fn say(&mut self, rank: usize, piece: Piece, prefix: usize, now: Instant) -> Due {
+        let lines = || piece.lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.get(prefix..));
+        if lines().all(|line| self.known.iter().any(|known| known == line)) {
+            if self.failed.contains(&rank) {
+                self.left_out.insert(rank);
+                return Due { leave_out: vec![piece], ..Due::default() };
+            }
+            let held = self.held.entry(rank).or_insert_with(|| Held { pieces: Vec::new(), until: now + HOLD });
+            held.pieces.push(piece);
+            return Due::default();
+        }
+        for line in lines().filter(|line| line.len() <= LONGEST) {
+            if self.known.len() == KNOWN {
+                self.known.pop_front();
+            }
+            self.known.push_back(line.to_owned());
+        }
+        // What it has said before is not all that it has to say.
+        let mut print = self.held.remove(&rank).map(|held| held.pieces).unwrap_or_default();
+        print.push(piece);
+        Due { print, ..Due::default() }
+    }
+
+    /// A rank has failed.
+    pub(super) fn fail(&mut self, rank: usize) -> Due {
+        self.failed.insert(rank);
+        let held = self.held.remove(&rank).map(|held| held.pieces).unwrap_or_default();
+        if !held.is_empty() {
+            self.left_out.insert(rank);
+        }
+        Due { leave_out: held, ..Due::default() }
+    }
+
+    /// Until when something is held.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.held.values().map(|held| held.until).min()
+    }
+
+    /// What has been held for long enough.
+    pub(super) fn release(&mut self, now: Instant) -> Due {
+        let due: Vec<usize> = self.held.iter().filter(|(_, held)| held.until <= now).map(|(rank, _)| *rank).collect();
+        let print = due.iter().filter_map(|rank| self.held.remove(rank)).flat_map(|held| held.pieces).collect();
+        Due { print, ..Due::default() }
+    }
+
+    /// All that is held, and the line that names the ranks of what was left out.
+    pub(super) fn finish(&mut self) -> (Due, Option<String>) {
+        let print = mem::take(&mut self.held).into_values().flat_map(|held| held.pieces).collect();
+        let left_out = mem::take(&mut self.left_out);
+        let line = (!left_out.is_empty()).then(|| format!("the same from {}\n", ranks(&left_out)));
+        (Due { print, ..Due::default() }, line)
+    }
+}
+
+/// Ranks in words, neighbours as ranges.
+fn ranks(ranks: &BTreeSet<usize>) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for &rank in ranks {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => ranges.push((rank, rank)),
+        }
+    }
+    let words = ranges.iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    });
+    let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
+    format!("{noun} {}", words.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(text: &str) -> Piece {
+        Piece { lines: text.as_bytes().to_owned(), credit: None }
+    }
+
+    fn printed(due: &Due) -> String {
+        due.print.iter().map(|piece| String::from_utf8_lossy(&piece.lines)).collect()
+    }
+
+    #[test]
+    fn lines_of_failing_ranks_are_printed_once() {
+        let (mut repeats, now) = (Repeats::default(), Instant::now());
+        assert_eq!(printed(&repeats.say(2, piece("[2] no\n"), 4, now)), "[2] no\n");
+        for rank in [0, 1, 4, 5, 6] {
+            let words = format!("[{rank}] no\n");
+            if rank == 5 {
+                repeats.fail(rank);
+            }
+            assert!(repeats.say(rank, piece(&words), 4, now).print.is_empty());
+        }
+        for rank in [2, 0, 1, 4] {
+            assert!(repeats.fail(rank).print.is_empty());
+        }
+        let (due, line) = repeats.finish();
+        // Of rank 6 it is not known that it fails.
+        assert_eq!((printed(&due).as_str(), line.as_deref()), ("[6] no\n", Some("the same from ranks 0, 1, 4, 5\n")));
+        assert_eq!(ranks(&BTreeSet::from([1, 2, 3, 7])), "ranks 1 to 3, 7");
+    }
+
+    #[test]
+    fn repeated_lines_of_ranks_that_live_are_printed() {
+        let (mut repeats, now) = (Repeats::default(), Instant::now());
+        repeats.say(0, piece("[0] a\n"), 4, now);
+        assert!(repeats.say(1, piece("[1] a\n"), 4, now).print.is_empty());
+        assert_eq!(printed(&repeats.say(1, piece("[1] b\n"), 4, now)), "[1] a\n[1] b\n");
+        assert!(repeats.say(2, piece("[2] a\n[2] b\n"), 4, now).print.is_empty());
+        assert_eq!(repeats.until(), Some(now + HOLD));
+        assert!(repeats.release(now).print.is_empty());
+        assert_eq!(printed(&repeats.release(now + HOLD)), "[2] a\n[2] b\n");
+        assert_eq!((repeats.until(), repeats.finish().1), (None, None));
+    }
+}

@@ -1,0 +1,66 @@
+//! What a rank does when those who have started it are gone.
+//!
+//! `necklace run` locks the key's file on every host for as long as it lives there. Usually it ends the ranks before that,
+//! or what guards them does. Where all of these are killed at once, the lock is free and nobody else is left: then each rank
+//! removes the key and ends itself, with whatever it has started in its process group.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::abort;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::{Signal, kill_current_process_group};
+#[cfg(target_os = "linux")]
+use rustix::process::{parent_process_death_signal, set_parent_process_death_signal};
+
+/// How long the guard, if it lives, has to end the rank before the key is missing.
+const GUARD: Duration = Duration::from_millis(300);
+
+/// Has this process end with its launcher, which has locked that file. Where that cannot be watched, others see to it.
+pub(super) fn end_with_launcher(key: &Path) {
+    let Ok(file) = File::open(key) else { return };
+    // Where the lock is not seen, as on some network's file systems, nothing is known of who holds it.
+    if flock(&file, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
+        return;
+    }
+    let key = key.to_owned();
+    let watch = move || {
+        loop {
+            match flock(&file, FlockOperation::LockShared) {
+                Ok(()) => break,
+                Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+        thread::sleep(GUARD);
+        clear_up(&key);
+    };
+    // The system would end this process before it could remove the key.
+    #[cfg(target_os = "linux")]
+    let signal = parent_process_death_signal().ok().flatten();
+    #[cfg(target_os = "linux")]
+    if signal == Some(Signal::KILL) {
+        let _ = set_parent_process_death_signal(None);
+    }
+    let watched = thread::Builder::new().name("necklace-launcher".to_owned()).stack_size(1 << 17).spawn(watch);
+    #[cfg(target_os = "linux")]
+    if watched.is_err() {
+        let _ = set_parent_process_death_signal(signal);
+    }
+    #[cfg(not(target_os = "linux"))]
+    drop(watched);
+}
+
+fn clear_up(key: &Path) {
+    let _ = fs::remove_file(key);
+    if let Some(directory) = key.parent() {
+        // It holds nothing else.
+        let _ = fs::remove_dir(directory);
+    }
+    // This process too.
+    let _ = kill_current_process_group(Signal::KILL);
+    abort();
+}
