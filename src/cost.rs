@@ -13,6 +13,10 @@
 //! | rearrangement | changes of phase, each of all blocks of a rank | [`rearrangement`](Machine::rearrangement) |
 //! | synchronisation | barriers between rounds | [`barrier`](Machine::barrier) |
 //!
+//! The papers put a barrier between any two rounds. Schedules are executed without, and [played out](crate::simulate) without:
+//! a rank goes on when its own transfers are done. So the total is the sum of the other terms, and by it algorithms are
+//! [chosen](crate::select); synchronisation stands beside it, as what barriers would take on top.
+//!
 //! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of
 //! the busiest port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel.
 //! A machine that stores and forwards pays a message again for each channel that it takes: there, those of the longest
@@ -81,7 +85,7 @@ pub struct Demand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Price {
-    /// The sum of the terms.
+    /// The sum of the terms, without synchronisation: what it takes as it is executed.
     pub total: u128,
     /// Until messages move: rounds begun, and the processor's time to send and receive.
     pub startup: u128,
@@ -91,7 +95,7 @@ pub struct Price {
     pub propagation: u128,
     /// Blocks put into another order.
     pub rearrangement: u128,
-    /// Barriers.
+    /// What barriers between its rounds would take besides. It is executed without, so that this is not part of the total.
     pub synchronisation: u128,
 }
 
@@ -172,7 +176,7 @@ impl Demand {
     pub fn uncertain(&self, machine: &Machine) -> Vec<&'static str> {
         let forwards = machine.switching == Switching::StoreAndForward;
         let charges = |name: &&str| match *name {
-            STARTUPS => machine.startup > 0 || machine.barrier(self.ranks) > 0,
+            STARTUPS => machine.startup > 0,
             HANDLED => machine.message > 0,
             PORT => self.bytes && machine.byte > 0,
             CHANNEL => self.bytes && machine.channel > 0,
@@ -213,7 +217,8 @@ impl Demand {
             rearrangement: moved(self.rearranged, machine.rearrangement),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
         };
-        Price { total: price.terms().into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
+        let [charged @ .., _] = price.terms();
+        Price { total: charged.into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
     }
 }
 
@@ -248,7 +253,7 @@ pub(crate) fn own_blocks(problem: &Problem) -> Volume {
 }
 
 impl Price {
-    /// The terms by name.
+    /// The terms by name; the last is synchronisation, which is not part of the total.
     #[must_use]
     pub fn terms(&self) -> [(&'static str, u128); 5] {
         [
@@ -261,16 +266,17 @@ impl Price {
     }
 }
 
-/// The total in microseconds, and the terms that are not 0.
+/// The total in microseconds, and the terms that are not 0; behind them what barriers would add.
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let microseconds = |picoseconds: u128| picoseconds as f64 / 1e6;
         write!(f, "{:.2} us", microseconds(self.total))?;
         let mut separator = " =";
-        for (name, term) in self.terms().into_iter().filter(|(_, term)| *term > 0) {
+        let [charged @ .., (synchronisation, barriers)] = self.terms();
+        for (name, term) in charged.into_iter().filter(|(_, term)| *term > 0) {
             write!(f, "{separator} {name} {:.2}", microseconds(term))?;
             separator = " +";
         }
-        Ok(())
+        if barriers > 0 { write!(f, ", without {synchronisation} {:.2}", microseconds(barriers)) } else { Ok(()) }
     }
 }
