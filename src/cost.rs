@@ -13,17 +13,24 @@
 //! | rearrangement | changes of phase, each of all blocks of a rank | [`rearrangement`](Machine::rearrangement) |
 //! | synchronisation | barriers between rounds | [`barrier`](Machine::barrier) |
 //!
-//! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of
-//! the busiest port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel.
-//! A machine that stores and forwards pays a message again for each channel that it takes: there, those of the longest
-//! way, if they are more. Where a port is slower than a channel, the first and the last channel of that way pass bytes
-//! as slowly as the ports at its ends. This is the papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2;
-//! store-and-forward Grama et al., 2.5.1). Where a rank has several messages in a round, which the papers leave out,
-//! the bytes of one move while its processor is at the next: of that transmission only what takes longer counts. Where
-//! nothing contends, each rank sends and receives a message a round, and all messages of a round are of one size and go
-//! equally far, it is what they take, exactly. Otherwise it is an estimate: transfers that share channels wait for more
-//! than what the busiest one carries, while ranks that go at their own pace do at the same time what is added up here.
-//! [`simulate`](crate::simulate) plays out what they do take.
+//! The papers put a barrier between any two rounds. Schedules are executed without, and [played out](crate::simulate) without:
+//! a rank goes on when its own transfers are done. So the total is the sum of the other terms, and by it algorithms are
+//! [chosen](crate::select); synchronisation stands beside it, as what barriers would take on top.
+//!
+//! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of the
+//! busiest port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel. A
+//! machine that stores and forwards pays a message again for each channel that it takes: there the busiest channel's
+//! bytes wait besides for what is stored on the longest way. Where a port is slower than a channel, the first and the
+//! last channel of that way pass bytes as slowly as the ports at its ends. This is the papers' model, `t_s + m t_c + h
+//! t_l` a round (Suh & Shin, 2; store-and-forward Grama et al., 2.5.1), but where everyone sends to the same rank in all
+//! rounds: there a rank goes on without waiting for those that have farther to send, so that ways count along the
+//! [longest chain](Figures::chained_hops) of messages. Where a rank has several messages in a round, which the papers
+//! leave out, the bytes of one move while its processor is at the next: of transmission and propagation only what takes
+//! longer counts. Where nothing contends, each rank sends and receives a message a round, and all messages of a round are
+//! of one size and go equally far, it is what they take, exactly. Otherwise it is an estimate: transfers that share
+//! channels wait for more than what the busiest one carries, while ranks that go at their own pace do at the same time
+//! what is added up here. [`simulate`](crate::simulate) plays out what they do take; `necklace sweep` compares what is
+//! chosen by price with the best.
 //!
 //! ```
 //! use necklace::cost::Demand;
@@ -61,11 +68,16 @@ pub struct Demand {
     pub port: Volume,
     /// Sum over rounds of what the busiest channel carries.
     pub channel: Volume,
-    /// Sum over rounds of the largest product of a transfer's size and its way.
+    /// Sum over rounds of the largest transfer.
+    pub largest: Volume,
+    /// Sum over rounds of the largest product of a transfer's size and its way, or less:
+    /// [`Figures::chained_forwarded`].
     pub forwarded: Volume,
+    /// How much more that is than the largest transfers.
+    pub relayed: Volume,
     /// Sum over rounds of what the ends of that transfer pass one after the other.
     pub ends: Volume,
-    /// Sum over rounds of the longest way.
+    /// Sum over rounds of the longest way, or less: [`Figures::chained_hops`].
     pub hops: u64,
     /// Blocks of a rank put into another order.
     pub rearranged: Volume,
@@ -81,7 +93,7 @@ pub struct Demand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Price {
-    /// The sum of the terms.
+    /// The sum of the terms, without synchronisation: what it takes as it is executed.
     pub total: u128,
     /// Until messages move: rounds begun, and the processor's time to send and receive.
     pub startup: u128,
@@ -91,7 +103,7 @@ pub struct Price {
     pub propagation: u128,
     /// Blocks put into another order.
     pub rearrangement: u128,
-    /// Barriers.
+    /// What barriers between its rounds would take besides. It is executed without, so that this is not part of the total.
     pub synchronisation: u128,
 }
 
@@ -99,14 +111,20 @@ impl Demand {
     /// That of a schedule with these figures.
     #[must_use]
     pub fn counted(figures: &Figures, problem: &Problem) -> Self {
+        // Of what all ranks pass on, one passes no less than the mean.
+        let mean =
+            if figures.keeps(Ports::One) { figures.link_blocks.part(problem.ranks() as u64) } else { Volume::ZERO };
+        let forwarded = figures.chained_forwarded.max(mean);
         Self {
             startups: figures.startups,
             handled: figures.handled,
             port: figures.port_transmission,
             channel: figures.channel_transmission,
-            forwarded: figures.forwarded_transmission,
+            largest: figures.transmission,
+            forwarded,
+            relayed: forwarded.without(figures.transmission),
             ends: figures.end_transmission,
-            hops: figures.hops,
+            hops: figures.chained_hops,
             rearranged: own_blocks(problem) * figures.rearrangements,
             ..Self::of(problem)
         }
@@ -141,13 +159,15 @@ impl Demand {
             bound.port.max(transmission).max(claims.volume.unwrap_or_default())
         });
         let channel = least(&mut at_least, CHANNEL, claims.channel_transmission, || bound.channel.max(transmission));
-        let forwarded =
-            least(&mut at_least, FORWARDED, claims.forwarded_transmission, || bound.forwarded.max(transmission));
+        let forwarded = claims.chained_forwarded.or(claims.forwarded_transmission);
+        let forwarded = least(&mut at_least, FORWARDED, forwarded, || bound.forwarded.max(transmission));
         let ends = least(&mut at_least, ENDS, claims.end_transmission, || bound.ends);
-        let hops = least(&mut at_least, HOPS, claims.hops, || bound.hops.max(startups));
+        let hops = claims.chained_hops.or(claims.hops);
+        let hops = least(&mut at_least, HOPS, hops, || bound.hops);
         let rearrangements = least(&mut at_least, REARRANGEMENTS, claims.rearrangements, || 0);
         let rearranged = own * rearrangements;
-        Self { startups, handled, port, channel, forwarded, ends, hops, rearranged, at_least, ..of }
+        let (largest, relayed) = (transmission, forwarded.without(transmission));
+        Self { startups, handled, port, channel, largest, forwarded, relayed, ends, hops, rearranged, at_least, ..of }
     }
 
     /// What every schedule of a problem that keeps to these ports asks at least, by its [bounds](Problem::bounds), so that its
@@ -155,12 +175,14 @@ impl Demand {
     #[must_use]
     pub fn least(problem: &Problem, ports: Ports) -> Self {
         let bounds = problem.bounds();
+        let forwarded = if ports == Ports::One { bounds.forwarded } else { Volume::ZERO };
         Self {
             startups: bounds.startups(ports),
             handled: bounds.handled(ports),
             port: bounds.port,
             channel: bounds.channel(),
-            forwarded: if ports == Ports::One { bounds.forwarded } else { Volume::ZERO },
+            forwarded,
+            relayed: forwarded.without(bounds.channel()),
             hops: bounds.hops(ports),
             ..Self::of(problem)
         }
@@ -172,7 +194,7 @@ impl Demand {
     pub fn uncertain(&self, machine: &Machine) -> Vec<&'static str> {
         let forwards = machine.switching == Switching::StoreAndForward;
         let charges = |name: &&str| match *name {
-            STARTUPS => machine.startup > 0 || machine.barrier(self.ranks) > 0,
+            STARTUPS => machine.startup > 0,
             HANDLED => machine.message > 0,
             PORT => self.bytes && machine.byte > 0,
             CHANNEL => self.bytes && machine.channel > 0,
@@ -195,25 +217,32 @@ impl Demand {
         let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
         let moved = |blocks: Volume, price: u64| blocks.bytes(block_bytes).saturating_mul(price.into());
         let (port, channel) = (moved(self.port, machine.byte), moved(self.channel, machine.channel));
-        let forwarded = match machine.switching {
-            Switching::CutThrough => 0,
+        // What the messages of a round take, and the last of them alone.
+        let (all, last) = match machine.switching {
+            Switching::CutThrough => (port.max(channel), moved(self.largest, machine.byte.max(machine.channel))),
             Switching::StoreAndForward => {
-                let slower = machine.byte.saturating_sub(machine.channel);
-                moved(self.forwarded, machine.channel).saturating_add(moved(self.ends, slower))
+                let slower = moved(self.ends, machine.byte.saturating_sub(machine.channel));
+                let stored = |blocks| moved(blocks, machine.channel).saturating_add(slower);
+                let last = stored(self.forwarded);
+                (port.max(channel.saturating_add(stored(self.relayed))).max(last), last)
             }
         };
-        // While a processor is at the further messages of a round, those before are on their way.
-        let further = self.handled.saturating_sub(self.startups.saturating_mul(2));
-        let transmission = port.max(channel).max(forwarded).saturating_sub(times(further, machine.message));
+        let hops = times(self.hops, machine.hop);
+        // While a processor is at the further messages of a round, those before are on their way: all while it takes in as
+        // many, the last one while it takes in those before.
+        let further = times(self.handled.saturating_sub(self.startups.saturating_mul(2)), machine.message);
+        let under_way = all.max(last.saturating_add(further.div_ceil(2))).saturating_add(hops).saturating_sub(further);
+        let propagation = hops.min(under_way);
         let price = Price {
             total: 0,
             startup: times(self.startups, machine.startup).saturating_add(times(self.handled, machine.message)),
-            transmission,
-            propagation: times(self.hops, machine.hop),
+            transmission: under_way - propagation,
+            propagation,
             rearrangement: moved(self.rearranged, machine.rearrangement),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
         };
-        Price { total: price.terms().into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
+        let [charged @ .., _] = price.terms();
+        Price { total: charged.into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
     }
 }
 
@@ -248,7 +277,7 @@ pub(crate) fn own_blocks(problem: &Problem) -> Volume {
 }
 
 impl Price {
-    /// The terms by name.
+    /// The terms by name; the last is synchronisation, which is not part of the total.
     #[must_use]
     pub fn terms(&self) -> [(&'static str, u128); 5] {
         [
@@ -261,16 +290,17 @@ impl Price {
     }
 }
 
-/// The total in microseconds, and the terms that are not 0.
+/// The total in microseconds, and the terms that are not 0; behind them what barriers would add.
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let microseconds = |picoseconds: u128| picoseconds as f64 / 1e6;
         write!(f, "{:.2} us", microseconds(self.total))?;
         let mut separator = " =";
-        for (name, term) in self.terms().into_iter().filter(|(_, term)| *term > 0) {
+        let [charged @ .., (synchronisation, barriers)] = self.terms();
+        for (name, term) in charged.into_iter().filter(|(_, term)| *term > 0) {
             write!(f, "{separator} {name} {:.2}", microseconds(term))?;
             separator = " +";
         }
-        Ok(())
+        if barriers > 0 { write!(f, ", without {synchronisation} {:.2}", microseconds(barriers)) } else { Ok(()) }
     }
 }

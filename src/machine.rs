@@ -51,7 +51,9 @@ pub struct Machine {
     pub hop: u64,
     /// Each byte put into another order between phases (`rho`).
     pub rearrangement: u64,
-    /// A barrier between two rounds (`t_b`); together with what [`doubling`](Self::doubling) adds it is at least 0.
+    /// A barrier between two rounds (`t_b`); together with what [`doubling`](Self::doubling) adds it is at least 0. The papers
+    /// charge for one between any two rounds. Nothing here has any, so it is [shown](crate::cost::Price::synchronisation) beside
+    /// a price's total, and decides nothing.
     pub synchronisation: i64,
     /// What each doubling of the ranks adds to a barrier.
     pub doubling: u64,

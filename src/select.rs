@@ -34,7 +34,8 @@ pub struct Candidate {
     /// Its price, or why it cannot be.
     pub price: Result<Price, String>,
     /// The demands of which it claims nothing and for which the machine charges, so that the price is the least that it
-    /// may be. Such an algorithm is picked only where there is none with a price that is certain.
+    /// may be. That is so on large networks that are no products of lines, rings and complete networks, or where ranks are
+    /// placed; small ones are [counted](crate::cost::Demand::claimed).
     pub at_least: Vec<&'static str>,
     /// Whose price it is, where the backend's library does it [in its own way](crate::algorithm::Native): the cheapest
     /// algorithm of those that libraries are known to have, or of all, where the machine
@@ -43,15 +44,14 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// By which it is picked: the least, of those that fit. Whoever claims less is not preferred for it: a price that is
-    /// certain goes before one that may be higher.
-    fn key(&self) -> Option<(bool, u128)> {
-        Some((!self.at_least.is_empty(), self.price.as_ref().ok()?.total))
+    /// By which it is picked: the least, of those that fit; of equals one whose price is certain.
+    fn key(&self) -> Option<(u128, bool)> {
+        Some((self.price.as_ref().ok()?.total, !self.at_least.is_empty()))
     }
 }
 
-/// Picks by name, or, for `auto`, the cheapest that fits, of those whose price is certain if there are any; of equals the
-/// first in the registry.
+/// Picks by name, or, for `auto`, the cheapest that fits; of equals one whose price is certain, and of those the first in the
+/// registry.
 ///
 /// # Errors
 ///
@@ -145,11 +145,9 @@ impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { algorithm, named, candidates, problem, block_bytes, machine } = self;
         write!(f, "{problem}, {block_bytes} bytes a block: {}, ", algorithm.name())?;
-        let open = candidates.iter().any(|candidate| candidate.price.is_ok() && !candidate.at_least.is_empty());
-        match (named, open) {
-            (true, _) => f.write_str("as asked for")?,
-            (false, false) => write!(f, "the cheapest by the prices of {machine}")?,
-            (false, true) => write!(f, "the cheapest by the prices of {machine}, of those whose price is certain")?,
+        match named {
+            true => f.write_str("as asked for")?,
+            false => write!(f, "the cheapest by the prices of {machine}")?,
         }
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
         let width = names.iter().map(String::len).max().unwrap_or(0);

@@ -34,7 +34,10 @@ claim: there the price is the least that it may be.
 A line \"bound\" is what no schedule with the ports of this algorithm can do without, term by term, so that its price is no
 more than that of any. Nothing says that a schedule reaches it, least of all in all terms at once. --plot leaves it out.
 
-Machines: threads, paragon, unit, free; with other prices NAME:key=price,.. such as paragon:message=110us; or a JSON file
+The total is the sum of the terms but synchronisation: schedules run without barriers between their rounds. The papers charge
+for one between any two; what they would take stands in that column.
+
+Machines: threads, tcp, mpi, paragon, unit, free; with other prices NAME:key=price,.. such as paragon:message=110us; or a JSON file
   {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
 with the keys startup, message, byte, channel, hop, rearrangement, synchronisation, doubling and switching.
 
@@ -42,7 +45,7 @@ Examples:
   necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K,64K --machine paragon
   necklace cost --topology torus:8x8 --collective alltoall --algorithm torus-exchange,direct --bytes 256 --compare
 Table 2 of Suh & Shin (2001), Proposed, and the curves of its figures 13, 14, 15 and 16 (their start-up is the time of
-messages, half at each end):
+messages, half at each end; they add synchronisation to the total, which the curves here leave out):
   necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm torus-exchange --plot 13.svg \\
     --topology torus:16x16 --topology torus:32x32 --topology torus:64x64 --topology torus:128x128
   necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm mesh-exchange --plot 14.svg \\
@@ -98,7 +101,7 @@ pub(crate) struct Arguments {
 
     /// Put beside the formulas what was counted from the schedules, built and proved, and what they take played out
     ///
-    /// Played out there are no barriers, and ranks do several things at the same time: a line "simulated" may be below the
+    /// Played out, ranks do several things at the same time: a line "simulated" may be below the
     /// price, and below the bound of prices. It has no terms. See also `necklace simulate`, which has a bound on such times.
     #[arg(long)]
     compare: bool,

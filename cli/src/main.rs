@@ -21,6 +21,7 @@ mod reading;
 #[cfg(unix)]
 mod run;
 mod simulate;
+mod sweep;
 mod table;
 mod verify;
 
@@ -53,6 +54,9 @@ enum Command {
     /// Measure how long building, verifying and moving take here
     #[command(after_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
+    /// Play out what `auto` chooses, and what else there is
+    #[command(hide = true, after_help = sweep::EXAMPLES)]
+    Sweep(sweep::Arguments),
     #[cfg(unix)]
     /// Start the ranks of a program as processes, here or on other machines
     #[command(after_help = run::EXAMPLES)]
@@ -88,6 +92,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         #[cfg(unix)]

@@ -10,8 +10,8 @@ use crate::progress::Progress;
 
 pub(crate) const EXAMPLES: &str = "\
 Every rank goes at its own pace, without barriers, and messages wait for each other where they want the same port or
-channel. What a machine charges for synchronisation is therefore left out, in the price by formula too (line \"formula\",
-with --compare). Beside the time of the last rank stand that of the first, how busy channels are, and how long a message
+channel. The price by formula (line \"formula\", with --compare) has no barriers either: a machine's synchronisation is in
+no total. Beside the time of the last rank stand that of the first, how busy channels are, and how long a message
 waits for channels, in the mean and at most at one of them. No schedule with the ports of this algorithm takes less than
 the line \"bound\" says: the longest of what its busiest port, its busiest channel, its start-ups, messages and ways take
 at least. Nothing says that a schedule reaches it. --plot leaves it out.
@@ -46,8 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for case in &every {
         for &bytes in &cases.bytes {
             if *compare {
-                let machine = cases.machine.with_synchronisation(0, 0);
-                let price = Demand::claimed(&*case.algorithm, &case.problem)?.price(&machine, bytes);
+                let price = Demand::claimed(&*case.algorithm, &case.problem)?.price(&cases.machine, bytes);
                 rows.push(Row::new(case, bytes, "formula", price.total, nothing()));
             }
             let played = play(case, cases, bytes, &mut progress)?;

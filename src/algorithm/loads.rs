@@ -1,5 +1,5 @@
 //! What default routes do to the channels of products of lines, rings and complete networks, where rank i sits on node i and
-//! all ranks send at once.
+//! all ranks send at once; for other networks, and ranks that are placed, messages are counted, as long as they are few.
 //!
 //! Default routes correct the last dimension first. So where a block is moved along dimension d, its later coordinates are
 //! the destination's, its earlier ones the source's: of all N^2 blocks, every line along d is given the same.
@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Claims, is_complete};
-use crate::schedule::{Problem, Volume};
+use crate::ids::Rank;
+use crate::schedule::{Map, Problem, Volume};
 use crate::topology::{Axis, Factor, Kind, routed_axes};
 
 /// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
@@ -16,11 +17,18 @@ pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
     routed_axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
 }
 
-/// What the busiest channel carries when all blocks go at once.
-pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<Volume> {
+/// What the busiest channel carries when all blocks go at once, and the longest way of one.
+pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<(Volume, u64)> {
     let nodes = problem.ranks() as u128;
     let load = |axis: &Axis| Volume::ratio(u128::from(load_along(axis.kind, axis.extent)) * nodes, axis.extent.into());
-    Some(product(problem)?.iter().map(load).max().unwrap_or_default())
+    if let Some(axes) = product(problem) {
+        let load = axes.iter().map(load).max().unwrap_or_default();
+        return Some((load, axes.into_iter().map(Axis::diameter).sum()));
+    }
+    let ranks = problem.ranks();
+    let pairs = (0..ranks).flat_map(|from| (0..ranks).filter(move |&to| to != from).map(move |to| (from, to, 1)));
+    let counted = Counted::of(problem, nodes * (nodes - 1), pairs)?;
+    Some((counted.load.into(), counted.hops))
 }
 
 /// What the busiest channel of a row carries when each of its nodes sends each other a block.
@@ -42,11 +50,6 @@ fn load_along(kind: Kind, extent: u64) -> u64 {
     }
 }
 
-/// The longest distance between two nodes.
-pub(in crate::algorithm) fn diameter(problem: &Problem) -> Option<u64> {
-    Some(product(problem)?.into_iter().map(Axis::diameter).sum())
-}
-
 /// What equal messages of all ranks at once do, by default routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::algorithm) struct Pattern {
@@ -66,7 +69,17 @@ impl Pattern {
         if is_complete(problem) {
             return Some(Self { load: 1, hops: 1 });
         }
-        Some(rotation(&product(problem).filter(|_| problem.placement().is_identity())?, shift))
+        match in_order(problem) {
+            Some(axes) => Some(rotation(&axes, shift)),
+            None => Self::counted(problem, |rank| (rank + shift as usize) % problem.ranks()),
+        }
+    }
+
+    /// From every rank to the one that is said.
+    fn counted(problem: &Problem, to: impl Fn(usize) -> usize) -> Option<Self> {
+        let messages = (0..problem.ranks()).map(|from| (from, to(from), 1));
+        let Counted { load, hops, .. } = Counted::of(problem, problem.ranks() as u128, messages)?;
+        Some(Self { load, hops })
     }
 
     /// Between ranks whose numbers differ in that bit.
@@ -74,8 +87,9 @@ impl Pattern {
         if is_complete(problem) {
             return Some(Self { load: 1, hops: 1 });
         }
+        let Some(axes) = digits(problem) else { return Self::counted(problem, |rank| rank ^ 1 << bit) };
         let mut bit = u64::from(bit);
-        for axis in digits(problem)?.iter().rev() {
+        for axis in axes.iter().rev() {
             let bits = u64::from(axis.extent.ilog2());
             if bit < bits {
                 return Some(exchange(*axis, 1 << bit));
@@ -87,15 +101,26 @@ impl Pattern {
 
     /// All rotations but the identity.
     pub(in crate::algorithm) fn rotations(problem: &Problem) -> Option<Vec<Self>> {
-        let axes = product(problem).filter(|_| problem.placement().is_identity() && problem.ranks() <= MAX_RANKS)?;
-        Some((1..problem.ranks() as u64).map(|shift| rotation(&axes, shift)).collect())
+        let shifts = 1..problem.ranks() as u64;
+        match in_order(problem) {
+            Some(axes) if problem.ranks() <= MAX_RANKS => Some(shifts.map(|shift| rotation(&axes, shift)).collect()),
+            Some(_) => None,
+            None if Counted::fits(problem, (problem.ranks() as u128).pow(2)) => {
+                shifts.map(|shift| Self::rotation(problem, shift)).collect()
+            }
+            None => None,
+        }
     }
 
     /// The exchanges between ranks whose numbers differ by exclusive or with i, for all i but 0.
     pub(in crate::algorithm) fn exchanges(problem: &Problem) -> Option<Vec<Self>> {
-        let axes = digits(problem).filter(|axes| {
-            problem.ranks() <= MAX_RANKS && axes.iter().all(|a| a.kind == Kind::Complete || a.extent <= MAX_EXTENT)
-        })?;
+        let Some(axes) = digits(problem) else {
+            let all = Counted::fits(problem, (problem.ranks() as u128).pow(2)).then_some(1..problem.ranks());
+            return all?.map(|mask| Self::counted(problem, |rank| rank ^ mask)).collect();
+        };
+        if problem.ranks() > MAX_RANKS || axes.iter().any(|a| a.kind != Kind::Complete && a.extent > MAX_EXTENT) {
+            return None;
+        }
         let of_an_axis = |axis: &Axis| (0..axis.extent).map(|mask| exchange(*axis, mask)).collect::<Vec<_>>();
         let tables: Vec<Vec<Self>> = axes.iter().map(of_an_axis).collect();
         let exchange = |mut mask: usize| {
@@ -129,6 +154,12 @@ impl From<(Pattern, Volume)> for Crossing {
 }
 
 impl Crossing {
+    /// Whether that is known of rounds with so many messages of each rank together.
+    pub(in crate::algorithm) fn known(problem: &Problem, messages: u64) -> bool {
+        let all = || u128::from(messages) * problem.ranks() as u128;
+        is_complete(problem) || in_order(problem).is_some() || Counted::fits(problem, all())
+    }
+
     /// From every rank to the one `shift` further on, so many blocks, for each of these shifts and numbers of blocks: all
     /// different shifts, from 1 to less than there are ranks.
     pub(in crate::algorithm) fn rotations(problem: &Problem, messages: &[(u64, u64)]) -> Option<Self> {
@@ -144,7 +175,14 @@ impl Crossing {
         if messages.len() == 1 || is_complete(problem) {
             return Some(alone);
         }
-        let axes = product(problem)?;
+        let Some(axes) = in_order(problem) else {
+            let ranks = problem.ranks();
+            let all =
+                || messages.iter().flat_map(move |&(shift, blocks)| (0..ranks).map(move |from| (from, shift, blocks)));
+            let all = all().map(|(from, shift, blocks)| (from, (from + shift as usize) % ranks, blocks));
+            let counted = Counted::of(problem, (messages.len() * ranks) as u128, all)?;
+            return Some(Self { channel: counted.load.into(), free: counted.shared <= 1, ..alone });
+        };
         let single: Vec<_> = messages.iter().map(|&(shift, _)| (shift, 1)).collect();
         let channel = Volume::ratio(together(&axes, messages), 1);
         Some(Self { channel, free: together(&axes, &single) <= 1, ..alone })
@@ -176,10 +214,113 @@ impl Claims {
     }
 }
 
+/// What messages of one round do that are counted one by one: on networks, and for ranks placed, for which there is no formula.
+struct Counted {
+    /// What the busiest channel carries.
+    load: u64,
+    /// The most messages that a channel has.
+    shared: u64,
+    /// The longest way.
+    hops: u64,
+}
+
+/// How many messages are counted for one algorithm, at most, and how many channels searched for their ways: a few
+/// milliseconds, as every rank does so before it plans.
+const COUNTED: u128 = 1 << 14;
+const SEARCHED: usize = 1 << 20;
+
+impl Counted {
+    /// Whether so many messages may be counted.
+    fn fits(problem: &Problem, messages: u128) -> bool {
+        let topology = problem.topology();
+        let network = topology.nodes().saturating_add(topology.channels());
+        messages <= COUNTED && problem.ranks().saturating_mul(network) <= SEARCHED
+    }
+
+    /// Of so many messages, at most, from one rank to another of so many blocks.
+    fn of(problem: &Problem, most: u128, messages: impl Iterator<Item = (usize, usize, u64)>) -> Option<Self> {
+        let mut counted = Self { load: 0, shared: 0, hops: 0 };
+        let mut channels: Map<(u64, u64)> = Map::default();
+        for (from, to, blocks) in Self::fits(problem, most).then_some(messages)? {
+            let node = |rank| problem.placement().node(Rank::new(rank));
+            let route = problem.topology().route(node(from), node(to));
+            counted.hops = counted.hops.max(route.len() as u64 - 1);
+            for hop in route.windows(2) {
+                let channel = (hop[0].index() as u64) << 32 | hop[1].index() as u64;
+                let (load, shared) = channels.entry(channel).or_default();
+                (*load, *shared) = (*load + blocks, *shared + 1);
+                (counted.load, counted.shared) = (counted.load.max(*load), counted.shared.max(*shared));
+            }
+        }
+        Some(counted)
+    }
+}
+
+/// What messages from every rank to the next do, round after round, all the way round.
+pub(in crate::algorithm) struct Circle {
+    /// In one round.
+    pub(in crate::algorithm) pattern: Pattern,
+    /// The channels of all ways but the shortest: those of the longest chain of N - 1 messages on.
+    pub(in crate::algorithm) chain: u64,
+    /// The same of sizes times channels, where the first message has N - 1 blocks and each further one less.
+    pub(in crate::algorithm) falling: Volume,
+}
+
+impl Circle {
+    pub(in crate::algorithm) fn of(problem: &Problem) -> Option<Self> {
+        let ranks = problem.ranks() as u64;
+        if ranks < 2 {
+            return Some(Self { pattern: Pattern { load: 0, hops: 0 }, chain: 0, falling: Volume::ZERO });
+        }
+        let pattern = Pattern::rotation(problem, 1)?;
+        // From the last rank back to the first is the longest way, and in front of it the chain is longest.
+        let (all, falling) = if is_complete(problem) {
+            (ranks, u128::from(ranks - 1) * u128::from(ranks) / 2)
+        } else if let Some(axes) = in_order(problem) {
+            let (mut all, mut falling) = (ranks - 1, u128::from(ranks - 1) * u128::from(ranks - 2) / 2);
+            falling += u128::from(ranks - 1) * u128::from(pattern.hops);
+            let mut worth = 1;
+            for axis in axes.iter().rev() {
+                worth *= axis.extent;
+                let back = if axis.kind == Kind::Line { axis.extent - 1 } else { 1 };
+                all += back * (ranks / worth);
+                let (times, worth) = (u128::from((ranks - 2) / worth), u128::from(worth));
+                falling += u128::from(back) * (times * u128::from(ranks - 1) - worth * times * (times + 1) / 2);
+            }
+            (all, falling)
+        } else {
+            return Self::counted(problem, pattern);
+        };
+        Some(Self { pattern, chain: all - 1, falling: Volume::ratio(falling, 1) })
+    }
+
+    fn counted(problem: &Problem, pattern: Pattern) -> Option<Self> {
+        let ranks = problem.ranks();
+        let node = |rank: usize| problem.placement().node(Rank::new(rank % ranks));
+        let ways = (0..ranks).map(|rank| problem.topology().distance(node(rank), node(rank + 1)) as u64);
+        let ways: Vec<u64> = ways.collect();
+        let all: u64 = ways.iter().sum();
+        // The chain that starts at a rank, and from it that of the next.
+        let mut chain: i128 = (1..ranks).map(|i| (ranks - i) as i128 * i128::from(ways[i - 1])).sum();
+        let mut longest = chain;
+        for &way in &ways {
+            chain += i128::from(all) - ranks as i128 * i128::from(way);
+            longest = longest.max(chain);
+        }
+        let shortest = ways.iter().min().copied().unwrap_or(0);
+        Some(Self { pattern, chain: all - shortest, falling: Volume::ratio(longest.unsigned_abs(), 1) })
+    }
+}
+
+/// The product, if rank i sits on node i of it.
+fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
+    product(problem).filter(|_| problem.placement().is_identity())
+}
+
 /// The product, if its extents are powers of two, so that bits of a number are bits of its coordinates.
 fn digits(problem: &Problem) -> Option<Vec<Axis>> {
     let powers = |axes: &Vec<Axis>| axes.iter().all(|axis| axis.extent.is_power_of_two());
-    product(problem).filter(|axes| problem.placement().is_identity() && powers(axes))
+    in_order(problem).filter(powers)
 }
 
 /// Exchanges along a dimension between coordinates that differ by exclusive or with `mask`. Its highest bit cuts lines

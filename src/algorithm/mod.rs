@@ -62,6 +62,12 @@ pub struct Claims {
     pub end_transmission: Option<Volume>,
     /// Sum over rounds of the longest route.
     pub hops: Option<u64>,
+    /// Where everyone sends to the same rank in every round, the channels on the longest chain of messages: see
+    /// [`Figures::chained_hops`](crate::schedule::Figures::chained_hops). Where nothing is claimed of it, it is the
+    /// [hops](Self::hops).
+    pub chained_hops: Option<u64>,
+    /// The same of sizes times channels, else the [transmission forwarded](Self::forwarded_transmission).
+    pub chained_forwarded: Option<Volume>,
     /// Times that a rank's blocks are put into another order between phases.
     pub rearrangements: Option<u64>,
     /// Sum over rounds of the most messages that one rank sends and the most that one receives.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::{Block, Contributors};
 
 /// A map whose keys are small numbers packed into 64 bits.
-pub(super) type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
+pub(crate) type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
 
 /// Multiplies and folds: a tenth of the standard hash's time, and keys are no attacker's choice that would matter, since
 /// a schedule that collides costs its author's time only.

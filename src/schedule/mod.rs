@@ -11,6 +11,7 @@
 //! receive from it.
 
 mod block;
+mod chains;
 mod conditions;
 mod contributors;
 pub mod draw;
@@ -29,7 +30,7 @@ mod volume;
 
 pub use block::Block;
 pub use contributors::Contributors;
-pub(crate) use holdings::Mix;
+pub(crate) use holdings::{Map, Mix};
 pub use join::{Joined, Mismatch, Shares};
 #[cfg(feature = "json")]
 pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};

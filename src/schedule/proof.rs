@@ -32,6 +32,14 @@ pub struct Figures {
     pub end_transmission: Volume,
     /// Sum over rounds of the longest route, in channels.
     pub hops: u64,
+    /// Where everyone sends one message to the same rank in every round, the channels on the longest chain of messages, each
+    /// of which is sent after the one before has arrived; elsewhere the [hops](Self::hops). It is less than those where a few
+    /// messages of each round go far, as the ranks that need not wait for them go on: round a ring laid on a line, say.
+    pub chained_hops: u64,
+    /// The same of sizes times channels, where nodes store and forward; elsewhere the
+    /// [transmission forwarded](Self::forwarded_transmission). A rank that does not pass on what came goes on when its own
+    /// message has left over the first channel.
+    pub chained_forwarded: Volume,
     /// Phases in which anything is sent, less one: between two phases a rank's blocks are put into the order in which
     /// the next sends them.
     pub rearrangements: u64,
@@ -89,6 +97,8 @@ impl Figures {
             ("transmission forwarded", claims.forwarded_transmission, self.forwarded_transmission),
             ("transmission at the ends", claims.end_transmission, self.end_transmission),
             number("hops", claims.hops, self.hops),
+            number("hops chained", claims.chained_hops, self.chained_hops),
+            ("transmission forwarded, chained", claims.chained_forwarded, self.chained_forwarded),
             number("rearrangements", claims.rearrangements, self.rearrangements),
             number("messages handled", claims.handled, self.handled),
             number("messages", claims.messages, self.messages),

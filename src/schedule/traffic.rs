@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::chains::Chains;
 use super::holdings::{Map, pair};
 use super::{Block, Fault, Figures, Outline, Place, Ports, Round, Route, Transfer, Violations, Volume};
 use crate::ids::{Channel, Node, Rank};
@@ -24,6 +25,7 @@ pub(super) struct Traffic {
     fractions: Map<FractionUse>,
     ranks: Map<RankUse>,
     sends: Vec<Send>,
+    chains: Chains,
 }
 
 #[derive(Default)]
@@ -84,6 +86,7 @@ impl Traffic {
             fractions: Map::default(),
             ranks: Map::default(),
             sends: Vec::new(),
+            chains: Chains::default(),
         }
     }
 
@@ -112,12 +115,14 @@ impl Traffic {
             farthest = farthest.max(hops);
             self.figures.link_blocks += size * hops;
             forwarded = forwarded.max((size * hops, size * hops.min(2)));
+            self.chains.add(transfer, hops, size);
             for channel in channels(&route) {
                 busiest = busiest.max(self.channel(place, channel, index, size, round, violations));
             }
             self.sends.push(Send { source: transfer.source, transfer: index, channel: channels(&route).next() });
         }
         self.values(number, round, violations);
+        self.chains.end_of_round();
         self.figures.transmission += largest;
         self.figures.port_transmission += port.blocks;
         self.figures.channel_transmission += busiest;
@@ -129,6 +134,7 @@ impl Traffic {
 
     /// The figures of all rounds.
     pub(super) fn finish(mut self) -> Figures {
+        self.chains.finish(&mut self.figures);
         let fraction = |key: &u64| self.fractions.get(key).map_or(Volume::ZERO, |fraction| fraction.total);
         let totals = self.channels.iter().map(|(key, channel)| Volume::from(channel.total) + fraction(key));
         self.figures.busiest_channel_total = totals.max().unwrap_or_default();

@@ -42,7 +42,22 @@ impl Volume {
         (other.numerator > 0).then(|| self.as_f64() / other.as_f64())
     }
 
+    /// One of so many equal parts.
+    pub(crate) fn part(self, of: u64) -> Self {
+        Self::reduced(self.numerator, self.denominator.saturating_mul(u128::from(of.max(1))))
+    }
+
+    /// What is left of it without the other; nothing where that is more.
+    pub(crate) fn without(self, other: Self) -> Self {
+        let scaled = |a: Self, b: Self| a.numerator.saturating_mul(b.denominator);
+        let numerator = scaled(self, other).saturating_sub(scaled(other, self));
+        Self::reduced(numerator, self.denominator.saturating_mul(other.denominator))
+    }
+
     fn reduced(numerator: u128, denominator: u128) -> Self {
+        if denominator == 1 {
+            return Self { numerator, denominator };
+        }
         let (mut a, mut b) = (numerator, denominator);
         while b != 0 {
             (a, b) = (b, a % b);

@@ -249,8 +249,9 @@ impl<'m> Engine<'m> {
         let used = &mut self.channels[channel];
         let start = used.free.max(now);
         let carrying = head.bytes.saturating_mul(self.machine.channel);
-        let left = start.saturating_add(carrying).max(head.tail);
-        used.free = left;
+        // Where bytes come more slowly than the channel carries them, others go between them.
+        used.free = start.saturating_add(carrying);
+        let left = used.free.max(head.tail);
         used.carrying = used.carrying.saturating_add(carrying);
         self.played.hops += 1;
         self.waited(start - now);
@@ -284,8 +285,8 @@ impl<'m> Engine<'m> {
         let Some(rank) = self.placement.rank(Node::new(head.to as usize)) else { return now };
         let member = &mut self.members[rank.index()];
         let start = member.into.max(now);
-        let through = start.saturating_add(head.bytes.saturating_mul(self.machine.byte)).max(head.tail);
-        member.into = through;
+        member.into = start.saturating_add(head.bytes.saturating_mul(self.machine.byte));
+        let through = member.into.max(head.tail);
         self.waited(start - now);
         self.queue.push(through, Event::Arrived { rank: rank.index() as u32, round: head.round });
         through

@@ -12,19 +12,23 @@
 //!   the rank has not reached yet is taken in when it has.
 //! - A rank has one **port** out and one in, each with a queue, at [`byte`](Machine::byte). The next message is prepared once the
 //!   port has begun the last.
-//! - A **channel** carries one message at a time, at [`channel`](Machine::channel) a byte. Messages get it in the order in which
+//! - A **channel** takes [`channel`](Machine::channel) for each byte that it carries. Messages get it in the order in which
 //!   their heads reach it (of equal times, in the order in which the simulation got to know of them, which is the same in every
-//!   run). Where a head waits, the rest of the message gathers there: buffers never fill.
+//!   run). Where a head waits, the rest of the message gathers there: buffers never fill. A message whose bytes come more slowly
+//!   than the channel carries them, through a slower port, leaves the rest of the channel's time to others. So a channel
+//!   that costs nothing is never waited for, and neither is a port.
 //! - A head takes [`hop`](Machine::hop) a channel. With [cut-through](crate::machine::Switching::CutThrough) it goes on
 //!   at once; with [store-and-forward](crate::machine::Switching::StoreAndForward) when all of the message is there.
 //! - A send is done when the message has left the sender's node; a receive when the processor has taken it in.
-//! - There are no barriers, so [`synchronisation`](Machine::synchronisation) is not charged.
+//! - There are no barriers between rounds, as there are none when a schedule is executed. So
+//!   [`synchronisation`](Machine::synchronisation) is not charged here, nor is it part of the [total](crate::cost::Price::total)
+//!   of a price.
 //!
 //! So a message of m bytes over h free channels takes `startup + message + m max(byte, channel) + h hop + message`; by
 //! store-and-forward, instead of the third term, `m max(byte, channel)` over the first channel and again over the last, if
 //! that is another, and `m channel` over each between them. Where nothing contends, each rank sends and receives a message
 //! a round, and all messages of a round are of one size and go equally far, the simulated time is the
-//! [price](crate::cost::Price) without barriers exactly. Wormhole routers with small buffers, which hold channels while a
+//! [price](crate::cost::Price) exactly. Wormhole routers with small buffers, which hold channels while a
 //! head waits, are slower than this under contention.
 //!
 //! # Cost
@@ -43,9 +47,8 @@
 //!
 //! let problem = Problem::new(parse("torus:8x8").unwrap(), Collective::Alltoall)?;
 //! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
-//! let machine = Machine::PARAGON.with_synchronisation(0, 0);
-//! let played = necklace::simulate::simulate(&*exchange, &problem, &machine, 64, |_| ()).unwrap();
-//! let price = Demand::claimed(&*exchange, &problem)?.price(&machine, 64);
+//! let played = necklace::simulate::simulate(&*exchange, &problem, &Machine::PARAGON, 64, |_| ()).unwrap();
+//! let price = Demand::claimed(&*exchange, &problem)?.price(&Machine::PARAGON, 64);
 //! assert_eq!(u128::from(played.time), price.total);
 //! # Ok::<(), necklace::error::BuildError>(())
 //! ```

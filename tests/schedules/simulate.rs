@@ -85,6 +85,35 @@ fn messages_wait_for_a_channel_that_they_share() {
 }
 
 #[test]
+fn channels_that_cost_nothing_keep_no_message_waiting() {
+    // From 0 and from 1, over 1-2, to different ranks: ports are all that takes time.
+    let meeting = [send(0, 2, 4), send(1, 3, 4)];
+    assert_eq!(times("line:4", Machine::FREE.with_byte(7), &[&meeting]), [280; 4]);
+    for name in ["bruck", "direct", "ring", "bruck:radix=4,ports=all"] {
+        let played = |topology| {
+            let problem = problem(topology, "alltoall");
+            let algorithm = find(problem.collective(), name).unwrap();
+            simulate(&*algorithm, &problem, &Machine::THREADS, 4096, |_| ()).unwrap()
+        };
+        assert_eq!(played("line:16").ranks, played("complete:16").ranks, "{name}");
+    }
+    // Nor does a port that costs nothing: the short message need not wait for the tail of the long one.
+    let both = [send(0, 2, 4), send(1, 2, 1)];
+    let star: Arc<dyn Topology> = Arc::new(Graph::from_edges([(0, 2), (1, 2), (2, 3)]).unwrap());
+    let next = [send(2, 3, 1)];
+    let found = on(&star, Machine::FREE.with_channel(3), &[&both, &next]).unwrap();
+    assert_eq!((found.waiting, found.ranks), (0, vec![120, 30, 150, 150]));
+}
+
+#[test]
+fn messages_share_a_channel_that_is_faster_than_their_ports() {
+    // 40 bytes each, 200 through a port and 120 over the channel that they share: the second follows 120 later.
+    let meeting = [send(0, 2, 4), send(1, 3, 4)];
+    let found = on(&parse("line:4").unwrap(), Machine::FREE.with_byte(5).with_channel(3), &[&meeting]).unwrap();
+    assert_eq!((found.time, found.waiting, found.busiest_channel), (120 + 200, 120, 240));
+}
+
+#[test]
 fn a_port_passes_one_message_after_the_other() {
     let star = |n: usize| Graph::from_edges((1..=n).map(|leaf| (0, leaf))).unwrap();
     let star: Arc<dyn Topology> = Arc::new(star(3));
@@ -158,7 +187,7 @@ fn machines() -> [Machine; 5] {
     let all: Machine =
         "free:startup=9us,message=700ns,byte=5ns,channel=5ns,hop=30ns,rearrangement=2ns".parse().unwrap();
     let slow_ports = all.with_byte(9_000);
-    [Machine::PARAGON.with_synchronisation(0, 0), all, forwarding(all), slow_ports, forwarding(slow_ports)]
+    [Machine::PARAGON, all, forwarding(all), slow_ports, forwarding(slow_ports)]
 }
 
 fn problem(topology: &str, collective: &str) -> Problem {
@@ -194,6 +223,20 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
             assert_eq!((found.first(), found.waiting), (found.time, 0), "{name} on {topology}, {machine}");
         }
     }
+}
+
+#[test]
+fn barriers_are_in_no_total_and_are_not_played() {
+    let problem = problem("torus:8x8", "alltoall");
+    let exchange = find(problem.collective(), "torus-exchange").unwrap();
+    let demand = Demand::claimed(&*exchange, &problem).unwrap();
+    let (with, without) = (Machine::PARAGON, Machine::PARAGON.with_synchronisation(0, 0));
+    assert_eq!(demand.price(&with, 64).total, demand.price(&without, 64).total);
+    assert_eq!(demand.price(&with, 64).synchronisation, 5 * (3 * 126 - 113) * 1_000_000);
+    assert!(demand.price(&with, 64).to_string().ends_with(", without synchronisation 1325.00"));
+    let played = |machine| simulate(&*exchange, &problem, &machine, 64, |_| ()).unwrap();
+    assert_eq!(played(with), played(without));
+    assert_eq!(u128::from(played(with).time), demand.price(&with, 64).total);
 }
 
 /// Any prices, each of them nothing now and then, and either switching.

@@ -35,7 +35,9 @@ impl Algorithm for Ring {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        claims_of_a_ring(problem, Volume::from(problem.ranks() as u64 - 1))
+        claims_of_a_ring(problem, Volume::from(problem.ranks() as u64 - 1), |circle| {
+            Some((circle.chain, circle.chain.into()))
+        })
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -213,7 +213,7 @@ impl Algorithm for Bruck {
             false => claims,
         };
         // A radix in the order of a large size has as many messages as that.
-        if messages > 1 << 20 {
+        if messages > 1 << 20 || !Crossing::known(problem, messages) {
             return claims;
         }
         let message = |weight, value| ((weight * value) as u64, self.numbers(size, weight, value) as u64);

@@ -117,6 +117,11 @@ impl Algorithm for ByDimension {
         let at_once = self.about().ports != Ports::One;
         let known = axes_of_routes(problem).is_some();
         let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum();
+        // Along one dimension alone it is a ring of all ranks.
+        let chained = match rows[..] {
+            [(_, row)] => chained(row, self.walk(row), nodes),
+            _ => None,
+        };
         Claims {
             port_transmission: at_once.then_some(volume),
             handled: at_once.then_some(2 * messages),
@@ -129,6 +134,8 @@ impl Algorithm for ByDimension {
             rearrangements: Some((rows.len() as u64).saturating_sub(1)),
             messages: Some(messages),
             volume: Some(volume),
+            chained_hops: chained.map(|(hops, _)| hops),
+            chained_forwarded: chained.map(|(_, forwarded)| forwarded),
             contention_free: all().all(|(row, walk, _)| is_contention_free(row, walk)),
         }
     }
@@ -200,6 +207,15 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
         Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes) * (hops / rounds.max(1)),
         Walk::Rotated | Walk::AtOnce => Volume::from(nodes / row.extent() as u64) * hops,
     })
+}
+
+/// The channels on the longest chain of messages round a line, and sizes times channels: from everyone to the next, but one time
+/// back, at worst of the first message, which is the largest.
+fn chained(row: Factor, walk: Walk, nodes: u64) -> Option<(u64, Volume)> {
+    let k = row.extent() as u64;
+    let first = Volume::ratio(u128::from(nodes) * u128::from(k - 1), k.into());
+    let forwarded = || walk.transmission(row.extent(), nodes) + first * (k - 2);
+    (matches!(row, Factor::Line(2..)) && walk == Walk::OneWay).then(|| (2 * k - 3, forwarded()))
 }
 
 /// The sum over the rounds of the largest message, twice where its way is longer than a channel.

@@ -11,15 +11,15 @@
 //! | blocks of the busiest channel | the most of all dimensions, see below |
 //! | hops | the diameter |
 //!
-//! The last two hold for products of lines, rings and complete networks with a rank on every node, by their default
-//! routes. Along a dimension of k of the N nodes a channel carries at most N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on a
+//! For products of lines, rings and complete networks with a rank on every node the last two are formulas, by their default
+//! routes; elsewhere up to some 100 ranks are counted. Along a dimension of k of the N nodes a channel carries at most N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on a
 //! ring, N/k fl(k^2/4) on a line, N/k on a complete network; fl rounds down. Of blocks that have half a ring to go all
 //! take the same way round, which costs more than the lower bound.
 //!
 //! A rank's own time and memory are in proportion to N. Each block crosses the network once, so no schedule moves
 //! fewer bytes; the price is N - 1 messages a rank, and on a sparse network the contention.
 
-use crate::algorithm::loads::{at_once, diameter};
+use crate::algorithm::loads::at_once;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
 use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
@@ -47,14 +47,15 @@ impl Algorithm for Direct {
         let peers = problem.ranks() as u64 - 1;
         let volume = Some(Volume::from(peers));
         let claims = Claims::of_single_blocks(peers.min(1), is_complete(problem));
-        let hops = claims.hops.or(diameter(problem));
+        let at_once = at_once(problem);
+        let hops = claims.hops.or(at_once.map(|(_, hops)| hops));
         Claims {
             hops,
             messages: Some(peers),
             volume,
             handled: Some(peers.saturating_mul(2)),
             port_transmission: volume,
-            channel_transmission: at_once(problem),
+            channel_transmission: at_once.map(|(load, _)| load),
             forwarded_transmission: hops.map(Volume::from),
             end_transmission: hops.map(|hops| hops.min(2).into()),
             ..claims

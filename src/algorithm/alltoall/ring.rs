@@ -18,8 +18,8 @@
 //! receiver itself.
 
 use super::digits::{Digit, Digits, Slot, Walk, Way};
-use crate::algorithm::loads::Pattern;
-use crate::algorithm::{About, Algorithm, Claims};
+use crate::algorithm::loads::{Circle, Pattern};
+use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
 use crate::schedule::{Amounts, Placement, Ports, Problem, Share, Volume};
 
@@ -48,7 +48,9 @@ impl Algorithm for Ring {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = problem.ranks() as u64 - 1;
-        claims_of_a_ring(problem, Volume::from(rounds * (rounds + 1) / 2))
+        claims_of_a_ring(problem, Volume::from(rounds * (rounds + 1) / 2), |circle| {
+            Some((circle.chain, circle.falling))
+        })
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
@@ -73,17 +75,30 @@ pub(super) fn round_the_ranks(
 
 /// Those of so many blocks passed on from rank to rank, all the way round: contention-free on complete networks, and on
 /// products of lines, rings and complete networks, where what comes back from the end of a line has channels that nobody
-/// else uses.
-pub(in crate::algorithm) fn claims_of_a_ring(problem: &Problem, sent: Volume) -> Claims {
+/// else uses. Chained, where it goes one way in every round: the channels and the sizes times channels.
+pub(in crate::algorithm) fn claims_of_a_ring(
+    problem: &Problem,
+    sent: Volume,
+    chained: impl Fn(&Circle) -> Option<(u64, Volume)>,
+) -> Claims {
     let rounds = problem.ranks() as u64 - 1;
-    let hop = Pattern::rotation(problem, 1).filter(|round| round.load == 1).map(|round| round.hops);
-    Claims {
+    let single = Claims {
         transmission: Some(sent),
         volume: Some(sent),
-        hops: hop.map(|hop| hop * rounds),
+        ..Claims::of_single_blocks(rounds, is_complete(problem))
+    };
+    let Some(circle) = Circle::of(problem) else { return single };
+    let chained = chained(&circle);
+    let Pattern { load, hops } = circle.pattern;
+    Claims {
+        hops: Some(hops * rounds),
+        channel_transmission: Some(sent * load),
         // Every round takes the same way, so each block takes it as often as it is sent.
-        forwarded_transmission: hop.map(|hop| sent * hop),
-        end_transmission: hop.map(|hop| sent * hop.min(2)),
-        ..Claims::of_single_blocks(rounds, hop.is_some())
+        forwarded_transmission: Some(sent * hops),
+        end_transmission: Some(sent * hops.min(2)),
+        chained_hops: chained.map(|(hops, _)| hops),
+        chained_forwarded: chained.map(|(_, forwarded)| forwarded),
+        contention_free: load <= 1,
+        ..single
     }
 }

@@ -20,8 +20,9 @@
 //! turns, so that a rank which can do both at once need not wait: each round depends on the one before the last.
 
 use super::digits::Walk;
-use super::ring::{claims_of_a_ring, round_the_ranks};
-use crate::algorithm::{About, Algorithm, Claims};
+use super::ring::round_the_ranks;
+use crate::algorithm::loads::Pattern;
+use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::ids::Rank;
 use crate::schedule::{Amounts, Placement, Ports, Problem, Share, Volume};
 
@@ -46,7 +47,16 @@ impl Algorithm for RingBoth {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
-        claims_of_a_ring(problem, Volume::from(ranks * ranks / 4))
+        let sent = Some(Volume::from(ranks * ranks / 4));
+        let single = Claims::of_single_blocks(ranks - 1, is_complete(problem));
+        let claims = Claims { transmission: sent, volume: sent, ..single };
+        // All rounds ahead take the same ways, and all rounds back.
+        let [ahead, back] = [ranks / 2, (ranks - 1) / 2];
+        let rounds = |shift, rounds: u64| Some((Pattern::rotation(problem, shift)?, (1..=rounds).map(Volume::from)));
+        let all = rounds(1 % ranks, ahead).zip(rounds(ranks - 1, back));
+        claims.routed(all.map(|((there, sizes), (back, less))| {
+            sizes.map(move |size| (there, size)).chain(less.map(move |size| (back, size)))
+        }))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

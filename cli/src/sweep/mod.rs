@@ -1,0 +1,213 @@
+//! `necklace sweep`: how far what `auto` chooses is from the best, played out, over many networks and machines.
+
+mod networks;
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use clap::Args;
+use necklace::collective::Collective;
+use necklace::machine::Machine;
+use necklace::schedule::{Ports, Problem};
+use necklace::select::{Candidate, select};
+use necklace::simulate::simulate;
+
+use crate::output::{Document, Failure, print, write_failure};
+use crate::progress::Progress;
+use crate::table::align;
+use networks::{COLLECTIVES, Network, SIZES, machines, networks};
+
+pub(crate) const EXAMPLES: &str = "\
+Plays out what `auto` chooses beside every other algorithm that fits: 34 networks, 15 machines, blocks of 8 sizes, alltoall and
+allgather. The regret is the time of the choice over that of the best. An algorithm that cannot be the best, as its busiest rank's
+messages or bytes alone take longer, is not played out. Minutes on two cores; with --ranks, only networks of up to so many.
+
+Examples:
+  necklace sweep --csv sweep.csv
+  necklace sweep --ranks 16 --worst 40";
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Only networks of up to so many ranks
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    ranks: usize,
+
+    /// How many of the worst choices to list
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    worst: usize,
+
+    /// Write every choice as comma-separated values; with -, to standard output, and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    csv: Option<PathBuf>,
+}
+
+/// A choice beside the best. Times in picoseconds.
+struct Found {
+    network: String,
+    collective: &'static str,
+    ranks: usize,
+    machine: Machine,
+    bytes: u64,
+    /// Algorithm, price, time.
+    chosen: (String, u128, u64),
+    best: (String, u128, u64),
+}
+
+impl Found {
+    fn regret(&self) -> f64 {
+        if self.best.2 == 0 { 1.0 } else { self.chosen.2 as f64 / self.best.2 as f64 }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let found = sweep(arguments.ranks)?;
+    if let Some(path) = &arguments.csv {
+        let mut document = Document::create(path)?;
+        let name = document.name().to_owned();
+        document.write_all(csv(&found).as_bytes()).map_err(|error| write_failure(&name, &error))?;
+        document.keep()?;
+        if crate::output::is_standard(path) {
+            return Ok(());
+        }
+    }
+    print(&summary(&found, arguments.worst))
+}
+
+/// Every choice on networks of up to so many ranks, in the order of networks, collectives, machines and sizes.
+fn sweep(ranks: usize) -> Result<Vec<Found>, Failure> {
+    let (networks, machines) = (networks()?, machines()?);
+    let mut cases: Vec<(&Network, Collective, Machine)> = Vec::new();
+    for network in networks.iter().filter(|network| network.ranks() <= ranks) {
+        for collective in COLLECTIVES {
+            cases.extend(machines.iter().map(|&machine| (network, collective.clone(), machine)));
+        }
+    }
+    // Large ones first, so that none is left at the end for one core alone.
+    let mut order: Vec<usize> = (0..cases.len()).collect();
+    order.sort_by_key(|&case| std::cmp::Reverse(cases[case].0.ranks()));
+    let (next, workers) = (AtomicUsize::new(0), thread::available_parallelism().map_or(1, Into::into));
+    let mut progress = Progress::new("playing schedules out", "networks on machines").of(Some(cases.len() as u64));
+    let (sender, receiver) = mpsc::channel();
+    let mut found: HashMap<usize, Result<Vec<Found>, Failure>> = HashMap::new();
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            let (sender, next, order, cases) = (sender.clone(), &next, &order, &cases);
+            scope.spawn(move || {
+                while let Some(&case) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (network, collective, machine) = &cases[case];
+                    let regrets = SIZES.map(|bytes| choice(network, collective, machine, bytes));
+                    if sender.send((case, regrets.into_iter().collect())).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (case, regrets) in receiver {
+            progress.step();
+            found.insert(case, regrets);
+        }
+    });
+    let cases = (0..cases.len()).filter_map(|case| found.remove(&case));
+    Ok(cases.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn choice(network: &Network, collective: &Collective, machine: &Machine, bytes: u64) -> Result<Found, Failure> {
+    let problem = network.problem(collective)?;
+    let choice = select(&problem, "auto", bytes, machine)?;
+    let priced = |one: &Candidate| Some((one.price.as_ref().ok()?.total, one.algorithm.clone()));
+    let mut candidates: Vec<_> = choice.candidates.iter().filter_map(priced).collect();
+    candidates.sort_by_key(|(price, _)| *price);
+    let play = |price: u128, algorithm: &dyn necklace::algorithm::Algorithm| {
+        let played = simulate(algorithm, &problem, machine, bytes, |_| ());
+        let heading = || format!("{} on {} by {machine}", algorithm.name(), network.name);
+        played.map(|played| (algorithm.name(), price, played.time)).map_err(|error| Failure::of(&heading(), &error))
+    };
+    let price = candidates.iter().find(|(_, one)| one.name() == choice.algorithm.name()).map_or(0, |(price, _)| *price);
+    let chosen = play(price, &*choice.algorithm)?;
+    let mut best = chosen.clone();
+    for (price, algorithm) in candidates {
+        if algorithm.name() != chosen.0 && busy(&*algorithm, &problem, machine, bytes) < best.2.into() {
+            let played = play(price, &*algorithm)?;
+            if played.2 < best.2 {
+                best = played;
+            }
+        }
+    }
+    let (network, ranks) = (network.name.clone(), network.ranks());
+    Ok(Found { network, collective: collective.name(), ranks, machine: *machine, bytes, chosen, best })
+}
+
+/// What the messages and the bytes of the busiest rank take at least.
+fn busy(algorithm: &dyn necklace::algorithm::Algorithm, problem: &Problem, machine: &Machine, bytes: u64) -> u128 {
+    let claims = algorithm.claims(problem);
+    let messages = u128::from(claims.messages.unwrap_or(0));
+    let startup = if algorithm.about().ports == Ports::One { machine.startup } else { 0 };
+    let port = claims.volume.unwrap_or_default().bytes(bytes).saturating_mul(machine.byte.into());
+    port.max(messages * (u128::from(machine.message) + u128::from(startup)))
+}
+
+/// How large regrets are, and the worst choices.
+fn summary(found: &[Found], worst: usize) -> String {
+    let mut regrets: Vec<f64> = found.iter().map(Found::regret).collect();
+    regrets.sort_by(f64::total_cmp);
+    let up_to = |limit: f64| {
+        100.0 * regrets.iter().filter(|regret| **regret <= limit).count() as f64 / regrets.len().max(1) as f64
+    };
+    let mut text = format!(
+        "{} choices; regret at most {:.2}; up to 1.3 in {:.2} %, up to 1.1 in {:.2} %, up to 1.01 in {:.2} %\n\n",
+        regrets.len(),
+        regrets.last().copied().unwrap_or(1.0),
+        up_to(1.3),
+        up_to(1.1),
+        up_to(1.01),
+    );
+    let mut order: Vec<&Found> = found.iter().filter(|found| found.regret() > 1.0).collect();
+    order.sort_by(|a, b| b.regret().total_cmp(&a.regret()));
+    let us = |time: u128| format!("{:.2}", time as f64 / 1e6);
+    let heading = ["worst", "", "machine", "bytes", "regret", "chosen", "price", "us", "best", "price", "us"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    for one in order.into_iter().take(worst) {
+        let Found { network, collective, machine, bytes, chosen, best, .. } = one;
+        rows.push(vec![
+            network.clone(),
+            (*collective).to_owned(),
+            machine.to_string(),
+            bytes.to_string(),
+            format!("{:.3}", one.regret()),
+            chosen.0.clone(),
+            us(chosen.1),
+            us(chosen.2.into()),
+            best.0.clone(),
+            us(best.1),
+            us(best.2.into()),
+        ]);
+    }
+    text += &align(&rows);
+    text
+}
+
+fn csv(found: &[Found]) -> String {
+    let mut text =
+        "network,ranks,collective,machine,block_bytes,chosen,price_us,chosen_us,best,best_price_us,best_us,regret\n"
+            .to_owned();
+    for one in found {
+        let Found { network, collective, ranks, machine, bytes, chosen, best, .. } = one;
+        let us = |time: u128| time as f64 / 1e6;
+        text += &format!(
+            "\"{network}\",{ranks},{collective},\"{machine}\",{bytes},\"{}\",{},{},\"{}\",{},{},{:.4}\n",
+            chosen.0,
+            us(chosen.1),
+            us(chosen.2.into()),
+            best.0,
+            us(best.1),
+            us(best.2.into()),
+            one.regret()
+        );
+    }
+    text
+}

@@ -1,0 +1,158 @@
+//! The networks and machines of the sweep.
+
+use std::sync::Arc;
+
+use necklace::Node;
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::machine::Machine;
+use necklace::schedule::{Placement, Problem};
+use necklace::topology::{Graph, GraphError, Topology, parse};
+
+use crate::output::Failure;
+
+/// Who sits where.
+#[derive(Clone, Copy)]
+enum Seats {
+    /// Rank i on node i.
+    All,
+    /// Rank i on node `i * step mod nodes`, as many as there are.
+    Every(usize, usize),
+    /// Rank i on the node whose number is `i` with its bits in reverse order.
+    Reversed,
+}
+
+/// A network by name, and who sits where.
+const NETWORKS: [(&str, Seats); 34] = [
+    ("line:5", Seats::All),
+    ("line:16", Seats::All),
+    ("line:64", Seats::All),
+    ("ring:6", Seats::All),
+    ("ring:15", Seats::All),
+    ("ring:32", Seats::All),
+    ("mesh:2x2", Seats::All),
+    ("mesh:3x5", Seats::All),
+    ("mesh:4x8", Seats::All),
+    ("mesh:8x8", Seats::All),
+    ("mesh:3x4x5", Seats::All),
+    ("torus:4x4", Seats::All),
+    ("torus:5x7", Seats::All),
+    ("torus:2x16", Seats::All),
+    ("torus:8x8", Seats::All),
+    ("torus:4x4x4", Seats::All),
+    ("torus:12x12", Seats::All),
+    ("hypercube:3", Seats::All),
+    ("hypercube:5", Seats::All),
+    ("hypercube:8", Seats::All),
+    ("ghc:3x4x2", Seats::All),
+    ("ghc:8x8", Seats::All),
+    ("complete:4", Seats::All),
+    ("complete:11", Seats::All),
+    ("complete:64", Seats::All),
+    ("tree:15", Seats::All),
+    ("chords:32", Seats::All),
+    ("star:9", Seats::All),
+    ("line:9", Seats::Every(4, 9)),
+    ("ring:16", Seats::Reversed),
+    ("torus:8x8", Seats::Every(2, 32)),
+    ("mesh:6x6", Seats::Every(5, 36)),
+    ("hypercube:6", Seats::Every(5, 20)),
+    ("torus:4x8", Seats::Reversed),
+];
+
+const MACHINES: [&str; 15] = [
+    "threads",
+    "tcp",
+    "mpi",
+    "paragon",
+    "paragon:switching=store-and-forward",
+    "paragon:byte=0",
+    "unit",
+    "unit:switching=cut-through",
+    "unit:byte=0",
+    "mpi:channel=0.15ns",
+    "mpi:channel=0.6ns,hop=0.5us",
+    "tcp:channel=1ns,hop=20us,switching=store-and-forward",
+    "threads:channel=0.05ns,rearrangement=0.25ns",
+    "free:startup=100us,byte=1ns,channel=1ns,hop=5us",
+    "free:startup=10us,message=1us,byte=1ns,channel=10ns,hop=1us,switching=store-and-forward",
+];
+
+/// The sizes of blocks.
+pub(super) const SIZES: [u64; 8] = [1, 16, 128, 512, 2 << 10, 8 << 10, 64 << 10, 1 << 20];
+
+/// The collectives between whose algorithms there is much to choose.
+pub(super) const COLLECTIVES: [Collective; 2] = [Collective::Alltoall, Collective::Allgather];
+
+/// A network with the ranks on it.
+pub(super) struct Network {
+    pub(super) name: String,
+    topology: Arc<dyn Topology>,
+    placement: Placement,
+}
+
+impl Network {
+    pub(super) fn problem(&self, collective: &Collective) -> Result<Problem, BuildError> {
+        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective.clone())
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.placement.ranks()
+    }
+}
+
+/// All of them.
+pub(super) fn networks() -> Result<Vec<Network>, Failure> {
+    NETWORKS.into_iter().map(|(text, seats)| network(text, seats)).collect()
+}
+
+fn network(text: &str, seats: Seats) -> Result<Network, Failure> {
+    let graph = |graph: Result<Graph, GraphError>| {
+        graph.map(|graph| Arc::new(graph) as Arc<dyn Topology>).map_err(|error| Failure::of(text, &error))
+    };
+    let count = |number: &str| number.parse::<usize>().map_err(|error| Failure::of(text, &error));
+    let topology = match text.split_once(':') {
+        Some(("tree", nodes)) => graph(Graph::from_edges((1..count(nodes)?).map(|v| ((v - 1) / 2, v))))?,
+        Some(("star", nodes)) => graph(Graph::from_edges((1..count(nodes)?).map(|v| (0, v))))?,
+        Some(("chords", nodes)) => {
+            let nodes = count(nodes)?;
+            graph(Graph::from_edges(
+                (0..nodes).flat_map(|v| [(v, (v + 1) % nodes), (v, (7 * v + 3) % nodes)]).filter(|(u, v)| u != v),
+            ))?
+        }
+        _ => parse(text).map_err(BuildError::from)?,
+    };
+    let nodes = topology.nodes();
+    let on = |nodes_of_ranks: Vec<usize>| Placement::new(nodes_of_ranks.into_iter().map(Node::new).collect(), nodes);
+    let bits = nodes.next_power_of_two().trailing_zeros();
+    let reversed = |rank: usize| (0..bits).fold(0, |sum, bit| 2 * sum + (rank >> bit & 1));
+    let (placement, name) = match seats {
+        Seats::All => (Placement::identity(nodes), text.to_owned()),
+        Seats::Every(step, ranks) => (
+            on((0..ranks).map(|rank| rank * step % nodes).collect())?,
+            format!("{text}, {ranks} ranks on every {step}th"),
+        ),
+        Seats::Reversed => (on((0..nodes).map(reversed).collect())?, format!("{text}, ranks by reversed bits")),
+    };
+    Ok(Network { name, topology, placement })
+}
+
+/// All of them.
+pub(super) fn machines() -> Result<Vec<Machine>, Failure> {
+    let machine = |text: &str| text.parse::<Machine>().map_err(|error| Failure::of(text, &error));
+    MACHINES.into_iter().map(machine).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_and_machines_are_all_there_and_differ() {
+        let (networks, machines) = (networks().unwrap(), machines().unwrap());
+        let distinct = |names: Vec<String>| names.iter().collect::<std::collections::HashSet<_>>().len();
+        assert_eq!(distinct(networks.iter().map(|network| network.name.clone()).collect()), 34);
+        assert_eq!(distinct(machines.iter().map(ToString::to_string).collect()), 15);
+        assert!(networks.iter().all(|network| (4..=256).contains(&network.ranks())));
+    }
+}
