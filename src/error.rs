@@ -174,7 +174,7 @@ pub enum Error {
         rank: Rank,
         /// What happened: the same on every member.
         failure: Box<Failure>,
-        /// The ranks of the job that the members are.
+        /// The members' ranks in the job; empty where each is the same there.
         members: Arc<[Rank]>,
     },
     /// The communicator failed in an earlier call.
@@ -188,7 +188,7 @@ pub enum Error {
         rank: Rank,
         /// What happened then.
         failure: Box<Failure>,
-        /// The ranks of the job that the members are.
+        /// The members' ranks in the job; empty where each is the same there.
         members: Arc<[Rank]>,
     },
     /// A rank panicked, or could not be started.
@@ -227,7 +227,7 @@ pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String)
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 impl From<crate::transport::Discord> for Error {
     fn from(crate::transport::Discord { failure, rank, members }: crate::transport::Discord) -> Self {
-        Self::Failed { rank, failure: Box::new(failure), members }
+        Self::Failed { rank, failure: Box::new(failure), members: crate::transport::renumbered(&members) }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::quote::quoted;
 use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
 use crate::select::{Choice, select};
 use crate::topology::{Topology, parse};
-use crate::transport::{ContextId, Endpoint, Failure, History, RoundIo, Signature, Transport};
+use crate::transport::{ContextId, Endpoint, Failure, History, RoundIo, Signature, Transport, renumbered};
 use cache::{Cache, Key, Prepared, Way};
 use native::{Agreed, native_call, native_manner};
 use permute::{PERMUTE, Planned};
@@ -473,7 +473,7 @@ impl Wire {
 
     /// That the context has failed; once the user knows, that it had failed before.
     fn failed(&mut self, failure: Failure) -> Error {
-        let (rank, failure, members) = (self.transport.rank(), Box::new(failure), Arc::clone(&self.members));
+        let (rank, failure, members) = (self.transport.rank(), Box::new(failure), renumbered(&self.members));
         if std::mem::replace(&mut self.told, true) {
             Error::Dead { rank, failure, members }
         } else {

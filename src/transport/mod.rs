@@ -318,6 +318,12 @@ impl Failure {
     }
 }
 
+/// The members' ranks in the job, where some are others there; otherwise none.
+pub(crate) fn renumbered(members: &Arc<[Rank]>) -> Arc<[Rank]> {
+    let same = members.iter().enumerate().all(|(rank, member)| member.index() == rank);
+    if same { Arc::default() } else { Arc::clone(members) }
+}
+
 /// A rank in words: by its number among these members, and in the job if that is another.
 pub(crate) fn rank_words(rank: Rank, members: &[Rank]) -> String {
     match members.get(rank.index()) {
