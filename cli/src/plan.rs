@@ -254,9 +254,10 @@ fn sample(choice: &Choice, problem: &Problem, ranks: usize) -> Result<(), Failur
         },
         other => Failure::Usage(format!("--verify-sample: {other}")),
     })?;
+    let plural = if rounds == 1 { "" } else { "s" };
     let promised = figures::promises(&choice.algorithm.claims(problem));
     print(&format!(
-        "{heading}\nby formula: {promised}\nchecked: the parts of {ranks} of {of} ranks, {rounds} rounds with {messages} messages of {blocks} blocks\n\
+        "{heading}\nby formula: {promised}\nchecked: the parts of {ranks} of {of} ranks, {rounds} round{plural} with {messages} messages of {blocks} blocks\n\
          not checked: the parts of the other {} ranks, contention with their messages, the formulas\n",
         of - ranks,
     ))

@@ -70,6 +70,9 @@ pub fn verify_sample(
             let mut round = others.round(peer, sample.rounds)?;
             round.sends.retain(|end| all.contains(&end.peer));
             round.receives.retain(|end| all.contains(&end.peer));
+            // What is left is little, and there may be as many peers as ranks.
+            round.sends.shrink_to_fit();
+            round.receives.shrink_to_fit();
             round.local.clear();
             rounds.insert(peer, round);
         }
