@@ -22,10 +22,14 @@ const CHANNEL: u128 = 130;
 /// Bytes of a rank, with its share.
 const RANK: u128 = 1000;
 
+/// Where ranks hold more bytes, rounds are not looked at: one rank's alone may be more than memory holds.
+const HOPELESS: u128 = 1 << 40;
+
 /// About how many bytes it takes to [prove](super::verify_shares) the schedule that an algorithm makes of a problem: an estimate, rather too
 /// high than too low.
 ///
-/// It goes by what ranks hold and by the largest round of a few of them. Takes the time to count their messages.
+/// It goes by what ranks hold and, unless that is more than a TiB, by the largest round of a few of them. Takes the time to count
+/// their messages.
 ///
 /// # Errors
 ///
@@ -33,6 +37,10 @@ const RANK: u128 = 1000;
 pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<u128, BuildError> {
     crate::algorithm::scheduled(algorithm, problem)?;
     let ranks = problem.ranks();
+    let least = (held(problem.collective(), ranks as u128) * HELD).saturating_add(ranks as u128 * RANK);
+    if least > HOPELESS {
+        return Ok(least);
+    }
     let root = problem.collective().root().unwrap_or_default();
     let some = [0, ranks / 2, ranks - 1].map(Rank::new).into_iter().chain([root]);
     let (mut messages, mut blocks) = (0, Volume::ZERO);
@@ -43,13 +51,12 @@ pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<
         }
     }
     let ranks = ranks as u128;
-    let held = held(problem.collective(), ranks) * HELD;
     let of_all = |of_one: u128, each: u128| of_one.saturating_mul(ranks).saturating_mul(each);
     // A round has at most as many blocks as are held where each is in one place at a time.
     let moved = of_all(blocks.bytes(1), MOVED);
     let channels = (problem.topology().channels() as u128).saturating_mul(CHANNEL);
-    let parts = [moved, of_all(messages, MESSAGE), channels, of_all(1, RANK)];
-    Ok(parts.into_iter().fold(held, u128::saturating_add))
+    let parts = [moved, of_all(messages, MESSAGE), channels];
+    Ok(parts.into_iter().fold(least, u128::saturating_add))
 }
 
 /// How many blocks all ranks together hold, at most.
