@@ -17,20 +17,23 @@
 //! a rank goes on when its own transfers are done. So the total is the sum of the other terms, and by it algorithms are
 //! [chosen](crate::select); synchronisation stands beside it, as what barriers would take on top.
 //!
-//! The bytes of a round pass ports and channels at the same time, so the dearer of both is the transmission: those of the
-//! busiest port in each round, at the price of a byte, or those of the busiest channel, at the price of a channel. A
-//! machine that stores and forwards pays a message again for each channel that it takes: there the busiest channel's
-//! bytes wait besides for what is stored on the longest way. Where a port is slower than a channel, the first and the
-//! last channel of that way pass bytes as slowly as the ports at its ends. This is the papers' model, `t_s + m t_c + h
-//! t_l` a round (Suh & Shin, 2; store-and-forward Grama et al., 2.5.1), but where everyone sends to the same rank in all
-//! rounds: there a rank goes on without waiting for those that have farther to send, so that ways count along the
-//! [longest chain](Figures::chained_hops) of messages. Where a rank has several messages in a round, which the papers
-//! leave out, the bytes of one move while its processor is at the next: of transmission and propagation only what takes
-//! longer counts. Where nothing contends, each rank sends and receives a message a round, and all messages of a round are
-//! of one size and go equally far, it is what they take, exactly. Otherwise it is an estimate: transfers that share
-//! channels wait for more than what the busiest one carries, while ranks that go at their own pace do at the same time
-//! what is added up here. [`simulate`](crate::simulate) plays out what they do take; `necklace sweep` compares what is
-//! chosen by price with the best.
+//! The transmission is what passes the busiest port in each round, at the price of a byte, or the busiest channel, at
+//! the price of a channel, if that is dearer. A machine that stores and forwards pays a message again for each channel
+//! that it takes. The first and the last channel of a way pass bytes as slowly as the ports at its ends. This is the
+//! papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2; store-and-forward Grama et al., 2.5.1). Where nothing
+//! contends, each rank sends and receives a message a round, and all messages of a round are of one size and go equally
+//! far, it is what they take, exactly. For the rest, of which the papers say nothing:
+//!
+//! - Where a rank has several messages in a round, the bytes of one move while its processor is at the next: of
+//!   transmission and propagation only what takes longer counts. The last one sets out when the others are through.
+//! - Where messages wait for a channel, the last of them takes its own time after the others. One that has farther to
+//!   come waits less, so that of the others' time and its way the longer counts.
+//! - Where everyone sends to the same rank in all rounds, a rank goes on without waiting for those that have farther to
+//!   send, and ways count along the [longest chain](Figures::chained_hops) of messages.
+//!
+//! There it is an estimate: ranks that go at their own pace do at the same time what is added up here.
+//! [`simulate`](crate::simulate) plays out what they take, and `necklace sweep` compares what is chosen by price with
+//! the best.
 //!
 //! ```
 //! use necklace::cost::Demand;
@@ -73,8 +76,6 @@ pub struct Demand {
     /// Sum over rounds of the largest product of a transfer's size and its way, or less:
     /// [`Figures::chained_forwarded`].
     pub forwarded: Volume,
-    /// How much more that is than the largest transfers.
-    pub relayed: Volume,
     /// Sum over rounds of what the ends of that transfer pass one after the other.
     pub ends: Volume,
     /// Sum over rounds of the longest way, or less: [`Figures::chained_hops`].
@@ -122,7 +123,6 @@ impl Demand {
             channel: figures.channel_transmission,
             largest: figures.transmission,
             forwarded,
-            relayed: forwarded.without(figures.transmission),
             ends: figures.end_transmission,
             hops: figures.chained_hops,
             rearranged: own_blocks(problem) * figures.rearrangements,
@@ -166,8 +166,19 @@ impl Demand {
         let hops = least(&mut at_least, HOPS, hops, || bound.hops);
         let rearrangements = least(&mut at_least, REARRANGEMENTS, claims.rearrangements, || 0);
         let rearranged = own * rearrangements;
-        let (largest, relayed) = (transmission, forwarded.without(transmission));
-        Self { startups, handled, port, channel, largest, forwarded, relayed, ends, hops, rearranged, at_least, ..of }
+        Self {
+            startups,
+            handled,
+            port,
+            channel,
+            largest: transmission,
+            forwarded,
+            ends,
+            hops,
+            rearranged,
+            at_least,
+            ..of
+        }
     }
 
     /// What every schedule of a problem that keeps to these ports asks at least, by its [bounds](Problem::bounds), so that its
@@ -175,14 +186,14 @@ impl Demand {
     #[must_use]
     pub fn least(problem: &Problem, ports: Ports) -> Self {
         let bounds = problem.bounds();
-        let forwarded = if ports == Ports::One { bounds.forwarded } else { Volume::ZERO };
+        let with_one = |volume| if ports == Ports::One { volume } else { Volume::ZERO };
         Self {
             startups: bounds.startups(ports),
             handled: bounds.handled(ports),
             port: bounds.port,
             channel: bounds.channel(),
-            forwarded,
-            relayed: forwarded.without(bounds.channel()),
+            largest: with_one(bounds.port),
+            forwarded: with_one(bounds.forwarded),
             hops: bounds.hops(ports),
             ..Self::of(problem)
         }
@@ -216,22 +227,30 @@ impl Demand {
         let block_bytes = if self.bytes { block_bytes } else { 0 };
         let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
         let moved = |blocks: Volume, price: u64| blocks.bytes(block_bytes).saturating_mul(price.into());
-        let (port, channel) = (moved(self.port, machine.byte), moved(self.channel, machine.channel));
-        // What the messages of a round take, and the last of them alone.
-        let (all, last) = match machine.switching {
-            Switching::CutThrough => (port.max(channel), moved(self.largest, machine.byte.max(machine.channel))),
+        let hops = times(self.hops, machine.hop);
+        let further = times(self.handled.saturating_sub(self.startups.saturating_mul(2)), machine.message);
+        let slower = machine.byte.saturating_sub(machine.channel);
+        // One message alone, through the ports at its ends; what others take before it through its port and over its channel.
+        let alone = moved(self.largest, machine.byte.max(machine.channel));
+        let through_port = moved(self.port.without(self.largest), machine.byte);
+        let over_channel = moved(self.channel.without(self.largest), machine.channel);
+        let last = match machine.switching {
+            Switching::CutThrough => alone,
             Switching::StoreAndForward => {
-                let slower = moved(self.ends, machine.byte.saturating_sub(machine.channel));
-                let stored = |blocks| moved(blocks, machine.channel).saturating_add(slower);
-                let last = stored(self.forwarded);
-                (port.max(channel.saturating_add(stored(self.relayed))).max(last), last)
+                moved(self.forwarded, machine.channel).saturating_add(moved(self.ends, slower)).max(alone)
             }
         };
-        let hops = times(self.hops, machine.hop);
+        // A message that comes from far comes to a busy channel late: its way is over before that is free. Where a rank has several
+        // in a round, what is stored on its way may have waited before.
+        let several = self.handled > self.startups.saturating_mul(2);
+        let contending = match machine.switching {
+            Switching::StoreAndForward if !several => over_channel.saturating_add(alone).max(last.saturating_add(hops)),
+            _ => over_channel.max(hops).saturating_add(last),
+        };
         // While a processor is at the further messages of a round, those before are on their way: all while it takes in as
         // many, the last one while it takes in those before.
-        let further = times(self.handled.saturating_sub(self.startups.saturating_mul(2)), machine.message);
-        let under_way = all.max(last.saturating_add(further.div_ceil(2))).saturating_add(hops).saturating_sub(further);
+        let last_of_several = through_port.max(further.div_ceil(2)).saturating_add(last).saturating_add(hops);
+        let under_way = contending.max(last_of_several).saturating_sub(further);
         let propagation = hops.min(under_way);
         let price = Price {
             total: 0,

@@ -29,10 +29,11 @@ pub(crate) const EXAMPLES: &str = "\
 By formula nothing is built: grids, cubes and complete networks of any size take no time. A graph is searched for its
 bounds, once: at most some 2^26 nodes and links are looked at, about a second. With --compare, schedules are built,
 proved and counted, so that large ones take their time. Words in brackets say which demands the algorithm does not
-claim: there the price is the least that it may be.
+claim: there the price is the least that it may be. In --csv they stand in the column at_least, which is empty where the price
+is certain.
 
-A line \"bound\" is what no schedule with the ports of this algorithm can do without, term by term, so that its price is no
-more than that of any. Nothing says that a schedule reaches it, least of all in all terms at once. --plot leaves it out.
+A line \"bound\" is the price of what no schedule with the ports of this algorithm can do without: no more than that of any.
+Nothing says that a schedule reaches it, least of all in all terms at once. --plot leaves it out.
 
 The total is the sum of the terms but synchronisation: schedules run without barriers between their rounds. The papers charge
 for one between any two; what they would take stands in that column.
@@ -217,7 +218,8 @@ pub(crate) struct Row {
     total: u128,
     /// The terms, or what else there is to say, as the columns of the table.
     columns: Vec<Cell>,
-    note: String,
+    /// The demands of which nothing is claimed, so that the price is the least that it may be.
+    at_least: Vec<&'static str>,
 }
 
 /// A cell of a table.
@@ -256,8 +258,13 @@ impl Row {
             source,
             total,
             columns,
-            note: String::new(),
+            at_least: Vec::new(),
         }
+    }
+
+    /// The same where nothing is claimed of these.
+    pub(crate) fn at_least(self, at_least: Vec<&'static str>) -> Self {
+        Self { at_least, ..self }
     }
 
     fn priced(case: &Case, bytes: u64, source: &'static str, price: &Price) -> Self {
@@ -278,12 +285,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
         let bound = Demand::least(&case.problem, case.algorithm.about().ports);
         for &bytes in &cases.bytes {
-            let mut row = Row::priced(case, bytes, "formula", &claimed.price(&cases.machine, bytes));
-            let uncertain = claimed.uncertain(&cases.machine);
-            if !uncertain.is_empty() {
-                row.note = format!("(at least: nothing claimed of {})", uncertain.join(", "));
-            }
-            rows.push(row);
+            let row = Row::priced(case, bytes, "formula", &claimed.price(&cases.machine, bytes));
+            rows.push(row.at_least(claimed.uncertain(&cases.machine)));
             if let Some(counted) = &counted {
                 rows.push(Row::priced(case, bytes, "counted", &counted.price(&cases.machine, bytes)));
                 let played = play(case, cases, bytes, &mut progress)?;
@@ -336,7 +339,8 @@ pub(crate) fn table(rows: &[Row], extra: &[&'static str], heading: &str) -> Stri
         let first = if name == last { String::new() } else { name.clone() };
         let mut line = vec![first, row.bytes.to_string(), row.source.to_owned(), Cell::Time(row.total).for_people()];
         line.extend(row.columns.iter().map(Cell::for_people));
-        line.extend((!row.note.is_empty()).then(|| row.note.clone()));
+        let at_least = || format!("(at least: nothing claimed of {})", row.at_least.join(", "));
+        line.extend((!row.at_least.is_empty()).then(at_least));
         lines.push(line);
         last = name;
     }
@@ -346,13 +350,13 @@ pub(crate) fn table(rows: &[Row], extra: &[&'static str], heading: &str) -> Stri
 
 fn csv(rows: &[Row], extra: &[&'static str]) -> String {
     let extra: String = extra.iter().map(|name| format!(",{}", name.replace([' ', '-'], "_"))).collect();
-    let mut text = format!("topology,collective,algorithm,ranks,block_bytes,by,total{extra}\n");
+    let mut text = format!("topology,collective,algorithm,ranks,block_bytes,by,total{extra},at_least\n");
     for row in rows {
-        let Row { topology, collective, algorithm, ranks, bytes, source, total, columns, .. } = row;
+        let Row { topology, collective, algorithm, ranks, bytes, source, total, columns, at_least } = row;
         let words: Vec<String> = [topology, collective, algorithm].into_iter().map(|word| quoted(word)).collect();
         let columns: String = columns.iter().map(|cell| format!(",{}", cell.for_programs())).collect();
         let total = in_microseconds(*total);
-        text += &format!("{},{ranks},{bytes},{source},{total}{columns}\n", words.join(","));
+        text += &format!("{},{ranks},{bytes},{source},{total}{columns},{}\n", words.join(","), at_least.join("; "));
     }
     text
 }

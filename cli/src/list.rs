@@ -43,7 +43,10 @@ pub(crate) fn text(
         text.push('\n');
     }
     text += match topology {
-        None => "With --topology T: which of them fit there, and the figures they promise there.\n",
+        None => {
+            "Formulas are of two ranks and more, and of extents above 1: a single rank sends nothing.\n\
+             With --topology T: which of them fit there, and the figures they promise there.\n"
+        }
         Some(_) => "Transmission and volume in blocks; messages and volume are those of the busiest rank.\n",
     };
     Ok(text)

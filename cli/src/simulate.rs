@@ -46,8 +46,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for case in &every {
         for &bytes in &cases.bytes {
             if *compare {
-                let price = Demand::claimed(&*case.algorithm, &case.problem)?.price(&cases.machine, bytes);
-                rows.push(Row::new(case, bytes, "formula", price.total, nothing()));
+                let claimed = Demand::claimed(&*case.algorithm, &case.problem)?;
+                let price = claimed.price(&cases.machine, bytes);
+                let row = Row::new(case, bytes, "formula", price.total, nothing());
+                rows.push(row.at_least(claimed.uncertain(&cases.machine)));
             }
             let played = play(case, cases, bytes, &mut progress)?;
             rows.push(Row::new(case, bytes, "simulated", played.time.into(), columns(&played)));

@@ -13,6 +13,9 @@ use crate::plan::heading;
 use crate::progress::Progress;
 
 pub(crate) const EXAMPLES: &str = "\
+In alltoall, scatter and gather a block is in one place at a time: a rank that sends it gives it up, and to send it again
+before it has come back is a violation. In all other collectives a rank that sends a block keeps it.
+
 Examples:
   necklace verify schedule.json
   necklace plan --topology ring:7 --collective scan --json - | necklace verify -

@@ -8,10 +8,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use necklace::collective::Collective;
+use necklace::Rank;
+use necklace::algorithm::Algorithm;
+use necklace::collective::{Collective, Holding};
 use necklace::machine::Machine;
+use necklace::plan::{Layout, compile};
 use necklace::schedule::{Ports, Problem};
 use necklace::select::{Candidate, select};
 use necklace::simulate::simulate;
@@ -50,11 +54,14 @@ struct Found {
     network: String,
     collective: &'static str,
     ranks: usize,
-    machine: Machine,
+    machine: &'static str,
     bytes: u64,
     /// Algorithm, price, time.
     chosen: (String, u128, u64),
     best: (String, u128, u64),
+    /// How long choosing took here, and planning one rank's part of what was chosen.
+    choosing: Duration,
+    planning: Duration,
 }
 
 impl Found {
@@ -80,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Every choice on networks of up to so many ranks, in the order of networks, collectives, machines and sizes.
 fn sweep(ranks: usize) -> Result<Vec<Found>, Failure> {
     let (networks, machines) = (networks()?, machines()?);
-    let mut cases: Vec<(&Network, Collective, Machine)> = Vec::new();
+    let mut cases: Vec<(&Network, Collective, (&'static str, Machine))> = Vec::new();
     for network in networks.iter().filter(|network| network.ranks() <= ranks) {
         for collective in COLLECTIVES {
             cases.extend(machines.iter().map(|&machine| (network, collective.clone(), machine)));
@@ -98,8 +105,8 @@ fn sweep(ranks: usize) -> Result<Vec<Found>, Failure> {
             let (sender, next, order, cases) = (sender.clone(), &next, &order, &cases);
             scope.spawn(move || {
                 while let Some(&case) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (network, collective, machine) = &cases[case];
-                    let regrets = SIZES.map(|bytes| choice(network, collective, machine, bytes));
+                    let (network, collective, (name, machine)) = &cases[case];
+                    let regrets = SIZES.map(|bytes| choice(network, collective, (name, machine), bytes));
                     if sender.send((case, regrets.into_iter().collect())).is_err() {
                         return;
                     }
@@ -116,15 +123,23 @@ fn sweep(ranks: usize) -> Result<Vec<Found>, Failure> {
     Ok(cases.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-fn choice(network: &Network, collective: &Collective, machine: &Machine, bytes: u64) -> Result<Found, Failure> {
+fn choice(
+    network: &Network,
+    collective: &Collective,
+    (name, machine): (&'static str, &Machine),
+    bytes: u64,
+) -> Result<Found, Failure> {
     let problem = network.problem(collective)?;
+    let since = Instant::now();
     let choice = select(&problem, "auto", bytes, machine)?;
+    let choosing = since.elapsed();
+    let planning = planning(&*choice.algorithm, &problem)?;
     let priced = |one: &Candidate| Some((one.price.as_ref().ok()?.total, one.algorithm.clone()));
     let mut candidates: Vec<_> = choice.candidates.iter().filter_map(priced).collect();
     candidates.sort_by_key(|(price, _)| *price);
-    let play = |price: u128, algorithm: &dyn necklace::algorithm::Algorithm| {
+    let play = |price: u128, algorithm: &dyn Algorithm| {
         let played = simulate(algorithm, &problem, machine, bytes, |_| ());
-        let heading = || format!("{} on {} by {machine}", algorithm.name(), network.name);
+        let heading = || format!("{} on {} by {name}", algorithm.name(), network.name);
         played.map(|played| (algorithm.name(), price, played.time)).map_err(|error| Failure::of(&heading(), &error))
     };
     let price = candidates.iter().find(|(_, one)| one.name() == choice.algorithm.name()).map_or(0, |(price, _)| *price);
@@ -139,11 +154,23 @@ fn choice(network: &Network, collective: &Collective, machine: &Machine, bytes: 
         }
     }
     let (network, ranks) = (network.name.clone(), network.ranks());
-    Ok(Found { network, collective: collective.name(), ranks, machine: *machine, bytes, chosen, best })
+    Ok(Found { network, collective: collective.name(), ranks, machine: name, bytes, chosen, best, choosing, planning })
+}
+
+/// How long it takes to plan what one rank does, one in the middle.
+fn planning(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Duration, Failure> {
+    let (since, rank) = (Instant::now(), Rank::new(problem.ranks() / 2));
+    let failed = |error: &dyn std::error::Error| Failure::of(&algorithm.name(), error);
+    let blocks = |holding: Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
+    let (before, after) =
+        (problem.collective().before(problem.ranks(), rank), problem.collective().after(problem.ranks(), rank));
+    let layout = Layout::consecutive(1, 1, &blocks(before), &blocks(after)).map_err(|error| failed(&error))?;
+    compile(algorithm.share(problem, rank)?, &layout).map_err(|error| failed(&error))?;
+    Ok(since.elapsed())
 }
 
 /// What the messages and the bytes of the busiest rank take at least.
-fn busy(algorithm: &dyn necklace::algorithm::Algorithm, problem: &Problem, machine: &Machine, bytes: u64) -> u128 {
+fn busy(algorithm: &dyn Algorithm, problem: &Problem, machine: &Machine, bytes: u64) -> u128 {
     let claims = algorithm.claims(problem);
     let messages = u128::from(claims.messages.unwrap_or(0));
     let startup = if algorithm.about().ports == Ports::One { machine.startup } else { 0 };
@@ -158,13 +185,21 @@ fn summary(found: &[Found], worst: usize) -> String {
     let up_to = |limit: f64| {
         100.0 * regrets.iter().filter(|regret| **regret <= limit).count() as f64 / regrets.len().max(1) as f64
     };
+    let mean = |of: fn(&Found) -> Duration| found.iter().map(of).sum::<Duration>() / (found.len().max(1) as u32);
+    let slowest = found.iter().max_by_key(|found| found.choosing);
     let mut text = format!(
-        "{} choices; regret at most {:.2}; up to 1.3 in {:.2} %, up to 1.1 in {:.2} %, up to 1.01 in {:.2} %\n\n",
+        "{} choices; regret at most {:.2}; up to 1.3 in {:.2} %, up to 1.1 in {:.2} %, up to 1.01 in {:.2} %\n\
+         choosing took {:.0?} in the mean, planning one rank's part after it {:.0?}; at most {:.0?} and {:.0?}, on {}\n\n",
         regrets.len(),
         regrets.last().copied().unwrap_or(1.0),
         up_to(1.3),
         up_to(1.1),
         up_to(1.01),
+        mean(|found| found.choosing),
+        mean(|found| found.planning),
+        slowest.map_or(Duration::ZERO, |found| found.choosing),
+        slowest.map_or(Duration::ZERO, |found| found.planning),
+        slowest.map_or("-", |found| &found.network),
     );
     let mut order: Vec<&Found> = found.iter().filter(|found| found.regret() > 1.0).collect();
     order.sort_by(|a, b| b.regret().total_cmp(&a.regret()));
@@ -176,7 +211,7 @@ fn summary(found: &[Found], worst: usize) -> String {
         rows.push(vec![
             network.clone(),
             (*collective).to_owned(),
-            machine.to_string(),
+            (*machine).to_owned(),
             bytes.to_string(),
             format!("{:.3}", one.regret()),
             chosen.0.clone(),
@@ -193,21 +228,40 @@ fn summary(found: &[Found], worst: usize) -> String {
 
 fn csv(found: &[Found]) -> String {
     let mut text =
-        "network,ranks,collective,machine,block_bytes,chosen,price_us,chosen_us,best,best_price_us,best_us,regret\n"
+        "network,ranks,collective,machine,block_bytes,chosen,price_us,chosen_us,best,best_price_us,best_us,regret,choosing_us,planning_us\n"
             .to_owned();
     for one in found {
-        let Found { network, collective, ranks, machine, bytes, chosen, best, .. } = one;
+        let Found { network, collective, ranks, machine, bytes, chosen, best, choosing, planning } = one;
         let us = |time: u128| time as f64 / 1e6;
         text += &format!(
-            "\"{network}\",{ranks},{collective},\"{machine}\",{bytes},\"{}\",{},{},\"{}\",{},{},{:.4}\n",
+            "\"{network}\",{ranks},{collective},\"{machine}\",{bytes},\"{}\",{},{},\"{}\",{},{},{:.4},{},{}\n",
             chosen.0,
             us(chosen.1),
             us(chosen.2.into()),
             best.0,
             us(best.1),
             us(best.2.into()),
-            one.regret()
+            one.regret(),
+            choosing.as_nanos() as f64 / 1e3,
+            planning.as_nanos() as f64 / 1e3
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of the sweep, of which all is to hold.
+    #[test]
+    fn auto_is_near_the_best_on_small_networks() {
+        let found = sweep(16).unwrap();
+        assert!(found.len() >= 3000, "{}", found.len());
+        let up_to = |limit: f64| found.iter().filter(|found| found.regret() <= limit).count();
+        let text = summary(&found, 20);
+        assert!(up_to(1.3) == found.len() && up_to(1.1) * 100 >= 98 * found.len(), "{text}");
+        assert_eq!(csv(&found).lines().count(), 1 + found.len());
+        assert!(text.starts_with(&format!("{} choices; regret at most 1.", found.len())), "{text}");
+    }
 }

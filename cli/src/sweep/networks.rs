@@ -137,9 +137,9 @@ fn network(text: &str, seats: Seats) -> Result<Network, Failure> {
     Ok(Network { name, topology, placement })
 }
 
-/// All of them.
-pub(super) fn machines() -> Result<Vec<Machine>, Failure> {
-    let machine = |text: &str| text.parse::<Machine>().map_err(|error| Failure::of(text, &error));
+/// All of them, each with its text.
+pub(super) fn machines() -> Result<Vec<(&'static str, Machine)>, Failure> {
+    let machine = |text: &'static str| Ok((text, text.parse().map_err(|error| Failure::of(text, &error))?));
     MACHINES.into_iter().map(machine).collect()
 }
 
@@ -152,7 +152,7 @@ mod tests {
         let (networks, machines) = (networks().unwrap(), machines().unwrap());
         let distinct = |names: Vec<String>| names.iter().collect::<std::collections::HashSet<_>>().len();
         assert_eq!(distinct(networks.iter().map(|network| network.name.clone()).collect()), 34);
-        assert_eq!(distinct(machines.iter().map(ToString::to_string).collect()), 15);
+        assert_eq!(distinct(machines.iter().map(|(_, machine)| machine.to_string()).collect()), 15);
         assert!(networks.iter().all(|network| (4..=256).contains(&network.ranks())));
     }
 }

@@ -82,6 +82,13 @@ fn a_formula_that_claims_too_little_says_so() {
     let table = printed(&[&cost[..], &["--machine", "paragon"]].concat());
     assert!(table.contains("(at least: nothing claimed of transmission by channel, hops)"), "{table}");
     assert!(!printed(&cost).contains("at least"));
+    let marked = |machine| {
+        let found = lines(&printed(&[&cost[..], &["--csv=-", "--machine", machine]].concat()));
+        found.iter().map(|line| (line["by"].clone(), line["at_least"].clone())).collect::<Vec<_>>()
+    };
+    let line = |by: &str, at_least: &str| (by.to_owned(), at_least.to_owned());
+    assert_eq!(marked("paragon"), [line("formula", "transmission by channel; hops"), line("bound", "")]);
+    assert_eq!(marked("threads"), [line("formula", ""), line("bound", "")]);
 }
 
 #[test]

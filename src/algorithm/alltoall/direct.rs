@@ -34,7 +34,7 @@ static ABOUT: About = About {
     summary: "every block straight to its destination, all in one round",
     source: "folklore; the baseline",
     needs: "nothing",
-    claims: "1 start-up, 1 block a message, N - 1 messages a rank; N/k fl(k/2) (fl(k/2) + 1) / 2 blocks over the busiest channel of a torus of longest extent k, N/k fl(k^2/4) of a mesh; contention-free where the network is complete",
+    claims: "1 start-up, 1 block a message, N - 1 messages a rank; over the busiest channel the most, of all extents k, of N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on a torus, N/k fl(k^2/4) on a mesh; contention-free where the network is complete",
     ports: Ports::Unlimited,
 };
 

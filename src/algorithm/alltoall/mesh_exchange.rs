@@ -80,7 +80,7 @@ static ABOUT: About = About {
     summary: "message combining: cell by cell, then neighbour to neighbour",
     source: "Suh & Shin 2001, 4; for odd extents own work",
     needs: "a line or mesh, a rank on every node",
-    claims: "n >= 2 dimensions, even, the longest N1: n N1/2 start-ups, n/4 N1 N blocks, n/2 ((N1 - 2)^2 + 2) hops, n rearrangements; \
+    claims: "n >= 2 dimensions, even, the longest N1: n N1/2 start-ups, n/4 N1 N blocks, n/2 ((N1 - 2)^2 + 2) hops, n rearrangements (0 if N1 = 2); \
              else, and with rings=folded, the sum over extents k: k - 1 start-ups, floor(k^2/4) N/k blocks, 2 (k - 1) hops (1 if k = 2), equal even extents \
              k/2 start-ups, (floor(l^2/4)/l + 1/2) N blocks with l = k/2, 2 k - 3 hops (3 if k = 4); contention-free",
     ports: Ports::One,
