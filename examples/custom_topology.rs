@@ -48,7 +48,7 @@ impl Dragonfly {
     /// The router of one group that has the link to another.
     fn gate(&self, from: usize, to: usize) -> Node {
         // Router r has the link to the r + 1-th group after its own.
-        let router = (to + self.groups() - from - 1) % self.groups();
+        let router = (to + self.groups() - 1 - from % self.groups()) % self.groups();
         Node::new(from * self.routers + router)
     }
 
