@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::algorithm::{Algorithm, find};
+use crate::algorithm::{Algorithm, candidates, find};
 use crate::cost::{Demand, Price};
 use crate::error::BuildError;
 use crate::machine::Machine;
@@ -73,31 +73,102 @@ pub fn select_keeping(
     block_bytes: u64,
     machine: &Machine,
 ) -> Result<Choice, BuildError> {
-    let named = name != "auto";
-    let candidates = candidates(problem, ports, block_bytes, machine);
-    let unfit = |algorithm: String, needs| BuildError::Unfit {
-        algorithm,
-        collective: problem.collective().to_string(),
-        topology: problem.topology().text(),
-        needs,
-    };
-    let algorithm = if named {
-        let algorithm = find(problem.collective(), name)?;
-        algorithm.fits(problem)?;
-        if let Some(needs) = breaks(&*algorithm, problem, ports) {
-            return Err(unfit(algorithm.name(), needs));
-        }
-        algorithm
-    } else {
-        let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
-        let keeping = match ports {
-            Ports::Unlimited => String::new(),
-            _ => format!(" that promises ports {ports}"),
+    Field::of(problem).select(name, ports, block_bytes, machine)
+}
+
+/// The algorithms for a problem and what each demands, which depends neither on the size of a block nor on the machine. To find
+/// it is what takes long in picking one: milliseconds where messages of placed ranks are counted.
+pub(crate) struct Field {
+    problem: Problem,
+    /// In the registry's order; in place of a demand, why there is none.
+    entrants: Vec<(Arc<dyn Algorithm>, Result<Demand, String>)>,
+}
+
+impl Field {
+    pub(crate) fn of(problem: &Problem) -> Self {
+        let demand = |algorithm: &dyn Algorithm| match Demand::claimed(algorithm, problem) {
+            Ok(demand) => Ok(demand),
+            Err(BuildError::Unfit { needs, .. }) => Err(needs),
+            Err(other) => Err(other.to_string()),
         };
-        cheapest.ok_or_else(|| unfit(name.to_owned(), format!("there is no algorithm for it{keeping}")))?
+        let entrants = candidates(problem).into_iter().map(|algorithm| {
+            let demand = demand(&*algorithm);
+            (algorithm, demand)
+        });
+        Self { entrants: entrants.collect(), problem: problem.clone() }
+    }
+
+    /// As [`select_keeping`].
+    pub(crate) fn select(
+        &self,
+        name: &str,
+        ports: Ports,
+        block_bytes: u64,
+        machine: &Machine,
+    ) -> Result<Choice, BuildError> {
+        let problem = &self.problem;
+        let named = name != "auto";
+        let candidates: Vec<Candidate> =
+            (0..self.entrants.len()).map(|entrant| self.candidate(entrant, ports, block_bytes, machine)).collect();
+        let unfit = |algorithm: String, needs| BuildError::Unfit {
+            algorithm,
+            collective: problem.collective().to_string(),
+            topology: problem.topology().text(),
+            needs,
+        };
+        let algorithm = if named {
+            let algorithm = find(problem.collective(), name)?;
+            algorithm.fits(problem)?;
+            if let Some(needs) = breaks(&*algorithm, problem, ports) {
+                return Err(unfit(algorithm.name(), needs));
+            }
+            algorithm
+        } else {
+            let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
+            let keeping = match ports {
+                Ports::Unlimited => String::new(),
+                _ => format!(" that promises ports {ports}"),
+            };
+            cheapest.ok_or_else(|| unfit(name.to_owned(), format!("there is no algorithm for it{keeping}")))?
+        };
+        let problem = format!("{} on {}", problem.collective(), problem.topology().text());
+        Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine: *machine })
+    }
+
+    fn candidate(&self, entrant: usize, ports: Ports, block_bytes: u64, machine: &Machine) -> Candidate {
+        let (algorithm, _) = &self.entrants[entrant];
+        if let Some(needs) = breaks(&**algorithm, &self.problem, ports) {
+            return Candidate {
+                algorithm: Arc::clone(algorithm),
+                price: Err(needs),
+                at_least: vec![],
+                priced_as: None,
+            };
+        }
+        if let (Ok(()), Some(names)) = (algorithm.fits(&self.problem), algorithm.priced_as()) {
+            // What owes nothing to the network a library may have as well.
+            let all = !machine.charges_for_network();
+            let known = self
+                .entrants
+                .iter()
+                .filter(|(one, _)| one.priced_as().is_none() && (all || names.contains(&one.about().name)));
+            let known: Vec<Candidate> = known.map(|entrant| priced(entrant, block_bytes, machine)).collect();
+            if let Some(Candidate { algorithm: like, price, at_least, .. }) = cheapest(&known) {
+                let (price, at_least, priced_as) = (price.clone(), at_least.clone(), Some(like.name()));
+                return Candidate { algorithm: Arc::clone(algorithm), price, at_least, priced_as };
+            }
+        }
+        priced(&self.entrants[entrant], block_bytes, machine)
+    }
+}
+
+fn priced(entrant: &(Arc<dyn Algorithm>, Result<Demand, String>), block_bytes: u64, machine: &Machine) -> Candidate {
+    let (algorithm, demand) = entrant;
+    let (price, at_least) = match demand {
+        Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
+        Err(why) => (Err(why.clone()), vec![]),
     };
-    let problem = format!("{} on {}", problem.collective(), problem.topology().text());
-    Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine: *machine })
+    Candidate { algorithm: Arc::clone(algorithm), price, at_least, priced_as: None }
 }
 
 /// The first of those with the least key.
@@ -105,40 +176,17 @@ fn cheapest(candidates: &[Candidate]) -> Option<&Candidate> {
     candidates.iter().filter(|candidate| candidate.price.is_ok()).min_by_key(|candidate| candidate.key())
 }
 
-fn candidates(problem: &Problem, ports: Ports, block_bytes: u64, machine: &Machine) -> Vec<Candidate> {
-    let priced = |algorithm: Arc<dyn Algorithm>| match breaks(&*algorithm, problem, ports) {
-        Some(needs) => Candidate { algorithm, price: Err(needs), at_least: vec![], priced_as: None },
-        None => candidate(algorithm, problem, block_bytes, machine),
-    };
-    crate::algorithm::candidates(problem).into_iter().map(priced).collect()
-}
-
-fn candidate(algorithm: Arc<dyn Algorithm>, problem: &Problem, block_bytes: u64, machine: &Machine) -> Candidate {
-    if let (Ok(()), Some(names)) = (algorithm.fits(problem), algorithm.priced_as()) {
-        // What owes nothing to the network a library may have as well.
-        let all = !machine.charges_for_network();
-        let is_known =
-            |one: &Arc<dyn Algorithm>| one.priced_as().is_none() && (all || names.contains(&one.about().name));
-        let known = crate::algorithm::candidates(problem).into_iter().filter(is_known);
-        let known: Vec<Candidate> = known.map(|one| candidate(one, problem, block_bytes, machine)).collect();
-        if let Some(Candidate { algorithm: like, price, at_least, .. }) = cheapest(&known) {
-            let (price, at_least, priced_as) = (price.clone(), at_least.clone(), Some(like.name()));
-            return Candidate { algorithm, price, at_least, priced_as };
-        }
-    }
-    let (price, at_least) = match Demand::claimed(&*algorithm, problem) {
-        Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
-        Err(BuildError::Unfit { needs, .. }) => (Err(needs), vec![]),
-        Err(other) => (Err(other.to_string()), vec![]),
-    };
-    Candidate { algorithm, price, at_least, priced_as: None }
-}
-
 /// What an algorithm promises instead of keeping to these ports.
 fn breaks(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
     let fits = algorithm.fits(problem).is_ok();
     let own = algorithm.about().ports;
     (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}"))
+}
+
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field").field("problem", &self.problem).finish_non_exhaustive()
+    }
 }
 
 impl fmt::Display for Choice {

@@ -6,6 +6,7 @@ use super::native::Native;
 use crate::collective::Collective;
 use crate::error::Error;
 use crate::plan::Plan;
+use crate::select::Field;
 use crate::transport::Signature;
 use crate::transport::native::Predefined;
 
@@ -54,6 +55,12 @@ impl Kept for Prepared {
             // Those that are kept have no lists.
             Way::Native(_) => 0,
         }
+    }
+}
+
+impl Kept for Field {
+    fn bytes(&self) -> usize {
+        0
     }
 }
 

@@ -24,8 +24,8 @@ use crate::machine::Machine;
 use crate::permutation::BitMap;
 use crate::plan::{Buffers, Execution, Layout, Plan, PlanError, Reduction, compile};
 use crate::quote::quoted;
-use crate::schedule::{Block, Placement, Problem, Proof, Shares, verify_shares};
-use crate::select::{Choice, select};
+use crate::schedule::{Block, Placement, Ports, Problem, Proof, Shares, verify_shares};
+use crate::select::{Choice, Field, select};
 use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, Failure, History, RoundIo, Signature, Transport, renumbered};
 use cache::{Cache, Key, Prepared, Way};
@@ -124,6 +124,8 @@ pub struct Communicator {
     /// By collective; `auto` where there is none.
     algorithms: HashMap<&'static str, String>,
     cache: Cache,
+    /// What there is to choose from, for collectives and whether by a schedule.
+    fields: Cache<(Collective, bool), Field>,
     permutations: Cache<(BitMap, usize), Planned>,
     splits: u64,
     /// In which members agree on native calls, once there is one.
@@ -132,6 +134,9 @@ pub struct Communicator {
     machine: Machine,
     options: Options,
 }
+
+/// For how many collectives, each of another root if it has one, it is kept what there is to choose from.
+const FIELDS: usize = 16;
 
 /// A context, and how calls go over it.
 #[derive(Debug)]
@@ -216,6 +221,7 @@ impl Communicator {
             placement,
             algorithms: HashMap::new(),
             cache: Cache::new(options.plans, options.plan_bytes),
+            fields: Cache::new(FIELDS, usize::MAX),
             permutations: Cache::new(options.plans, options.plan_bytes),
             splits: 0,
             barrier: None,
@@ -350,12 +356,18 @@ impl Communicator {
         Ok(select(&self.problem(collective.clone())?, name, block_bytes, &self.machine)?)
     }
 
-    /// The same of those with a schedule.
-    fn select_scheduled(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
-        let name =
-            self.algorithms.get(collective.name()).filter(|name| *name != "native").map_or("auto", String::as_str);
-        let problem = self.problem(collective.clone())?.over_native(false);
-        Ok(select(&problem, name, block_bytes, &self.machine)?)
+    /// The same, for all sizes of blocks from what has been found out once; if so asked, of those with a schedule.
+    fn select_again(&mut self, collective: &Collective, scheduled: bool, block_bytes: u64) -> Result<Choice, Error> {
+        let key = (collective.clone(), scheduled);
+        if !self.fields.find(&key) {
+            let problem = self.problem(collective.clone())?;
+            let field = Field::of(&if scheduled { problem.over_native(false) } else { problem });
+            self.fields.insert(key, field);
+        }
+        let name = self.algorithms.get(collective.name()).filter(|name| !scheduled || *name != "native");
+        let name = name.map_or("auto", String::as_str);
+        let field = self.fields.last().ok_or_else(|| Error::Argument("what was just found is not kept".to_owned()))?;
+        Ok(field.select(name, Ports::Unlimited, block_bytes, &self.machine)?)
     }
 
     /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
@@ -392,8 +404,7 @@ impl Communicator {
             words
         };
         let block_bytes = layout.element * *elements as u64;
-        let scheduled = |this: &Self| this.select_scheduled(collective, block_bytes);
-        let mut choice = if key.is_own() { scheduled(self)? } else { self.select(collective, block_bytes)? };
+        let mut choice = self.select_again(collective, key.is_own(), block_bytes)?;
         if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), native_call(key)) {
             if self.offers(&call) {
                 let words = words(&(choice.algorithm.name() + native_manner(&call)));
@@ -402,7 +413,7 @@ impl Communicator {
             if choice.named {
                 return Err(self.not_offered(collective, &call));
             }
-            choice = scheduled(self)?;
+            choice = self.select_again(collective, true, block_bytes)?;
         }
         let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
         Prepared::new(plan, self.signature(words(&choice.algorithm.name())))

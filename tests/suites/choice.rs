@@ -1,6 +1,7 @@
 //! Which algorithm does it, and that it is right.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use necklace::algorithm::registry;
@@ -8,7 +9,7 @@ use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::machine::Machine;
 use necklace::schedule::{Placement, Problem};
-use necklace::topology::{Graph, Topology};
+use necklace::topology::{Graph, Neighbours, Topology};
 use necklace::{Communicator, Error, Node, Options, Rank};
 
 use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
@@ -257,5 +258,59 @@ fn a_proof_says_what_the_paper_says() {
             (proof.startups, proof.transmission.to_string(), proof.hops, proof.contention_free)
         });
         assert_eq!(proofs.unwrap(), vec![(4, "32".to_owned(), 6, true); 16]);
+    });
+}
+
+/// A graph that counts how often it is asked for a route.
+#[derive(Debug)]
+struct Routed {
+    graph: Graph,
+    asked: AtomicUsize,
+}
+
+impl Topology for Routed {
+    fn nodes(&self) -> usize {
+        self.graph.nodes()
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        self.graph.neighbours(node)
+    }
+
+    fn distance(&self, from: Node, to: Node) -> usize {
+        self.graph.distance(from, to)
+    }
+
+    fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.graph.route(from, to)
+    }
+
+    fn text(&self) -> String {
+        "routed".to_owned()
+    }
+}
+
+#[test]
+fn messages_are_counted_once_for_all_sizes_of_blocks() {
+    watched("counted once", || {
+        let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)]).unwrap();
+        let network = Arc::new(Routed { graph, asked: AtomicUsize::new(0) });
+        let asked = || network.asked.load(Ordering::Relaxed);
+        let counts = Job::on(Arc::clone(&network) as Arc<dyn Topology>).run(|mut comm| {
+            let counts = [1, 2, 70, 3000].map(|elements| {
+                alltoall::<u64>(&mut comm, elements);
+                comm.barrier().unwrap();
+                // Nobody goes on before all have read it.
+                let asked = asked();
+                comm.barrier().unwrap();
+                asked
+            });
+            comm.close().unwrap();
+            counts
+        });
+        let counts = counts.unwrap();
+        assert!(counts[0][0] > 0, "{counts:?}");
+        assert!(counts.iter().flatten().all(|&count| count == counts[0][0]), "{counts:?}");
     });
 }
