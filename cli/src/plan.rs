@@ -56,11 +56,10 @@ pub(crate) struct Arguments {
           value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: Option<String>,
 
-    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits,
-    /// of those whose price is certain
+    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits
     ///
     /// Prices are by formula. Where an algorithm does not claim all that the machine charges for, its price is the least
-    /// that it may be: auto takes such a one only if there is none whose price is certain.
+    /// that it may be, and is marked so; of equal prices auto takes one that is certain.
     #[arg(long, value_name = "A", default_value = "auto")]
     algorithm: String,
 

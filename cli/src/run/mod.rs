@@ -49,7 +49,8 @@ carried to other hosts, and so is the working directory. Standard input is empty
 Output comes line by line; of lines longer than 1 MiB the parts end in \" [continued]\". It waits for its reader as long as that
 likes: some 1 MiB a host and stream here, the rest with the ranks, which then wait to print more. Of a job that has failed, or
 was told to end, what nobody reads for some seconds is dropped, with a warning. What ranks that fail say on standard error as
-another has before is left out, and the last line says whose that was.
+another has before is left out, and the last line says whose that was: of a rank that has said less than 4 KiB there, lines that
+another has just said come up to half a second late.
 
 The first rank that fails, by its status or by a signal, ends the job, also while nobody reads the output: the others have a
 second to say so themselves, then are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
@@ -57,8 +58,8 @@ have started ends with them, unless it has left both their process groups and th
 /proc, unless it has left their process groups. So it is if this command is killed, or its agent on a host, or the agent's guard. If
 both of these are killed at once, ranks end (on Linux, and everywhere those that use the library) and what uses the library ends
 its process group and removes the key; what else ranks have started goes on, and a key that nobody was left to remove is removed
-by the next job on that host. If a guard or an agent is stopped, the job ends with its own status if its ranks have ended, and
-otherwise fails when the agent has not answered for the timeout.
+by the next job on that host. If a guard or an agent is stopped, the job ends with its own status if the agent has told before that
+its ranks have ended, and otherwise fails when the agent has not answered for the timeout.
 
 Exit status: 0 if all ranks end with 0; else that of the first that fails, 128 + n for signal n; 127 if the program is not
 found, 126 if it cannot be started; 130, 143 or 129 if the command itself was told to end by SIGINT, SIGTERM or SIGHUP; 141 if

@@ -1,8 +1,8 @@
 //! What several failing ranks say alike, once.
 //!
-//! A refusal, or the error that all ranks get of one that is gone, is the same on many of them. Lines of standard error that
-//! another rank has just printed are held for a moment. If their rank fails meanwhile, they are left out, and one line at
-//! the end names the ranks that said them too; otherwise they are printed as they are.
+//! A refusal, or the error that all ranks get of one that is gone, is the same on many of them. Where a rank has said little yet,
+//! lines of standard error that another rank has just printed are held for a moment. If their rank fails meanwhile, they are
+//! left out, and one line at the end names the ranks that said them too; otherwise they are printed as they are.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::mem;
@@ -13,14 +13,18 @@ use super::printer::Piece;
 /// How long a line is held.
 const HOLD: Duration = Duration::from_millis(500);
 
-/// How many of the last lines are known, and how long those are at most.
+/// How many of the last lines are known.
 const KNOWN: usize = 64;
-const LONGEST: usize = 1 << 12;
+
+/// Bytes that a rank has said from which on nothing of it is held: it waits for no credit, and loses no more than this.
+const LITTLE: usize = 1 << 12;
 
 #[derive(Default)]
 pub(super) struct Repeats {
-    /// The last lines that were printed, without their prefixes.
-    known: VecDeque<Vec<u8>>,
+    /// The last lines that were printed, without their prefixes, and the ranks that said them.
+    known: VecDeque<(usize, Vec<u8>)>,
+    /// Bytes that each rank has said.
+    said: HashMap<usize, usize>,
     held: HashMap<usize, Held>,
     failed: BTreeSet<usize>,
     /// The ranks whose lines have been left out.
@@ -44,7 +48,11 @@ impl Repeats {
     /// Takes what a rank says, whose lines begin with as many bytes of a prefix.
     pub(super) fn say(&mut self, rank: usize, piece: Piece, prefix: usize, now: Instant) -> Due {
         let lines = || piece.lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.get(prefix..));
-        if lines().all(|line| self.known.iter().any(|known| known == line)) {
+        let said = self.said.entry(rank).or_default();
+        *said = said.saturating_add(piece.lines.len());
+        let little = *said <= LITTLE;
+        let known = |line| self.known.iter().any(|(other, known)| *other != rank && known == line);
+        if little && lines().all(known) {
             if self.failed.contains(&rank) {
                 self.left_out.insert(rank);
                 return Due { leave_out: vec![piece], ..Due::default() };
@@ -53,11 +61,13 @@ impl Repeats {
             held.pieces.push(piece);
             return Due::default();
         }
-        for line in lines().filter(|line| line.len() <= LONGEST) {
-            if self.known.len() == KNOWN {
-                self.known.pop_front();
+        if little {
+            for line in lines() {
+                if self.known.len() == KNOWN {
+                    self.known.pop_front();
+                }
+                self.known.push_back((rank, line.to_owned()));
             }
-            self.known.push_back(line.to_owned());
         }
         // What it has said before is not all that it has to say.
         let mut print = self.held.remove(&rank).map(|held| held.pieces).unwrap_or_default();
@@ -144,6 +154,27 @@ mod tests {
         // Of rank 6 it is not known that it fails.
         assert_eq!((printed(&due).as_str(), line.as_deref()), ("[6] no\n", Some("the same from ranks 0, 1, 4, 5\n")));
         assert_eq!(ranks(&BTreeSet::from([1, 2, 3, 7])), "ranks 1 to 3, 7");
+    }
+
+    #[test]
+    fn rank_that_repeats_itself_loses_nothing() {
+        let (mut repeats, now) = (Repeats::default(), Instant::now());
+        repeats.fail(0);
+        for _ in 0..3 {
+            assert_eq!(printed(&repeats.say(0, piece("[0] no\n"), 4, now)), "[0] no\n");
+        }
+        assert_eq!(repeats.finish().1, None);
+    }
+
+    #[test]
+    fn rank_that_says_much_is_not_held() {
+        let (mut repeats, now) = (Repeats::default(), Instant::now());
+        let line = |rank| format!("[{rank}] {}\n", "x".repeat(LITTLE / 2));
+        repeats.say(0, piece(&line(0)), 4, now);
+        assert_eq!(printed(&repeats.say(1, piece(&line(1)), 4, now)), "");
+        assert_eq!(printed(&repeats.say(1, piece(&line(1)), 4, now)), line(1).repeat(2));
+        repeats.fail(1);
+        assert_eq!(printed(&repeats.say(1, piece("[1] no\n"), 4, now)), "[1] no\n");
     }
 
     #[test]
