@@ -1,7 +1,6 @@
 //! What allocates, and what does not: executions of plans that were made do not; planning takes memory in proportion to
 //! the rank's own blocks.
 
-#![cfg(feature = "local")]
 #![allow(clippy::unwrap_used)]
 
 mod counting;

@@ -1,6 +1,5 @@
 //! Every backend keeps the promises of transports, and communicators do the same over all of them.
 
-#![cfg(feature = "local")]
 #![allow(clippy::unwrap_used, clippy::duplicate_mod)]
 
 #[path = "../promises/mod.rs"]

@@ -3,9 +3,6 @@
 
 #![allow(dead_code, unused_imports)]
 
-#[path = "watch.rs"]
-mod watch;
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +16,7 @@ use necklace::transport::native::{Contributions, Native, NativeCall, NativeIo, O
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
 use necklace::{Communicator, Error, Options, Rank, local};
 
-pub(crate) use self::watch::{topology, watched};
+pub(crate) use necklace_tests::{topology, watched};
 
 /// Whether the backend has collectives of its own.
 pub(crate) const NATIVE: bool = true;

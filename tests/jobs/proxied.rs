@@ -3,9 +3,6 @@
 
 #![allow(dead_code, unused_imports)]
 
-#[path = "watch.rs"]
-mod watch;
-
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
@@ -15,8 +12,8 @@ use necklace::topology::{Complete, Topology};
 use necklace::transport::Endpoint;
 use necklace::{Communicator, Error, Options, local};
 
-pub(crate) use self::watch::topology;
 use crate::proxy::{Proxy, Supervisor, pool};
+pub(crate) use necklace_tests::topology;
 
 /// Whether the backend has collectives of its own: none that a proxy passes on.
 pub(crate) const NATIVE: bool = false;
@@ -29,7 +26,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(1);
 
 /// As for the jobs of other backends. After a case that fails, workers may be at anything: there are new ones for the next.
 pub(crate) fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
-    catch_unwind(AssertUnwindSafe(|| watch::watched(case, body))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| necklace_tests::watched(case, body))).unwrap_or_else(|panic| {
         eprintln!("the workers of {case:?} are left to themselves");
         pool::retire();
         resume_unwind(panic)

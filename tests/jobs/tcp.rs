@@ -2,9 +2,6 @@
 
 #![allow(dead_code, unused_imports)]
 
-#[path = "watch.rs"]
-mod watch;
-
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -19,7 +16,7 @@ use necklace::transport::Endpoint;
 use necklace::transport::tcp::{Join, Key, Root, Supervisor};
 use necklace::{Communicator, Error, Options, local};
 
-pub(crate) use self::watch::{topology, watched};
+pub(crate) use necklace_tests::{topology, watched};
 
 /// Whether the backend has collectives of its own.
 pub(crate) const NATIVE: bool = false;

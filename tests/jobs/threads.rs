@@ -5,16 +5,13 @@
 
 #![allow(dead_code, unused_imports)]
 
-#[path = "watch.rs"]
-mod watch;
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use necklace::transport::{Endpoint, local};
 
-pub(crate) use self::watch::{topology, watched};
 pub(crate) use necklace::local::{Job, run};
+pub(crate) use necklace_tests::{topology, watched};
 
 /// Whether the backend has collectives of its own.
 pub(crate) const NATIVE: bool = false;

@@ -69,7 +69,7 @@ fn content(schedule: &Schedule) -> String {
 }
 
 fn checker() -> Option<PathBuf> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/checker/check_schedule.py");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/checker/check_schedule.py");
     let python = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     if python && file.is_file() {
         return Some(file);
