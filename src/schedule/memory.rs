@@ -6,6 +6,7 @@ use crate::collective::{Collective, Holding};
 use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::schedule::Volume;
+use crate::topology::{Axis, routed_axes};
 
 /// Bytes of a block that a rank holds, where the table of these is as empty as it may be.
 const HELD: u128 = 80;
@@ -43,9 +44,12 @@ pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<
     }
     let root = problem.collective().root().unwrap_or_default();
     let some = [0, ranks / 2, ranks - 1].map(Rank::new).into_iter().chain([root]);
-    let (mut messages, mut blocks) = (0, Volume::ZERO);
+    let (mut messages, mut blocks, mut sent) = (0, Volume::ZERO, 0);
     for rank in some {
+        let mut own = 0;
         for round in algorithm.amounts(problem, rank) {
+            own += round.sends.len() as u128;
+            sent = sent.max(own);
             messages = messages.max(round.sends.len() as u128).max(round.receives as u128);
             blocks = blocks.max(round.sends.iter().map(|amount| amount.volume).sum());
         }
@@ -54,7 +58,11 @@ pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<
     let of_all = |of_one: u128, each: u128| of_one.saturating_mul(ranks).saturating_mul(each);
     // A round has at most as many blocks as are held where each is in one place at a time.
     let moved = of_all(blocks.bytes(1), MOVED);
-    let channels = (problem.topology().channels() as u128).saturating_mul(CHANNEL);
+    // Those that are used: no more than all messages together take.
+    let topology = problem.topology();
+    let longest = routed_axes(&**topology).map(|axes| axes.into_iter().map(Axis::diameter).sum::<u64>());
+    let used = longest.map_or(u128::MAX, |longest| of_all(sent, longest.into()));
+    let channels = used.min(topology.channels() as u128).saturating_mul(CHANNEL);
     let parts = [moved, of_all(messages, MESSAGE), channels];
     Ok(parts.into_iter().fold(least, u128::saturating_add))
 }
