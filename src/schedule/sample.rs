@@ -28,14 +28,16 @@ pub struct Sample {
 
 /// Verifies what some ranks do, for schedules that are too large to be [proved](super::verify_shares) as a whole.
 ///
-/// Of each of these ranks all is checked that a [`Verifier`] checks of a rank: what it sends it holds, the rank at the other end of every
-/// message says the same, its ports are not over-used, and at the end it has what the collective promises it. What the
-/// others send to it they are taken to hold.
+/// Checks for each of these ranks that it holds what it sends, that the peer of each message in its share lists the same
+/// message, that its ports are not over-used, and that it ends with what the collective promises. Assumes that other ranks
+/// hold what they send to these.
 ///
-/// It is no proof. If all ranks are listed, only the schedule's promise of [no contention](super::Outline::contention_free) is checked less
-/// than by a proof: among the messages of these ranks alone.
+/// This is not a proof. A message from a rank outside the sample that its receiver does not list is found only if some rank of
+/// the sample lists another message with that sender in the same round. [Contention](super::Outline::contention_free) is checked
+/// only among the messages of these ranks.
 ///
-/// Takes the time to make the shares of these ranks and of all that they talk to, memory for what these ranks hold.
+/// Takes the time to make the shares of these ranks and of all their peers. Takes memory for the blocks of these ranks and
+/// for a round of their peers, which is much where every rank is a peer. Memory is not checked beforehand.
 ///
 /// # Errors
 ///

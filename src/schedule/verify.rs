@@ -36,7 +36,8 @@ use crate::ids::Rank;
 ///
 /// # Cost
 ///
-/// Time in proportion to the blocks that are moved and the channels they take; memory in proportion to the blocks held,
+/// Time in proportion to the blocks that are moved and the channels they take, but quadratic in the pieces in which a rank
+/// receives one block, or one set of contributors, where these come out of order; memory in proportion to the blocks held,
 /// of about 100 bytes each, and to the largest round. A block of many chunks counts once until its chunks part.
 pub struct Verifier {
     outline: Outline,

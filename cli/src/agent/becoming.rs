@@ -1,7 +1,8 @@
 //! `necklace become`: the first moment of a rank, before its program takes its place.
 //!
 //! It asks the system to kill it when the agent ends, which stays so for the program (on Linux, and unless that program
-//! has privileges of its own). Whatever is killed with the agent, its guard for example, the rank does not go on alone.
+//! has privileges of its own). Whatever is killed with the agent, its guard for example, the rank does not go on alone. The
+//! signal follows the thread that started the rank, so the agent starts ranks from its main thread.
 //!
 //! Standard input leads to the agent, which hears there why the program cannot be started, if so. The program's is empty.
 

@@ -66,7 +66,7 @@ impl Guard {
     pub(super) fn clear(self, groups: &[Pid]) {
         let Self { mut child, told, directory } = self;
         drop(told);
-        // It may have been killed, or stopped. Then there is nobody else to do it.
+        // The guard may have been killed or stopped; then the agent clears up.
         if !wait(&mut child, PATIENCE).is_some_and(|status| status.success()) {
             let _ = child.kill();
             clear_up(Some(getpid()), groups, &directory);

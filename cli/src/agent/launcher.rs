@@ -56,7 +56,7 @@ impl Launcher {
         [&self.0.out, &self.0.err].iter().any(|credit| credit.state().waiting > 0)
     }
 
-    /// From here on only what lies in the pipes is sent, not what somebody who has escaped may add for ever.
+    /// Sends only what the pipes hold now: a process that has escaped could add to it without end.
     pub(super) fn send_rest(&self) {
         self.0.last.store(true, Ordering::Relaxed);
     }
@@ -85,7 +85,7 @@ struct Credit {
 
 struct State {
     left: usize,
-    /// How many threads wait for more.
+    /// Number of threads that wait for credit.
     waiting: usize,
 }
 

@@ -66,7 +66,7 @@ pub(crate) enum Order {
     Terminate,
     /// End them.
     Kill,
-    /// That much of the ranks' output has been printed: a credit for more.
+    /// Returns credit for output that has been printed.
     Printed { stream: Stream, cost: usize },
     /// Say that you are alive.
     Answer,
