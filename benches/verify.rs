@@ -16,10 +16,10 @@ fn proving(c: &mut Criterion) {
         let torus = Arc::new(Grid::torus(extents).unwrap());
         let text = torus.text();
         let problem = Problem::new(torus, Collective::Alltoall).unwrap();
-        let moved = verify_shares(Shares::new(&TorusExchange, &problem).unwrap()).unwrap().volume.as_f64();
+        let moved = verify_shares(TorusExchange.shares(&problem).unwrap()).unwrap().volume.as_f64();
         group.throughput(Throughput::Elements(moved as u64 * problem.ranks() as u64));
         group.bench_function(BenchmarkId::from_parameter(text), |b| {
-            b.iter(|| verify_shares(Shares::new(&TorusExchange, &problem).unwrap()).unwrap());
+            b.iter(|| verify_shares(TorusExchange.shares(&problem).unwrap()).unwrap());
         });
     }
     group.finish();

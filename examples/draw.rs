@@ -80,7 +80,7 @@ fn draw_all(directory: &Path) -> Result<(), Box<dyn Error>> {
         let topology = if network == "petersen" { Arc::new(Petersen) } else { parse(network)? };
         let algorithm = find(&collective, algorithm)?;
         let problem = Problem::new(topology, collective)?;
-        let schedule = Shares::new(&*algorithm, &problem)?.collect()?;
+        let schedule = algorithm.shares(&problem)?.collect()?;
         let picture = draw(&schedule, &View { frames: frames.clone(), ..View::default() })?;
         let arrows = check(&picture, &schedule, &frames).map_err(|error| format!("{name}: {error}"))?;
         let path = directory.join(name).with_extension("svg");

@@ -7,9 +7,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::BuildError;
+use crate::block::Block;
 use crate::ids::Rank;
-use crate::schedule::Block;
 
 /// A collective operation.
 ///
@@ -83,12 +82,6 @@ pub struct Custom {
 impl Custom {
     /// How many blocks of all ranks together the library lists of a collective of its own making: some 3 GB.
     pub const MOST_BLOCKS: u64 = 1 << 24;
-
-    /// Refuses to list more.
-    pub(crate) fn check(what: String, blocks: u128) -> Result<(), BuildError> {
-        let limit = Self::MOST_BLOCKS;
-        if blocks > limit.into() { Err(BuildError::Blocks { what, found: blocks, limit }) } else { Ok(()) }
-    }
 }
 
 impl Collective {

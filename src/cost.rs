@@ -54,10 +54,13 @@
 use std::fmt;
 
 use crate::algorithm::{Algorithm, Claims, scheduled};
+use crate::block::Volume;
+use crate::bounds::Search;
 use crate::collective::Collective;
-use crate::error::BuildError;
 use crate::machine::{Machine, Switching};
-use crate::schedule::{Figures, Ports, Problem, Volume};
+use crate::schedule::Figures;
+use crate::vocabulary::BuildError;
+use crate::vocabulary::{Ports, Problem};
 
 /// What a schedule asks of a machine. Amounts are in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,18 +134,24 @@ impl Demand {
     }
 
     /// That of the schedule that an algorithm would make, by its claims; nothing is built. What is not claimed is the
-    /// least that follows from what is, and from the [lower bounds](Problem::bounds) of the problem, which are only then
-    /// asked for: see [`at_least`](Self::at_least).
+    /// least that follows from what is, and from the [lower bounds](crate::bounds) of the problem, which are only then
+    /// searched for: see [`at_least`](Self::at_least).
     ///
     /// # Errors
     ///
     /// [`BuildError::Unfit`] where the algorithm does not fit; [`BuildError::Unscheduled`] where it has no schedule that could demand
     /// anything.
     pub fn claimed(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
+        Self::claimed_within(algorithm, &Search::of(problem))
+    }
+
+    /// The same for one of several algorithms for a problem: its bounds are searched for once.
+    pub(crate) fn claimed_within(algorithm: &dyn Algorithm, search: &Search) -> Result<Self, BuildError> {
+        let problem = search.problem();
         scheduled(algorithm, problem)?;
         let ports = algorithm.about().ports;
         let claims = algorithm.claims(problem).completed(ports);
-        Ok(Self::by_claims(&claims, Self::of(problem), own_blocks(problem), || Self::least(problem, ports)))
+        Ok(Self::by_claims(&claims, Self::of(problem), own_blocks(problem), || Self::least(search, ports)))
     }
 
     /// That of a schedule of which this is claimed, of so many ranks, with or without bytes, and so many blocks of a rank; where
@@ -181,11 +190,11 @@ impl Demand {
         }
     }
 
-    /// What every schedule of a problem that keeps to these ports asks at least, by its [bounds](Problem::bounds), so that its
+    /// What every schedule of a problem that keeps to these ports asks at least, by its bounds, so that its
     /// price is no more than that of any such schedule.
     #[must_use]
-    pub fn least(problem: &Problem, ports: Ports) -> Self {
-        let bounds = problem.bounds();
+    pub fn least(search: &Search, ports: Ports) -> Self {
+        let bounds = search.bounds();
         let with_one = |volume| if ports == Ports::One { volume } else { Volume::ZERO };
         Self {
             startups: bounds.startups(ports),
@@ -195,7 +204,7 @@ impl Demand {
             largest: with_one(bounds.port),
             forwarded: with_one(bounds.forwarded),
             hops: bounds.hops(ports),
-            ..Self::of(problem)
+            ..Self::of(search.problem())
         }
     }
 

@@ -64,6 +64,7 @@
 //! | `json` | schedules as JSON: `schedule::json` | no |
 
 pub mod algorithm;
+mod block;
 pub mod bounds;
 pub mod collective;
 pub mod communicator;
@@ -72,6 +73,7 @@ pub mod error;
 pub mod ids;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub mod launch;
+mod load;
 #[cfg(feature = "local")]
 pub mod local;
 pub mod machine;
@@ -84,12 +86,14 @@ pub mod select;
 pub mod simulate;
 pub mod topology;
 pub mod transport;
+mod vocabulary;
 
 pub use communicator::{Communicator, Options, Persistent};
 pub use error::Error;
 pub use ids::{Channel, Node, Rank};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub use launch::{connect, launch};
+pub use load::load;
 pub use plan::Strided;
 
 /// The README's programs, compiled and run.

@@ -19,7 +19,8 @@ use std::thread;
 use crate::communicator::{Communicator, Options};
 use crate::error::Error;
 use crate::launch::message;
-use crate::topology::{Complete, Topology, parse};
+use crate::load::load;
+use crate::topology::{Complete, Topology};
 use crate::transport::{Endpoint, local};
 
 /// Runs the closure on so many threads, each with its communicator, and returns their results by rank. The network is
@@ -41,7 +42,7 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Re
 ///
 /// As [`run`], and [`Error::Build`] for a text that is no topology.
 pub fn run_on<R: Send>(topology: &str, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-    Job::on(parse(topology).map_err(crate::error::BuildError::from)?).run(body)
+    Job::on(load(topology).map_err(crate::vocabulary::BuildError::from)?).run(body)
 }
 
 fn no_such_job(ranks: usize) -> Error {

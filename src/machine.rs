@@ -321,7 +321,7 @@ impl Machine {
     #[cfg(feature = "json")]
     pub fn from_json(text: &str) -> Result<Self, MachineError> {
         let Pairs(pairs) = serde_json::from_str(text).map_err(|error| {
-            let (line, column, reason) = crate::error::fault_in_json(&error);
+            let (line, column, reason) = crate::quote::fault_in_json(&error);
             MachineError::Syntax { line, column, reason }
         })?;
         let texts = pairs.iter().map(|(key, value)| match value {

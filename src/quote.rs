@@ -39,6 +39,18 @@ pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{} .. {}", &message[..start], &message[end..]))
 }
 
+/// Where a text is no JSON, line and column from 1 (both 0 where there is no place), and what is wrong there, without
+/// saying the place again. A long value in it is shortened.
+#[cfg(feature = "json")]
+pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String) {
+    let (line, column) = (error.line(), error.column());
+    let text = error.to_string();
+    let place = format!(" at line {line} column {column}");
+    // Before the first character of a line, as where a text is empty, the column is 0.
+    let reason = shortened(text.strip_suffix(&place).unwrap_or(&text)).into_owned();
+    (line, column.max(line.min(1)), reason)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

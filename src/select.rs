@@ -6,11 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::algorithm::{Algorithm, candidates, find};
+use crate::algorithm::{About, Algorithm, candidates, find};
+use crate::bounds::Search;
 use crate::cost::{Demand, Price};
-use crate::error::BuildError;
 use crate::machine::Machine;
-use crate::schedule::{Ports, Problem};
+use crate::vocabulary::BuildError;
+use crate::vocabulary::{Ports, Problem};
 
 /// What was picked, and what it was picked from.
 #[derive(Clone)]
@@ -50,6 +51,36 @@ impl Candidate {
     }
 }
 
+/// What a choice depends on besides the problem. Equal on all ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    block_bytes: u64,
+    machine: Machine,
+    ports: Ports,
+    native: bool,
+}
+
+impl Terms {
+    /// Blocks of so many bytes and this machine's prices; whatever the ports, over a backend that has no collectives of its own.
+    #[must_use]
+    pub fn new(block_bytes: u64, machine: &Machine) -> Self {
+        Self { block_bytes, machine: *machine, ports: Ports::Unlimited, native: false }
+    }
+
+    /// The same, of algorithms that [promise](Algorithm::keeps) to keep to a port model: others do not fit.
+    #[must_use]
+    pub fn keeping(self, ports: Ports) -> Self {
+        Self { ports, ..self }
+    }
+
+    /// The same over a backend that has collectives [of its own](crate::algorithm::Native), or that has none: then `native` does not
+    /// fit.
+    #[must_use]
+    pub fn over_native(self, native: bool) -> Self {
+        Self { native, ..self }
+    }
+}
+
 /// Picks by name, or, for `auto`, the cheapest that fits; of equals one whose price is certain, and of those the first in the
 /// registry.
 ///
@@ -57,23 +88,23 @@ impl Candidate {
 ///
 /// [`BuildError::Unknown`] for a name that is none; [`BuildError::Parameters`] for parameters that are none;
 /// [`BuildError::Unfit`] for an algorithm that does not fit, or where none does.
-pub fn select(problem: &Problem, name: &str, block_bytes: u64, machine: &Machine) -> Result<Choice, BuildError> {
-    select_keeping(problem, name, Ports::Unlimited, block_bytes, machine)
+pub fn select(problem: &Problem, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
+    Field::of(problem).select(name, terms)
 }
 
-/// The same of those that [promise](Algorithm::keeps) to keep to a port model.
-///
-/// # Errors
-///
-/// As [`select`]; an algorithm that does not promise it does not fit.
-pub fn select_keeping(
-    problem: &Problem,
-    name: &str,
-    ports: Ports,
-    block_bytes: u64,
-    machine: &Machine,
-) -> Result<Choice, BuildError> {
-    Field::of(problem).select(name, ports, block_bytes, machine)
+/// The algorithm of that name, if it fits the problem and the terms.
+pub(crate) fn named_so(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
+    let algorithm = find(problem.collective(), name)?;
+    algorithm.fits(problem)?;
+    match breaks(&*algorithm, problem, terms) {
+        Some(needs) => Err(unfit(problem, algorithm.name(), needs)),
+        None => Ok(algorithm),
+    }
+}
+
+fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
+    let (collective, topology) = (problem.collective().to_string(), problem.topology().text());
+    BuildError::Unfit { algorithm, collective, topology, needs }
 }
 
 /// The algorithms for a problem and what each demands, which depends neither on the size of a block nor on the machine. To find
@@ -86,7 +117,8 @@ pub(crate) struct Field {
 
 impl Field {
     pub(crate) fn of(problem: &Problem) -> Self {
-        let demand = |algorithm: &dyn Algorithm| match Demand::claimed(algorithm, problem) {
+        let search = Search::of(problem);
+        let demand = |algorithm: &dyn Algorithm| match Demand::claimed_within(algorithm, &search) {
             Ok(demand) => Ok(demand),
             Err(BuildError::Unfit { needs, .. }) => Err(needs),
             Err(other) => Err(other.to_string()),
@@ -98,46 +130,31 @@ impl Field {
         Self { entrants: entrants.collect(), problem: problem.clone() }
     }
 
-    /// As [`select_keeping`].
-    pub(crate) fn select(
-        &self,
-        name: &str,
-        ports: Ports,
-        block_bytes: u64,
-        machine: &Machine,
-    ) -> Result<Choice, BuildError> {
+    /// As [`select`].
+    pub(crate) fn select(&self, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
         let problem = &self.problem;
         let named = name != "auto";
         let candidates: Vec<Candidate> =
-            (0..self.entrants.len()).map(|entrant| self.candidate(entrant, ports, block_bytes, machine)).collect();
-        let unfit = |algorithm: String, needs| BuildError::Unfit {
-            algorithm,
-            collective: problem.collective().to_string(),
-            topology: problem.topology().text(),
-            needs,
-        };
+            (0..self.entrants.len()).map(|entrant| self.candidate(entrant, terms)).collect();
         let algorithm = if named {
-            let algorithm = find(problem.collective(), name)?;
-            algorithm.fits(problem)?;
-            if let Some(needs) = breaks(&*algorithm, problem, ports) {
-                return Err(unfit(algorithm.name(), needs));
-            }
-            algorithm
+            named_so(problem, name, terms)?
         } else {
             let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
-            let keeping = match ports {
+            let keeping = match terms.ports {
                 Ports::Unlimited => String::new(),
-                _ => format!(" that promises ports {ports}"),
+                ports => format!(" that promises ports {ports}"),
             };
-            cheapest.ok_or_else(|| unfit(name.to_owned(), format!("there is no algorithm for it{keeping}")))?
+            cheapest.ok_or_else(|| unfit(problem, name.to_owned(), format!("there is no algorithm for it{keeping}")))?
         };
         let problem = format!("{} on {}", problem.collective(), problem.topology().text());
-        Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine: *machine })
+        let Terms { block_bytes, machine, .. } = *terms;
+        Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine })
     }
 
-    fn candidate(&self, entrant: usize, ports: Ports, block_bytes: u64, machine: &Machine) -> Candidate {
-        let (algorithm, _) = &self.entrants[entrant];
-        if let Some(needs) = breaks(&**algorithm, &self.problem, ports) {
+    fn candidate(&self, entrant: usize, terms: &Terms) -> Candidate {
+        let entrant = &self.entrants[entrant];
+        let (algorithm, _) = entrant;
+        if let Some(needs) = breaks(&**algorithm, &self.problem, terms) {
             return Candidate {
                 algorithm: Arc::clone(algorithm),
                 price: Err(needs),
@@ -145,27 +162,27 @@ impl Field {
                 priced_as: None,
             };
         }
-        if let (Ok(()), Some(names)) = (algorithm.fits(&self.problem), algorithm.priced_as()) {
+        if let Some(names) = algorithm.priced_as() {
             // What owes nothing to the network a library may have as well.
-            let all = !machine.charges_for_network();
+            let all = !terms.machine.charges_for_network();
             let known = self
                 .entrants
                 .iter()
                 .filter(|(one, _)| one.priced_as().is_none() && (all || names.contains(&one.about().name)));
-            let known: Vec<Candidate> = known.map(|entrant| priced(entrant, block_bytes, machine)).collect();
+            let known: Vec<Candidate> = known.map(|entrant| priced(entrant, terms)).collect();
             if let Some(Candidate { algorithm: like, price, at_least, .. }) = cheapest(&known) {
                 let (price, at_least, priced_as) = (price.clone(), at_least.clone(), Some(like.name()));
                 return Candidate { algorithm: Arc::clone(algorithm), price, at_least, priced_as };
             }
         }
-        priced(&self.entrants[entrant], block_bytes, machine)
+        priced(entrant, terms)
     }
 }
 
-fn priced(entrant: &(Arc<dyn Algorithm>, Result<Demand, String>), block_bytes: u64, machine: &Machine) -> Candidate {
+fn priced(entrant: &(Arc<dyn Algorithm>, Result<Demand, String>), terms: &Terms) -> Candidate {
     let (algorithm, demand) = entrant;
     let (price, at_least) = match demand {
-        Ok(demand) => (Ok(demand.price(machine, block_bytes)), demand.uncertain(machine)),
+        Ok(demand) => (Ok(demand.price(&terms.machine, terms.block_bytes)), demand.uncertain(&terms.machine)),
         Err(why) => (Err(why.clone()), vec![]),
     };
     Candidate { algorithm: Arc::clone(algorithm), price, at_least, priced_as: None }
@@ -176,11 +193,17 @@ fn cheapest(candidates: &[Candidate]) -> Option<&Candidate> {
     candidates.iter().filter(|candidate| candidate.price.is_ok()).min_by_key(|candidate| candidate.key())
 }
 
-/// What an algorithm promises instead of keeping to these ports.
-fn breaks(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
-    let fits = algorithm.fits(problem).is_ok();
-    let own = algorithm.about().ports;
-    (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}"))
+/// What the terms ask that an algorithm which fits cannot do.
+fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option<String> {
+    let Terms { ports, native, .. } = *terms;
+    let About { ports: own, needs, .. } = algorithm.about();
+    if algorithm.fits(problem).is_err() {
+        return None;
+    }
+    if algorithm.priced_as().is_some() && !native {
+        return Some(format!("it needs {needs}"));
+    }
+    (!algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}"))
 }
 
 impl fmt::Debug for Field {

@@ -306,7 +306,7 @@ fn what_a_proof_takes_is_estimated_and_not_too_low() {
         let problem = Problem::new(parse(topology).unwrap(), kind).unwrap();
         let algorithm = find(problem.collective(), algorithm).unwrap();
         let estimate = memory_to_verify(&*algorithm, &problem).unwrap();
-        let (proof, count) = counted(|| verify_shares(Shares::new(&*algorithm, &problem).unwrap()));
+        let (proof, count) = counted(|| verify_shares(algorithm.shares(&problem).unwrap()));
         proof.unwrap();
         let peak = count.peak as u128;
         let name = format!("{collective} on {topology} by {}", algorithm.name());

@@ -311,7 +311,7 @@ fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     memory::suffices(&*case.algorithm, &case.problem, None, "leave --compare out")?;
     let mut verifier = Verifier::with_limit(&outline, u64::MAX);
     let mut rounds = 0;
-    for joined in Shares::new(&*case.algorithm, &case.problem)? {
+    for joined in case.algorithm.shares(&case.problem)? {
         for mismatch in joined.mismatches {
             verifier.mismatch(mismatch);
         }

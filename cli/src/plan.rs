@@ -201,7 +201,7 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
     let mut verifier = Verifier::with_limit(&outline, u64::MAX);
     let mut picture = arguments.picture.start(&outline)?;
     let document = arguments.json.as_deref().map(Document::create).transpose()?;
-    let shares = Shares::new(choice.algorithm.as_ref(), problem)?;
+    let shares = choice.algorithm.as_ref().shares(problem)?;
     let name = document.as_ref().map_or(String::new(), |document| document.name().to_owned());
     let failed = |error| write_failure(&name, &error);
     let mut writer = document.map(|document| JsonWriter::new(&outline, document)).transpose().map_err(failed)?;

@@ -7,14 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Claims, is_complete};
+use crate::block::Volume;
 use crate::ids::Rank;
-use crate::schedule::{Map, Problem, Volume};
-use crate::topology::{Axis, Factor, Kind, routed_axes};
+use crate::schedule::Map;
+use crate::topology::{Axis, Factor, Kind, axes};
+use crate::vocabulary::Problem;
 
 /// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
 pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
     let topology = problem.topology();
-    routed_axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
+    axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
 }
 
 /// What the busiest channel carries when all blocks go at once, and the longest way of one.

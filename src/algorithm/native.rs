@@ -21,7 +21,7 @@
 
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Ports, Problem, Share};
+use crate::vocabulary::{Ports, Problem, Share};
 
 /// A collective done by the backend itself.
 #[derive(Clone, Debug)]
@@ -66,10 +66,6 @@ impl Native {
 impl Algorithm for Native {
     fn about(&self) -> &About {
         &self.about
-    }
-
-    fn lacks(&self, problem: &Problem) -> Option<String> {
-        (!problem.native()).then(|| format!("it needs {}", self.about.needs))
     }
 
     fn priced_as(&self) -> Option<&'static [&'static str]> {

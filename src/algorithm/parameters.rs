@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::error::BuildError;
+use crate::vocabulary::BuildError;
 
 /// Something that an algorithm can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a collective must carry, whatever the network.
 
+use crate::block::Volume;
 use crate::collective::Collective;
-use crate::schedule::Volume;
 
 /// What a collective of more than one rank must carry.
 pub(super) struct Need<'c> {

@@ -2,9 +2,10 @@
 
 use super::Bounds;
 use super::need::{Far, Need};
+use crate::block::Volume;
 use crate::ids::Rank;
-use crate::schedule::{Problem, Volume};
 use crate::topology::{Axis, Kind, axes};
+use crate::vocabulary::Problem;
 
 pub(super) fn bounds(problem: &Problem, need: &Need<'_>) -> Option<Bounds> {
     let topology = problem.topology();

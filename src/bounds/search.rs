@@ -2,9 +2,10 @@
 
 use super::Bounds;
 use super::need::{Far, Need};
+use crate::block::Volume;
 use crate::ids::{Node, Rank};
-use crate::schedule::{Problem, Volume};
 use crate::topology::Neighbours;
+use crate::vocabulary::Problem;
 
 /// How many nodes and channels are looked at.
 const BUDGET: usize = 1 << 26;

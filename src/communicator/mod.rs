@@ -16,7 +16,7 @@ use std::time::Duration;
 pub use permute::Motion;
 pub use persistent::Persistent;
 
-use crate::algorithm::find;
+use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::Rank;
@@ -24,10 +24,11 @@ use crate::machine::Machine;
 use crate::permutation::BitMap;
 use crate::plan::{Buffers, Execution, Layout, Plan, PlanError, Reduction, compile};
 use crate::quote::quoted;
-use crate::schedule::{Block, Placement, Ports, Problem, Proof, Shares, verify_shares};
-use crate::select::{Choice, Field, select};
+use crate::schedule::{Proof, verify_shares};
+use crate::select::{Choice, Field, Terms, named_so, select};
 use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, Failure, History, RoundIo, Signature, Transport, renumbered};
+use crate::vocabulary::{Placement, Problem};
 use cache::{Cache, Key, Prepared, Way};
 use native::{Agreed, native_call, native_manner};
 use permute::{PERMUTE, Planned};
@@ -124,8 +125,8 @@ pub struct Communicator {
     /// By collective; `auto` where there is none.
     algorithms: HashMap<&'static str, String>,
     cache: Cache,
-    /// What there is to choose from, for collectives and whether by a schedule.
-    fields: Cache<(Collective, bool), Field>,
+    /// What there is to choose from, for collectives.
+    fields: Cache<Collective, Field>,
     permutations: Cache<(BitMap, usize), Planned>,
     splits: u64,
     /// In which members agree on native calls, once there is one.
@@ -297,7 +298,7 @@ impl Communicator {
         };
         let name = if collective == "alltoallv" { "alltoallv" } else { problem.name() };
         if algorithm != "auto" {
-            find(&problem, algorithm)?.fits(&self.problem(problem)?)?;
+            named_so(&self.problem(problem)?, algorithm, &self.terms(0))?;
         }
         self.algorithms.insert(name, algorithm.to_owned());
         self.cache.clear();
@@ -325,7 +326,7 @@ impl Communicator {
     /// way), [`Error::Argument`] with all violations where it is wrong.
     pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
         let choice = self.select(collective, block_bytes as u64)?;
-        let shares = Shares::new(choice.algorithm.as_ref(), &self.problem(collective.clone())?)?;
+        let shares = choice.algorithm.shares(&self.problem(collective.clone())?)?;
         verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
     }
 
@@ -348,26 +349,28 @@ impl Communicator {
     fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
         // Contributions are combined in rank order whatever the operation: then the bits are the same everywhere.
         let problem = Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)?;
-        Ok(problem.ordered().over_native(self.wire.native))
+        Ok(problem.ordered())
     }
 
     fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
         let name = self.algorithms.get(collective.name()).map_or("auto", String::as_str);
-        Ok(select(&self.problem(collective.clone())?, name, block_bytes, &self.machine)?)
+        Ok(select(&self.problem(collective.clone())?, name, &self.terms(block_bytes))?)
+    }
+
+    fn terms(&self, block_bytes: u64) -> Terms {
+        Terms::new(block_bytes, &self.machine).over_native(self.wire.native)
     }
 
     /// The same, for all sizes of blocks from what has been found out once; if so asked, of those with a schedule.
     fn select_again(&mut self, collective: &Collective, scheduled: bool, block_bytes: u64) -> Result<Choice, Error> {
-        let key = (collective.clone(), scheduled);
-        if !self.fields.find(&key) {
-            let problem = self.problem(collective.clone())?;
-            let field = Field::of(&if scheduled { problem.over_native(false) } else { problem });
-            self.fields.insert(key, field);
+        if !self.fields.find(collective) {
+            self.fields.insert(collective.clone(), Field::of(&self.problem(collective.clone())?));
         }
+        let terms = self.terms(block_bytes).over_native(self.wire.native && !scheduled);
         let name = self.algorithms.get(collective.name()).filter(|name| !scheduled || *name != "native");
         let name = name.map_or("auto", String::as_str);
         let field = self.fields.last().ok_or_else(|| Error::Argument("what was just found is not kept".to_owned()))?;
-        Ok(field.select(name, Ports::Unlimited, block_bytes, &self.machine)?)
+        Ok(field.select(name, &terms)?)
     }
 
     /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
@@ -507,7 +510,7 @@ fn short() -> Error {
 /// rank.
 fn nameless(topology: &dyn Topology) -> Option<u64> {
     let text = topology.text();
-    let says_all = !text.starts_with("graph") && parse(&text).is_ok();
+    let says_all = parse(&text).is_ok();
     let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();
     (!says_all).then(|| fingerprint(&links()))
 }

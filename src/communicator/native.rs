@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::cache::{Key, Prepared, Way};
 use super::{Communicator, Wire};
+use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Layout, Plan, Reduction, compile};
-use crate::schedule::Block;
 use crate::transport::Signature;
 use crate::transport::native::{self, Contributions, NativeCall, NativeIo};
 

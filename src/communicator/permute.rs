@@ -10,11 +10,11 @@ use super::cache::{Kept, Prepared};
 use super::collectives::check;
 use super::persistent::Need;
 use super::{Communicator, Persistent, total};
+use crate::block::Volume;
 use crate::error::{BuildError, Error};
 use crate::ids::Rank;
 use crate::permutation::{BitMap, Permutation, Way, place_bits};
 use crate::plan::{Layout, compile};
-use crate::schedule::Volume;
 
 /// By that name the way to [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Communicator;
 use crate::error::Error;
 use crate::ids::{Node, Rank};
-use crate::schedule::Placement;
 use crate::topology::{Complete, Topology};
+use crate::vocabulary::Placement;
 
 impl Communicator {
     /// Members of one colour become a communicator, ranked by key, of equal keys by rank. `None` as a colour takes part in

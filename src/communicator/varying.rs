@@ -16,13 +16,14 @@ use super::collectives::check;
 use super::persistent::Need;
 use super::{Communicator, Persistent};
 use crate::algorithm::{Algorithm, alltoall::Direct, find};
+use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, compile, overlap_of};
-use crate::schedule::{Block, Problem, RankRound};
 use crate::transport::native::{Blocks, NativeCall};
 use crate::transport::{Cause, Failure};
+use crate::vocabulary::{Problem, RankRound};
 
 impl Communicator {
     /// Everyone gives everyone a block of any length: `send_counts[j]` elements from `send_displacements[j]` on go to rank

@@ -20,10 +20,11 @@ use crate::communicator::{Communicator, Options};
 use crate::error::{BuildError, Error};
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::ids::Rank;
+use crate::load::load;
 #[cfg(feature = "local")]
 use crate::local::Job;
 use crate::quote::quoted;
-use crate::topology::{Complete, Topology, parse};
+use crate::topology::{Complete, Topology};
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::transport::Endpoint;
 #[cfg(any(feature = "mpi", feature = "tcp"))]
@@ -276,7 +277,7 @@ impl Launch {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Asked, Error> {
         let topology = match variable("NECKLACE_TOPOLOGY").or(self.topology) {
-            Some(text) => parse(&text).map_err(BuildError::from)?,
+            Some(text) => load(&text).map_err(BuildError::from)?,
             None => {
                 let ranks = ranks.unwrap_or_else(unless);
                 let complete = Complete::new(ranks);

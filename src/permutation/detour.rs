@@ -12,8 +12,8 @@
 
 use super::basis::Basis;
 use super::map::BitMap;
+use crate::block::Block;
 use crate::ids::Rank;
-use crate::schedule::Block;
 
 /// By which ranks elements go.
 #[derive(Debug)]

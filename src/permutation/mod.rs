@@ -42,14 +42,15 @@ use std::sync::{Arc, OnceLock};
 
 use crate::algorithm::cube::{Scheme, Within, are_cubes, is_cube};
 use crate::algorithm::{About, Algorithm, Claims};
+use crate::block::{Block, Volume};
 use crate::collective::{Collective, Custom, Holding};
 use crate::cost::Demand;
-use crate::error::BuildError;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Layout, PlanError};
-use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, Volume};
 use crate::topology::{Topology, same};
+use crate::vocabulary::{BuildError, listable};
+use crate::vocabulary::{End, Placement, Ports, Problem, RankRound, Share};
 
 /// A permutation of an array that lies on ranks.
 ///
@@ -212,7 +213,7 @@ impl Permutation {
     }
 
     fn collective(&self) -> Result<&Collective, BuildError> {
-        Custom::check(self.name(), u128::from(self.each() / self.block()) << self.rank_bits)?;
+        listable(self.name(), u128::from(self.each() / self.block()) << self.rank_bits)?;
         Ok(self.collective.get_or_init(|| {
             let place_bits = self.place_bits();
             let of = self.detour.as_ref().map_or(1, |detour| detour.chunks());

@@ -3,26 +3,7 @@
 use std::ops::Range;
 
 use super::runs::{Place, side_by_side};
-use super::{Buffer, Program, Run};
-
-/// The buffers of an execution.
-#[derive(Debug)]
-pub struct Buffers<'a> {
-    /// What is sent from; empty in place.
-    pub input: &'a [u8],
-    /// What is received into.
-    pub output: &'a mut [u8],
-    /// The plan's own.
-    pub scratch: &'a mut [u8],
-}
-
-impl Buffers<'_> {
-    /// The same, lent on.
-    #[must_use]
-    pub fn reborrow(&mut self) -> Buffers<'_> {
-        Buffers { input: self.input, output: &mut *self.output, scratch: &mut *self.scratch }
-    }
-}
+use super::{Buffer, Buffers, Program, Run};
 
 /// One rank's share of a schedule as byte ranges: made once, executed many times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::runs::joined;
 use super::{Buffer, Place, PlanError, Run, Strided};
+use crate::block::Block;
 use crate::ids::Rank;
-use crate::schedule::Block;
 
 /// How long blocks are, in elements.
 #[derive(Clone, Debug)]
@@ -165,7 +165,12 @@ impl Layout {
                 // Before any of them is listed: a few words can describe more than any memory holds.
                 runs = runs.saturating_add(part.runs());
                 if runs > Self::MOST_RUNS {
-                    return Err(PlanError::Runs { block, part: part.clone(), runs: part.runs() });
+                    return Err(PlanError::Runs {
+                        block,
+                        part: part.clone(),
+                        runs: part.runs(),
+                        most: Self::MOST_RUNS,
+                    });
                 }
                 place.extend(part.place(buffer, element as u64));
             }

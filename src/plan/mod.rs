@@ -4,7 +4,9 @@
 //! everything that a rank's share of a schedule moves, [`Plan`] holds them, and [`Execution`] walks through them. None of
 //! it does I/O: an execution hands out rounds, and whoever drives it has a transport move them.
 
+mod buffers;
 mod compile;
+mod error;
 mod execute;
 mod layout;
 mod overlap;
@@ -14,12 +16,14 @@ mod scratch;
 mod strided;
 mod values;
 
-pub use compile::{PlanError, compile};
-pub use execute::{Buffers, Execution, Plan, Reduction};
+pub use buffers::{Buffer, Buffers};
+pub use compile::compile;
+pub use error::PlanError;
+pub use execute::{Execution, Plan, Reduction};
 pub use layout::{Layout, Lengths};
-pub use program::{Buffer, Message, Program, ProgramError, ProgramRound, Run, Sizes};
+pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 #[cfg(feature = "local")]
 pub(crate) use program::{Piece, Pieces};
-pub use runs::Place;
+pub use runs::{Place, Run};
 pub use strided::Strided;
 pub(crate) use strided::overlap as overlap_of;

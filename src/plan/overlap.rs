@@ -3,7 +3,7 @@
 //! Runs whose spans are apart cannot overlap. Those whose spans meet are mostly columns of one matrix: of one stride, they
 //! overlap only if they do so modulo the stride. Only what is left is looked at piece by piece.
 
-use super::program::Access;
+use super::runs::Access;
 use super::{Buffer, Run};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,67 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Buffer, Run};
+use super::Buffer;
+
+/// `count` pieces of `len` bytes, the starts `stride` bytes apart, the first at `offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// In which buffer.
+    pub buffer: Buffer,
+    /// Where the first piece starts.
+    pub offset: u64,
+    /// Bytes of a piece.
+    pub len: u64,
+    /// From the start of one piece to that of the next; of no meaning if `count` is 1.
+    pub stride: u64,
+    /// How many pieces.
+    pub count: u64,
+}
+
+impl Run {
+    /// One piece.
+    #[must_use]
+    pub const fn new(buffer: Buffer, offset: u64, len: u64) -> Self {
+        Self { buffer, offset, len, stride: len, count: 1 }
+    }
+
+    /// Bytes of all pieces together.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.len.saturating_mul(self.count)
+    }
+
+    /// The pieces, as (offset, length), in order.
+    pub fn pieces(self) -> impl Iterator<Item = (u64, u64)> {
+        (0..self.count).map(move |i| (self.offset + i * self.stride, self.len))
+    }
+
+    /// Whether that byte is one of it. Pieces must not overlap.
+    pub(super) fn has(&self, at: u64) -> bool {
+        let Some(from) = at.checked_sub(self.offset) else { return false };
+        if self.count < 2 {
+            return self.count == 1 && from < self.len;
+        }
+        from.checked_div(self.stride).is_some_and(|piece| piece < self.count) && from % self.stride < self.len
+    }
+
+    /// One past the last byte, if that is a number. There must be bytes, and pieces must not overlap.
+    pub(crate) fn end(&self) -> Option<u64> {
+        if self.len == 0 || self.count > 1 && self.stride < self.len {
+            return None;
+        }
+        let last = self.stride.checked_mul(self.count.checked_sub(1)?)?;
+        self.len.checked_mul(self.count)?;
+        self.offset.checked_add(last)?.checked_add(self.len)
+    }
+}
+
+/// A run that is read or written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) run: Run,
+    pub(super) write: bool,
+}
 
 /// A string of bytes: runs, one after the other, mostly one.
 pub type Place = SmallVec<[Run; 1]>;

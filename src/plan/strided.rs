@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::overlap;
-use super::program::Access;
+use super::runs::Access;
 use super::runs::Place;
 use super::{Buffer, Run};
 

@@ -9,9 +9,11 @@ use std::hash::BuildHasherDefault;
 use std::ops::{Index, IndexMut};
 
 use super::{Buffer, Layout, Lengths, PlanError, Run};
+use crate::block::Block;
 use crate::ids::Rank;
 use crate::plan::runs::{Place, cut};
-use crate::schedule::{Block, Combine, End, LocalStep, Mix, RankRound};
+use crate::schedule::Mix;
+use crate::vocabulary::{Combine, End, LocalStep, RankRound};
 
 /// A value's number. There are many values, so their numbers are short.
 pub(super) type ValueId = u32;

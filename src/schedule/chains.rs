@@ -1,9 +1,11 @@
 //! The longest chain of messages, each of which is sent after the one before has arrived, in a schedule in which everyone
 //! sends to the same rank in every round; see [`Figures::chained_hops`].
 
+use super::Figures;
 use super::holdings::Map;
-use super::{Figures, Transfer, Volume};
+use crate::block::Volume;
 use crate::ids::Rank;
+use crate::vocabulary::Transfer;
 
 /// The chains so far.
 #[derive(Default)]

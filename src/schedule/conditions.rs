@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use super::holdings::{Cuts, Holdings, Map, name, span};
-use super::{Block, Contributors, Fault, Place, Problem, Violations};
+use super::{Contributors, Fault, Place, Violations};
+use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::ids::Rank;
+use crate::vocabulary::Problem;
 
 /// The ranks' holdings. A rank's are made when it is first heard of, so that a machine that is larger than its schedule
 /// costs nothing.

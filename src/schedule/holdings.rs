@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
-use super::{Block, Contributors};
+use crate::block::Block;
+
+use super::Contributors;
 
 /// A map whose keys are small numbers packed into 64 bits.
 pub(crate) type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;

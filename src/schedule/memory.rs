@@ -1,12 +1,12 @@
 //! How much memory a proof takes.
 
-use super::Problem;
 use crate::algorithm::Algorithm;
+use crate::block::Volume;
 use crate::collective::{Collective, Holding};
-use crate::error::BuildError;
 use crate::ids::Rank;
-use crate::schedule::Volume;
-use crate::topology::{Axis, routed_axes};
+use crate::topology::{Axis, axes};
+use crate::vocabulary::BuildError;
+use crate::vocabulary::Problem;
 
 /// Bytes of a block that a rank holds, where the table of these is as empty as it may be.
 const HELD: u128 = 80;
@@ -60,7 +60,7 @@ pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<
     let moved = of_all(blocks.bytes(1), MOVED);
     // Those that are used: no more than all messages together take.
     let topology = problem.topology();
-    let longest = routed_axes(&**topology).map(|axes| axes.into_iter().map(Axis::diameter).sum::<u64>());
+    let longest = axes(&**topology).map(|axes| axes.into_iter().map(Axis::diameter).sum::<u64>());
     let used = longest.map_or(u128::MAX, |longest| of_all(sent, longest.into()));
     let channels = used.min(topology.channels() as u128).saturating_mul(CHANNEL);
     let parts = [moved, of_all(messages, MESSAGE), channels];

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::ops::Deref;
 
-use super::{Ports, Volume};
+use crate::block::Volume;
+
 use crate::algorithm::Claims;
+use crate::vocabulary::Ports;
 
 /// The figures of a schedule, counted transfer by transfer.
 ///

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::join::join;
-use super::{RankRound, Share, Verifier, Violations};
+use super::{Verifier, Violations};
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
-use crate::error::BuildError;
 use crate::ids::Rank;
-use crate::schedule::Problem;
+use crate::vocabulary::BuildError;
+use crate::vocabulary::Problem;
+use crate::vocabulary::join;
+use crate::vocabulary::{RankRound, Share};
 
 /// What was checked of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use super::chains::Chains;
 use super::holdings::{Map, pair};
-use super::{Block, Fault, Figures, Outline, Place, Ports, Round, Route, Transfer, Violations, Volume};
+use super::{Fault, Figures, Place, Violations};
+use crate::block::{Block, Volume};
 use crate::ids::{Channel, Node, Rank};
+use crate::vocabulary::{Outline, Ports, Round, Route, Transfer};
 
 /// The longest default route that is looked at: of a network with more nodes than that, most could not even be listed.
 const MAX_HOPS: usize = 1 << 20;

@@ -8,11 +8,10 @@ use smallvec::SmallVec;
 use super::conditions::{self, Ranks};
 use super::holdings::{Cuts, Holdings, name, span};
 use super::traffic::Traffic;
-use super::{
-    Block, Combine, Contributors, Fault, LocalStep, Mismatch, Outline, Place, Proof, Round, Schedule, Shares, Transfer,
-    Violations,
-};
+use super::{Contributors, Fault, Place, Proof, Violations};
+use crate::block::Block;
 use crate::ids::Rank;
+use crate::vocabulary::{Combine, LocalStep, Mismatch, Outline, Round, Schedule, Shares, Transfer};
 
 /// Checks a schedule round by round, and counts what it costs.
 ///

@@ -2,8 +2,12 @@
 
 use std::fmt;
 
-use super::{Block, Contributors, Figures, Mismatch, Ports};
+use crate::block::Block;
+
+use super::{Contributors, Figures};
+
 use crate::ids::{Channel, Node, Rank};
+use crate::vocabulary::{Mismatch, Ports};
 
 /// Where in a schedule something is wrong. What is not concerned is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use super::{Played, SimulateError};
 use crate::cost::own_blocks;
 use crate::ids::{Node, Rank};
 use crate::machine::{Machine, Switching};
-use crate::schedule::{Amounts, Placement, Problem};
+use crate::vocabulary::{Amounts, Placement, Problem};
 
 /// That a message takes its way by default.
 const DEFAULT: u32 = u32::MAX;

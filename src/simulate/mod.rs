@@ -55,133 +55,19 @@
 
 mod engine;
 mod network;
+mod played;
 mod queue;
 mod sends;
 
-use std::fmt;
+pub use played::{Played, SimulateError};
 
 use engine::Engine;
 use network::Network;
 
 use crate::algorithm::{Algorithm, scheduled};
-use crate::error::BuildError;
-use crate::ids::Rank;
+use crate::bounds::Search;
 use crate::machine::Machine;
-use crate::schedule::{Amounts, Ports, Problem, RankAmounts, RankRound, Schedule, Share};
-
-/// What came of it. Times in picoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Played {
-    /// When the last rank was done.
-    pub time: u64,
-    /// When each rank was done.
-    pub ranks: Vec<u64>,
-    /// Messages sent.
-    pub messages: u64,
-    /// Channels that messages crossed, all together.
-    pub hops: u64,
-    /// How many channels the network has.
-    pub channels: u64,
-    /// How long the busiest channel carried bytes.
-    pub busiest_channel: u64,
-    /// How long channels carried bytes, all together.
-    pub carrying: u128,
-    /// How long heads waited for channels and ports into a rank, all together.
-    pub waiting: u128,
-    /// The longest that one head waited for one of them.
-    pub longest_wait: u64,
-}
-
-impl Played {
-    /// When the first rank was done.
-    #[must_use]
-    pub fn first(&self) -> u64 {
-        self.ranks.iter().copied().min().unwrap_or(0)
-    }
-
-    /// When ranks were done, in the mean.
-    #[must_use]
-    pub fn mean(&self) -> u64 {
-        let sum: u128 = self.ranks.iter().map(|&time| u128::from(time)).sum();
-        u64::try_from(sum / (self.ranks.len().max(1) as u128)).unwrap_or(u64::MAX)
-    }
-
-    /// The part of the time in which the busiest channel carried bytes, 0 to 1.
-    #[must_use]
-    pub fn busiest(&self) -> f64 {
-        if self.time == 0 { 0.0 } else { self.busiest_channel as f64 / self.time as f64 }
-    }
-
-    /// The part of the time in which channels carried bytes, in the mean over all of them.
-    #[must_use]
-    pub fn utilisation(&self) -> f64 {
-        let all = u128::from(self.time) * u128::from(self.channels);
-        if all == 0 { 0.0 } else { self.carrying as f64 / all as f64 }
-    }
-}
-
-impl fmt::Display for Played {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let us = |time: u64| time as f64 / 1e6;
-        let (first, mean, last) = (us(self.first()), us(self.mean()), us(self.time));
-        writeln!(f, "the last rank is done after {last:.2} us, the first after {first:.2}, in the mean {mean:.2}")?;
-        writeln!(f, "{} messages over {} channels", self.messages, self.hops)?;
-        let (busiest, all) = (100.0 * self.busiest(), 100.0 * self.utilisation());
-        writeln!(f, "the busiest channel carries bytes {busiest:.1} % of the time, all in the mean {all:.1} %")?;
-        let mean = self.waiting as f64 / 1e6 / self.messages.max(1) as f64;
-        write!(f, "a message waits {mean:.2} us for channels, at one of them up to {:.2} us", us(self.longest_wait))
-    }
-}
-
-/// A schedule cannot be played out.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SimulateError {
-    /// There is no such schedule.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// A rank waits for what nobody sends.
-    #[error("rank {rank}, round {round}: {missing} of {awaited} messages never come")]
-    Stuck {
-        /// Who waits.
-        rank: Rank,
-        /// In which of its rounds, from 0.
-        round: usize,
-        /// How many do not come.
-        missing: u64,
-        /// How many it awaits there.
-        awaited: u64,
-    },
-    /// A transfer's way is none.
-    #[error("rank {rank}, round {round}: no way to rank {peer}")]
-    Route {
-        /// Who sends.
-        rank: Rank,
-        /// In which of its rounds, from 0.
-        round: usize,
-        /// To whom.
-        peer: Rank,
-    },
-    /// It takes longer than can be counted in picoseconds: 2^64 of them, some 213 days.
-    #[error("blocks of {block_bytes} bytes take more than 213 days, the longest that can be simulated")]
-    TooLong {
-        /// Bytes a block.
-        block_bytes: u64,
-    },
-    /// There is more than can be kept.
-    #[error("{found} {what} on {topology}, at most {limit} can be simulated")]
-    TooLarge {
-        /// Of what.
-        what: &'static str,
-        /// How many there are.
-        found: usize,
-        /// How many there may be.
-        limit: usize,
-        /// The network.
-        topology: String,
-    },
-}
+use crate::vocabulary::{Amounts, Ports, Problem, RankAmounts, RankRound, Schedule, Share};
 
 /// Plays out what an algorithm makes of a problem, with blocks of so many bytes. `progress` is told now and then how many
 /// messages have arrived.
@@ -259,7 +145,7 @@ pub fn simulate_shares(
 }
 
 /// How long every schedule of a problem that keeps to these ports takes at least, in picoseconds, by its
-/// [bounds](Problem::bounds).
+/// bounds.
 ///
 /// Ranks that go at their own pace do several things at the same time, so this is less than the [price](crate::cost) of what
 /// none can do without: the longest of its parts. Before the first byte a rank sets out and prepares a message, which
@@ -267,8 +153,8 @@ pub fn simulate_shares(
 /// passes, what the busiest channel carries, the further start-ups and messages that follow upon each other until all
 /// know, the further channels to the farthest.
 #[must_use]
-pub fn least(problem: &Problem, ports: Ports, machine: &Machine, block_bytes: u64) -> u128 {
-    let bounds = problem.bounds();
+pub fn least(search: &Search, ports: Ports, machine: &Machine, block_bytes: u64) -> u128 {
+    let (problem, bounds) = (search.problem(), search.bounds());
     let (startups, messages) = (bounds.startups_in_a_row(ports), bounds.startups(Ports::One));
     if startups == 0 {
         return 0;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::SimulateError;
 use crate::ids::Node;
-use crate::schedule::Problem;
-use crate::topology::{Axis, Kind, Neighbours, Topology, routed_axes};
+use crate::topology::{Axis, Kind, Neighbours, Topology, axes};
+use crate::vocabulary::Problem;
 
 /// How many channels, and places for channels at the borders of a network, may be kept: 16 bytes each.
 const CHANNELS: usize = 1 << 28;
@@ -36,7 +36,7 @@ impl Network {
         if problem.ranks() > RANKS {
             return Err(too_large("ranks", problem.ranks(), RANKS));
         }
-        if let Some(axes) = routed_axes(&**topology) {
+        if let Some(axes) = axes(&**topology) {
             let (mut stride, mut first, mut legs) = (1, 0, Vec::new());
             for axis in axes.into_iter().rev() {
                 legs.push(Leg { axis, stride, first });

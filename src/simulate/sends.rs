@@ -1,7 +1,8 @@
 //! What a rank sends in a round, without its blocks.
 
+use crate::block::Volume;
 use crate::ids::{Node, Rank};
-use crate::schedule::{Amount, Route, Volume};
+use crate::vocabulary::{Amount, Route};
 
 /// The sends of a round in order. Where all have one size, and take default routes, that is 4 bytes each.
 #[derive(Default)]

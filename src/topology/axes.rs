@@ -33,15 +33,6 @@ pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
     Some(factors.iter().filter(|factor| factor.extent() > 1).map(axis).collect())
 }
 
-/// The same, of a network whose default routes are known to correct the last dimension first, and to go up where both ways
-/// round a ring are equally long.
-pub(crate) fn routed_axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
-    let text = topology.text();
-    let known =
-        topology.as_grid().is_some() || ["hypercube:", "complete:", "ghc:"].iter().any(|kind| text.starts_with(kind));
-    axes(topology).filter(|_| known)
-}
-
 impl Axis {
     /// The longest distance along it.
     pub(crate) fn diameter(self) -> u64 {

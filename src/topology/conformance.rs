@@ -25,8 +25,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use questions::{breadth_first, nodes, pairs, sample, sets};
 
-use super::parse::is_ours;
-use super::{ParseError, Topology, parse};
+use super::registry::is_ours;
+use super::{Factor, ParseError, Topology, parse};
 use crate::ids::{MAX_NODES, Node};
 
 /// A promise that a topology does not keep.
@@ -65,7 +65,6 @@ pub const CHECKS: &[(&str, Check)] = checks![
     answers_are_reproducible,
     answers_for_nodes_out_of_range_do_not_panic,
     text_parses_back,
-    a_grid_has_the_same_links,
     a_cube_has_its_links,
     a_product_has_the_links_of_its_factors,
     routes_of_a_product_correct_the_last_dimension_first,
@@ -350,23 +349,6 @@ pub fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
     }
 }
 
-/// What [`Topology::as_grid`] gives has the same nodes and links.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first node whose neighbours differ.
-pub fn a_grid_has_the_same_links(topology: &dyn Topology) -> Result<(), Finding> {
-    let Some(grid) = topology.as_grid() else { return Ok(()) };
-    let fault = |words: String| fail("a_grid_has_the_same_links", topology, words);
-    if grid.nodes() != topology.nodes() {
-        return fault(format!("{} nodes, but {} as a grid", topology.nodes(), grid.nodes()));
-    }
-    match nodes(topology).find(|&node| grid.neighbours(node) != topology.neighbours(node)) {
-        Some(node) => fault(format!("neighbours of {node} differ from those in the grid")),
-        None => Ok(()),
-    }
-}
-
 /// What says it is a [`cube`](Topology::cube) has 2^d nodes, and links between those that differ in one bit.
 ///
 /// # Errors
@@ -416,31 +398,46 @@ pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result
 }
 
 /// Routes of what says it is a [product](Topology::factors) correct one dimension after the other, from the last to the
-/// first.
+/// first, and go up round a ring where both ways are equally long.
 ///
 /// # Errors
 ///
 /// A [`Finding`] with the first route of which it is not so.
 pub fn routes_of_a_product_correct_the_last_dimension_first(topology: &dyn Topology) -> Result<(), Finding> {
     let Some(factors) = topology.factors() else { return Ok(()) };
-    // Counted from the last: the first of the dimensions whose coordinate a step changes.
-    let changed = |step: &[Node]| {
-        let (mut a, mut b) = (step[0].index(), step[1].index());
-        factors.iter().rev().position(|factor| {
-            let extent = factor.extent().max(1);
-            let differs = a % extent != b % extent;
-            (a, b) = (a / extent, b / extent);
-            differs
-        })
-    };
     pairs(topology).into_iter().try_for_each(|(from, to)| {
-        let route = topology.route(from, to);
-        let dimensions: Vec<_> = route.windows(2).map(changed).collect();
-        ensure(dimensions.is_sorted(), || {
-            let words = format!("route({from}, {to}) goes back to a dimension that it has left: {route:?}");
+        let (route, expected) = (topology.route(from, to), route_in_a_product(&factors, from, to));
+        ensure(route == expected, || {
+            let words = format!("route({from}, {to}) is {route:?}, in the product of {factors:?} it is {expected:?}");
             finding("routes_of_a_product_correct_the_last_dimension_first", topology, words)
         })
     })
+}
+
+fn route_in_a_product(factors: &[Factor], from: Node, to: Node) -> Vec<Node> {
+    let mut route = vec![from];
+    let (mut at, mut stride) = (from.index(), 1);
+    for factor in factors.iter().rev() {
+        let extent = factor.extent().max(1);
+        let aim = to.index() / stride % extent;
+        loop {
+            let x = at / stride % extent;
+            if x == aim {
+                break;
+            }
+            let next = match factor {
+                Factor::Complete(_) => aim,
+                Factor::Ring(_) if 2 * ((aim + extent - x) % extent) <= extent => (x + 1) % extent,
+                Factor::Ring(_) => (x + extent - 1) % extent,
+                Factor::Line(_) if x < aim => x + 1,
+                Factor::Line(_) => x - 1,
+            };
+            at = at - x * stride + next * stride;
+            route.push(Node::new(at));
+        }
+        stride *= extent;
+    }
+    route
 }
 
 /// [`Topology::part`] answers with exactly the links between the given nodes, connected, in a numbering of all of them;

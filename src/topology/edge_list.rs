@@ -1,40 +1,30 @@
-//! Edge lists: a graph as a text file, one edge a line.
+//! Edge lists: a graph as text, one edge a line.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-
-use super::parse::{Cursor, Fault};
+use super::text::{Cursor, Fault, Named, Row};
 use super::{Graph, ParseError};
 use crate::ids::MAX_NODES;
 
-/// How many bytes a file may have.
-const LARGEST: u64 = 256 << 20;
+pub(super) const ROW: Row = Row { name: "graph", syntax: &["graph:@FILE"], example: "graph:@edges.txt", read };
 
-pub(super) fn load(path: &str) -> Result<Graph, ParseError> {
-    let bytes = read(path).map_err(|error| ParseError::File {
-        path: path.to_owned(),
-        kind: error.kind(),
-        reason: error.to_string(),
-    })?;
-    // Comments may be in any encoding; elsewhere, a replaced byte is no digit and is found there.
-    graph(path, &String::from_utf8_lossy(&bytes))
+fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
+    if !cursor.skip("@") {
+        return Err(Fault::Here("\"@\" and the name of a file".to_owned()));
+    }
+    match cursor.rest() {
+        "" => Err(Fault::Here("the name of a file".to_owned())),
+        path => Ok(Named::File(path.to_owned())),
+    }
 }
 
-fn read(path: &str) -> io::Result<Vec<u8>> {
-    // Asked before opening, since opening a pipe waits for its other end.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {LARGEST} bytes")));
-    }
-    Ok(bytes)
-}
-
-/// The graph of the edge list `contents`, which is that of `path`.
-fn graph(path: &str, contents: &str) -> Result<Graph, ParseError> {
+/// The graph of an edge list, with the text `graph:@PATH`: what is in the file of that name, which is not looked at.
+///
+/// A line is one edge: two node numbers, with spaces or a comma between. What follows a `#` is comment, empty lines are
+/// skipped. Edges may be listed in both directions or repeatedly.
+///
+/// # Errors
+///
+/// [`ParseError::Line`] where a line is no edge, [`ParseError::Graph`] where the edges are no connected network.
+pub fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
     let mut edges = Vec::new();
     for (i, line) in contents.lines().enumerate() {
         let mut cursor = Cursor::new(line.split('#').next().unwrap_or(line));
@@ -85,12 +75,12 @@ mod tests {
     use quickcheck::{QuickCheck, TestResult};
 
     use super::*;
-    use crate::topology::{GraphError, Topology, conformance, parse};
+    use crate::topology::{GraphError, Topology};
 
     #[test]
     fn an_edge_is_a_line() {
         let list = "# a triangle\n0 1\n1,2 # comma\r\n\n  2 ,\t0  \n1 0\n   # end";
-        assert_eq!(graph("f", list).unwrap(), Graph::from_edges([(0, 1), (1, 2), (2, 0)]).unwrap());
+        assert_eq!(edge_list("f", list).unwrap(), Graph::from_edges([(0, 1), (1, 2), (2, 0)]).unwrap());
     }
 
     #[test]
@@ -116,38 +106,16 @@ mod tests {
                 found: found.to_owned(),
                 expected: expected.to_owned(),
             };
-            assert_eq!(graph("f", list), Err(error), "{list:?}");
+            assert_eq!(edge_list("f", list), Err(error), "{list:?}");
         }
     }
 
     #[test]
     fn edges_that_are_no_network_are_refused() {
         let fault = |fault| Err(ParseError::Graph { path: "f".to_owned(), fault });
-        assert_eq!(graph("f", "# nothing\n"), fault(GraphError::Empty));
-        assert_eq!(graph("f", "0 1\n2 3"), fault(GraphError::Disconnected { node: 2 }));
-        assert_eq!(graph("f", "0 2147483646"), fault(GraphError::Disconnected { node: 1 }));
-    }
-
-    #[test]
-    fn a_file_is_parsed_and_says_so_in_its_text() {
-        let path = std::env::temp_dir().join(format!("necklace edges {}.txt", std::process::id()));
-        fs::write(&path, b"# \xe4 latin-1 comment\n0 1\n1 2\n").unwrap();
-        let text = format!("graph:@{}", path.to_str().unwrap());
-        let graph = parse(&text).unwrap();
-        assert_eq!((graph.nodes(), graph.text()), (3, text.clone()));
-        assert_eq!(conformance::run_all(&graph), Ok(()));
-
-        fs::write(&path, b"0 1\n1 \xe4\n").unwrap();
-        assert!(matches!(parse(&text), Err(ParseError::Line { line: 2, column: 3, .. })));
-        fs::remove_file(&path).unwrap();
-        assert!(matches!(parse(&text), Err(ParseError::File { kind: io::ErrorKind::NotFound, .. })));
-    }
-
-    #[test]
-    fn what_is_no_file_is_not_opened() {
-        let error = Graph::load(std::env::temp_dir().to_str().unwrap());
-        assert!(matches!(error, Err(ParseError::File { kind: io::ErrorKind::InvalidInput, .. })), "{error:?}");
-        assert!(matches!(Graph::load("a\0b"), Err(ParseError::File { .. })));
+        assert_eq!(edge_list("f", "# nothing\n"), fault(GraphError::Empty));
+        assert_eq!(edge_list("f", "0 1\n2 3"), fault(GraphError::Disconnected { node: 2 }));
+        assert_eq!(edge_list("f", "0 2147483646"), fault(GraphError::Disconnected { node: 1 }));
     }
 
     #[test]
@@ -155,7 +123,7 @@ mod tests {
         // Letters of which lists are made, so that some are accepted.
         fn accepts_or_explains(letters: Vec<u8>) -> TestResult {
             let list: String = letters.iter().map(|&b| char::from(b"0123 ,\n\n#x\t\r\xff"[b as usize % 13])).collect();
-            match graph("f", &list) {
+            match edge_list("f", &list) {
                 Ok(graph) => TestResult::from_bool(graph.nodes() > 1 && graph.text() == "graph:@f"),
                 Err(error) => TestResult::from_bool(error.to_string().starts_with("graph file \"f\"")),
             }

@@ -2,8 +2,30 @@
 
 use std::sync::Arc;
 
+use super::text::{Cursor, Fault, Named, Row};
 use super::{Complete, Coordinates, Factor, Graph, Grid, Neighbours, Part, Topology, as_set};
-use crate::ids::Node;
+use crate::ids::{MAX_NODES, Node};
+
+pub(super) const ROW: Row = Row { name: "ghc", syntax: &["ghc:K,N", "ghc:AxB[xC..]"], example: "ghc:3x4", read };
+
+fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
+    let first = cursor.number("an extent", 1, MAX_NODES)?;
+    let extents = if cursor.skip(",") {
+        // As many as there is room for; with extents of 1 as many as with extents of 2.
+        let most = MAX_NODES.ilog(first.max(2)) as usize;
+        let dimensions = cursor.number("a number of dimensions", 1, most)?;
+        cursor.end("the end")?;
+        vec![first; dimensions]
+    } else {
+        let extents = cursor.further(first, usize::MAX)?;
+        if extents.len() == 1 {
+            return Err(Fault::Here("\",\" or \"x\"".to_owned()));
+        }
+        cursor.end("\"x\" or the end")?;
+        extents
+    };
+    Named::network(GeneralizedHypercube::new(&extents))
+}
 
 /// Nodes at integer coordinates; two are linked where they differ in exactly one. GH(k, n) of the papers has n dimensions
 /// of extent k; extents may differ, which is also called a Hamming graph.

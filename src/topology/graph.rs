@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::edge_list;
-use super::{Neighbours, ParseError, Part, Topology, as_set};
+use super::{GraphError, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 /// A network given by its links.
@@ -40,41 +39,6 @@ pub struct Graph {
     tables: Tables,
 }
 
-/// A list of edges that is no connected network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GraphError {
-    /// There is no node.
-    #[error("there is no node, expected at least one")]
-    Empty,
-    /// There are more nodes than anything here may have.
-    #[error("there are {nodes} nodes, expected at most {MAX_NODES}")]
-    TooMany {
-        /// How many there are.
-        nodes: usize,
-    },
-    /// An edge ends at a node that is not there.
-    #[error("edge {}-{}: expected nodes from 0 to {}", edge.0, edge.1, nodes - 1)]
-    OutOfRange {
-        /// The edge.
-        edge: (usize, usize),
-        /// How many nodes there are.
-        nodes: usize,
-    },
-    /// An edge from a node to itself.
-    #[error("edge {node}-{node}: expected two different nodes")]
-    Loop {
-        /// The node.
-        node: usize,
-    },
-    /// The graph is in pieces.
-    #[error("node {node} cannot be reached from node 0, expected a connected graph")]
-    Disconnected {
-        /// The smallest number that is not reached from node 0.
-        node: usize,
-    },
-}
-
 impl Graph {
     /// The nodes `0..nodes` and these undirected edges. An edge may be listed again, in either direction: it is still one
     /// link.
@@ -105,20 +69,6 @@ impl Graph {
         let edges: Vec<(usize, usize)> = edges.into_iter().collect();
         let nodes = edges.iter().map(|&(u, v)| u.max(v).saturating_add(1)).max();
         Self::new(nodes.unwrap_or(0), edges)
-    }
-
-    /// The graph of an edge list in a file, with the text `graph:@PATH`. This is the one place in this module that
-    /// touches a file; the graph does not look at it again.
-    ///
-    /// A line of the file is one edge: two node numbers, with spaces or a comma between. What follows a `#` is comment,
-    /// empty lines are skipped. Edges may be listed in both directions or repeatedly.
-    ///
-    /// # Errors
-    ///
-    /// [`ParseError::File`] where the file cannot be read, is none (but a pipe, say) or is larger than 256 MiB,
-    /// [`ParseError::Line`] where a line is no edge, [`ParseError::Graph`] where the edges are no connected network.
-    pub fn load(path: &str) -> Result<Self, ParseError> {
-        edge_list::load(path)
     }
 
     /// The same graph with the text `graph:@PATH`, for who knows where its edge list is to be found.

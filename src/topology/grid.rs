@@ -5,11 +5,36 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::text::{Cursor, Fault, Named, Row};
 use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 /// A position in a grid, a coordinate a dimension.
 pub type Coordinates = SmallVec<[usize; 4]>;
+
+pub(super) const LINE: Row =
+    Row { name: "line", syntax: &["line:N"], example: "line:5", read: |cursor| read(cursor, false, 1) };
+pub(super) const RING: Row =
+    Row { name: "ring", syntax: &["ring:N"], example: "ring:8", read: |cursor| read(cursor, true, 1) };
+pub(super) const MESH: Row = Row {
+    name: "mesh",
+    syntax: &["mesh:AxB[xC..]"],
+    example: "mesh:3x4",
+    read: |cursor| read(cursor, false, usize::MAX),
+};
+pub(super) const TORUS: Row = Row {
+    name: "torus",
+    syntax: &["torus:AxB[xC..]"],
+    example: "torus:4x4",
+    read: |cursor| read(cursor, true, usize::MAX),
+};
+
+fn read(cursor: &mut Cursor<'_>, wraps: bool, most: usize) -> Result<Named, Fault> {
+    let first = cursor.number("an extent", 1, MAX_NODES)?;
+    let extents = cursor.further(first, most)?;
+    cursor.end(if most == 1 { "the end" } else { "\"x\" or the end" })?;
+    Named::network(Grid::new(&extents, wraps))
+}
 
 /// A line, ring, mesh or torus: nodes at integer coordinates, linked along each dimension.
 ///
@@ -35,6 +60,16 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// The mesh that a product of lines is, or the torus that one of rings is.
+    #[must_use]
+    pub fn of(topology: &dyn Topology) -> Option<Self> {
+        let factors = topology.factors()?;
+        let extents: Vec<usize> = factors.iter().map(|factor| factor.extent()).collect();
+        let wraps = factors.iter().all(|factor| matches!(factor, Factor::Ring(_)));
+        let grid = wraps || factors.iter().all(|factor| matches!(factor, Factor::Line(_)));
+        if grid { Self::new(&extents, wraps) } else { None }
+    }
+
     /// Nodes in a row. `None` unless `1 <= extent <= MAX_NODES`.
     #[must_use]
     pub fn line(extent: usize) -> Option<Self> {
@@ -225,10 +260,6 @@ impl Topology for Grid {
         format!("{kind}:{}", extents.join("x"))
     }
 
-    fn as_grid(&self) -> Option<&Grid> {
-        Some(self)
-    }
-
     fn cube(&self) -> Option<u32> {
         self.extents.iter().all(|&extent| extent == 2).then_some(self.extents.len() as u32)
     }
@@ -299,7 +330,7 @@ mod tests {
     }
 
     fn grid(text: &str) -> Grid {
-        parse(text).unwrap().as_grid().unwrap().clone()
+        Grid::of(&parse(text).unwrap()).unwrap()
     }
 
     #[test]

@@ -2,8 +2,17 @@
 
 use std::sync::Arc;
 
+use super::text::{Cursor, Fault, Named, Row};
 use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
+
+pub(super) const ROW: Row = Row { name: "hypercube", syntax: &["hypercube:D"], example: "hypercube:3", read };
+
+fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
+    let dimensions = cursor.number("a number of dimensions", 0, Hypercube::MAX_DIMENSIONS)?;
+    cursor.end("the end")?;
+    Named::network(Hypercube::new(dimensions))
+}
 
 /// 2^D nodes; two are linked where their numbers differ in one bit. Dimension i is bit i.
 ///

@@ -11,7 +11,7 @@ fn proof(text: &str, algorithm: &str) -> Proof {
     let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
     let algorithm = find(problem.collective(), algorithm).unwrap();
     let name = || format!("{} on {text}", algorithm.name());
-    let proof = verify_shares(Shares::new(algorithm.as_ref(), &problem).unwrap());
+    let proof = verify_shares(algorithm.as_ref().shares(&problem).unwrap());
     let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));
     assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{}", name());
     assert!(proof.keeps(algorithm.about().ports), "{}", name());

@@ -18,7 +18,7 @@ fn problem(topology: &Arc<dyn Topology>, algorithm: &dyn Algorithm, root: usize)
 
 fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
     let name = || format!("{} for {} on {}", algorithm.name(), problem.collective(), problem.topology().text());
-    let proof = verify_shares(Shares::new(algorithm, problem).unwrap());
+    let proof = verify_shares(algorithm.shares(problem).unwrap());
     let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));
     let claims = algorithm.claims(problem).completed(algorithm.about().ports);
     assert_eq!(proof.contradicts(&claims), [], "{}", name());

@@ -14,7 +14,7 @@ fn proof(algorithm: &dyn Algorithm, grid: Grid) -> Proof {
     let extents = grid.extents().to_vec();
     let problem = Problem::new(Arc::new(grid), Collective::Alltoall).unwrap();
     let name = || format!("{} on {extents:?}", algorithm.name());
-    let proof = verify_shares(Shares::new(algorithm, &problem).unwrap());
+    let proof = verify_shares(algorithm.shares(&problem).unwrap());
     let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));
     assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{}", name());
     assert!(proof.contention_free && proof.ports() == Ports::One, "{}", name());

@@ -47,13 +47,13 @@ fn documents() -> Vec<Fixture> {
     {
         let succession = succession.unwrap();
         let problem = succession.problem().unwrap();
-        add(&succession.name(), Shares::new(&succession, &problem).unwrap().collect().unwrap());
+        add(&succession.name(), succession.shares(&problem).unwrap().collect().unwrap());
     }
     let cube = necklace::topology::parse("hypercube:3").unwrap();
     for map in [BitMap::bit_reversal(6), BitMap::unshuffle(5), BitMap::unshuffle(7), BitMap::vector_reversal(6)] {
         let permutation = Permutation::new(map.unwrap(), Arc::clone(&cube), Placement::identity(8)).unwrap();
         let problem = permutation.problem().unwrap();
-        add(&permutation.name(), Shares::new(&permutation, &problem).unwrap().collect().unwrap());
+        add(&permutation.name(), permutation.shares(&problem).unwrap().collect().unwrap());
     }
     documents
 }
@@ -303,8 +303,8 @@ fn a_barrier_is_one_only_with_its_conditions() {
 #[test]
 fn shares_are_written_as_the_whole_is() {
     let problem = ring_allgather(5).outline.problem;
-    let whole = Shares::new(&OneWay { faulty: None }, &problem).unwrap().collect().unwrap();
-    let streamed = share_json(Shares::new(&OneWay { faulty: None }, &problem).unwrap(), Vec::new()).unwrap();
+    let whole = OneWay { faulty: None }.shares(&problem).unwrap().collect().unwrap();
+    let streamed = share_json(OneWay { faulty: None }.shares(&problem).unwrap(), Vec::new()).unwrap();
     assert_eq!(String::from_utf8(streamed).unwrap(), to_json(&whole));
     let error = share_json(Shares::new(&OneWay { faulty: Some(rank(2)) }, &problem).unwrap(), Vec::new());
     assert!(matches!(error, Err(JsonError::Build(BuildError::Disagree { round: 1, .. }))));

@@ -12,6 +12,7 @@ mod cube;
 mod golden;
 mod grids;
 mod json;
+mod layers;
 mod mutations;
 mod permutations;
 mod pictures;

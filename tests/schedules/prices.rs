@@ -178,7 +178,7 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             let collective = Collective::named(algorithm.about().collective, Rank::new(place.len() / 2)).unwrap();
             let placement = Placement::new(place.clone(), nodes).unwrap();
             let problem = Problem::placed(Arc::clone(&graph), placement, collective).unwrap().ordered();
-            let Ok(shares) = Shares::new(&**algorithm, &problem) else { continue };
+            let Ok(shares) = algorithm.shares(&problem) else { continue };
             let proof = verify_shares(shares).unwrap();
             let name = algorithm.name();
             assert_eq!(
@@ -286,7 +286,7 @@ fn what_is_counted_costs_what_the_formula_says() {
     for (name, text) in cases {
         let problem = problem(text, Collective::Alltoall);
         let algorithm = find(problem.collective(), name).unwrap();
-        let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
+        let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
         let claimed = Demand::claimed(&*algorithm, &problem).unwrap();
         assert!(claimed.at_least.is_empty(), "{name} on {text} claims nothing of {:?}", claimed.at_least);
         assert_eq!(claimed, Demand::counted(&proof, &problem), "{name} on {text}");
@@ -380,7 +380,7 @@ fn claims_of_messages_of_one_round_are_what_is_counted_on_any_product() {
         let problem = problem(&text, Collective::Alltoall);
         let name = format!("bruck:radix={},ports=all", usize::from(radix) % problem.ranks().max(2) + 2);
         let algorithm = find(problem.collective(), &name).unwrap();
-        let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
+        let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
         let claimed = Demand::claimed(&*algorithm, &problem).unwrap();
         assert_eq!(claimed, Demand::counted(&proof, &problem), "{name} on {text}");
     }
@@ -520,7 +520,7 @@ fn messages_of_placed_ranks_and_graphs_are_counted() {
         for algorithm in necklace::algorithm::candidates(&problem) {
             let Ok(demand) = Demand::claimed(&*algorithm, &problem) else { continue };
             assert_eq!(demand.at_least, [""; 0], "{}", algorithm.name());
-            let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
+            let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
             assert_eq!(demand, Demand::counted(&proof, &problem), "{}", algorithm.name());
         }
     }

@@ -215,7 +215,7 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
     for (collective, name, topology) in cases {
         let problem = problem(topology, collective);
         let algorithm = find(problem.collective(), name).unwrap();
-        let proof = verify_shares(Shares::new(&*algorithm, &problem).unwrap()).unwrap();
+        let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
         for machine in machines() {
             let price = Demand::counted(&proof, &problem).price(&machine, 100);
             let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
@@ -337,14 +337,14 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
         for algorithm in registry() {
             let collective = Collective::named(algorithm.about().collective, Rank::new(nodes / 2)).unwrap();
             let problem = Problem::new(Arc::clone(&graph), collective).unwrap().ordered();
-            let Ok(shares) = Shares::new(&**algorithm, &problem) else { continue };
+            let Ok(shares) = algorithm.shares(&problem) else { continue };
             let schedule = shares.collect().unwrap();
             let bytes = u64::from(bytes);
             let found = simulate(&**algorithm, &problem, &machine, bytes, |_| ()).unwrap();
             // Again, and from the whole schedule.
             assert_eq!(simulate(&**algorithm, &problem, &machine, bytes, |_| ()).unwrap(), found);
             assert_eq!(simulate_schedule(&schedule, &machine, bytes, |_| ()).unwrap().messages, found.messages);
-            let proof = verify_shares(Shares::new(&**algorithm, &problem).unwrap()).unwrap();
+            let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
             let bytes = if problem.collective().name() == "barrier" { 0 } else { bytes };
             let carrying = proof.busiest_channel_total.bytes(bytes) as u64 * machine.channel;
             assert!(found.busiest_channel >= carrying && found.time >= found.busiest_channel, "{}", algorithm.name());

@@ -11,7 +11,7 @@ use quickcheck::QuickCheck;
 fn counted(algorithm: &str, topology: &str) -> Proof {
     let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
     let algorithm = find(problem.collective(), algorithm).unwrap();
-    let shares = Shares::new(algorithm.as_ref(), &problem).unwrap();
+    let shares = algorithm.as_ref().shares(&problem).unwrap();
     let proof = verify_shares(shares).unwrap_or_else(|e| panic!("{} on {topology}: {e}", algorithm.name()));
     assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{} on {topology}", algorithm.name());
     assert!(proof.keeps(algorithm.about().ports), "{} on {topology}", algorithm.name());

@@ -153,7 +153,7 @@ fn a_block_in_many_chunks_costs_no_more_than_one() {
 #[test]
 fn shares_are_verified_as_the_whole_is() {
     let problem = ring_allgather(5).outline.problem;
-    let shares = |faulty| Shares::new(&OneWay { faulty }, &problem).unwrap();
+    let shares = |faulty| OneWay { faulty }.shares(&problem).unwrap();
     let proof = verify_shares(shares(None)).unwrap();
     assert_eq!(proof, verify(&shares(None).collect().unwrap()).unwrap());
     assert_eq!(proof, verify(&ring_allgather(5)).unwrap());
@@ -497,7 +497,7 @@ fn samples_of_right_schedules_pass_and_of_all_ranks_count_all() {
         for algorithm in registry() {
             let collective = Collective::named(algorithm.about().collective, rank(0)).unwrap();
             let problem = Problem::new(parse(topology).unwrap(), collective).unwrap();
-            let Ok(shares) = Shares::new(&**algorithm, &problem) else { continue };
+            let Ok(shares) = algorithm.shares(&problem) else { continue };
             if problem.collective().is_reduction() {
                 let refused = verify_sample(&**algorithm, &problem, [rank(0)], |_| ());
                 assert!(matches!(refused, Err(SampleError::Contributors { .. })));

@@ -31,7 +31,7 @@ impl Router {
     /// Those of this network: as above on a torus, else the topology's own.
     #[must_use]
     pub fn new(topology: Arc<dyn Topology>) -> Self {
-        let torus = topology.as_grid().filter(|grid| grid.wraps()).cloned();
+        let torus = Grid::of(&*topology).filter(Grid::wraps);
         Self { topology, torus }
     }
 
@@ -94,7 +94,7 @@ impl Router {
     /// [`BuildError`] where there is no such schedule.
     pub fn loads(&self, algorithm: &dyn Algorithm, problem: &Problem, block_bytes: u64) -> Result<Loads, BuildError> {
         let mut loads: Loads = self.links().map(|link| (link, 0)).collect();
-        for round in Shares::new(algorithm, problem)?.collect()?.rounds {
+        for round in algorithm.shares(problem)?.collect()?.rounds {
             for transfer in round.transfers {
                 let placement = problem.placement();
                 let bytes = Volume::of(&transfer.blocks).bytes(block_bytes) as u64;
@@ -184,7 +184,7 @@ mod tests {
         for text in ["torus:8x8", "torus:8x12", "torus:12x8"] {
             let (router, problem) = (router(text), Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap());
             let exchange = find(problem.collective(), "torus-exchange").unwrap();
-            for transfer in Shares::new(&*exchange, &problem).unwrap().flat_map(|joined| joined.round.transfers) {
+            for transfer in exchange.shares(&problem).unwrap().flat_map(|joined| joined.round.transfers) {
                 let (from, to) = (Node::new(transfer.source.index()), Node::new(transfer.destination.index()));
                 let asked = match transfer.route {
                     Route::Default => router.topology.route(from, to),
@@ -200,7 +200,7 @@ mod tests {
         for text in ["torus:4x4", "torus:8x8", "torus:4x8", "torus:4x4x4"] {
             let (router, problem) = (router(text), Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap());
             let exchange = find(problem.collective(), "torus-exchange").unwrap();
-            for (number, joined) in Shares::new(&*exchange, &problem).unwrap().enumerate() {
+            for (number, joined) in exchange.shares(&problem).unwrap().enumerate() {
                 let mut taken = BTreeMap::new();
                 for transfer in joined.round.transfers {
                     let (from, to) = (Node::new(transfer.source.index()), Node::new(transfer.destination.index()));

@@ -93,7 +93,7 @@ pub(super) fn verifiers(
     contestants(cell, collective, algorithms, |problem, algorithm| {
         Box::new(move || {
             let choice = select(&problem, &algorithm, bytes as u64, &Machine::THREADS)?;
-            let shares = Shares::new(choice.algorithm.as_ref(), &problem)?;
+            let shares = choice.algorithm.as_ref().shares(&problem)?;
             let failed = |violations| Failure::Failed(format!("{algorithm}: {violations}"));
             verify_shares(shares).map(drop).map_err(failed)
         })

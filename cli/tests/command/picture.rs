@@ -21,7 +21,7 @@ fn picture(view: &View) -> String {
     let topology: Arc<dyn Topology> = parse("torus:4x4").unwrap();
     let problem = Problem::new(topology, Collective::Alltoall).unwrap();
     let algorithm = find(&Collective::Alltoall, "torus-exchange").unwrap();
-    draw_shares(Shares::new(&*algorithm, &problem).unwrap(), view).unwrap()
+    draw_shares(algorithm.shares(&problem).unwrap(), view).unwrap()
 }
 
 #[test]

@@ -12,8 +12,9 @@
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Amount, Amounts, Block, End, Ports, Problem, RankAmounts, RankRound, Route, Share, Volume};
+use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Route, Share};
 
 /// Exchanges of all that is known, dimension after dimension of a cube.
 ///

@@ -12,8 +12,9 @@
 
 use crate::algorithm::alltoall::claims_of_a_ring;
 use crate::algorithm::{About, Algorithm, Claims};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
 /// One way round a ring of the ranks in order.
 #[derive(Clone, Copy, Debug)]

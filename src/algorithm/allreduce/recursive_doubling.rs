@@ -23,8 +23,9 @@
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Block, Combine, End, Ports, Problem, RankRound, Share, Volume};
+use crate::vocabulary::{Combine, End, Ports, Problem, RankRound, Share};
 
 /// Exchanges and combinations of neighbouring ranges.
 ///

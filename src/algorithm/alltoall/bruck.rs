@@ -54,8 +54,9 @@ use std::sync::Arc;
 
 use crate::algorithm::loads::Crossing;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, is_complete};
+use crate::block::{Block, Volume};
 use crate::ids::{MAX_NODES, Rank};
-use crate::schedule::{Amount, Amounts, Block, End, Ports, Problem, RankAmounts, RankRound, Route, Share, Volume};
+use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Route, Share};
 
 /// Bruck's exchange.
 #[derive(Clone, Copy, Debug)]

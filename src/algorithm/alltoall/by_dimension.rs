@@ -37,9 +37,10 @@ use super::cells::no_rank_on_every_node;
 use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::loads::{load_at_once, product as axes_of_routes};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
+use crate::block::Volume;
 use crate::ids::Rank;
-use crate::schedule::{Amounts, Ports, Problem, Share, Volume};
 use crate::topology::Factor;
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// An exchange within rows, then within columns, and so on.
 #[derive(Clone, Debug, Default)]

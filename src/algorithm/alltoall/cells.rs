@@ -10,8 +10,9 @@
 
 use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::Claims;
-use crate::schedule::{Problem, Volume};
+use crate::block::Volume;
 use crate::topology::Grid;
+use crate::vocabulary::Problem;
 
 /// Dimensions that are walked through together.
 #[derive(Clone, Debug, PartialEq, Eq)]

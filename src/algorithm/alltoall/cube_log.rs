@@ -27,8 +27,9 @@
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Amount, Amounts, Block, End, Ports, Problem, RankAmounts, RankRound, Route, Share, Volume};
+use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Route, Share};
 
 /// Exchanges of half of everything, dimension after dimension of a cube.
 ///

@@ -28,7 +28,7 @@
 use super::DirectXor;
 use crate::algorithm::{About, Algorithm, Claims, cube_digits};
 use crate::ids::Rank;
-use crate::schedule::{Ports, Problem, Share};
+use crate::vocabulary::{Ports, Problem, Share};
 
 /// The exchange by pairs where it is free of contention.
 #[derive(Clone, Copy, Debug)]

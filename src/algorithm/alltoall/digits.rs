@@ -19,9 +19,10 @@
 
 use std::ops::RangeInclusive;
 
+use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};
-use crate::schedule::{Amount, Amounts, Block, End, Placement, RankAmounts, RankRound, Route, Share, Volume};
 use crate::topology::Coordinates;
+use crate::vocabulary::{Amount, Amounts, End, Placement, RankAmounts, RankRound, Route, Share};
 
 /// How those that differ in one digit only exchange among themselves; they stand in a circle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

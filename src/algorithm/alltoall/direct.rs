@@ -21,8 +21,9 @@
 
 use crate::algorithm::loads::at_once;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
 /// Everyone sends to everyone in one round.
 #[derive(Clone, Copy, Debug)]

@@ -17,8 +17,9 @@
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
 /// In round i, from every rank to the one i further on.
 ///

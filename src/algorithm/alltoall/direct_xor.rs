@@ -16,8 +16,9 @@
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, cube_digits, is_complete, no_power_of_two};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
 /// In round i, exchanges between ranks whose numbers differ by exclusive or with i.
 #[derive(Clone, Copy, Debug)]

@@ -63,8 +63,8 @@ use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
 use super::digits::{Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::Rank;
-use crate::schedule::{Amounts, Ports, Problem, Share};
 use crate::topology::Grid;
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// Suh & Shin's exchange on meshes, and what becomes of it where extents are odd.
 ///
@@ -97,7 +97,7 @@ const FOLDED: usize = 1;
 
 impl MeshExchange {
     fn cells(&self, mesh: &Grid) -> Cells {
-        cells(mesh, self.0.of(&RINGS) == FOLDED)
+        cells(&mesh, self.0.of(&RINGS) == FOLDED)
     }
 }
 
@@ -121,7 +121,7 @@ impl Algorithm for MeshExchange {
     /// Folded rings, where they are not what is done anyway.
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         let folded = Self(Settings::default().with(&RINGS, FOLDED));
-        let differs = mesh(problem).is_some_and(|mesh| self.cells(mesh) != folded.cells(mesh));
+        let differs = mesh(problem).is_some_and(|mesh| self.cells(&mesh) != folded.cells(&mesh));
         if differs { vec![Arc::new(folded)] } else { vec![] }
     }
 
@@ -130,30 +130,30 @@ impl Algorithm for MeshExchange {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        mesh(problem).map(|mesh| self.cells(mesh).claims()).unwrap_or_default()
+        mesh(problem).map(|mesh| self.cells(&mesh).claims()).unwrap_or_default()
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {
-        mesh(problem).map(|mesh| self.cells(mesh).phases()).unwrap_or_default()
+        mesh(problem).map(|mesh| self.cells(&mesh).phases()).unwrap_or_default()
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         match mesh(problem) {
-            Some(mesh) => self.cells(mesh).digits().share(problem.placement(), rank),
+            Some(mesh) => self.cells(&mesh).digits().share(problem.placement(), rank),
             None => Box::new(std::iter::empty()),
         }
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         match mesh(problem) {
-            Some(mesh) => self.cells(mesh).digits().amounts(problem.placement(), rank),
+            Some(mesh) => self.cells(&mesh).digits().amounts(problem.placement(), rank),
             None => Box::new(std::iter::empty()),
         }
     }
 }
 
-fn mesh(problem: &Problem) -> Option<&Grid> {
-    problem.topology().as_grid().filter(|grid| !grid.wraps())
+fn mesh(problem: &Problem) -> Option<Grid> {
+    Grid::of(&**problem.topology()).filter(|grid| !grid.wraps())
 }
 
 /// All dimensions together where the paper has it so and is to be followed, else those together that gain by it.

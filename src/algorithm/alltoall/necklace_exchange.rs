@@ -34,8 +34,9 @@ use std::sync::Arc;
 
 use crate::algorithm::cube::{Scheme, Within, apart};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, no_power_of_two};
+use crate::block::Volume;
 use crate::ids::{MAX_NODES, Rank};
-use crate::schedule::{Amounts, Ports, Problem, Share, Volume};
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// The exchange by necklaces of relative addresses.
 ///

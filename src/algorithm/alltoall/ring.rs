@@ -20,8 +20,9 @@
 use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::loads::{Circle, Pattern};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::block::Volume;
 use crate::ids::Rank;
-use crate::schedule::{Amounts, Placement, Ports, Problem, Share, Volume};
+use crate::vocabulary::{Amounts, Placement, Ports, Problem, Share};
 
 /// One way round a ring of the ranks in order.
 ///

@@ -23,8 +23,9 @@ use super::digits::Walk;
 use super::ring::round_the_ranks;
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::block::Volume;
 use crate::ids::Rank;
-use crate::schedule::{Amounts, Placement, Ports, Problem, Share, Volume};
+use crate::vocabulary::{Amounts, Placement, Ports, Problem, Share};
 
 /// Both ways round a ring of the ranks in order.
 #[derive(Clone, Copy, Debug)]

@@ -76,8 +76,8 @@ use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
 use super::digits::{Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
-use crate::schedule::{Amounts, Ports, Problem, Share};
 use crate::topology::Grid;
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// Suh & Shin's exchange, and what becomes of it where extents are no multiples of four.
 ///
@@ -109,30 +109,30 @@ impl Algorithm for TorusExchange {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        torus(problem).map(|torus| cells(torus).claims()).unwrap_or_default()
+        torus(problem).map(|torus| cells(&torus).claims()).unwrap_or_default()
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {
-        torus(problem).map(|torus| cells(torus).phases()).unwrap_or_default()
+        torus(problem).map(|torus| cells(&torus).phases()).unwrap_or_default()
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         match torus(problem) {
-            Some(torus) => cells(torus).digits().share(problem.placement(), rank),
+            Some(torus) => cells(&torus).digits().share(problem.placement(), rank),
             None => Box::new(std::iter::empty()),
         }
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         match torus(problem) {
-            Some(torus) => cells(torus).digits().amounts(problem.placement(), rank),
+            Some(torus) => cells(&torus).digits().amounts(problem.placement(), rank),
             None => Box::new(std::iter::empty()),
         }
     }
 }
 
-fn torus(problem: &Problem) -> Option<&Grid> {
-    problem.topology().as_grid().filter(|grid| grid.wraps())
+fn torus(problem: &Problem) -> Option<Grid> {
+    Grid::of(&**problem.topology()).filter(|grid| grid.wraps())
 }
 
 /// All dimensions together where the paper has it so, else those together that gain by it.

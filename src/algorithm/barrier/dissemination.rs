@@ -12,8 +12,9 @@
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
 /// News of who has come, handed on over distances that double.
 ///

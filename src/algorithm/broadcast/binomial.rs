@@ -11,8 +11,9 @@
 //! A rank's own time and memory are in proportion to log N.
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
+use crate::block::Block;
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
 /// In round k, from the 2^k ranks that have it to the next 2^k, counted from the root.
 ///

@@ -1,8 +1,8 @@
 //! Whether ranks sit on cubes.
 
 use crate::ids::Rank;
-use crate::schedule::Placement;
 use crate::topology::Topology;
+use crate::vocabulary::Placement;
 
 /// Two ranks whose numbers differ in one of these bits and that are not on neighbouring nodes.
 pub(crate) fn apart(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> Option<(Rank, Rank)> {

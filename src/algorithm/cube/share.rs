@@ -11,8 +11,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use super::{Crossing, Exchange, Scheme};
+use crate::block::Block;
 use crate::ids::Rank;
-use crate::schedule::{Amount, Amounts, Block, End, RankAmounts, RankRound, Route, Share};
+use crate::vocabulary::{Amount, Amounts, End, RankAmounts, RankRound, Route, Share};
 
 /// An exchange among the ranks whose numbers agree in all but some bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

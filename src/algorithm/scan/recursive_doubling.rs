@@ -16,8 +16,9 @@
 //! has a name that all share, a temporary: it starts as the rank's contribution, travels, and ends as the result.
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
+use crate::block::Block;
 use crate::ids::Rank;
-use crate::schedule::{Block, Combine, End, LocalStep, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 
 /// Running combinations, handed on over distances that double.
 #[derive(Clone, Copy, Debug)]

@@ -6,21 +6,16 @@ use std::fmt::Write;
 use super::arrows::{Lanes, channel, lanes, path, shape};
 use super::frames::{Arrow, Frame, Sizes};
 use super::layout::{Course, Layout};
-use super::looks::Look;
+use super::looks::{Look, SHARED, TEXT, WHITE};
 use super::point::{Point, point};
 use super::svg::{Escaped, Number, width};
 use super::words;
 use crate::ids::Rank;
-use crate::schedule::Outline;
+use crate::vocabulary::Outline;
 
-/// Channels that are shared.
-pub(super) const SHARED: &str = "#f6c7ad";
 const SHARED_NUMBER: &str = "#8a3300";
 const LINK: &str = "#c9c9c9";
 const NODE: &str = "#555555";
-pub(super) const TEXT: &str = "#222222";
-const WHITE: &str = "#ffffff";
-
 /// How thick arrows are that are too many to be told apart.
 const CROWDED: f64 = 0.5;
 /// Numbers are written beside arrows, and beside shared channels, where there are no more of them.
@@ -255,16 +250,6 @@ pub(super) fn text(out: &mut String, at: Point, size: f64, more: &str, colour: &
     let (x, y, size) = (Number(at.x), Number(at.y), Number(size));
     let text = Escaped(text);
     let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{gap}{more} fill=\"{colour}\">{text}</text>");
-}
-
-/// An arrow for the legend.
-pub(super) fn sample(look: &Look, hollow: bool) -> String {
-    let (colour, dashes) = (look.colour, look.dashes());
-    let fill = if hollow { WHITE } else { colour };
-    format!(
-        "<path d=\"M0 -3.5L19 -3.5\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes}/>\
-         <path d=\"M24 -3.5L18 -6L18 -1z\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
-    )
 }
 
 /// The point at such a share of the way.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, View};
+use crate::block::Volume;
 use crate::ids::{Node, Rank};
-use crate::schedule::{Combine, Problem, Round, Route, Transfer, Volume};
+use crate::vocabulary::{Combine, Problem, Round, Route, Transfer};
 
 /// How many rounds are drawn where nobody said.
 const AUTO_ROUNDS: usize = 12;

@@ -10,7 +10,7 @@ use super::DrawError;
 use super::point::{Point, on_circle, point};
 use super::stress;
 use crate::ids::Node;
-use crate::topology::{Factor, Topology};
+use crate::topology::{Factor, Grid, Topology};
 
 /// The nodes and links of a network in the plane.
 pub(super) struct Layout {
@@ -195,7 +195,7 @@ fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
         }
     }
     // Cubes are drawn from the bottom up, grids from the top down.
-    direct(&mut axes, scale, topology.cube().is_some() && topology.as_grid().is_none());
+    direct(&mut axes, scale, topology.cube().is_some() && Grid::of(topology).is_none());
     (nodes == topology.nodes()).then_some(axes)
 }
 

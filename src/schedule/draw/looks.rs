@@ -1,7 +1,11 @@
 //! How the arrows of a phase look: by its name, so that it looks alike in all pictures.
 
-use super::words;
-use crate::schedule::Outline;
+use crate::vocabulary::Outline;
+
+/// Channels that are shared.
+pub(super) const SHARED: &str = "#f6c7ad";
+pub(super) const TEXT: &str = "#222222";
+pub(super) const WHITE: &str = "#ffffff";
 
 /// A phase's colour and dashes. The dashes of no two are alike, so that they are told apart in grey too; the colours are
 /// dark enough for white paper.
@@ -64,7 +68,7 @@ impl Looks {
 
     /// That of a phase, also of one that has no name.
     pub(super) fn of(&self, outline: &Outline, phase: usize) -> &'static Look {
-        self.0.get(phase).copied().or_else(|| known(&words::phase(outline, phase))).unwrap_or(PLAIN)
+        self.0.get(phase).copied().or_else(|| known(&phase_name(outline, phase))).unwrap_or(PLAIN)
     }
 }
 
@@ -99,4 +103,19 @@ mod tests {
         assert_eq!(known(&format!("bit {}", "9".repeat(400))), Some(&NUMBERED[0]));
         assert_eq!(known("scatter"), None);
     }
+}
+
+/// A phase's name.
+pub(super) fn phase_name(outline: &Outline, number: usize) -> String {
+    outline.phases.get(number).cloned().unwrap_or_else(|| format!("phase {number}"))
+}
+
+/// An arrow for the legend.
+pub(super) fn sample(look: &Look, hollow: bool) -> String {
+    let (colour, dashes) = (look.colour, look.dashes());
+    let fill = if hollow { WHITE } else { colour };
+    format!(
+        "<path d=\"M0 -3.5L19 -3.5\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes}/>\
+         <path d=\"M24 -3.5L18 -6L18 -1z\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
+    )
 }

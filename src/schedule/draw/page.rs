@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use super::View;
-use super::body::{Body, Bounds, Network, TEXT, text};
+use super::body::{Body, Bounds, Network, text};
 use super::frames::{Frame, Shown, Sizes};
 use super::layout::Layout;
-use super::looks::Looks;
+use super::looks::{Looks, TEXT};
 use super::point::{Point, point};
 use super::svg::{Escaped, Number, lines, width};
 use super::words;
-use crate::schedule::Outline;
+use crate::vocabulary::Outline;
 
 const QUIET: &str = "#555555";
 const TITLE: f64 = 15.0;

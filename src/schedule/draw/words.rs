@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::View;
-use super::body::{SHARED, sample};
+
 use super::frames::{Arrow, Frame, Sizes};
 use super::layout::Layout;
-use super::looks::Looks;
-use crate::schedule::{Outline, Volume};
+use super::looks::{Looks, SHARED, phase_name, sample};
+use crate::block::Volume;
+use crate::vocabulary::Outline;
 
 /// `alltoall on torus:12x12, 144 ranks: torus-exchange`.
 pub(super) fn title(outline: &Outline) -> String {
@@ -27,7 +28,7 @@ pub(super) fn caption(outline: &Outline, frame: &Frame) -> (String, String) {
         n => format!("{n} rounds from {} to {}", frame.first, frame.last),
     };
     let several = outline.phases.len() > 1 && frame.rounds > 0;
-    let which = if several { format!("{rounds}: {}", phase(outline, frame.phase)) } else { rounds };
+    let which = if several { format!("{rounds}: {}", phase_name(outline, frame.phase)) } else { rounds };
     if frame.arrows.is_empty() {
         return (which, "nothing is sent".to_owned());
     }
@@ -82,7 +83,9 @@ pub(super) fn legend(
     let sizes = Sizes::of(frames);
     let mut items: Vec<(String, String)> = Vec::new();
     if outline.phases.len() > 1 {
-        items.extend(phases.iter().map(|&number| (sample(looks.of(outline, number), false), phase(outline, number))));
+        items.extend(
+            phases.iter().map(|&number| (sample(looks.of(outline, number), false), phase_name(outline, number))),
+        );
     }
     if arrows().any(|arrow| arrow.combined) {
         let look = looks.of(outline, phases.first().copied().unwrap_or(0));
@@ -114,10 +117,6 @@ pub(super) fn legend(
     layout.unseen.clone().into_iter().for_each(&mut say);
     note.map(str::to_owned).into_iter().for_each(&mut say);
     items
-}
-
-pub(super) fn phase(outline: &Outline, number: usize) -> String {
-    outline.phases.get(number).cloned().unwrap_or_else(|| format!("phase {number}"))
 }
 
 fn many(count: u64, what: &str) -> String {

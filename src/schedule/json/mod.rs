@@ -35,7 +35,8 @@ mod write;
 pub use read::{MAX_CHUNKS, MAX_DOCUMENT, from_json, read_json};
 pub use write::{JsonWriter, share_json, to_json, write_json};
 
-use crate::error::{BuildError, fault_in_json};
+use crate::quote::fault_in_json;
+use crate::vocabulary::BuildError;
 
 const FORMAT: &str = "necklace-schedule/1";
 

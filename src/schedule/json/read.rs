@@ -7,14 +7,13 @@ use std::sync::Arc;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::{FORMAT, JsonError};
+use crate::block::Block;
 use crate::collective::{Collective, Custom, Holding};
-use crate::error::BuildError;
 use crate::ids::{MAX_NODES, Node, Rank};
 use crate::quote::{quoted, shortened};
-use crate::schedule::{
-    Block, Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer,
-};
 use crate::topology::{Graph, Topology};
+use crate::vocabulary::BuildError;
+use crate::vocabulary::{Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer};
 
 /// How many chunks a block may be cut into in a document, so that nobody who lists them is surprised.
 pub const MAX_CHUNKS: u32 = 1 << 20;

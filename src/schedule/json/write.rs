@@ -7,10 +7,11 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use super::{FORMAT, JsonError};
+use crate::block::Block;
 use crate::collective::{Collective, Holding};
-use crate::error::BuildError;
 use crate::ids::{Node, Rank};
-use crate::schedule::{Block, Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
+use crate::vocabulary::BuildError;
+use crate::vocabulary::{Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
 
 /// Default routes longer than this are left out: they are still the default when they are read.
 const MAX_HOPS: usize = 1 << 20;
@@ -72,7 +73,7 @@ impl<W: Write> JsonWriter<W> {
         let problem = outline.problem.clone();
         let (topology, collective) = (problem.topology(), problem.collective());
         let text = topology.text();
-        let graph = text.starts_with("graph") || crate::topology::parse(&text).is_err();
+        let graph = crate::topology::parse(&text).is_err();
         let text = if graph && !text.starts_with("graph") { format!("graph:{text}") } else { text };
         // No text describes a barrier to a reader that knows the collectives of the format only; its conditions do.
         let barrier = matches!(collective, Collective::Barrier);

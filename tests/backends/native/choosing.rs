@@ -126,7 +126,7 @@ fn what_has_no_schedule_says_so_wherever_one_is_asked_for() {
             other => panic!("{other}"),
         };
         unfit(native.share(&problem, Rank::new(0)).err().unwrap());
-        unfit(Shares::new(&*native, &problem).err().unwrap());
+        unfit(native.shares(&problem).err().unwrap());
         unfit(Demand::claimed(&*native, &problem).unwrap_err());
         unfit(select(&problem, "native", 8, &Machine::UNIT).unwrap_err());
         let problem = problem.over_native(true);
@@ -138,7 +138,7 @@ fn what_has_no_schedule_says_so_wherever_one_is_asked_for() {
         assert!(native.fits(&problem).is_ok());
         unscheduled(native.share(&problem, Rank::new(0)).err().unwrap());
         unscheduled(native.outline(&problem).unwrap_err());
-        unscheduled(Shares::new(&*native, &problem).err().unwrap());
+        unscheduled(native.shares(&problem).err().unwrap());
         unscheduled(Demand::claimed(&*native, &problem).unwrap_err());
         let played = simulate(&*native, &problem, &Machine::UNIT, 8, |_| ()).unwrap_err();
         assert!(played.to_string().contains("no schedule"), "{played}");

@@ -271,7 +271,7 @@ fn every_channel_of_every_node_is_busy_in_every_step_and_all_arrives() {
         let problem = on_cube(d);
         for scheme in Scheme::ALL {
             let form = NecklaceExchange::new(scheme).width(1);
-            let proof = verify_shares(Shares::new(&form, &problem).unwrap()).unwrap();
+            let proof = verify_shares(form.shares(&problem).unwrap()).unwrap();
             assert_eq!(
                 proof.contradicts(&form.claims(&problem).completed(form.about().ports)),
                 [],
@@ -281,7 +281,7 @@ fn every_channel_of_every_node_is_busy_in_every_step_and_all_arrives() {
             if scheme == Scheme::Pairs {
                 continue;
             }
-            for round in Shares::new(&form, &problem).unwrap() {
+            for round in form.shares(&problem).unwrap() {
                 let round = round.round;
                 assert!(round.transfers.iter().all(|transfer| transfer.blocks.len() == 1));
                 let channels: BTreeSet<(Rank, Rank)> =
@@ -314,7 +314,7 @@ fn every_form_keeps_its_claims() {
     for d in 0..=6 {
         let problem = on_cube(d);
         for form in every_form() {
-            let proof = verify_shares(Shares::new(&form, &problem).unwrap()).unwrap();
+            let proof = verify_shares(form.shares(&problem).unwrap()).unwrap();
             assert_eq!(
                 proof.contradicts(&form.claims(&problem).completed(form.about().ports)),
                 [],
@@ -329,10 +329,11 @@ fn every_form_keeps_its_claims() {
 #[test]
 fn a_cube_of_six_dimensions_takes_six_rounds_and_32_blocks() {
     let (form, problem) = (NecklaceExchange::default(), on_cube(6));
-    let proof = verify_shares(Shares::new(&form, &problem).unwrap()).unwrap();
+    let proof = verify_shares(form.shares(&problem).unwrap()).unwrap();
     assert_eq!((proof.startups, proof.transmission, proof.contention_free), (6, Volume::from(32), true));
     // Blocks of five or six: ceil(32 / 6) at most.
-    let sizes: BTreeSet<usize> = Shares::new(&form, &problem)
+    let sizes: BTreeSet<usize> = form
+        .shares(&problem)
         .unwrap()
         .flat_map(|joined| joined.round.transfers.into_iter().map(|transfer| transfer.blocks.len()))
         .collect();

@@ -14,7 +14,7 @@ use super::tables::printed;
 /// All arrive where they should, no channel carries two at a time, and the claims are true.
 fn proved(succession: &Succession) -> Proof {
     let problem = succession.problem().unwrap();
-    let proof = verify_shares(Shares::new(succession, &problem).unwrap());
+    let proof = verify_shares(succession.shares(&problem).unwrap());
     let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", succession.name()));
     let claims = succession.claims(&problem).completed(succession.about().ports);
     assert_eq!(proof.contradicts(&claims), [], "{}", succession.name());
@@ -133,7 +133,7 @@ fn table_3_one_alignment_before_and_one_after() {
     found.extend(memory.rows());
     memory = memory.aligned(by);
     found.extend(memory.rows());
-    for (step, joined) in Shares::new(&succession, &problem).unwrap().enumerate() {
+    for (step, joined) in succession.shares(&problem).unwrap().enumerate() {
         // What arrives takes the places of what has left.
         let mut next = memory.0.clone();
         for transfer in joined.round.transfers {
@@ -206,7 +206,7 @@ fn an_axis_idles_before_it_is_reached_and_after_only() {
         let succession = Succession::pipelined(axes, d, places).unwrap();
         let problem = succession.problem().unwrap();
         let half = 1 << (places - 1);
-        for (t, joined) in Shares::new(&succession, &problem).unwrap().enumerate() {
+        for (t, joined) in succession.shares(&problem).unwrap().enumerate() {
             let mut of_axis = vec![0; axes];
             for transfer in &joined.round.transfers {
                 let dimension = (transfer.source.index() ^ transfer.destination.index()).ilog2() as usize;

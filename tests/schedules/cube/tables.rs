@@ -49,7 +49,7 @@ fn memories() -> Vec<Memory> {
     let problem = Problem::new(Arc::new(Hypercube::new(3).unwrap()), Collective::Alltoall).unwrap();
     let algorithm = NecklaceExchange::new(Scheme::Pairs).width(1);
     let mut states = vec![Memory::new()];
-    for joined in Shares::new(&algorithm, &problem).unwrap() {
+    for joined in algorithm.shares(&problem).unwrap() {
         let mut next = states.last().unwrap().0.clone();
         for transfer in joined.round.transfers {
             for block in transfer.blocks {

@@ -115,7 +115,7 @@ pub(crate) fn proved(network: &str, map: &BitMap) -> Permutation {
     let permutation = Permutation::new(map.clone(), topology, placement).unwrap();
     for permutation in [permutation.clone(), permutation.clone().straight()] {
         let problem = permutation.problem().unwrap();
-        let proof = verify_shares(Shares::new(&permutation, &problem).unwrap());
+        let proof = verify_shares(permutation.shares(&problem).unwrap());
         let proof = proof.unwrap_or_else(|violations| panic!("{} on {network}: {violations}", permutation.name()));
         let claims = permutation.claims(&problem).completed(permutation.about().ports);
         assert_eq!(proof.contradicts(&claims), [], "{} on {network}", permutation.name());

@@ -48,7 +48,7 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
             let load = |map: BitMap| {
                 let permutation = proved(&network, &map).straight();
                 assert_eq!(permutation.way(), Way::Straight, "{map}");
-                let proof = verify_shares(Shares::new(&permutation, &permutation.problem().unwrap()).unwrap()).unwrap();
+                let proof = verify_shares(permutation.shares(&permutation.problem().unwrap()).unwrap()).unwrap();
                 assert_eq!(proof.rounds, 1);
                 let load = proof.channel_transmission.whole().unwrap() * permutation.block();
                 assert_eq!(permutation.channel(), Some(load), "{map}");
@@ -176,7 +176,7 @@ fn ranks_may_be_a_part_of_a_cube() {
         assert_eq!(made.clone().cheaper(&Machine::FREE.with_channel(1), 1).way(), made.way(), "{network}");
         if made.map().bits() < 10 {
             let problem = straight.problem().unwrap();
-            let proof = verify_shares(Shares::new(&straight, &problem).unwrap()).unwrap();
+            let proof = verify_shares(straight.shares(&problem).unwrap()).unwrap();
             assert_eq!(proof.contradicts(&straight.claims(&problem).completed(straight.about().ports)), []);
         }
     }

@@ -65,7 +65,7 @@ fn a_phase_looks_the_same_in_all_pictures_and_unlike_others() {
         let topology = parse(network).unwrap();
         for algorithm in registry().iter().filter(|algorithm| algorithm.about().collective == "alltoall") {
             let problem = Problem::new(Arc::clone(&topology), Collective::Alltoall).unwrap();
-            let Ok(shares) = Shares::new(&**algorithm, &problem) else { continue };
+            let Ok(shares) = algorithm.shares(&problem) else { continue };
             let outline = shares.outline().clone();
             let phases = outline.phases.len();
             if phases < 2 {

@@ -108,12 +108,12 @@ fn where_arrows_are_too_many_to_be_told_apart_one_ranks_are_shown() {
 fn shares_are_drawn_as_the_schedule_that_they_make() {
     let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Alltoall).unwrap();
     let algorithm = necklace::algorithm::alltoall::TorusExchange;
-    let shares = || Shares::new(&algorithm, &problem).unwrap();
+    let shares = || algorithm.shares(&problem).unwrap();
     let whole = draw(&shares().collect().unwrap(), &View::default()).unwrap();
     assert_eq!(draw_shares(shares(), &View::default()).unwrap(), whole);
 
     let problem = Problem::new(parse("ring:4").unwrap(), Collective::Allgather).unwrap();
     let faulty = OneWay { faulty: Some(rank(2)) };
-    let shares = Shares::new(&faulty, &problem).unwrap();
+    let shares = faulty.shares(&problem).unwrap();
     assert!(matches!(draw_shares(shares, &View::default()), Err(DrawError::Build(_))));
 }

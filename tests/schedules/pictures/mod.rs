@@ -31,5 +31,5 @@ fn single(network: &str, transfers: Vec<Transfer>) -> Frame {
 fn picture(network: &str, collective: Collective, algorithm: &str, view: &View) -> String {
     let algorithm = find(&collective, algorithm).unwrap();
     let problem = Problem::new(parse(network).unwrap(), collective).unwrap();
-    draw_shares(Shares::new(&*algorithm, &problem).unwrap(), view).unwrap()
+    draw_shares(algorithm.shares(&problem).unwrap(), view).unwrap()
 }

@@ -125,7 +125,7 @@ fn every_network_shows_its_transfers() {
         for algorithm in registry() {
             let collective = Collective::named(algorithm.about().collective, rank(0)).unwrap();
             let problem = Problem::new(Arc::clone(&topology), collective).unwrap();
-            let Ok(shares) = Shares::new(&**algorithm, &problem) else { continue };
+            let Ok(shares) = algorithm.shares(&problem) else { continue };
             drawn_by_rounds(&shares.collect().unwrap());
         }
     }

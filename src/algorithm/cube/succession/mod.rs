@@ -44,11 +44,12 @@ use batches::{Batch, Memory, Needs, Pair, Slot};
 
 use super::schemes::of_pair;
 use crate::algorithm::{About, Algorithm, Claims};
+use crate::block::{Block, Volume};
 use crate::collective::{Collective, Custom};
-use crate::error::BuildError;
 use crate::ids::Rank;
-use crate::schedule::{Block, End, Placement, Ports, Problem, RankRound, Share, Volume};
 use crate::topology::{Hypercube, Topology};
+use crate::vocabulary::{BuildError, listable};
+use crate::vocabulary::{End, Placement, Ports, Problem, RankRound, Share};
 
 /// Exchanges of the places with s axes, of d bits each, one after the other.
 #[derive(Clone, Debug)]
@@ -179,7 +180,7 @@ impl Succession {
     }
 
     fn collective(&self) -> Result<&Collective, BuildError> {
-        Custom::check(self.name(), (self.topology.nodes() as u128) << self.places)?;
+        listable(self.name(), (self.topology.nodes() as u128) << self.places)?;
         Ok(self.collective.get_or_init(|| {
             let ranks = self.topology.nodes();
             let elements = || (0..1 << self.d).flat_map(|i| (0..self.copies()).map(move |copy| (i, copy)));

@@ -1,5 +1,9 @@
 //! The unit that schedules move.
 
+mod volume;
+
+pub use volume::Volume;
+
 use std::fmt;
 
 use crate::ids::Rank;

@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{End, Outline, RankRound, Round, Share, Transfer};
-use crate::algorithm::Algorithm;
-use crate::error::BuildError;
+use super::{BuildError, End, Mismatch, Outline, RankRound, Round, Schedule, Share, Transfer};
 use crate::ids::Rank;
-use crate::schedule::{Problem, Schedule};
 
 /// The shares of all ranks, advanced together: whole rounds, one at a time.
 pub struct Shares {
@@ -23,29 +20,11 @@ pub struct Joined {
     pub mismatches: Vec<Mismatch>,
 }
 
-/// An end of a transfer whose other end is missing or different.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    /// Who sends.
-    pub source: Rank,
-    /// Who receives.
-    pub destination: Rank,
-    /// What the sender says, if anything.
-    pub sent: Option<End>,
-    /// What the receiver says, if anything.
-    pub awaited: Option<End>,
-}
-
 impl Shares {
-    /// Every rank's share of what `algorithm` makes of `problem`.
-    ///
-    /// # Errors
-    ///
-    /// Where the algorithm does not fit the problem.
-    pub fn new(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
-        let outline = algorithm.outline(problem)?;
-        let shares = problem.all().map(|rank| algorithm.share(problem, rank)).collect::<Result<_, _>>()?;
-        Ok(Self { outline, shares })
+    /// These shares, of all ranks in ascending order: as an [algorithm makes them](crate::algorithm::Algorithm::shares).
+    #[must_use]
+    pub fn new(outline: Outline, shares: Vec<Share>) -> Self {
+        Self { outline, shares }
     }
 
     /// What the schedule is of.
@@ -92,7 +71,7 @@ impl Iterator for Shares {
 }
 
 /// Matches the i-th send from one rank to another with the i-th receive there. Ranks come in ascending order.
-pub(super) fn join(rounds: impl IntoIterator<Item = (Rank, RankRound)>) -> Joined {
+pub(crate) fn join(rounds: impl IntoIterator<Item = (Rank, RankRound)>) -> Joined {
     let mut joined = Joined::default();
     let mut sent: HashMap<(Rank, Rank), std::collections::VecDeque<End>> = HashMap::new();
     let mut receives = Vec::new();

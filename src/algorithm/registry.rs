@@ -1,0 +1,74 @@
+//! All algorithms there are.
+
+use std::sync::{Arc, LazyLock};
+
+use super::definition::Algorithm;
+use super::parameters::Settings;
+use super::{Native, allgather, allreduce, alltoall, barrier, broadcast, scan};
+use crate::collective::Collective;
+use crate::vocabulary::{BuildError, Problem};
+
+/// All algorithms: one row each, with the defaults of its parameters.
+#[must_use]
+pub fn registry() -> &'static [Arc<dyn Algorithm>] {
+    static ROWS: LazyLock<Vec<Arc<dyn Algorithm>>> = LazyLock::new(|| {
+        let native = Native::ALL.map(|native| Arc::new(native) as Arc<dyn Algorithm>);
+        let scheduled: Vec<Arc<dyn Algorithm>> = vec![
+            Arc::new(alltoall::Direct),
+            Arc::new(alltoall::DirectRotated),
+            Arc::new(alltoall::DirectXor),
+            Arc::new(alltoall::Ring),
+            Arc::new(alltoall::RingBoth),
+            Arc::new(alltoall::Bruck::default()),
+            Arc::new(alltoall::ByDimension::default()),
+            Arc::new(alltoall::CubeLog),
+            Arc::new(alltoall::CubeXor),
+            Arc::new(alltoall::TorusExchange),
+            Arc::new(alltoall::MeshExchange::default()),
+            Arc::new(alltoall::NecklaceExchange::default()),
+            Arc::new(allgather::Ring),
+            Arc::new(allgather::RecursiveDoubling),
+            Arc::new(allreduce::RecursiveDoubling),
+            Arc::new(scan::RecursiveDoubling),
+            Arc::new(broadcast::Binomial),
+            Arc::new(barrier::Dissemination),
+        ];
+        native.into_iter().chain(scheduled).collect()
+    });
+    &ROWS
+}
+
+/// The algorithms for a collective, by its name, in the registry's order.
+pub fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algorithm>> {
+    registry().iter().filter(move |algorithm| algorithm.about().collective == collective)
+}
+
+/// What there is to choose from for a problem, fit or not: the algorithms for its collective in the registry's order,
+/// each followed by those of its [variants](Algorithm::variants) that fit.
+#[must_use]
+pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+    let with_variants = |row: &Arc<dyn Algorithm>| {
+        let variants = row.variants(problem).into_iter().filter(|variant| variant.fits(problem).is_ok());
+        std::iter::once(Arc::clone(row)).chain(variants).collect::<Vec<_>>()
+    };
+    all_for(problem.collective().name()).flat_map(with_variants).collect()
+}
+
+/// The algorithm for a collective that a text names: `name`, or `name:key=value,..` where it takes parameters.
+///
+/// # Errors
+///
+/// [`BuildError::Unknown`], naming those there are; [`BuildError::Parameters`], with what would be right.
+pub fn find(collective: &Collective, text: &str) -> Result<Arc<dyn Algorithm>, BuildError> {
+    let kind = collective.name();
+    let (name, given) = text.split_once(':').map_or((text, None), |(name, given)| (name, Some(given)));
+    let Some(row) = all_for(kind).find(|algorithm| algorithm.about().name == name) else {
+        return Err(BuildError::Unknown {
+            name: name.to_owned(),
+            collective: kind.to_owned(),
+            known: all_for(kind).map(|algorithm| algorithm.about().name.to_owned()).collect(),
+        });
+    };
+    let settings = Settings::read(name, row.parameters(), given)?;
+    Ok(row.with(&settings).unwrap_or_else(|| Arc::clone(row)))
+}

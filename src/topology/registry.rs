@@ -1,0 +1,324 @@
+//! All kinds of networks that texts name.
+
+use std::io;
+use std::sync::Arc;
+
+use super::definition::Topology;
+use super::error::ParseError;
+use super::text::{Cursor, Fault, Named, Row};
+use super::{complete, edge_list, generalized, grid, hypercube};
+
+/// One row a kind.
+const ROWS: [&Row; 8] = [
+    &grid::LINE,
+    &grid::RING,
+    &grid::MESH,
+    &grid::TORUS,
+    &hypercube::ROW,
+    &generalized::ROW,
+    &complete::ROW,
+    &edge_list::ROW,
+];
+
+/// Names that are reserved for topologies still to come: networks of highly overlapping windows, `how:P,W,N` and
+/// `how-wrap:P,W,N` (P nodes a dimension, window W, N dimensions).
+const RESERVED: [&str; 2] = ["how", "how-wrap"];
+
+/// How texts look, as `line:N, ring:N, ..`: for messages, help and lists.
+#[must_use]
+pub fn expected() -> String {
+    let all: Vec<&str> = ROWS.iter().flat_map(|row| row.syntax).copied().collect();
+    let (last, others) = all.split_last().unwrap_or((&"", &[]));
+    format!("{} or {last}", others.join(", "))
+}
+
+/// Reads a topology text:
+///
+/// | text | topology |
+/// |---|---|
+/// | `line:N`, `ring:N` | [`Grid`](super::Grid) of one dimension |
+/// | `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`](super::Grid); with a single extent the same as `line` and `ring` |
+/// | `hypercube:D` | [`Hypercube`](super::Hypercube) of 2^D nodes, D from 0 to 30 |
+/// | `ghc:K,N` | [`GeneralizedHypercube`](super::GeneralizedHypercube) of N dimensions, each of extent K |
+/// | `ghc:AxB[xC..]` | [`GeneralizedHypercube`](super::GeneralizedHypercube) of these extents |
+/// | `complete:N` | [`Complete`](super::Complete) |
+/// | `graph:@FILE` | a [`Graph`](super::Graph), whose edge list is in a file: [`load`](crate::load()) reads it, this does not |
+///
+/// Names are in lower case. Numbers are decimal, without sign or leading zeros; extents are at least 1, and there are at
+/// most [`MAX_NODES`] nodes. There is no white space, except in a file's name.
+///
+/// Takes time and memory in proportion to the text, not to the numbers in it.
+///
+/// ```
+/// use necklace::topology::parse;
+///
+/// let torus = parse("torus:12x12")?;
+/// assert_eq!(torus.nodes(), 144);
+/// assert_eq!(torus.text(), "torus:12x12");
+///
+/// let error = parse("torus:12x0").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "topology \"torus:12x0\", column 10: found \"0\", expected an extent from 1 to 178956970"
+/// );
+/// # Ok::<(), necklace::topology::ParseError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ParseError`] says where the text is wrong and what would be right; [`ParseError::File`] where it names a file.
+pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
+    match parse_or_file(text)? {
+        Named::Network(topology) => Ok(topology),
+        Named::File(path) => Err(ParseError::File {
+            path,
+            kind: io::ErrorKind::Unsupported,
+            reason: "parse reads no files, use necklace::load".to_owned(),
+        }),
+    }
+}
+
+/// The same, up to the file that a text names.
+pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
+    let mut cursor = Cursor::new(text);
+    topology(&mut cursor).map_err(|fault| match fault {
+        Fault::Here(expected) => cursor.fault(text, expected),
+        Fault::Other(error) => error,
+    })
+}
+
+/// Whether a text starts like one that is for this module to read.
+pub(super) fn is_ours(text: &str) -> bool {
+    let name = name(text);
+    let row = ROWS.iter().find(|row| row.name == name);
+    row.is_some_and(|_| text[name.len()..].starts_with(if name == edge_list::ROW.name { ":@" } else { ":" }))
+}
+
+/// The name that a text starts with.
+fn name(text: &str) -> &str {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '-');
+    &text[..text.len() - rest.len()]
+}
+
+fn topology(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
+    let text = cursor.rest();
+    let name = name(text);
+    if RESERVED.contains(&name) {
+        let (text, name) = (text.to_owned(), name.to_owned());
+        return Err(Fault::Other(ParseError::Unsupported { text, name, expected: expected() }));
+    }
+    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(Fault::Here(expected())) };
+    cursor.skip(name);
+    if !cursor.skip(":") {
+        return Err(Fault::Here("\":\"".to_owned()));
+    }
+    (row.read)(cursor)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+    use super::*;
+
+    const KINDS: &str = "line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], complete:N or graph:@FILE";
+
+    /// Every kind, and some of each.
+    const TEXTS: [&str; 19] = [
+        "line:1",
+        "line:7",
+        "ring:2",
+        "ring:2147483647",
+        "mesh:3x4",
+        "mesh:1x1",
+        "torus:12x12",
+        "torus:4x4x4",
+        "torus:2x3x5x7x11",
+        "mesh:46340x46341",
+        "hypercube:0",
+        "hypercube:30",
+        "ghc:7,2",
+        "ghc:1,30",
+        "ghc:46340,2",
+        "ghc:2x3x4",
+        "ghc:2147483647,1",
+        "complete:1",
+        "complete:2000000000",
+    ];
+
+    #[test]
+    fn text_and_parse_are_inverse() {
+        for text in TEXTS {
+            assert_eq!(parse(text).unwrap().text(), text);
+        }
+        assert_eq!(parse("torus:8").unwrap().text(), "ring:8");
+        assert_eq!(parse("mesh:5").unwrap().text(), "line:5");
+        assert_eq!(parse("ghc:4x4x4").unwrap().text(), "ghc:4,3");
+    }
+
+    #[test]
+    fn examples_are_read_and_written_alike() {
+        for row in ROWS.into_iter().filter(|row| row.name != "graph") {
+            assert_eq!(parse(row.example).unwrap().text(), row.example);
+            assert!(row.example.starts_with(row.name) && row.syntax.iter().all(|syntax| syntax.starts_with(row.name)));
+        }
+    }
+
+    #[test]
+    fn a_text_that_names_a_file_is_left_to_those_who_read_files() {
+        assert!(matches!(parse_or_file("graph:@some where"), Ok(Named::File(path)) if path == "some where"));
+        let error = parse("graph:@some where").err().unwrap();
+        assert!(matches!(&error, ParseError::File { path, .. } if path == "some where"), "{error}");
+    }
+
+    #[test]
+    fn each_kind_has_its_nodes() {
+        let counts = [
+            ("line:5", 5),
+            ("torus:3x4x5", 60),
+            ("hypercube:5", 32),
+            ("ghc:5,3", 125),
+            ("ghc:2x3x4", 24),
+            ("complete:9", 9),
+            ("ring:1", 1),
+        ];
+        for (text, nodes) in counts {
+            assert_eq!(parse(text).unwrap().nodes(), nodes, "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_show_where_what_and_what_instead() {
+        let cases = [
+            ("", 1, "the end", KINDS),
+            ("toroid:4x4", 1, "\"toroid\"", KINDS),
+            ("Torus:4x4", 1, "\"Torus\"", KINDS),
+            (" ring:4", 1, "\" \"", KINDS),
+            (":4", 1, "\":\"", KINDS),
+            ("4x4", 1, "\"4\"", KINDS),
+            ("torus", 6, "the end", "\":\""),
+            ("torus 4x4", 6, "\" \"", "\":\""),
+            ("torus4x4", 6, "\"4\"", "\":\""),
+            ("torus:", 7, "the end", "an extent from 1 to 2147483647"),
+            ("torus: 4x4", 7, "\" \"", "an extent from 1 to 2147483647"),
+            ("torus:+4x4", 7, "\"+\"", "an extent from 1 to 2147483647"),
+            ("torus:-4x4", 7, "\"-\"", "an extent from 1 to 2147483647"),
+            ("torus:04x4", 7, "\"04\"", "an extent from 1 to 2147483647 without leading zeros"),
+            ("torus:4x00", 9, "\"00\"", "an extent from 1 to 536870911 without leading zeros"),
+            ("torus:0x4", 7, "\"0\"", "an extent from 1 to 2147483647"),
+            ("torus:4x0", 9, "\"0\"", "an extent from 1 to 536870911"),
+            ("torus:4x", 9, "the end", "an extent from 1 to 536870911"),
+            ("torus:4xx4", 9, "\"x4\"", "an extent from 1 to 536870911"),
+            ("torus:4X4", 8, "\"X4\"", "\"x\" or the end"),
+            ("torus:4x4 ", 10, "\" \"", "\"x\" or the end"),
+            ("torus:4x4\n", 10, "\"\\n\"", "\"x\" or the end"),
+            ("torus:4×4", 8, "\"×\"", "\"x\" or the end"),
+            ("torus:٤x4", 7, "\"٤\"", "an extent from 1 to 2147483647"),
+            ("torus:65536x65536", 13, "\"65536\"", "an extent from 1 to 32767"),
+            ("mesh:2147483648", 6, "\"2147483648\"", "an extent from 1 to 2147483647"),
+            ("ring:99999999999999999999999999", 6, "\"999999999999999999999999\"..", "an extent from 1 to 2147483647"),
+            ("ring:4x4", 7, "\"x4\"", "the end"),
+            ("hypercube:31", 11, "\"31\"", "a number of dimensions from 0 to 30"),
+            ("hypercube:5.0", 12, "\".\"", "the end"),
+            ("ghc:", 5, "the end", "an extent from 1 to 2147483647"),
+            ("ghc:4", 6, "the end", "\",\" or \"x\""),
+            ("ghc:4 2", 6, "\" \"", "\",\" or \"x\""),
+            ("ghc:0,2", 5, "\"0\"", "an extent from 1 to 2147483647"),
+            ("ghc:4,", 7, "the end", "a number of dimensions from 1 to 15"),
+            ("ghc:4,0", 7, "\"0\"", "a number of dimensions from 1 to 15"),
+            ("ghc:4,16", 7, "\"16\"", "a number of dimensions from 1 to 15"),
+            ("ghc:1,31", 7, "\"31\"", "a number of dimensions from 1 to 30"),
+            ("ghc:2,31", 7, "\"31\"", "a number of dimensions from 1 to 30"),
+            ("ghc:4,2x3", 8, "\"x3\"", "the end"),
+            ("ghc:4x2,3", 8, "\",\"", "\"x\" or the end"),
+            ("ghc:65536x65536", 11, "\"65536\"", "an extent from 1 to 32767"),
+            ("complete:0", 10, "\"0\"", "a number of nodes from 1 to 2147483647"),
+            ("graph:edges.txt", 7, "\"edges\"", "\"@\" and the name of a file"),
+            ("graph:@", 8, "the end", "the name of a file"),
+        ];
+        for (text, column, found, expected) in cases {
+            let error = ParseError::Text {
+                text: text.to_owned(),
+                column,
+                found: found.to_owned(),
+                expected: expected.to_owned(),
+            };
+            assert_eq!(parse(text).err(), Some(error), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn reserved_names_are_not_there_yet() {
+        for (text, name) in [("how:8,2,2", "how"), ("how-wrap:8,2,2", "how-wrap"), ("how", "how")] {
+            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: expected() };
+            assert_eq!(parse(text).err(), Some(error.clone()));
+            assert!(error.to_string().contains("not supported yet"));
+        }
+    }
+
+    /// A valid text after one to four changes: characters dropped, doubled, swapped, replaced or put in.
+    #[derive(Clone, Debug)]
+    struct Mutated(String);
+
+    impl Arbitrary for Mutated {
+        fn arbitrary(g: &mut Gen) -> Self {
+            let mut text: Vec<char> = g.choose(&TEXTS).unwrap_or(&"").chars().collect();
+            for _ in 0..=usize::arbitrary(g) % 4 {
+                let at = usize::arbitrary(g) % (text.len() + 1);
+                let letter = match u8::arbitrary(g) % 4 {
+                    0 => char::arbitrary(g),
+                    1 => *g.choose(&[' ', '\n', '+', '-', '×', '٤', '\0', '.', ',', '@', ':']).unwrap_or(&' '),
+                    _ => *g.choose(&['0', '1', '2', '9', 'x', 'm', 'r', ':']).unwrap_or(&' '),
+                };
+                match (u8::arbitrary(g) % 5, at < text.len()) {
+                    (0, true) => drop(text.remove(at)),
+                    (1, true) => text.insert(at, text[at]),
+                    (2, true) => text.swap(0, at),
+                    (3, true) => text[at] = letter,
+                    _ => text.insert(at, letter),
+                }
+            }
+            Self(text.into_iter().collect())
+        }
+    }
+
+    /// Whether the text is refused with an error of sense, or accepted and written and read alike ever after.
+    fn is_sound(text: &str) -> bool {
+        match parse(text) {
+            Ok(topology) => {
+                let again = parse(&topology.text());
+                (1..=MAX_NODES).contains(&topology.nodes())
+                    && again.is_ok_and(|again| (again.nodes(), again.text()) == (topology.nodes(), topology.text()))
+            }
+            Err(ParseError::Text { column, found, .. }) => {
+                (1..=text.chars().count() + 1).contains(&column) && found.chars().count() < 40
+            }
+            Err(_) => true,
+        }
+    }
+
+    #[test]
+    fn mutated_texts_are_accepted_or_refused_soundly() {
+        static ACCEPTED: AtomicUsize = AtomicUsize::new(0);
+        fn holds(text: Mutated) -> bool {
+            ACCEPTED.fetch_add(usize::from(parse(&text.0).is_ok()), Ordering::Relaxed);
+            is_sound(&text.0)
+        }
+        const TESTS: u64 = 100_000;
+        QuickCheck::new().tests(TESTS).max_tests(TESTS).quickcheck(holds as fn(Mutated) -> bool);
+        // Both branches were tried often.
+        assert!((1_000..99_000).contains(&ACCEPTED.load(Ordering::Relaxed)), "{ACCEPTED:?}");
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_accepted_or_refused_soundly() {
+        fn holds(bytes: Vec<u8>, kind: usize) -> bool {
+            let text = String::from_utf8_lossy(&bytes);
+            is_sound(&text) && is_sound(&format!("{}:{text}", ROWS[kind % ROWS.len()].name))
+        }
+        const TESTS: u64 = 20_000;
+        QuickCheck::new().tests(TESTS).max_tests(TESTS).quickcheck(holds as fn(Vec<u8>, usize) -> bool);
+    }
+}

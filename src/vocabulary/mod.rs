@@ -1,0 +1,23 @@
+//! The words in which schedules are spoken of: what is to be done, rounds of transfers, what is promised of them.
+
+mod claims;
+mod error;
+mod outline;
+mod placement;
+mod ports;
+mod problem;
+mod round;
+mod shares;
+
+pub use claims::Claims;
+pub use error::BuildError;
+pub use outline::{Outline, Schedule};
+pub use placement::Placement;
+pub use ports::Ports;
+pub use problem::Problem;
+pub(crate) use problem::listable;
+pub use round::{
+    Amount, Amounts, Combine, End, LocalStep, Mismatch, RankAmounts, RankRound, Round, Route, Share, Transfer,
+};
+pub(crate) use shares::join;
+pub use shares::{Joined, Shares};

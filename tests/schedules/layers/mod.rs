@@ -1,0 +1,151 @@
+//! The order of the rooms, as ARCHITECTURE.md draws it, held against the sources: no file imports what stands to its right, no
+//! files import each other in a circle, and the pure core touches nothing outside of itself.
+//!
+//! A path counts where it leads: an import through a room's front (`pub use`) is one of the file that defines the name. A front's own
+//! `pub use` of what stands beneath it is no import.
+
+mod order;
+mod source;
+
+use std::path::Path;
+
+use order::Order;
+use source::{Import, Sources};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+fn order() -> Order {
+    Order::read(&std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap())
+}
+
+fn library() -> Sources {
+    Sources::read(&root().join("src"))
+}
+
+/// Sources of a few lines, and an order of rooms `a`, `b`, `c`, of which `c` is not pure.
+fn small(files: &[(&str, &str)]) -> (Sources, Order) {
+    let order = Order::read("```text order\na  b | c\n```\n");
+    let mut files: Vec<_> = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect();
+    files.push(("lib.rs".to_owned(), "mod a; mod b; mod c;".to_owned()));
+    for room in ["a", "b", "c"] {
+        if !files.iter().any(|(path, _)| path.starts_with(room)) {
+            files.push((format!("{room}.rs"), String::new()));
+        }
+    }
+    (Sources::of(files), order)
+}
+
+fn backwards(sources: &Sources, order: &Order) -> Vec<String> {
+    let place = |file: usize| order.place(&sources.files[file]);
+    let to_the_right = |import: &&Import| place(import.from) < place(import.to);
+    sources.imports().iter().filter(to_the_right).map(|import| sources.words(import)).collect()
+}
+
+#[test]
+fn no_room_imports_what_stands_to_its_right() {
+    let found = backwards(&library(), &order());
+    assert!(found.is_empty(), "{} imports to the right:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let sources = library();
+    let found = sources.circles();
+    assert!(found.is_empty(), "{} circles:\n{}", found.len(), found.join("\n\n"));
+}
+
+#[test]
+fn the_core_has_no_sockets_files_threads_clocks_or_unsafe_code() {
+    let (sources, order) = (library(), order());
+    let found = sources.impurities(|file| order.is_pure(file));
+    assert!(found.is_empty(), "{} impurities:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn every_room_has_a_place_in_the_order() {
+    let (sources, order) = (library(), order());
+    for file in &sources.files {
+        assert!(file == "lib.rs" || order.place(file) > 0, "{file} is of no room in ARCHITECTURE.md's order");
+    }
+    for room in order.rooms() {
+        assert!(
+            sources.files.iter().any(|file| order::room(file) == room),
+            "ARCHITECTURE.md's order has {room}, there is none"
+        );
+    }
+}
+
+#[test]
+fn an_import_to_the_right_is_found_where_it_stands() {
+    let (sources, order) =
+        small(&[("a.rs", "//! A.\n\nuse crate::b::{self, Thing};\n"), ("b.rs", "pub struct Thing;")]);
+    assert_eq!(backwards(&sources, &order), ["src/a.rs:3 imports Thing of src/b.rs"]);
+}
+
+#[test]
+fn a_path_counts_without_an_import() {
+    for text in [
+        "fn f(x: crate::b::Thing) {}",
+        "fn f() -> usize { super::b::Thing::new() }",
+        "use crate::b; fn f() { b::Thing; }",
+        "fn f() { println!(\"{}\", crate::b::Thing); }",
+        "mod inner { fn f() { crate::b::Thing; } }",
+        "pub use crate::b::Thing as Other;",
+        "use crate::b::*; fn f() { Thing; }",
+    ] {
+        let (sources, order) = small(&[("a.rs", text), ("b.rs", "pub struct Thing;")]);
+        assert_eq!(backwards(&sources, &order).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn what_only_tests_import_does_not_count() {
+    let tests = "#[cfg(test)] mod tests { use crate::b::Thing; } #[cfg(test)] use crate::b::Thing;";
+    let (sources, order) = small(&[("a.rs", tests), ("b.rs", "pub struct Thing;")]);
+    assert!(backwards(&sources, &order).is_empty());
+}
+
+#[test]
+fn an_import_through_a_front_is_one_of_what_stands_behind_it() {
+    let front = "mod deep; pub use deep::Thing; mod user;";
+    let files = [("a/mod.rs", front), ("a/deep.rs", "pub struct Thing;"), ("a/user.rs", "use super::Thing;")];
+    let (sources, _) = small(&files);
+    assert_eq!(sources.circles(), Vec::<String>::new());
+    assert!(
+        sources
+            .imports()
+            .iter()
+            .any(|import| sources.words(import) == "src/a/user.rs:1 imports Thing of src/a/deep.rs")
+    );
+}
+
+#[test]
+fn a_circle_is_told_import_by_import() {
+    let front = "mod deep; pub use deep::Thing; pub struct Other; fn f(_: Thing) {}";
+    let (sources, _) = small(&[("a/mod.rs", front), ("a/deep.rs", "use super::Other;\npub struct Thing;")]);
+    let circles = sources.circles();
+    assert_eq!(circles.len(), 1);
+    assert!(circles[0].contains("src/a/deep.rs:1 imports Other of src/a/mod.rs"), "{circles:?}");
+    assert!(circles[0].contains("src/a/mod.rs:1 imports Thing of src/a/deep.rs"), "{circles:?}");
+}
+
+#[test]
+fn impurities_are_found_in_the_core_alone() {
+    for text in [
+        "use std::fs::File;",
+        "use std::{fmt, net::TcpStream};",
+        "fn f() { std::thread::spawn(|| ()); }",
+        "use std::time::Instant;",
+        "use std::time; fn f() { time::SystemTime::now(); }",
+        "fn f() { unsafe { g() } }",
+        "unsafe impl Send for X {}",
+        "fn f() { std::env::var(\"X\"); }",
+    ] {
+        let (sources, order) = small(&[("a.rs", text), ("c.rs", text)]);
+        let found = sources.impurities(|file| order.is_pure(file));
+        assert_eq!(found.len(), 1, "{text}: {found:?}");
+        assert!(found[0].starts_with("src/a.rs:1 "), "{found:?}");
+    }
+}

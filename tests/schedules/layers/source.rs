@@ -1,0 +1,451 @@
+//! The library's sources: their modules, the names in these, and the paths that lead from file to file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Item, UseTree, Visibility};
+
+/// A file that names what another defines.
+pub(super) struct Import {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    line: usize,
+    name: String,
+}
+
+/// Where a name in a module leads.
+#[derive(Clone)]
+enum Target {
+    /// To a definition in the module's file.
+    Here,
+    /// To another path: an import, from the module that has it.
+    Path(Vec<String>),
+    /// To a module within.
+    Module(usize),
+}
+
+#[derive(Default)]
+struct Module {
+    file: usize,
+    /// Itself for the root.
+    parent: usize,
+    names: HashMap<String, Vec<Target>>,
+    /// What it imports all names of.
+    globs: Vec<Vec<String>>,
+    paths: Vec<Found>,
+}
+
+struct Found {
+    path: Vec<String>,
+    line: usize,
+    /// It stands in a `pub use`.
+    shown: bool,
+}
+
+pub(super) struct Sources {
+    /// Paths beneath `src/`.
+    pub(super) files: Vec<String>,
+    modules: Vec<Module>,
+    /// File and line.
+    unsafe_code: Vec<(usize, usize)>,
+}
+
+/// What the core has none of.
+const WORLD: [&[&str]; 7] = [
+    &["std", "net"],
+    &["std", "fs"],
+    &["std", "thread"],
+    &["std", "process"],
+    &["std", "env"],
+    &["std", "time", "Instant"],
+    &["std", "time", "SystemTime"],
+];
+
+impl Sources {
+    /// The files beneath a folder.
+    pub(super) fn read(folder: &Path) -> Self {
+        fn gather(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    gather(root, &path, files);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                    files.push((name, fs::read_to_string(&path).unwrap()));
+                }
+            }
+        }
+        let mut files = vec![];
+        gather(folder, folder, &mut files);
+        Self::of(files)
+    }
+
+    /// These files: paths and texts. Those that no module names, and what only tests have, are left out.
+    pub(super) fn of(files: Vec<(String, String)>) -> Self {
+        let texts: HashMap<String, String> = files.into_iter().collect();
+        let mut sources = Self { files: vec![], modules: vec![], unsafe_code: vec![] };
+        sources.enter("lib.rs", "", 0, &texts);
+        sources
+    }
+
+    /// A file's module: its items, and the files that it names. `folder` is where these are.
+    fn enter(&mut self, file: &str, folder: &str, parent: usize, texts: &HashMap<String, String>) -> usize {
+        let parsed = syn::parse_file(&texts[file]).unwrap_or_else(|error| panic!("{file}: {error}"));
+        self.files.push(file.to_owned());
+        self.module(&parsed.items, self.files.len() - 1, folder, parent, texts)
+    }
+
+    fn module(
+        &mut self,
+        items: &[Item],
+        file: usize,
+        folder: &str,
+        parent: usize,
+        texts: &HashMap<String, String>,
+    ) -> usize {
+        let id = self.modules.len();
+        self.modules.push(Module { file, parent, ..Module::default() });
+        for item in items.iter().filter(|item| !only_for_tests(item)) {
+            if let Item::Mod(inner) = item {
+                let (name, within) = (inner.ident.to_string(), format!("{folder}{}/", inner.ident));
+                let child = match &inner.content {
+                    Some((_, items)) => self.module(items, file, &within, id, texts),
+                    None => {
+                        let (flat, deep) = (format!("{folder}{name}.rs"), format!("{within}mod.rs"));
+                        self.enter(if texts.contains_key(&flat) { &flat } else { &deep }, &within, id, texts)
+                    }
+                };
+                self.modules[id].names.entry(name).or_default().push(Target::Module(child));
+                continue;
+            }
+            let mut walk = Walk { module: &mut self.modules[id], unsafe_lines: vec![] };
+            if let Item::Use(item) = item {
+                let shown = !matches!(item.vis, Visibility::Inherited);
+                walk.take(&item.tree, &mut vec![], shown);
+            } else {
+                if let Some(name) = defined(item) {
+                    walk.module.names.entry(name).or_default().push(Target::Here);
+                }
+                walk.visit_item(item);
+            }
+            let lines = walk.unsafe_lines;
+            self.unsafe_code.extend(lines.into_iter().map(|line| (file, line)));
+        }
+        id
+    }
+
+    /// The files that define what a path in a module leads to, as a type and a function may share a name. None where
+    /// it leads out of the crate, or to a module itself.
+    fn resolve(&self, module: usize, path: &[String], depth: usize) -> Option<Vec<usize>> {
+        assert!(depth < 32, "imports lead in a circle: {path:?}");
+        let (first, rest) = path.split_first()?;
+        let found = match first.as_str() {
+            "crate" => return self.descend(0, rest, depth),
+            "self" => return self.descend(module, rest, depth),
+            "super" => return self.descend(self.modules[module].parent, rest, depth),
+            _ => self.names(module, first, rest, depth),
+        };
+        found.or_else(|| self.globs(module, path, depth))
+    }
+
+    fn descend(&self, module: usize, path: &[String], depth: usize) -> Option<Vec<usize>> {
+        let (first, rest) = path.split_first()?;
+        match first.as_str() {
+            "super" => self.descend(self.modules[module].parent, rest, depth),
+            "self" => self.descend(module, rest, depth),
+            _ => self.names(module, first, rest, depth).or_else(|| self.globs(module, path, depth)),
+        }
+    }
+
+    fn names(&self, module: usize, first: &str, rest: &[String], depth: usize) -> Option<Vec<usize>> {
+        let targets = self.modules[module].names.get(first)?;
+        // Of a module and something else of one name, a path that goes on means the module.
+        let goes_on = !rest.is_empty() && targets.iter().any(|target| matches!(target, Target::Module(_)));
+        let mut files = vec![];
+        for target in targets {
+            match target {
+                Target::Module(inner) => files.extend(self.descend(*inner, rest, depth + 1).unwrap_or_default()),
+                _ if goes_on => {}
+                Target::Here => files.push(self.modules[module].file),
+                // What imports a name by itself, as `use log::log`, leads out of the crate, unless a module has the name.
+                Target::Path(path) if path[0] == first && !self.has_module(module, first) => {}
+                Target::Path(path) => {
+                    let whole: Vec<_> = path.iter().chain(rest).cloned().collect();
+                    files.extend(self.resolve(module, &whole, depth + 1).unwrap_or_default());
+                }
+            }
+        }
+        (!files.is_empty()).then_some(files)
+    }
+
+    fn has_module(&self, module: usize, name: &str) -> bool {
+        let targets = self.modules[module].names.get(name).into_iter().flatten();
+        targets.into_iter().any(|target| matches!(target, Target::Module(_)))
+    }
+
+    fn globs(&self, module: usize, path: &[String], depth: usize) -> Option<Vec<usize>> {
+        self.modules[module].globs.iter().find_map(|glob| {
+            let whole: Vec<_> = glob.iter().chain(path).cloned().collect();
+            self.resolve(module, &whole, depth + 1)
+        })
+    }
+
+    /// Every file that names what another defines, where it first does.
+    pub(super) fn imports(&self) -> Vec<Import> {
+        let mut imports = vec![];
+        for (id, module) in self.modules.iter().enumerate() {
+            for found in &module.paths {
+                for to in self.resolve(id, &found.path, 0).unwrap_or_default() {
+                    let own_front = found.shown && is_front(&self.files[module.file], &self.files[to]);
+                    if to != module.file && !own_front {
+                        let name = found.path.join("::");
+                        imports.push(Import { from: module.file, to, line: found.line, name });
+                    }
+                }
+            }
+        }
+        imports.sort_by(|a, b| (a.from, a.to, a.line).cmp(&(b.from, b.to, b.line)));
+        imports.dedup_by_key(|import| (import.from, import.to));
+        imports
+    }
+
+    pub(super) fn words(&self, import: &Import) -> String {
+        let Import { from, to, line, name } = import;
+        format!("src/{}:{line} imports {name} of src/{}", self.files[*from], self.files[*to])
+    }
+
+    /// For each set of files that all lead to each other a shortest circle in it, import by import.
+    pub(super) fn circles(&self) -> Vec<String> {
+        let mut ways: BTreeMap<usize, BTreeMap<usize, Import>> = BTreeMap::new();
+        for import in self.imports() {
+            ways.entry(import.from).or_default().entry(import.to).or_insert(import);
+        }
+        let mut told = vec![false; self.files.len()];
+        let mut circles = vec![];
+        for start in 0..self.files.len() {
+            if told[start] {
+                continue;
+            }
+            // Breadth first, from the start back to it.
+            let mut came_from = HashMap::new();
+            let mut queue = std::collections::VecDeque::from([start]);
+            while let Some(file) = queue.pop_front() {
+                for &next in ways.get(&file).into_iter().flat_map(BTreeMap::keys) {
+                    if !came_from.contains_key(&next) && !told[next] {
+                        came_from.insert(next, file);
+                        queue.push_back(next);
+                    }
+                }
+            }
+            if !came_from.contains_key(&start) {
+                continue;
+            }
+            let mut steps = vec![];
+            let mut file = start;
+            while steps.is_empty() || file != start {
+                let before = came_from[&file];
+                steps.push(self.words(&ways[&before][&file]));
+                told[file] = true;
+                file = before;
+            }
+            steps.reverse();
+            circles.push(steps.join("\n"));
+        }
+        circles
+    }
+
+    /// Where these files touch the world, or have unsafe code.
+    pub(super) fn impurities(&self, pure: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut found = vec![];
+        for module in self.modules.iter().filter(|module| pure(&self.files[module.file])) {
+            for Found { path, line, .. } in &module.paths {
+                // Names that come from an import are those of its path.
+                let imported = module.names.get(&path[0]).into_iter().flatten().find_map(|target| match target {
+                    Target::Path(import) if path.len() > 1 => Some(import),
+                    _ => None,
+                });
+                let whole: Vec<_> =
+                    imported.into_iter().flatten().chain(&path[usize::from(imported.is_some())..]).collect();
+                if let Some(world) =
+                    WORLD.iter().find(|world| whole.iter().zip(**world).filter(|(a, b)| a == b).count() == world.len())
+                {
+                    found.push(format!("src/{}:{line} uses {}", self.files[module.file], world.join("::")));
+                }
+            }
+        }
+        let unsafe_code = self.unsafe_code.iter().filter(|&&(file, _)| pure(&self.files[file]));
+        found.extend(unsafe_code.map(|&(file, line)| format!("src/{}:{line} is unsafe", self.files[file])));
+        found.dedup();
+        found
+    }
+}
+
+/// Whether the first file is the front of the folder that has the second.
+fn is_front(front: &str, behind: &str) -> bool {
+    let folder = front.strip_suffix("mod.rs").or(front.strip_suffix("lib.rs")).map(str::to_owned);
+    let folder = folder.unwrap_or_else(|| format!("{}/", front.trim_end_matches(".rs")));
+    behind.starts_with(&folder)
+}
+
+/// What an item defines.
+fn defined(item: &Item) -> Option<String> {
+    let name = match item {
+        Item::Const(item) => &item.ident,
+        Item::Enum(item) => &item.ident,
+        Item::Fn(item) => &item.sig.ident,
+        Item::Macro(item) => item.ident.as_ref()?,
+        Item::Static(item) => &item.ident,
+        Item::Struct(item) => &item.ident,
+        Item::Trait(item) => &item.ident,
+        Item::Type(item) => &item.ident,
+        Item::Union(item) => &item.ident,
+        _ => return None,
+    };
+    Some(name.to_string())
+}
+
+fn only_for_tests(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => return false,
+    };
+    attributes.iter().any(|attribute| {
+        let list = attribute.meta.require_list();
+        attribute.path().is_ident("cfg")
+            && list.is_ok_and(|list| ["test", "doctest"].iter().any(|word| list.tokens.to_string().contains(word)))
+    })
+}
+
+/// Gathers the paths of a module's items.
+struct Walk<'a> {
+    module: &'a mut Module,
+    unsafe_lines: Vec<usize>,
+}
+
+impl Walk<'_> {
+    /// The names of an import.
+    fn take(&mut self, tree: &UseTree, path: &mut Vec<String>, shown: bool) {
+        let line = tree.span().start().line;
+        let (name, last) = match tree {
+            UseTree::Path(tree) => {
+                path.push(tree.ident.to_string());
+                self.take(&tree.tree, path, shown);
+                path.pop();
+                return;
+            }
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.take(tree, path, shown);
+                }
+                return;
+            }
+            UseTree::Glob(_) => {
+                self.module.globs.push(path.clone());
+                return;
+            }
+            UseTree::Name(tree) => (tree.ident.to_string(), tree.ident.to_string()),
+            UseTree::Rename(tree) => (tree.rename.to_string(), tree.ident.to_string()),
+        };
+        // `use a::{self}` imports `a`.
+        let (name, whole) = match last.as_str() {
+            "self" => (path.last().unwrap().clone(), path.clone()),
+            _ => (name, path.iter().cloned().chain([last]).collect()),
+        };
+        self.module.names.entry(name).or_default().push(Target::Path(whole.clone()));
+        self.module.paths.push(Found { path: whole, line, shown });
+    }
+
+    /// The paths in what a macro is given.
+    fn tokens(&mut self, tokens: &TokenStream) {
+        let mut path: Vec<String> = vec![];
+        let mut line = 0;
+        let mut colons = 0;
+        let mut end = |path: &mut Vec<String>, line| {
+            if !path.is_empty() {
+                self.module.paths.push(Found { path: std::mem::take(path), line, shown: false });
+            }
+        };
+        let mut inner = vec![];
+        for token in tokens.clone() {
+            match token {
+                TokenTree::Ident(word) => {
+                    if colons != 2 {
+                        end(&mut path, line);
+                        line = word.span().start().line;
+                    }
+                    path.push(word.to_string());
+                    if word == "unsafe" {
+                        inner.push(Err(line));
+                    }
+                    colons = 0;
+                }
+                TokenTree::Punct(punctuation) if punctuation.as_char() == ':' && !path.is_empty() => colons += 1,
+                other => {
+                    end(&mut path, line);
+                    colons = 0;
+                    if let TokenTree::Group(group) = other {
+                        inner.push(Ok(group.stream()));
+                    }
+                }
+            }
+        }
+        end(&mut path, line);
+        for inner in inner {
+            match inner {
+                Ok(tokens) => self.tokens(&tokens),
+                Err(line) => self.unsafe_lines.push(line),
+            }
+        }
+    }
+}
+
+impl Visit<'_> for Walk<'_> {
+    fn visit_path(&mut self, path: &syn::Path) {
+        let names = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.module.paths.push(Found { path: names, line: path.span().start().line, shown: false });
+        visit::visit_path(self, path);
+    }
+
+    fn visit_item_use(&mut self, item: &syn::ItemUse) {
+        self.take(&item.tree, &mut vec![], false);
+    }
+
+    fn visit_macro(&mut self, call: &syn::Macro) {
+        visit::visit_macro(self, call);
+        self.tokens(&call.tokens);
+    }
+
+    /// `pub(in crate::room)` imports nothing, and attributes name no items of ours that the file does not import.
+    fn visit_visibility(&mut self, _: &Visibility) {}
+
+    fn visit_attribute(&mut self, _: &syn::Attribute) {}
+
+    fn visit_expr_unsafe(&mut self, block: &syn::ExprUnsafe) {
+        self.unsafe_lines.push(block.span().start().line);
+        visit::visit_expr_unsafe(self, block);
+    }
+
+    fn visit_signature(&mut self, signature: &syn::Signature) {
+        self.unsafe_lines.extend(signature.unsafety.iter().map(|word| word.span().start().line));
+        visit::visit_signature(self, signature);
+    }
+
+    fn visit_item_impl(&mut self, item: &syn::ItemImpl) {
+        self.unsafe_lines.extend(item.unsafety.iter().map(|word| word.span().start().line));
+        visit::visit_item_impl(self, item);
+    }
+}
