@@ -101,3 +101,10 @@ impl From<crate::transport::Discord> for Error {
         Self::Failed { rank, failure: Box::new(failure), members: crate::transport::renumbered(&members) }
     }
 }
+
+/// What a panic says.
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+pub(crate) fn panic_words(payload: &(dyn std::any::Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+}

@@ -70,6 +70,7 @@ pub mod collective;
 pub mod communicator;
 pub mod cost;
 pub mod error;
+mod hash;
 pub mod ids;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub mod launch;

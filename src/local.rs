@@ -17,8 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use crate::communicator::{Communicator, Options};
-use crate::error::Error;
-use crate::launch::message;
+use crate::error::{Error, panic_words};
 use crate::load::load;
 use crate::topology::{Complete, Topology};
 use crate::transport::{Endpoint, local};
@@ -105,7 +104,7 @@ impl Job {
                 Ok(Ok(result)) => return Some(result),
                 Ok(Err(error)) => fail(error),
                 Err(payload) => {
-                    let message = message(&*payload);
+                    let message = panic_words(&*payload);
                     fail(Error::Rank { rank, how: format!("panicked: {message}") });
                     supervisor.panicked(rank, message);
                 }

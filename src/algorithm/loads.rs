@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Claims, is_complete};
 use crate::block::Volume;
+use crate::hash::Map;
 use crate::ids::Rank;
-use crate::schedule::Map;
 use crate::topology::{Axis, Factor, Kind, axes};
 use crate::vocabulary::Problem;
 

@@ -1,114 +1,14 @@
 //! The plans that a communicator keeps: the last ones used, few enough, small enough.
 
-use std::sync::Arc;
-
-use super::native::Native;
-use crate::collective::Collective;
-use crate::error::Error;
-use crate::plan::Plan;
-use crate::select::Field;
-use crate::transport::Signature;
-use crate::transport::native::Predefined;
-
-/// A call that can be made: what its members must agree on, and how it goes.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    pub(super) signature: Signature,
-    pub(super) way: Way,
-}
-
-/// How a call goes.
-#[derive(Debug)]
-pub(super) enum Way {
-    /// By a schedule.
-    Plan {
-        plan: Plan,
-        /// Aligned for every primitive type.
-        scratch: Vec<u128>,
-    },
-    /// By the backend's own library.
-    Native(Native),
-}
-
-impl Prepared {
-    pub(super) fn new(plan: Plan, signature: Signature) -> Result<Self, Error> {
-        let bytes = plan.program().sizes().scratch;
-        let lack = || Error::Memory { words: Arc::clone(&signature.words), bytes };
-        let words = usize::try_from(bytes.div_ceil(size_of::<u128>() as u64)).map_err(|_| lack())?;
-        let mut scratch = Vec::new();
-        scratch.try_reserve_exact(words).map_err(|_| lack())?;
-        scratch.resize(words, 0);
-        Ok(Self { signature, way: Way::Plan { plan, scratch } })
-    }
-}
-
 /// What a cache keeps.
 pub(super) trait Kept {
     /// Memory, as far as it is large.
     fn bytes(&self) -> usize;
 }
 
-impl Kept for Prepared {
-    fn bytes(&self) -> usize {
-        match &self.way {
-            Way::Plan { plan, scratch } => plan.footprint() + size_of_val(&scratch[..]),
-            // Those that are kept have no lists.
-            Way::Native(_) => 0,
-        }
-    }
-}
-
-impl Kept for Field {
-    fn bytes(&self) -> usize {
-        0
-    }
-}
-
-/// What a cached plan is for. The algorithm is not in it: a change of algorithm empties the cache.
-#[derive(Clone, Debug)]
-pub(super) struct Key {
-    pub(super) collective: Collective,
-    /// Bytes of an element.
-    pub(super) element: usize,
-    /// Elements of a block.
-    pub(super) elements: usize,
-    pub(super) in_place: bool,
-    /// What its elements are, where it matters: reductions combine them.
-    pub(super) kind: &'static str,
-    /// The operation's name, or what else sets the call apart.
-    pub(super) purpose: std::borrow::Cow<'static, str>,
-    /// What libraries call its operation.
-    pub(super) predefined: Option<Predefined>,
-}
-
-impl Key {
-    /// Whether it is a call of the communicator's own, which combines nothing but has a purpose. Such go by a schedule though the
-    /// backend may have its own way: they are made where members may have agreed on nothing yet.
-    pub(super) fn is_own(&self) -> bool {
-        self.kind.is_empty() && !self.purpose.is_empty()
-    }
-}
-
-impl PartialEq for Key {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        let Self { collective, element, elements, in_place, kind, purpose, predefined } = self;
-        // Mostly there are no words. Comparing none with none is not left to `memcmp`, which was measured to take 80 ns for
-        // that with glibc's for AVX-512: more than an exchange does.
-        let same = |a: &str, b: &str| a.len() == b.len() && (a.is_empty() || a == b);
-        *elements == other.elements
-            && *element == other.element
-            && *in_place == other.in_place
-            && *collective == other.collective
-            && same(kind, other.kind)
-            && (kind.is_empty() || *predefined == other.predefined)
-            && same(purpose, &other.purpose)
-    }
-}
-
 /// Least recently used goes first.
 #[derive(Debug)]
-pub(super) struct Cache<K = Key, V = Prepared> {
+pub(super) struct Cache<K, V> {
     /// The last used is the last.
     entries: Vec<(K, V)>,
     plans: usize,

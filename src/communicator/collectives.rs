@@ -6,8 +6,9 @@ use std::borrow::Cow;
 
 use bytemuck::Pod;
 
-use super::cache::Key;
-use super::{Communicator, total};
+use super::Communicator;
+use super::lengths::{check, total};
+use super::prepared::Key;
 use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::{MAX_NODES, Rank};
@@ -191,10 +192,4 @@ pub(super) fn key<T>(collective: Collective, elements: usize) -> Key {
         purpose: Cow::Borrowed(""),
         predefined: None,
     }
-}
-
-/// That a buffer has so many elements.
-#[inline]
-pub(super) fn check(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
-    if found == expected { Ok(()) } else { Err(Error::Length { what, expected: expected.to_string(), found }) }
 }

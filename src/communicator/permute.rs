@@ -1,70 +1,24 @@
 //! Permutations of distributed arrays.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::cache::{Kept, Prepared};
-use super::collectives::check;
-use super::persistent::Need;
-use super::{Communicator, Persistent, total};
+use super::definition::PERMUTE;
+use super::lengths::{Need, check, total};
+use super::motion::{Motion, Planned};
+use super::prepared::Prepared;
+use super::{Communicator, Persistent};
 use crate::block::Volume;
 use crate::error::{BuildError, Error};
 use crate::ids::Rank;
-use crate::permutation::{BitMap, Permutation, Way, place_bits};
+use crate::permutation::{BitMap, Permutation, place_bits};
 use crate::plan::{Layout, compile};
 
-/// By that name the way to [`permute`](Communicator::permute) is chosen.
-pub(super) const PERMUTE: &str = "permute";
 const EXCHANGE: &str = "exchange";
 const STRAIGHT: &str = "straight";
 const WAYS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
-
-/// What a rank had to do for a permutation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Motion {
-    /// How elements got to where they belong.
-    pub way: Way,
-    /// The rounds.
-    pub rounds: usize,
-    /// Messages that this rank sent.
-    pub messages: usize,
-    /// Elements of the array that this rank sent, its own and others'.
-    pub sent: u64,
-    /// The sum over rounds of the most elements that this rank sent to one.
-    pub transmission: u64,
-    /// The sum over rounds of the most elements that a channel of the network carried, where that [is
-    /// known](Permutation::channel): what went straight may share channels.
-    pub channel: Option<u64>,
-}
-
-impl fmt::Display for Motion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { way, rounds, messages, sent, transmission, channel } = self;
-        let of = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        let [rounds, messages] =
-            [(rounds, "round"), (messages, "message")].map(|(&count, what)| of(count as u64, what));
-        let sent = of(*sent, "element");
-        write!(f, "{way}: {rounds}, {messages}, {sent} sent, at most {transmission} to one rank")?;
-        channel.map_or(Ok(()), |channel| write!(f, ", {channel} over a channel"))
-    }
-}
-
-/// A permutation that can be done.
-#[derive(Debug)]
-pub(super) struct Planned {
-    prepared: Prepared,
-    motion: Motion,
-}
-
-impl Kept for Planned {
-    fn bytes(&self) -> usize {
-        self.prepared.bytes()
-    }
-}
 
 impl Communicator {
     /// Permutes an array of which every member has an equal part: the one at address x, which lies at rank x / L, place x mod L, goes to

@@ -1,17 +1,16 @@
 //! Persistent plans: a call planned once, executed many times.
 
-use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use super::cache::{Key, Prepared};
-use super::collectives::{check, key};
-use super::{Communicator, total};
+use super::Communicator;
+use super::collectives::key;
+use super::lengths::{Need, total};
+use super::prepared::{Key, Prepared};
+use super::wire::Maker;
 use crate::collective::Collective;
 use crate::error::Error;
-use crate::ids::Rank;
-use crate::transport::ContextId;
 
 /// A collective of one communicator for fixed sizes, planned: an execution looks nothing up and allocates nothing.
 ///
@@ -25,40 +24,6 @@ pub struct Persistent<T> {
     pub(super) send: Need,
     pub(super) receive: Need,
     pub(super) of: PhantomData<fn(T)>,
-}
-
-/// A communicator of this process. Its context alone would not do: ranks that are threads share it, and other jobs have
-/// one of the same name, while a plan fits none of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Maker {
-    pub(super) identity: u64,
-    pub(super) context: ContextId,
-    pub(super) rank: Rank,
-    pub(super) size: usize,
-}
-
-impl fmt::Display for Maker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { identity, context, rank, size } = self;
-        write!(f, "communicator {context} (rank {rank} of {size}, the {identity}-th of its process)")
-    }
-}
-
-/// How many elements a buffer must have.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Need {
-    Exactly(usize),
-    AtLeast(usize),
-}
-
-impl Need {
-    fn check(self, what: &'static str, found: usize) -> Result<(), Error> {
-        match self {
-            Self::Exactly(expected) => check(what, found, expected),
-            Self::AtLeast(expected) if found >= expected => Ok(()),
-            Self::AtLeast(expected) => Err(Error::Length { what, expected: format!("at least {expected}"), found }),
-        }
-    }
 }
 
 impl<T: Pod> Persistent<T> {

@@ -11,9 +11,8 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::cache::Prepared;
-use super::collectives::check;
-use super::persistent::Need;
+use super::lengths::{Need, check};
+use super::prepared::Prepared;
 use super::{Communicator, Persistent};
 use crate::algorithm::{Algorithm, alltoall::Direct, find};
 use crate::block::Block;

@@ -5,7 +5,6 @@ mod environment;
 #[cfg(all(unix, feature = "tcp"))]
 mod launcher;
 
-use std::any::Any;
 use std::env;
 #[cfg(feature = "local")]
 use std::num::NonZeroUsize;
@@ -17,6 +16,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::communicator::{Communicator, Options};
+#[cfg(any(feature = "mpi", feature = "tcp"))]
+use crate::error::panic_words;
 use crate::error::{BuildError, Error};
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::ids::Rank;
@@ -334,7 +335,7 @@ fn run_rank<R>(comm: Communicator, body: impl Fn(Communicator) -> R, supervisor:
     match catch_unwind(AssertUnwindSafe(|| body(comm))) {
         Ok(result) => supervisor.end().map_or_else(|| Ok(vec![result]), |discord| Err(discord.into())),
         Err(payload) => {
-            let message = message(&*payload);
+            let message = panic_words(&*payload);
             supervisor.panicked(message);
             Err(Error::Rank { rank, how: format!("panicked: {message}") })
         }
@@ -406,12 +407,6 @@ fn number(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Optio
         Ok(number) if number > 0 => Ok(Some(number)),
         _ => Err(Error::Environment(format!("{name} is {}, it must be a number of at least 1", quoted(&text)))),
     }
-}
-
-/// What a panic says.
-pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }
 
 #[cfg(test)]

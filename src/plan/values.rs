@@ -10,9 +10,9 @@ use std::ops::{Index, IndexMut};
 
 use super::{Buffer, Layout, Lengths, PlanError, Run};
 use crate::block::Block;
+use crate::hash::Mix;
 use crate::ids::Rank;
 use crate::plan::runs::{Place, cut};
-use crate::schedule::Mix;
 use crate::vocabulary::{Combine, End, LocalStep, RankRound};
 
 /// A value's number. There are many values, so their numbers are short.

@@ -2,8 +2,8 @@
 //! sends to the same rank in every round; see [`Figures::chained_hops`].
 
 use super::Figures;
-use super::holdings::Map;
 use crate::block::Volume;
+use crate::hash::Map;
 use crate::ids::Rank;
 use crate::vocabulary::Transfer;
 

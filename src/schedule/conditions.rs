@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::holdings::{Cuts, Holdings, Map, name, span};
+use super::holdings::{Cuts, Holdings, name, span};
 use super::{Contributors, Fault, Place, Violations};
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
+use crate::hash::Map;
 use crate::ids::Rank;
 use crate::vocabulary::Problem;
 

@@ -4,42 +4,12 @@
 // list of runs of chunks. So nothing here ever takes time or memory in proportion to a number of chunks, only to how
 // often a schedule names some.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use crate::block::Block;
+use crate::hash::Map;
 
 use super::Contributors;
-
-/// A map whose keys are small numbers packed into 64 bits.
-pub(crate) type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
-
-/// Multiplies and folds: a tenth of the standard hash's time, and keys are no attacker's choice that would matter, since
-/// a schedule that collides costs its author's time only.
-#[derive(Default)]
-pub(crate) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u32(&mut self, key: u32) {
-        self.write_u64(key.into());
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        let mixed = (self.0 ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
 
 /// Two numbers as one key.
 pub(super) fn pair(high: u32, low: u32) -> u64 {

@@ -30,7 +30,6 @@ pub use crate::vocabulary::{
     RankAmounts, RankRound, Round, Route, Schedule, Share, Shares, Transfer,
 };
 pub use contributors::Contributors;
-pub(crate) use holdings::{Map, Mix};
 #[cfg(feature = "json")]
 pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};
 pub use memory::memory_to_verify;

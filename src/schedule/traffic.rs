@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::chains::Chains;
-use super::holdings::{Map, pair};
+use super::holdings::pair;
 use super::{Fault, Figures, Place, Violations};
 use crate::block::{Block, Volume};
+use crate::hash::Map;
 use crate::ids::{Channel, Node, Rank};
 use crate::vocabulary::{Outline, Ports, Round, Route, Transfer};
 

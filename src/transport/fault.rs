@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::native::{self, Native, NativeCall, NativeIo};
+use super::native::{Native, NativeCall, NativeIo};
 use super::{Cause, ContextId, Endpoint, Failure, History, OpenError, RoundIo, Signature, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -240,7 +240,7 @@ impl Native for FaultyTransport {
             }
         }
         io.signature = &signature;
-        native::call(&mut *self.inner, io)
+        crate::transport::call_native(&mut *self.inner, io)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Collectives of a backend's own: what a library beneath it, such as MPI, has ready.
 //!
-//! A transport that has some says so by [`Transport::native`]. A communicator over it may then hand a
+//! A transport that has some says so by [`Transport::native`](super::Transport::native). A communicator over it may then hand a
 //! whole call to it, by the algorithm that is called `native`, in place of the rounds of a schedule.
 //!
 //! # The contract of a native call
@@ -31,7 +31,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Cause, Failure, Signature, Transport};
+use super::{Cause, Failure, Signature};
 use crate::ids::Rank;
 pub use crate::op::{Operation, Predefined, Primitive};
 use crate::plan::{Place, Reduction, Run};
@@ -320,22 +320,6 @@ impl<'a> NativeIo<'a> {
             _ => self.input.len() as u64,
         }
     }
-}
-
-/// Has a transport do a call of its own. One that has none, against the contract, fails.
-#[inline]
-pub(crate) fn call(transport: &mut dyn Transport, io: NativeIo<'_>) -> Result<(), Failure> {
-    match transport.native() {
-        Some(native) => native.call(io),
-        None => Err(not_any_more(transport, &io)),
-    }
-}
-
-#[cold]
-fn not_any_more(transport: &mut dyn Transport, io: &NativeIo<'_>) -> Failure {
-    let failure = io.gave_up(transport.rank(), "the backend has no collectives of its own any more".into());
-    transport.abort(failure.clone());
-    transport.failure().unwrap_or(failure)
 }
 
 impl fmt::Debug for NativeIo<'_> {

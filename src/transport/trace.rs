@@ -18,7 +18,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::native::{self, Native, NativeCall, NativeIo};
+use super::native::{Native, NativeCall, NativeIo};
 use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -210,7 +210,7 @@ impl Native for TracedTransport {
         let rank = self.inner.rank();
         let (call, words, bytes) = (io.call, io.signature.words.clone(), io.given(rank));
         let begin = self.tracing.0.start.elapsed();
-        let outcome = native::call(&mut *self.inner, io);
+        let outcome = crate::transport::call_native(&mut *self.inner, io);
         let end = self.tracing.0.start.elapsed();
         let event = Event {
             process: self.process,

@@ -86,7 +86,7 @@ impl Act {
         let io = RoundIo::new(
             &self.program,
             round,
-            crate::transport::Buffers {
+            crate::plan::Buffers {
                 input: &self.memory.input,
                 output: &mut self.memory.output,
                 scratch: &mut self.memory.scratch,

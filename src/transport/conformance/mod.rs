@@ -28,12 +28,9 @@ mod crew;
 mod delivery;
 mod draw;
 mod failing;
+mod fixture;
 mod refusal;
 mod waiting;
-
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
 
 pub use self::contexts::{
     a_failed_context_leaves_the_others_alone, contexts_are_driven_in_opposite_orders_by_threads,
@@ -48,6 +45,7 @@ pub use self::failing::{
     a_departure_fails_those_who_wait, a_departure_harms_nobody_who_has_all, a_failure_is_everybodys_and_stays,
     a_panic_fails_those_who_wait, a_rank_that_never_opened_fails_those_who_wait,
 };
+pub use self::fixture::{Abilities, Fixture};
 pub use self::refusal::{
     another_fingerprint_is_found, another_fingerprint_of_a_rank_not_awaited_is_found,
     another_length_is_refused_before_a_byte_lands, messages_to_itself_are_refused,
@@ -55,51 +53,6 @@ pub use self::refusal::{
 pub use self::waiting::{
     a_rank_that_gets_on_is_waited_for, memory_is_the_callers_after_a_round, silence_ends_at_the_deadline,
 };
-use super::Endpoint;
-
-/// Makes jobs of the backend under test.
-pub trait Fixture: fmt::Debug + Send + Sync {
-    /// The endpoints of a fresh job, by rank.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none, in words; the check fails with them.
-    fn job(&self, size: usize) -> Result<Vec<Arc<dyn Endpoint>>, String>;
-
-    /// What the backend can do beyond what each must.
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
-    /// The timeout of rounds that must end well: long. A check that takes twice as long has hung.
-    fn patience(&self) -> Duration {
-        Duration::from_secs(30)
-    }
-
-    /// The timeout of rounds that must end by it: as short as the backend keeps it.
-    fn deadline(&self) -> Duration {
-        Duration::from_millis(300)
-    }
-}
-
-/// What a backend may lack; it then says so in its own documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Abilities {
-    /// A deadline names the rank at the end of the chain of who waits for whom, and spares one that gets on.
-    pub follows_chains: bool,
-    /// A rank may drop its endpoint without having opened a context, and those who wait for it there hear of it.
-    pub knows_who_never_opened: bool,
-    /// The largest job it can make.
-    pub most_ranks: usize,
-}
-
-impl Default for Abilities {
-    /// All of them.
-    fn default() -> Self {
-        Self { follows_chains: true, knows_who_never_opened: true, most_ranks: usize::MAX }
-    }
-}
 
 /// A check: a promise, and how to see whether a backend keeps it.
 pub type Check = fn(&dyn Fixture) -> Result<(), String>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::frame::Header;
-use super::outbound::STAGE;
+use super::limits::STAGE;
 use crate::transport::ContextId;
 
 /// See the [module](self).

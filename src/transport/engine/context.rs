@@ -6,9 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::frame::{Header, Stamp};
+use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
-use super::outside::{Outside, Vigil};
-use super::walk::Inquiry;
+use super::limits::REMEMBERED;
+use super::outside::Outside;
+use super::vigil::Vigil;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
@@ -115,9 +117,6 @@ pub(crate) enum Doubt {
     /// It is the message, but not as long.
     Known(Cause),
 }
-
-/// How many changes of what is called are remembered. Who asks may be a few calls behind.
-pub(crate) const REMEMBERED: usize = 8;
 
 impl Context {
     pub(crate) fn new(id: ContextId, processes: usize, first: usize) -> Self {

@@ -10,6 +10,7 @@ use super::context::{Context, Presence};
 use super::cursor::is_scattered;
 use super::frame::{Header, Kind};
 use super::lane::Credit;
+use super::limits::TURN;
 use super::state::Engine;
 use super::wire::Went;
 use super::words::{read_contexts, read_failure, read_left, read_standing};
@@ -17,10 +18,6 @@ use crate::transport::ContextId;
 
 /// From here on what is left of a message is read straight to where it belongs.
 const DIRECT: usize = 4 << 10;
-
-/// How often one process is read from, or written to, before others have their turn: where the other is as fast as this one, the
-/// socket is never empty, or full.
-pub(crate) const TURN: u32 = 16;
 
 /// Where at least so much is to come of a message, its next header is read alone, so that nothing of it is copied twice.
 const LONG: u64 = 32 << 10;

@@ -12,23 +12,28 @@
 //
 // While it waits a round watches (`watch`). Who finds a fault proposes it to one of the members, which decides
 // (`verdict`). Who waits too long asks from rank to rank who waits for whom (`walk`). Calls that a library beneath does
-// are only looked after (`outside`).
+// are only looked after (`oversight`).
 
 pub(super) mod connection;
 pub(super) mod context;
 mod cursor;
 pub(super) mod frame;
 pub(super) mod inbound;
+mod inquiry;
 pub(super) mod lane;
+pub(super) mod limits;
+pub(crate) mod member;
 pub(super) mod outbound;
 pub(super) mod outside;
+mod oversight;
 pub(super) mod process;
 mod round;
 pub(super) mod state;
 pub(super) mod verdict;
+pub(super) mod vigil;
 mod walk;
 pub(crate) mod watch;
 pub(super) mod wire;
 pub(super) mod words;
 
-pub use self::process::Supervisor;
+pub use self::member::Supervisor;

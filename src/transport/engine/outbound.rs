@@ -7,17 +7,14 @@ use super::connection::{Connection, Lent, Sending};
 use super::context::Context;
 use super::cursor::is_scattered;
 use super::frame::{Header, Kind, MOST_TEXT};
-use super::inbound::TURN;
 use super::lane::{Credit, Outgoing};
+use super::limits::{STAGE, TURN};
 use super::state::Engine;
 use super::wire::{Went, Wire};
 use crate::transport::ContextId;
 
 /// Up to here a message is cheaper copied to the others that go with it than named beside them.
 const SHORT: u64 = 2 << 10;
-
-/// So much is put together before it is written.
-pub(crate) const STAGE: usize = 64 << 10;
 
 /// Pieces that one call to the system takes.
 const PIECES: usize = 64;

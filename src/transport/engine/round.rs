@@ -5,7 +5,8 @@ use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::context::Turn;
-use super::process::{Process, TICK};
+use super::limits::TICK;
+use super::process::Process;
 use super::state::Engine;
 use super::watch::{About, Watch};
 use crate::ids::Rank;

@@ -12,7 +12,7 @@ use super::connection::{Connection, Lent, Receiving, State};
 use super::context::{Context, Doubt, Presence, Turn};
 use super::frame::{Header, Kind, Stamp};
 use super::lane::{Credit, Lane, Left};
-use super::outbound::STAGE;
+use super::limits::STAGE;
 use super::wire::{Event, Sleeper, Wire};
 use super::words::{write_failure, write_left};
 use crate::ids::Rank;

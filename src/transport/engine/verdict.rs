@@ -19,11 +19,11 @@
 //! may differ.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::context::{Context, Presence, Proposal};
 use super::frame::{Header, Kind};
-use super::process::TICK;
+use super::limits::{TICK, grace};
 use super::state::Engine;
 use super::words::{read_failure, write_failure};
 use crate::ids::Rank;
@@ -38,11 +38,6 @@ const MOST_AGAIN: u32 = 4;
 /// How often in a context somebody is turned to again that could not decide: who says now this, now that, does not put it off
 /// for ever.
 const MOST_RETURNS: u32 = 32;
-
-/// How long somebody may take to answer, in a context whose rounds may wait so long.
-pub(crate) fn grace(timeout: Duration) -> Duration {
-    (timeout / 8).clamp(Duration::from_millis(100), Duration::from_secs(15))
-}
 
 impl Engine {
     /// Proposes a failure, unless there is one or something else is proposed already.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::context::Context;
 use super::frame::{Header, Kind, Stamp};
+use super::inquiry::Inquiry;
 use super::state::Engine;
 use super::words::{Standing, write_standing};
 use crate::ids::Rank;
@@ -19,22 +20,6 @@ use crate::transport::{ContextId, rank_words};
 
 /// Bytes that wait for somebody to read them, from where on it gets no more answers.
 const MOST_ANSWERS: usize = 1 << 20;
-
-/// A question that was asked.
-#[derive(Debug)]
-pub(crate) struct Inquiry {
-    number: u64,
-    asked: usize,
-    since: Instant,
-    standing: Option<Standing>,
-}
-
-impl Inquiry {
-    /// Whether it is open, and to that process.
-    pub(crate) fn is_to(&self, process: usize) -> bool {
-        self.standing.is_none() && self.asked == process
-    }
-}
 
 /// What became of a question.
 #[derive(Debug)]

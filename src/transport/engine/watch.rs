@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use super::context::Doubt;
 use super::frame::{Header, Kind, Stamp};
 use super::lane::Lane;
-use super::process::TICK;
+use super::limits::{MOST_NAPS, TICK, grace};
 use super::state::Engine;
-use super::verdict::grace;
 use super::walk::{Look, Reply, Walk};
 use super::words::Standing;
 use crate::ids::Rank;
@@ -35,9 +34,6 @@ impl About<'_> {
         Failure { call, words: signature.words.clone(), round, observer, culprit, cause }
     }
 }
-
-/// How often a deadline is put off since this process has slept.
-pub(crate) const MOST_NAPS: u32 = 8;
 
 /// How long a rank waits before it asks the one it waits for what that calls; then for twice as long. Two that wait for each
 /// other in different calls send nothing that could tell.

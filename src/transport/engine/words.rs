@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::context::REMEMBERED;
 use super::frame::MOST_WORDS;
 use super::lane::Left;
+use super::limits::REMEMBERED;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure, History};
 

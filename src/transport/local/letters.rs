@@ -3,7 +3,8 @@
 use super::copy::{gather, scatter};
 use super::group::{Group, Head, Letter, Stamp};
 use super::mail::Letterbox;
-use super::round::{By, Counts, Part, Seat, Turn};
+use super::parts::{By, Counts, Part};
+use super::turn::{Seat, Turn};
 use crate::plan::{Message, Piece};
 use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure};

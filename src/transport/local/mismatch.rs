@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::group::Stamp;
-use super::round::Turn;
+use super::turn::Turn;
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::Cause;

@@ -2,7 +2,7 @@
 
 use super::board::Hold;
 use super::group::{Group, Laid, Offer};
-use super::round::{By, Counts, Part};
+use super::parts::{By, Counts, Part};
 
 /// The parcels of a round. Dropping it takes back what nobody has claimed and waits out running copies, so that no way out
 /// of a round leaves others in the caller's memory.

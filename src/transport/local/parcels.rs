@@ -3,7 +3,8 @@
 use super::board::Holding;
 use super::copy::{copy, copy_piece};
 use super::group::Laid;
-use super::round::{Part, Turn};
+use super::parts::Part;
+use super::turn::Turn;
 use crate::plan::Message;
 use crate::transport::Failure;
 

@@ -3,19 +3,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use super::Job;
 use super::bell::Bell;
 use super::board::Holding;
-use super::group::{Group, Letter, Member, Offer, Stamp};
-use super::mail::CELLS;
+use super::group::{Group, Letter, Offer};
+use super::job::Job;
 use super::outbox::Outbox;
-use super::wait::{Fault, Wait};
+use super::parts::{By, Counts, Part};
+use super::turn::{Seat, Turn, Wait};
 use crate::ids::Rank;
-use crate::plan::{Message, Pieces};
 use crate::transport::bases::Bases;
-use crate::transport::{Cause, Failure, History, RoundIo, Transport};
+use crate::transport::{Failure, History, RoundIo, Transport};
 
 /// A member's hold on a context.
 #[derive(Debug)]
@@ -34,91 +32,6 @@ pub(super) struct Local {
     unwritten: Vec<u32>,
     /// How often it has slept.
     sleeps: u64,
-}
-
-/// A member's place.
-#[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) job: Arc<Job>,
-    pub(super) group: Arc<Group>,
-    pub(super) me: usize,
-}
-
-/// What was exchanged with a peer: letters and parcels, where all that go to a peer in a round are one parcel. They are
-/// numbered together, so that what comes is matched by its number, whichever way it comes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) sent: u64,
-    /// How many of those it has taken, as far as is known.
-    pub(super) answered: u64,
-    /// How many of its own are taken.
-    pub(super) taken: u64,
-}
-
-impl Counts {
-    /// Whether there may be no room for a letter.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.sent - self.answered >= CELLS
-    }
-}
-
-/// All messages to or from one peer in a round, as a range of the round's.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    pub(super) peer: Rank,
-    pub(super) first: u32,
-    pub(super) end: u32,
-    pub(super) by: By,
-}
-
-/// How they go: both ends know alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
-    Board,
-    Mail,
-}
-
-impl Part {
-    /// Those of messages sent or received in a round, which are in order of their peers.
-    #[inline]
-    pub(super) fn all(group: &Group, messages: &[Message]) -> impl Iterator<Item = Self> {
-        let mut end = 0;
-        messages.chunk_by(|a, b| a.peer == b.peer).map(move |part| {
-            let first = end;
-            end += part.len() as u32;
-            let by = if group.is_letter(part) { By::Mail } else { By::Board };
-            Self { peer: part[0].peer, first, end, by }
-        })
-    }
-}
-
-/// A round under way.
-#[derive(Debug)]
-pub(super) struct Turn<'a> {
-    pub(super) seat: &'a Seat,
-    /// What this rank sends; what it receives goes to the same buffers.
-    pub(super) offer: &'a Offer<'a>,
-    pub(super) outbox: &'a Outbox<'a>,
-    pub(super) stamp: Stamp,
-    /// What the round sends and receives, and where those are, if each is in one piece.
-    pub(super) sends: &'a [Message],
-    pub(super) receives: &'a [Message],
-    pub(super) pieces: Option<&'a Pieces>,
-    /// Whether all are letters of one piece.
-    pub(super) letters: bool,
-    pub(super) timeout: Duration,
-    pub(super) counts: &'a mut [Counts],
-    /// What is still to be taken.
-    pub(super) pending: &'a mut Vec<Part>,
-    /// Letters still to be written, as indices of messages sent.
-    pub(super) unwritten: &'a mut Vec<u32>,
-    /// Whether anything was laid out or written since those who may wait for it were last told, and whether letters
-    /// were taken.
-    pub(super) unannounced: bool,
-    pub(super) untold: bool,
-    pub(super) wait: Wait,
-    pub(super) sleeps: &'a mut u64,
 }
 
 impl Local {
@@ -227,79 +140,6 @@ impl Transport for Local {
 
     fn conclude(&mut self, history: History) {
         self.seat.own().conclude(history);
-    }
-}
-
-impl Seat {
-    pub(super) fn rank(&self) -> Rank {
-        Rank::new(self.me)
-    }
-
-    pub(super) fn own(&self) -> &Member {
-        self.group.member(self.me)
-    }
-
-    /// The first of these messages, which are in order of their peers, with this rank or one after it.
-    #[inline]
-    pub(super) fn search(&self, messages: &[Message], guess: usize) -> usize {
-        let is_before = |message: &Message| message.peer.index() < self.me;
-        // Where each rank sends to each, it need not be searched for.
-        let (before, after) = messages.split_at(guess.min(messages.len()));
-        let is_right = before.last().is_none_or(is_before) && !after.first().is_some_and(is_before);
-        if is_right { before.len() } else { messages.partition_point(is_before) }
-    }
-
-    /// The first of this rank's messages with one after it; or a peer that cannot be, which is the rank itself or none of the
-    /// context.
-    #[inline]
-    fn after_me(&self, messages: &[Message]) -> Result<usize, Rank> {
-        let after = self.search(messages, self.me);
-        let itself = messages.get(after).filter(|message| message.peer.index() == self.me);
-        let beyond = messages.last().filter(|message| message.peer.index() >= self.group.size());
-        beyond.or(itself).map_or(Ok(after), |message| Err(message.peer))
-    }
-
-    #[cold]
-    fn refuse_peer(&self, offer: &Offer<'_>, peer: Rank) -> Failure {
-        if peer == self.rank() {
-            self.refuse(offer, "a message between a rank and itself".to_owned())
-        } else {
-            self.refuse(offer, format!("a message with rank {peer} of {}", self.group.size()))
-        }
-    }
-
-    /// Fails because of what this rank itself was given to do.
-    #[cold]
-    fn refuse(&self, offer: &Offer<'_>, reason: String) -> Failure {
-        self.fail(offer, (Some(self.rank()), Cause::Aborted { rank: self.rank(), reason: reason.into() }))
-    }
-
-    /// Fails the context; returns its first failure.
-    #[cold]
-    pub(super) fn fail(&self, offer: &Offer<'_>, (culprit, cause): Fault) -> Failure {
-        self.group.fail(Failure {
-            call: offer.call,
-            words: offer.signature.words.clone(),
-            round: offer.round().number,
-            observer: self.rank(),
-            culprit,
-            cause,
-        })
-    }
-
-    /// Notes what is to be taken, beginning with the rank after this one, so that not all begin with the same sender.
-    #[inline]
-    fn await_all(&self, pending: &mut Vec<Part>, receives: &[Message], after: usize, letters: bool) {
-        pending.clear();
-        if letters {
-            let part = |i: usize| Part { peer: receives[i].peer, first: i as u32, end: i as u32 + 1, by: By::Mail };
-            pending.extend((after..receives.len()).map(part));
-            pending.extend((0..after).map(part));
-            return;
-        }
-        pending.extend(Part::all(&self.group, receives));
-        let after = pending.partition_point(|part| (part.first as usize) < after);
-        pending.rotate_left(after);
     }
 }
 

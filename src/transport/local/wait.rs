@@ -3,57 +3,14 @@
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
-use super::chain::{Chain, Look};
+use super::chain::Chain;
 use super::group::Leave;
-use super::round::{Seat, Turn};
+use super::turn::{EAGER, Fault, SPINS, Seat, Turn, YIELDS};
 use crate::ids::Rank;
 use crate::transport::{Cause, Failure};
 
-/// What a round knows of its waiting.
-#[derive(Debug, Default)]
-pub(super) struct Wait {
-    /// How often it has looked since anything moved.
-    looks: u32,
-    /// Since when it waits, once it has come to sleeping.
-    since: Option<Instant>,
-    /// What it saw at the end of the chain, half of the deadline ago.
-    look: Option<Look>,
-    /// Its parcels under way, as last seen.
-    pub(super) open: u32,
-    /// The members that have left, as last seen.
-    departures: u32,
-}
-
-/// A cause, and whose fault it is.
-pub(super) type Fault = (Option<Rank>, Cause);
-
-/// Looks before a rank sleeps, where each has a core of its own: some ten microseconds.
-const SPINS: u32 = 500;
-/// Of those, the first without a pause in between, which would be as long as an exchange of small messages.
-const EAGER: u32 = 60;
-/// Looks before a rank sleeps, giving way to others in between, where cores are shared.
-const YIELDS: u32 = 2;
 /// How long a rank sleeps at most without looking at what the others have posted.
 const PATROL: Duration = Duration::from_secs(1);
-
-impl Wait {
-    /// A wait that begins, with so many parcels under way.
-    pub(super) fn new(open: u32) -> Self {
-        Self { open, ..Self::default() }
-    }
-
-    /// Whether it sleeps next, if it finds nothing.
-    #[inline]
-    pub(super) fn is_last_look(&self, core_each: bool) -> bool {
-        self.looks >= if core_each { SPINS } else { YIELDS }
-    }
-
-    /// Whether it has looked more often than an exchange of small messages takes.
-    #[inline]
-    pub(super) fn is_long(&self) -> bool {
-        self.looks >= EAGER / 4
-    }
-}
 
 impl Turn<'_> {
     /// It waits no longer, for now.

@@ -14,9 +14,9 @@ use mpi::ffi;
 
 use super::comm::Comm;
 use super::error::MpiError;
-use super::group::rest;
-use super::library::{self, call};
-use crate::transport::engine::process::{LINGER, Process};
+use super::library::{self, call, rest};
+use crate::transport::engine::limits::LINGER;
+use crate::transport::engine::process::Process;
 
 /// The processes of this crate that may be talking.
 static LIVE: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());

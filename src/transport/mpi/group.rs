@@ -12,7 +12,7 @@ use mpi::ffi;
 use super::comm::Comm;
 use super::ending::{self, Unwell};
 use super::error::MpiError;
-use super::library::call;
+use super::library::{call, rest};
 use crate::ids::MAX_NODES;
 
 /// A duplicate of somebody's communicator: nobody else's messages are in it.
@@ -133,16 +133,6 @@ fn complete<T>(
             return Err(MpiError::Late { waited: patience, size });
         }
         rest(waited);
-    }
-}
-
-/// Lets others run, or sleeps a little, after that much waiting: MPI tells of nothing, and what polls it without a pause
-/// takes the core that somebody else needs.
-pub(super) fn rest(waited: Duration) {
-    if waited < Duration::from_micros(500) {
-        thread::yield_now();
-    } else {
-        thread::sleep((waited / 8).min(Duration::from_millis(1)));
     }
 }
 

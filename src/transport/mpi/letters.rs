@@ -16,13 +16,14 @@ use mpi::ffi;
 
 use super::ending::{self, Unwell};
 use super::error::MpiError;
-use super::group::{Group, rest};
+use super::group::Group;
+use super::library::rest;
 use super::library::{call, is_alive};
 use super::parcels::Parcels;
 use crate::machine::Machine;
 use crate::transport::Failure;
-use crate::transport::engine::outbound::STAGE;
-use crate::transport::engine::process::LINGER;
+use crate::transport::engine::limits::LINGER;
+use crate::transport::engine::limits::STAGE;
 use crate::transport::engine::wire::{Apart, Event, Went, Wire};
 
 /// The most bytes of a letter: what an engine puts together at once, and a little more.

@@ -52,6 +52,7 @@
 //! A process that ends says so to every other, and a communicator that is dropped to every member.
 #![allow(unsafe_code)]
 
+mod beginning;
 mod collectives;
 mod comm;
 mod datatype;
@@ -77,7 +78,7 @@ use self::ending::Unwell;
 pub use self::error::MpiError;
 use super::Endpoint;
 pub use super::engine::Supervisor;
-use super::engine::process::Member;
+use super::engine::member::Member;
 use group::Group;
 use letters::Letters;
 use library::call;
@@ -119,7 +120,7 @@ impl Join<'static> {
     ///
     /// See [`MpiError`].
     pub fn world_within(timeout: Duration) -> Result<Self, MpiError> {
-        library::begin(timeout)?;
+        beginning::begin(timeout)?;
         // SAFETY: a constant of the library.
         Ok(Self::new(unsafe { ffi::RSMPI_COMM_WORLD }).timeout(timeout))
     }
@@ -132,7 +133,7 @@ impl<'a> Join<'a> {
     ///
     /// See [`MpiError`].
     pub fn from_communicator(communicator: &'a impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Self, MpiError> {
-        library::begin(TIMEOUT)?;
+        beginning::begin(TIMEOUT)?;
         Ok(Self::new(communicator.as_raw()))
     }
 

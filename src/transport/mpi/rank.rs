@@ -9,7 +9,7 @@ use super::collectives::Collectives;
 use super::comm::Comm;
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::transport::engine::process::Member;
+use crate::transport::engine::member::Member;
 use crate::transport::native::{Native, NativeCall, NativeIo};
 use crate::transport::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 

@@ -7,7 +7,7 @@ use std::thread;
 
 use super::join::JoinError;
 use super::sockets::{Sockets, hurry_within_a_host};
-use crate::transport::engine::process::Member;
+use crate::transport::engine::member::Member;
 
 /// The connections of a rank whose job has met.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ mod unopened;
 
 use crate::transport::Endpoint;
 use crate::transport::conformance::{self, Fixture};
-use crate::transport::engine::process::Member;
+use crate::transport::engine::member::Member;
 use crate::transport::tcp::mesh::Mesh;
 
 /// Processes that are threads, with connections made at once.

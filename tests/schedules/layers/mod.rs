@@ -81,7 +81,7 @@ fn every_room_has_a_place_in_the_order() {
 fn an_import_to_the_right_is_found_where_it_stands() {
     let (sources, order) =
         small(&[("a.rs", "//! A.\n\nuse crate::b::{self, Thing};\n"), ("b.rs", "pub struct Thing;")]);
-    assert_eq!(backwards(&sources, &order), ["src/a.rs:3 imports Thing of src/b.rs"]);
+    assert_eq!(backwards(&sources, &order), ["src/a.rs:3 imports crate::b::Thing of src/b.rs"]);
 }
 
 #[test]

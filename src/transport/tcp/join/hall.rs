@@ -18,6 +18,7 @@ use super::hello::{Hello, Role};
 use super::host;
 use super::key::random;
 use super::notice::{HEADER, Notice};
+pub(super) use super::strangers::Id;
 use super::strangers::Strangers;
 
 /// How long a handshake may take.
@@ -32,9 +33,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 const DISCARDED: usize = 16 << 10;
 /// Tokens from here on are connections, those below are listeners.
 const LINES: usize = 16;
-
-/// A connection.
-pub(super) type Id = usize;
 
 /// What happens.
 #[derive(Debug)]

@@ -6,23 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::Join;
 use super::error::JoinError;
 use super::hall::canonical;
 use super::host;
 use super::key::random;
-
-/// Where the ranks of a job meet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Root {
-    /// Rank 0 listens here: `host:port`, such as `node0:5000`, `10.0.0.1:5000` or `[::1]:5000`.
-    Address(String),
-    /// Rank 0 listens anywhere, and writes where into this file, which all ranks can read: one line, `host:port`. The
-    /// file is there while the ranks meet; one of an earlier job does no harm. If rank 0 cannot listen where it should, it
-    /// writes where it tells the others why.
-    File(PathBuf),
-}
+use super::settings::{Join, Root};
 
 /// How long rank 0 tries to listen on a port that is in use: a socket that has just been closed may hold it.
 const IN_USE: Duration = Duration::from_millis(300);

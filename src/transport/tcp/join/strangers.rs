@@ -1,8 +1,10 @@
 //! Which of those who have proved nothing has to go when another comes.
 
 use super::error::JoinError;
-use super::hall::Id;
 use super::key::random;
+
+/// A connection.
+pub(super) type Id = usize;
 
 /// The connections that have proved nothing.
 ///

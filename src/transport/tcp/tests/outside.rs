@@ -9,10 +9,11 @@ use super::alone::Alone;
 use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::lane::Left;
-use crate::transport::engine::outside::{FIRST, Outside};
-use crate::transport::engine::process::LINGER;
-use crate::transport::engine::verdict::grace;
-use crate::transport::engine::watch::MOST_NAPS;
+use crate::transport::engine::limits::LINGER;
+use crate::transport::engine::limits::MOST_NAPS;
+use crate::transport::engine::limits::grace;
+use crate::transport::engine::outside::Outside;
+use crate::transport::engine::vigil::FIRST;
 use crate::transport::engine::words::{Standing, write_left, write_standing};
 use crate::transport::{Cause, ContextId, Failure, Signature};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::alone::Alone;
 use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind};
+use crate::transport::engine::limits::grace;
 use crate::transport::engine::state::Engine;
-use crate::transport::engine::verdict::grace;
 use crate::transport::{Cause, ContextId, Failure};
 
 const RANKS: usize = 12;

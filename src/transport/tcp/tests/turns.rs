@@ -9,7 +9,7 @@ use super::call::{call, drive, open};
 use super::{CROWD, streams};
 use crate::transport::ContextId;
 use crate::transport::engine::frame::{Header, Kind, MOST_TEXT};
-use crate::transport::engine::inbound::TURN;
+use crate::transport::engine::limits::TURN;
 use crate::transport::tcp::mesh::Mesh;
 
 #[test]

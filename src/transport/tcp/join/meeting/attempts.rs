@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::super::error::JoinError;
 use super::super::hall::Id;
 use super::super::key::random;
-use super::after;
+use super::times::after;
 
 /// How long to wait after an attempt that failed, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));

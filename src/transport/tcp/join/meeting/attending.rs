@@ -12,7 +12,7 @@ use super::super::notice::{Notice, Place};
 use super::super::{Join, host as machine, root};
 use super::attempts::Attempts;
 use super::reaching::reach;
-use super::{LINGER, REPORT, after, grace, identity, rounded};
+use super::times::{LINGER, REPORT, after, grace, identity, rounded};
 use crate::transport::tcp::mesh::Mesh;
 
 /// How long a rank tries to reach another, which listens already.

@@ -11,7 +11,7 @@ use super::super::key::random;
 use super::super::notice::{Notice, Place};
 use super::super::root::{self, Posted};
 use super::super::{Join, host as machine};
-use super::{AGAIN, GLANCE, LINGER, REPORT, after, grace, identity, rounded};
+use super::times::{AGAIN, GLANCE, LINGER, REPORT, after, grace, identity, rounded};
 use crate::transport::tcp::mesh::Mesh;
 
 /// Rank 0 meets the others.

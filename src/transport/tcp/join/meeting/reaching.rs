@@ -9,7 +9,7 @@ use super::super::handshake::Trouble;
 use super::super::hello::{Hello, Role};
 use super::super::{Join, Root, host as machine, root};
 use super::attempts::Attempts;
-use super::{GLANCE, REPORT, after, rounded};
+use super::times::{GLANCE, REPORT, after, rounded};
 
 /// Connects to rank 0, as often as it takes.
 pub(super) fn reach(join: &Join, hall: &mut Hall) -> Result<(Id, Hello, SocketAddr), JoinError> {

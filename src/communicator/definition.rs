@@ -1,0 +1,369 @@
+//! What a communicator is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Options;
+use super::agreement::Agreed;
+use super::cache::{Cache, Kept};
+use super::motion::Planned;
+use super::prepared::{Key, Prepared, native_call, native_manner};
+use super::wire::Wire;
+use crate::block::Block;
+use crate::collective::Collective;
+use crate::error::{BuildError, Error};
+use crate::ids::Rank;
+use crate::machine::Machine;
+use crate::permutation::BitMap;
+use crate::plan::{Buffers, Layout, Plan, compile};
+use crate::quote::quoted;
+use crate::schedule::{Proof, verify_shares};
+use crate::select::{Choice, Field, Terms, named_so, select};
+use crate::topology::{Topology, parse};
+use crate::transport::{ContextId, Endpoint, History, Signature};
+use crate::vocabulary::{Placement, Problem};
+
+/// By that name the way to [`permute`](Communicator::permute) is chosen.
+pub(super) const PERMUTE: &str = "permute";
+
+impl Kept for Field {
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A group of ranks that do collectives together, on a network that they know.
+///
+/// Every member calls the same collectives in the same order, as in MPI. A call returns when this rank's part is done;
+/// only [`barrier`](Self::barrier) says anything of the others. It is driven by one thread at a time; to use several
+/// threads, [`split`](Self::split) off a communicator for each.
+///
+/// Where the backend has [collectives of its own](crate::transport::native), such as MPI, `auto` takes those unless another
+/// algorithm is cheaper. Their members do not compare what they call in every message: they do so before each call of one kind,
+/// algorithm, size, root and operation is made for the first time (and now and then again, if there are hundreds). Should they
+/// later come to two different ones of these, what happens is the library's affair, until the timeout.
+///
+/// # Errors
+///
+/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. What befalls a call under
+/// way (a member that is missing, gone, or calls something else) is an equal [`Error::Failed`] on every member, within the
+/// [timeout](Options::timeout), or at the next call of one that had done its part; from then on calls fail with
+/// [`Error::Dead`]. Nothing panics. Calls in which ranks only send, such as broadcasts from different roots, tell nobody that they
+/// differ; members find it in a later call, by [`close`](Self::close), or when they leave.
+#[derive(Debug)]
+pub struct Communicator {
+    pub(super) endpoint: Arc<dyn Endpoint>,
+    pub(super) wire: Wire,
+    pub(super) topology: Arc<dyn Topology>,
+    pub(super) placement: Placement,
+    /// By collective; `auto` where there is none.
+    pub(super) algorithms: HashMap<&'static str, String>,
+    pub(super) cache: Cache<Key, Prepared>,
+    /// What there is to choose from, for collectives.
+    pub(super) fields: Cache<Collective, Field>,
+    pub(super) permutations: Cache<(BitMap, usize), Planned>,
+    pub(super) splits: u64,
+    /// In which members agree on native calls, once there is one.
+    pub(super) barrier: Option<Arc<Plan>>,
+    /// By which it chooses: the same on every member.
+    pub(super) machine: Machine,
+    pub(super) options: Options,
+}
+
+/// For how many collectives, each of another root if it has one, it is kept what there is to choose from.
+const FIELDS: usize = 16;
+
+impl Communicator {
+    /// All processes of the endpoint's job, on that network, rank i on node i. Collective: the ranks check that they agree
+    /// on the network.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Ranks`] where the network has not as many nodes as the job has processes; [`Error::Failed`] as for
+    /// any call.
+    pub fn new(endpoint: Arc<dyn Endpoint>, topology: Arc<dyn Topology>) -> Result<Self, Error> {
+        Self::with_options(endpoint, topology, Options::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and [`BuildError::Ranks`] where the placement is not of as many ranks.
+    pub fn with_options(
+        endpoint: Arc<dyn Endpoint>,
+        topology: Arc<dyn Topology>,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let (ranks, nodes) = (endpoint.size(), topology.nodes());
+        let placement = options.placement.clone().unwrap_or_else(|| Placement::identity(ranks));
+        if ranks != nodes || placement.ranks() != ranks {
+            let ranks = if ranks == nodes { placement.ranks() } else { ranks };
+            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes }.into());
+        }
+        let members = (0..ranks).map(Rank::new).collect();
+        let mut all = Self::open(endpoint, ContextId::WORLD, members, topology, placement, options)?;
+        all.agree()?;
+        Ok(all)
+    }
+
+    pub(super) fn open(
+        endpoint: Arc<dyn Endpoint>,
+        context: ContextId,
+        members: Arc<[Rank]>,
+        topology: Arc<dyn Topology>,
+        placement: Placement,
+        options: Options,
+    ) -> Result<Self, Error> {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let identity = MADE.fetch_add(1, Ordering::Relaxed);
+        let mut transport = endpoint.open(context, &members)?;
+        let native = transport.native().is_some();
+        let machine = options.machine.unwrap_or_else(|| endpoint.machine());
+        Ok(Self {
+            wire: Wire {
+                transport,
+                context,
+                identity,
+                members,
+                history: History::default(),
+                native,
+                agreed: Agreed::default(),
+                timeout: options.timeout,
+                told: false,
+            },
+            endpoint,
+            topology,
+            placement,
+            algorithms: HashMap::new(),
+            cache: Cache::new(options.plans, options.plan_bytes),
+            fields: Cache::new(FIELDS, usize::MAX),
+            permutations: Cache::new(options.plans, options.plan_bytes),
+            splits: 0,
+            barrier: None,
+            machine,
+            options,
+        })
+    }
+
+    /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on the way holds the network
+    /// and the placement; the barrier keeps everybody until all have compared.
+    fn agree(&mut self) -> Result<(), Error> {
+        // Nothing that may differ decides before it is known not to differ.
+        self.algorithms.extend([("broadcast", "binomial".to_owned()), ("barrier", "dissemination".to_owned())]);
+        let mut prices = self.machine.words();
+        let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
+        let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
+        let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
+        let native = if self.wire.native { ", collectives of the backend's own" } else { "" };
+        let purpose = format!("start{native}{links}{placed}");
+        self.broadcast_for(&mut prices, 0, purpose.into())?;
+        self.machine = Machine::of_words(prices);
+        self.barrier()?;
+        self.algorithms.clear();
+        self.cache.clear();
+        Ok(())
+    }
+
+    /// This process's rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.wire.transport.rank().index()
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.wire.members.len()
+    }
+
+    /// The network of the members.
+    #[must_use]
+    pub fn topology(&self) -> &Arc<dyn Topology> {
+        &self.topology
+    }
+
+    /// Which node each member sits on.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The algorithm to use for a collective from now on: a name of the registry, with `:key=value,..` behind it where it
+    /// takes parameters, or `auto`. `native` is what the backend's own library does, where it [has
+    /// one](crate::transport::native), such as MPI. `alltoallv` may have one of its own among those of alltoall; `auto` is `direct`
+    /// for it, and `native` for its plans where the backend offers that. For [`permute`](Self::permute) there are `exchange`,
+    /// wherever map and network are such that it can be, `straight`, and `auto`. Every member chooses the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an unknown collective, [`BuildError::Unknown`] for an unknown algorithm,
+    /// [`BuildError::Parameters`] for parameters that it does not take, [`BuildError::Unfit`] for one that does not fit.
+    pub fn choose(&mut self, collective: &str, algorithm: &str) -> Result<(), Error> {
+        if collective == PERMUTE {
+            return self.choose_way(algorithm);
+        }
+        let kind = if collective == "alltoallv" { "alltoall" } else { collective };
+        let Some(problem) = Collective::named(kind, Rank::new(0)) else {
+            let known = Collective::NAMES.join(", ");
+            return Err(Error::Argument(format!(
+                "no collective {}; there are: {known}, alltoallv, {PERMUTE}",
+                quoted(collective)
+            )));
+        };
+        let name = if collective == "alltoallv" { "alltoallv" } else { problem.name() };
+        if algorithm != "auto" {
+            named_so(&self.problem(problem)?, algorithm, &self.terms(0))?;
+        }
+        self.algorithms.insert(name, algorithm.to_owned());
+        self.cache.clear();
+        Ok(())
+    }
+
+    /// Which algorithm a collective of blocks of so many bytes would use, and why. Print it. (Where that is `native` and the
+    /// backend does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest of the
+    /// others.)
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] where there is none.
+    pub fn explain(&self, collective: &Collective, block_bytes: usize) -> Result<Choice, Error> {
+        self.select(collective, block_bytes as u64)
+    }
+
+    /// Proves the schedule that a collective of blocks of so many bytes uses: that everything is delivered, and within
+    /// the ports and the channels it promises. Local, but of all ranks' shares: time and memory in proportion to the
+    /// whole schedule.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] where there is no schedule ([`Unscheduled`](BuildError::Unscheduled) where the backend does it in its own
+    /// way), [`Error::Argument`] with all violations where it is wrong.
+    pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
+        let choice = self.select(collective, block_bytes as u64)?;
+        let shares = choice.algorithm.shares(&self.problem(collective.clone())?)?;
+        verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
+    }
+
+    /// Ends the communicator: collective, as `MPI_Comm_free`. Returns when all members have come to its end, and have called the same
+    /// until then. To drop it is no call and waits for nobody; what members had called is then compared by those that leave
+    /// later, and [`launch`](crate::launch()) and `local::run` return what they find.
+    ///
+    /// # Errors
+    ///
+    /// As [`Communicator`] says. [`Cause::Disagree`](crate::transport::Cause::Disagree) where members have called other things, and
+    /// no message had told them: two that took themselves for the root of one broadcast, say.
+    pub fn close(mut self) -> Result<(), Error> {
+        self.wire.alive()?;
+        let History { calls, digest } = self.wire.history;
+        let plan = self.barrier_of_agreement()?;
+        let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
+        self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
+    }
+
+    pub(super) fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
+        // Contributions are combined in rank order whatever the operation: then the bits are the same everywhere.
+        let problem = Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)?;
+        Ok(problem.ordered())
+    }
+
+    pub(super) fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
+        let name = self.algorithms.get(collective.name()).map_or("auto", String::as_str);
+        Ok(select(&self.problem(collective.clone())?, name, &self.terms(block_bytes))?)
+    }
+
+    pub(super) fn terms(&self, block_bytes: u64) -> Terms {
+        Terms::new(block_bytes, &self.machine).over_native(self.wire.native)
+    }
+
+    /// The same, for all sizes of blocks from what has been found out once; if so asked, of those with a schedule.
+    pub(super) fn select_again(
+        &mut self,
+        collective: &Collective,
+        scheduled: bool,
+        block_bytes: u64,
+    ) -> Result<Choice, Error> {
+        if !self.fields.find(collective) {
+            self.fields.insert(collective.clone(), Field::of(&self.problem(collective.clone())?));
+        }
+        let terms = self.terms(block_bytes).over_native(self.wire.native && !scheduled);
+        let name = self.algorithms.get(collective.name()).filter(|name| !scheduled || *name != "native");
+        let name = name.map_or("auto", String::as_str);
+        let field = self.fields.last().ok_or_else(|| Error::Argument("what was just found is not kept".to_owned()))?;
+        Ok(field.select(name, &terms)?)
+    }
+
+    /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
+    #[inline]
+    pub(super) fn prepared(&mut self, key: &Key) -> Result<(&mut Wire, &mut Prepared), Error> {
+        if !self.cache.find(key) {
+            let prepared = self.compile(key)?;
+            self.cache.insert(key.clone(), prepared);
+        }
+        let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
+        Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
+    }
+
+    pub(super) fn compile(&mut self, key: &Key) -> Result<Prepared, Error> {
+        let Key { collective, element, elements, in_place, kind, purpose, .. } = key;
+        let (rank, size) = (Rank::new(self.rank()), self.size());
+        let problem = self.problem(collective.clone())?;
+        let blocks =
+            |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
+        let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
+        let mut layout = Layout::consecutive(*element, *elements, &before, &after)?;
+        if *in_place {
+            // Alltoall: what goes to j lies where what comes from j will.
+            let back = |block: Block| Block::raw(block.destination(), block.source());
+            layout = layout.in_place(back);
+        }
+        let topology = self.topology.text();
+        let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
+        let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
+        let words = |algorithm: &str| {
+            let what = format!("{collective}{what} of blocks of {elements} x {element} bytes{kind}");
+            let words = format!("{what} among {size} ranks by {algorithm} on {topology}");
+            log::debug!("rank {rank}: planned {words}");
+            words
+        };
+        let block_bytes = layout.element * *elements as u64;
+        let mut choice = self.select_again(collective, key.is_own(), block_bytes)?;
+        if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), native_call(key)) {
+            if self.offers(&call) {
+                let words = words(&(choice.algorithm.name() + native_manner(&call)));
+                return self.prepare_native(call, self.signature(words));
+            }
+            if choice.named {
+                return Err(self.not_offered(collective, &call));
+            }
+            choice = self.select_again(collective, true, block_bytes)?;
+        }
+        let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
+        Prepared::new(plan, self.signature(words(&choice.algorithm.name())))
+    }
+
+    pub(super) fn signature(&self, words: String) -> Signature {
+        if self.options.fingerprints {
+            Signature { fingerprint: fingerprint(&words), words: words.into() }
+        } else {
+            Signature { fingerprint: 0, words: (words + ", without a fingerprint").into() }
+        }
+    }
+}
+
+/// A hash of the links of a network whose text does not say what they are, or names a file that may differ from rank to
+/// rank.
+fn nameless(topology: &dyn Topology) -> Option<u64> {
+    let text = topology.text();
+    let says_all = parse(&text).is_ok();
+    let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();
+    (!says_all).then(|| fingerprint(&links()))
+}
+
+/// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart, it protects nothing.
+fn fingerprint(words: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = words.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
