@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use necklace::algorithm::Algorithm;
 use necklace::algorithm::alltoall::TorusExchange;
 use necklace::collective::Collective;
-use necklace::schedule::{Problem, Shares, verify_shares};
+use necklace::schedule::{Problem, verify_shares};
 use necklace::topology::{Grid, Topology};
 
 fn proving(c: &mut Criterion) {

@@ -20,7 +20,7 @@ use necklace::Node;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::schedule::draw::{Frames, View, draw};
-use necklace::schedule::{Problem, Schedule, Shares};
+use necklace::schedule::{Problem, Schedule};
 use necklace::topology::{Neighbours, Topology, parse};
 
 /// The largest picture that a page should have to carry.

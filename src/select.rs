@@ -95,7 +95,9 @@ pub fn select(problem: &Problem, name: &str, terms: &Terms) -> Result<Choice, Bu
 /// The algorithm of that name, if it fits the problem and the terms.
 pub(crate) fn named_so(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
     let algorithm = find(problem.collective(), name)?;
-    algorithm.fits(problem)?;
+    if algorithm.priced_as().is_none() {
+        algorithm.fits(problem)?;
+    }
     match breaks(&*algorithm, problem, terms) {
         Some(needs) => Err(unfit(problem, algorithm.name(), needs)),
         None => Ok(algorithm),
@@ -197,13 +199,12 @@ fn cheapest(candidates: &[Candidate]) -> Option<&Candidate> {
 fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option<String> {
     let Terms { ports, native, .. } = *terms;
     let About { ports: own, needs, .. } = algorithm.about();
-    if algorithm.fits(problem).is_err() {
-        return None;
-    }
-    if algorithm.priced_as().is_some() && !native {
+    let is_native = algorithm.priced_as().is_some();
+    if is_native && !native {
         return Some(format!("it needs {needs}"));
     }
-    (!algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}"))
+    let fits = is_native || algorithm.fits(problem).is_ok();
+    (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}"))
 }
 
 impl fmt::Debug for Field {

@@ -15,7 +15,7 @@ use necklace::machine::Machine;
 use necklace::op::{Max, Sum, by};
 use necklace::permutation::{BitMap, Way};
 use necklace::plan::{Layout, compile};
-use necklace::schedule::{Block, Problem, Shares, memory_to_verify, verify_shares};
+use necklace::schedule::{Block, Problem, memory_to_verify, verify_shares};
 use necklace::simulate::simulate;
 use necklace::topology::{Complete, Grid, Hypercube, parse};
 use necklace::transport::native::{Native, NativeCall, NativeIo};

@@ -13,7 +13,7 @@ use necklace::cost::{Demand, Price};
 use necklace::error::BuildError;
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
-use necklace::schedule::{Problem, Shares, Verifier};
+use necklace::schedule::{Problem, Verifier};
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
@@ -111,6 +111,8 @@ pub(crate) struct Arguments {
 /// An algorithm for a problem.
 pub(crate) struct Case {
     pub(crate) problem: Problem,
+    /// Its bounds, searched for once for all its algorithms.
+    pub(crate) search: Arc<Search>,
     pub(crate) algorithm: Arc<dyn Algorithm>,
 }
 
@@ -135,7 +137,7 @@ impl Cases {
         once("--bytes", &self.bytes)?;
         let mut topologies: Vec<Arc<dyn Topology>> = Vec::new();
         for text in &self.topology {
-            topologies.push(topology::parse(text).map_err(BuildError::from)?);
+            topologies.push(necklace::load(text).map_err(BuildError::from)?);
         }
         once("--topology", &topologies.iter().map(|topology| topology.text()).collect::<Vec<_>>())?;
         let mut cases = Vec::new();
@@ -155,7 +157,9 @@ impl Cases {
                 let text = problem.topology().text();
                 return Err(Failure::Usage(format!("there is no algorithm for {collective} on {text}")));
             }
-            cases.extend(algorithms.into_iter().map(|algorithm| Case { problem: problem.clone(), algorithm }));
+            let search = Arc::new(Search::of(&problem));
+            let case = |algorithm| Case { problem: problem.clone(), search: Arc::clone(&search), algorithm };
+            cases.extend(algorithms.into_iter().map(case));
         }
         Ok(cases)
     }
@@ -248,7 +252,7 @@ impl Cell {
 
 impl Row {
     pub(crate) fn new(case: &Case, bytes: u64, source: &'static str, total: u128, columns: Vec<Cell>) -> Self {
-        let Case { problem, algorithm } = case;
+        let Case { problem, algorithm, .. } = case;
         Self {
             topology: problem.topology().text(),
             collective: problem.collective().name().to_owned(),
@@ -283,7 +287,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for case in &every {
         let claimed = Demand::claimed(&*case.algorithm, &case.problem)?;
         let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
-        let bound = Demand::least(&case.problem, case.algorithm.about().ports);
+        let bound = Demand::least(&case.search, case.algorithm.about().ports);
         for &bytes in &cases.bytes {
             let row = Row::priced(case, bytes, "formula", &claimed.price(&cases.machine, bytes));
             rows.push(row.at_least(claimed.uncertain(&cases.machine)));

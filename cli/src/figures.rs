@@ -114,8 +114,7 @@ fn is_to_neighbours(figures: &Figures) -> bool {
 }
 
 /// The least that any schedule of a problem takes, as lines; none where nothing is known.
-pub(crate) fn bounded(problem: &Problem) -> String {
-    let bounds = problem.bounds();
+pub(crate) fn bounded(bounds: &Bounds) -> String {
     if *bounds == Bounds::default() { String::new() } else { format!("{bounds}\n") }
 }
 

@@ -15,7 +15,7 @@ use necklace::machine::Machine;
 use necklace::schedule::{
     JsonWriter, Outline, Ports, Problem, Proof, Sample, SampleError, Shares, Verifier, Violations, verify_sample,
 };
-use necklace::select::{Choice, select_keeping};
+use necklace::select::{Choice, Terms, select};
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
@@ -131,8 +131,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let problem = problem(Arc::clone(topology), collective)?;
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
-    let ports = arguments.ports.unwrap_or(Ports::Unlimited);
-    let choice = select_keeping(&problem, &arguments.algorithm, ports, block_bytes, &machine)?;
+    let terms = Terms::new(block_bytes, &machine).keeping(arguments.ports.unwrap_or(Ports::Unlimited));
+    let choice = select(&problem, &arguments.algorithm, &terms)?;
     if let Some(ranks) = arguments.verify_sample {
         return sample(&choice, &problem, ranks as usize);
     }
@@ -149,7 +149,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let claims = choice.algorithm.claims(&problem);
     if !alone {
         let about = choice.algorithm.about();
-        let costs = figures::side_by_side(&proof, &claims, problem.bounds(), about.ports, arguments.bytes);
+        let bounds = Bounds::of(&problem);
+        let costs = figures::side_by_side(&proof, &claims, &bounds, about.ports, arguments.bytes);
         let price = Demand::counted(&proof, &problem).price(&machine, block_bytes);
         let how = if choice.named { String::new() } else { format!("{choice}\n\n") };
         let kept = arguments.ports.map_or(String::new(), |ports| format!("verified to keep to ports {ports}\n"));
@@ -158,7 +159,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             about.summary,
             about.source,
             described(&outline, &phases),
-            figures::bounded(&problem),
+            figures::bounded(&bounds),
         ))?;
     }
     kept(&heading, &proof, &claims)

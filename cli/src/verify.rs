@@ -48,7 +48,7 @@ pub(crate) fn run(Arguments { file }: &Arguments) -> Result<(), Failure> {
     drop(progress);
     let heading = heading(&outline);
     match verdict {
-        Ok(proof) => print(&format!("{heading}\n{proof}\n{}OK\n", bounded(&outline.problem))),
+        Ok(proof) => print(&format!("{heading}\n{proof}\n{}OK\n", bounded(&Bounds::of(&outline.problem)))),
         Err(violations) => {
             print(&format!("{heading}\n{}", listed(&violations)))?;
             Err(Failure::Failed(format!("{name}: {}", in_short(&violations))))

@@ -179,11 +179,11 @@ pub trait Algorithm: Send + Sync {
     }
 }
 
-/// That an algorithm fits a problem and has a schedule for it.
+/// That an algorithm has a schedule, and fits a problem.
 pub(crate) fn scheduled<A: Algorithm + ?Sized>(algorithm: &A, problem: &Problem) -> Result<(), BuildError> {
-    algorithm.fits(problem)?;
-    algorithm.priced_as().map_or(Ok(()), |_| {
+    if algorithm.priced_as().is_some() {
         let (collective, topology) = (problem.collective().to_string(), problem.topology().text());
-        Err(BuildError::Unscheduled { algorithm: algorithm.name(), collective, topology })
-    })
+        return Err(BuildError::Unscheduled { algorithm: algorithm.name(), collective, topology });
+    }
+    algorithm.fits(problem)
 }

@@ -68,6 +68,11 @@ impl Algorithm for Native {
         &self.about
     }
 
+    /// No problem says what backend there is: who [chooses](crate::select) does.
+    fn lacks(&self, _: &Problem) -> Option<String> {
+        Some(format!("it needs {}", self.about.needs))
+    }
+
     fn priced_as(&self) -> Option<&'static [&'static str]> {
         Some(self.priced_as)
     }

@@ -1,6 +1,6 @@
 //! How bounds are found: by formulas, or by a search of the network.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use super::need::Need;
 use super::{Bounds, product, search};
@@ -31,14 +31,14 @@ impl Bounds {
 #[derive(Clone, Debug)]
 pub struct Search {
     problem: Problem,
-    bounds: OnceCell<Bounds>,
+    bounds: OnceLock<Bounds>,
 }
 
 impl Search {
     /// Of this problem. Nothing is searched yet.
     #[must_use]
     pub fn of(problem: &Problem) -> Self {
-        Self { problem: problem.clone(), bounds: OnceCell::new() }
+        Self { problem: problem.clone(), bounds: OnceLock::new() }
     }
 
     /// What is searched.

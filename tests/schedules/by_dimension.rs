@@ -2,7 +2,7 @@
 
 use necklace::algorithm::find;
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
 use necklace::topology::parse;
 use quickcheck::quickcheck;
 

@@ -8,7 +8,7 @@ use necklace::Rank;
 use necklace::algorithm::{Algorithm, Settings, Values, alltoall::TorusExchange, find, registry};
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, RankAmounts, Shares, Volume, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, RankAmounts, Volume, verify_shares};
 use necklace::topology::{Grid, Topology, parse};
 
 fn problem(topology: &Arc<dyn Topology>, algorithm: &dyn Algorithm, root: usize) -> Problem {

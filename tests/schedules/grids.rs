@@ -5,7 +5,7 @@ use std::sync::Arc;
 use necklace::algorithm::alltoall::{MeshExchange, TorusExchange};
 use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
 use necklace::topology::Grid;
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 

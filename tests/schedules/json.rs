@@ -13,7 +13,7 @@ use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::permutation::{BitMap, Permutation};
 use necklace::schedule::{
-    Block, JsonError, JsonWriter, Outline, Placement, Ports, Problem, Round, Schedule, Shares, Verifier, from_json,
+    Block, JsonError, JsonWriter, Outline, Placement, Ports, Problem, Round, Schedule, Verifier, from_json,
     read_json, share_json, to_json, verify, write_json,
 };
 use necklace::topology::{Graph, Topology};
@@ -306,7 +306,7 @@ fn shares_are_written_as_the_whole_is() {
     let whole = OneWay { faulty: None }.shares(&problem).unwrap().collect().unwrap();
     let streamed = share_json(OneWay { faulty: None }.shares(&problem).unwrap(), Vec::new()).unwrap();
     assert_eq!(String::from_utf8(streamed).unwrap(), to_json(&whole));
-    let error = share_json(Shares::new(&OneWay { faulty: Some(rank(2)) }, &problem).unwrap(), Vec::new());
+    let error = share_json(OneWay { faulty: Some(rank(2)) }.shares(&problem).unwrap(), Vec::new());
     assert!(matches!(error, Err(JsonError::Build(BuildError::Disagree { round: 1, .. }))));
 }
 

@@ -8,7 +8,7 @@ use necklace::collective::{Collective, Custom};
 use necklace::cost::Demand;
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{
-    Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Shares, Transfer, verify, verify_shares,
+    Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Transfer, verify, verify_shares,
 };
 use necklace::simulate::{Played, SimulateError, least, simulate, simulate_schedule, simulate_shares};
 use necklace::topology::{Graph, Topology, parse};

@@ -3,7 +3,7 @@
 use necklace::algorithm::alltoall::Bruck;
 use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, Shares, Volume, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
 use necklace::topology::parse;
 use quickcheck::QuickCheck;
 

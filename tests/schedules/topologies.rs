@@ -206,7 +206,7 @@ fn random_boxes_of_grids_are_grids() {
         let is_line = |d: usize| !is_ring(d) && runs[d].1 > 2;
         let (rings, lines) = ((0..runs.len()).any(is_ring), (0..runs.len()).any(is_line));
         let expected = if lengths.is_empty() { &[1][..] } else { &lengths };
-        let is_kind = match part.as_grid() {
+        let is_kind = match Grid::of(&part) {
             None => rings && lines,
             Some(part) if rings || lines => part.extents() == expected && (part.wraps(), lines) == (rings, !rings),
             Some(part) => part.extents() == expected,
@@ -279,7 +279,7 @@ fn a_topology_from_outside_keeps_them_by_itself_and_through_pointers() {
     assert_eq!(conformance::run_all(&&Star { spokes: 4 }), Ok(()));
     let boxed: Box<dyn Topology> = Box::new(Grid::torus(&[3, 4]).unwrap());
     assert_eq!(conformance::run_all(&boxed), Ok(()));
-    assert_eq!((boxed.channels(), boxed.as_grid().is_some()), (48, true));
+    assert_eq!((boxed.channels(), Grid::of(&boxed).is_some()), (48, true));
 }
 
 #[test]

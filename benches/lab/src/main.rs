@@ -10,7 +10,7 @@ use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::machine::Machine;
 use necklace::schedule::Problem;
-use necklace::select::select;
+use necklace::select::{Terms, select};
 use necklace::simulate::simulate;
 use necklace::topology::parse;
 use necklace_lab::measure::{self, median, slowest};
@@ -144,7 +144,7 @@ fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         "bytes", "algorithm", "median ms", "ratio", "cost ms", "ratio", "played ms", "ratio"
     );
     for &bytes in &arguments.bytes {
-        let choice = select(&problem, "auto", bytes as u64, &machine)?;
+        let choice = select(&problem, "auto", &Terms::new(bytes as u64, &machine))?;
         let auto = choice.algorithm.name();
         let mut names = arguments.algorithms.clone();
         if names == ["all"] {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use necklace::Node;
 use necklace::algorithm::Algorithm;
 use necklace::error::BuildError;
-use necklace::schedule::{Problem, Shares, Volume};
+use necklace::schedule::{Problem, Volume};
 use necklace::topology::{Grid, Topology};
 
 use crate::{Link, Loads};

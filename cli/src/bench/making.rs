@@ -7,8 +7,8 @@ use necklace::collective::{Collective, Holding};
 use necklace::ids::Rank;
 use necklace::machine::Machine;
 use necklace::plan::{Layout, compile};
-use necklace::schedule::{Block, Problem, Shares, verify_shares};
-use necklace::select::select;
+use necklace::schedule::{Block, Problem, verify_shares};
+use necklace::select::{Terms, select};
 
 use super::moving::fitting;
 use super::{Cell, Contestant, Name};
@@ -76,7 +76,7 @@ pub(super) fn builders(
             let (before, after) = (blocks(collective.before(ranks, rank)), blocks(collective.after(ranks, rank)));
             let failed = |error: &dyn std::error::Error| Failure::of(&algorithm, error);
             let layout = Layout::consecutive(1, bytes, &before, &after).map_err(|error| failed(&error))?;
-            let choice = select(&problem, &algorithm, bytes as u64, &Machine::THREADS)?;
+            let choice = select(&problem, &algorithm, &Terms::new(bytes as u64, &Machine::THREADS))?;
             let share = choice.algorithm.share(&problem, rank)?;
             compile(share, &layout).map(drop).map_err(|error| failed(&error))
         })
@@ -92,7 +92,7 @@ pub(super) fn verifiers(
     let bytes = cell.bytes;
     contestants(cell, collective, algorithms, |problem, algorithm| {
         Box::new(move || {
-            let choice = select(&problem, &algorithm, bytes as u64, &Machine::THREADS)?;
+            let choice = select(&problem, &algorithm, &Terms::new(bytes as u64, &Machine::THREADS))?;
             let shares = choice.algorithm.as_ref().shares(&problem)?;
             let failed = |violations| Failure::Failed(format!("{algorithm}: {violations}"));
             verify_shares(shares).map(drop).map_err(failed)

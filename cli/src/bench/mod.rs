@@ -153,7 +153,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let complete = || arguments.ranks.iter().map(|ranks| format!("complete:{ranks}")).collect();
     let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };
     let networks: Vec<_> =
-        texts.iter().map(|text| topology::parse(text)).collect::<Result<_, _>>().map_err(BuildError::from)?;
+        texts.iter().map(|text| necklace::load(text)).collect::<Result<_, _>>().map_err(BuildError::from)?;
     let algorithms = whole_names(&arguments.algorithm);
     once("--ranks", &arguments.ranks)?;
     once("--topology", &networks.iter().map(|network| network.text()).collect::<Vec<_>>())?;
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn ratios_are_to_the_better_reference() {
-        let cell = Cell { topology: topology::parse("ring:3").unwrap(), bytes: 8 };
+        let cell = Cell { topology: necklace::load("ring:3").unwrap(), bytes: 8 };
         let fixed = |name, times: &[f64], reference| -> Box<dyn Contestant> {
             Box::new(Fixed(name, times.to_vec(), reference))
         };

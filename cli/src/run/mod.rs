@@ -212,7 +212,7 @@ fn patience(arguments: &Arguments) -> Duration {
 fn size(arguments: &Arguments, topology: Option<&(&str, String)>) -> Result<usize, Failure> {
     let nodes = match topology {
         Some((by, text)) => {
-            let nodes = topology::parse(text).map_err(BuildError::from)?.nodes();
+            let nodes = necklace::load(text).map_err(BuildError::from)?.nodes();
             Some((nodes, format!("{by} {text} has {nodes} nodes")))
         }
         None => None,

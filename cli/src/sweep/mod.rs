@@ -17,7 +17,7 @@ use necklace::collective::{Collective, Holding};
 use necklace::machine::Machine;
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Ports, Problem};
-use necklace::select::{Candidate, select};
+use necklace::select::{Candidate, Terms, select};
 use necklace::simulate::simulate;
 
 use crate::output::{Document, Failure, print, write_failure};
@@ -131,7 +131,7 @@ fn choice(
 ) -> Result<Found, Failure> {
     let problem = network.problem(collective)?;
     let since = Instant::now();
-    let choice = select(&problem, "auto", bytes, machine)?;
+    let choice = select(&problem, "auto", &Terms::new(bytes, machine))?;
     let choosing = since.elapsed();
     let planning = planning(&*choice.algorithm, &problem)?;
     let priced = |one: &Candidate| Some((one.price.as_ref().ok()?.total, one.algorithm.clone()));

@@ -7,7 +7,7 @@ use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::schedule::draw::{Frames, View, draw_shares};
-use necklace::schedule::{Problem, Shares};
+use necklace::schedule::{Problem};
 use necklace::topology::{Topology, parse};
 
 const PLAN: [&str; 7] =

@@ -8,8 +8,8 @@ use necklace::cost::Demand;
 use necklace::error::BuildError;
 use necklace::machine::Machine;
 use necklace::op::{Sum, by};
-use necklace::schedule::{Problem, Shares};
-use necklace::select::select;
+use necklace::schedule::{Problem};
+use necklace::select::{Terms, select};
 use necklace::simulate::simulate;
 use necklace::transport::native::{Contributions, NativeCall};
 use necklace::{Error, Options, Rank, local};
@@ -44,7 +44,7 @@ fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
                 for bytes in [0, 1, 64, 1024, 4096, 1 << 20] {
                     // The definition: whichever would be taken without it, unless a library has it or one as cheap, or the
                     // machine knows no network.
-                    let without = select(&problem(network, kind), "auto", bytes, &machine).unwrap();
+                    let without = select(&problem(network, kind), "auto", &Terms::new(bytes, &machine)).unwrap();
                     let price = |name: &str| {
                         let all = without.candidates.iter();
                         let found = all
@@ -60,7 +60,9 @@ fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
                         ours.push((network, kind));
                         without.algorithm.name()
                     };
-                    let choice = select(&problem(network, kind).over_native(true), "auto", bytes, &machine).unwrap();
+                    let choice =
+                        select(&problem(network, kind), "auto", &Terms::new(bytes, &machine).over_native(true))
+                            .unwrap();
                     assert_eq!(choice.algorithm.name(), wanted, "{choice}");
                 }
             }
@@ -120,22 +122,20 @@ fn what_has_no_schedule_says_so_wherever_one_is_asked_for() {
     for kind in KINDS {
         let problem = problem("complete:4", kind);
         let native = find(problem.collective(), "native").unwrap();
-        // Without a backend that has it, it does not fit, whatever it is asked.
+        // Without a backend that has it, it does not fit.
         let unfit = |error: BuildError| match error {
             BuildError::Unfit { needs, .. } => assert!(needs.contains("such as MPI"), "{needs}"),
             other => panic!("{other}"),
         };
-        unfit(native.share(&problem, Rank::new(0)).err().unwrap());
-        unfit(native.shares(&problem).err().unwrap());
-        unfit(Demand::claimed(&*native, &problem).unwrap_err());
-        unfit(select(&problem, "native", 8, &Machine::UNIT).unwrap_err());
-        let problem = problem.over_native(true);
+        unfit(native.fits(&problem).unwrap_err());
+        let terms = Terms::new(8, &Machine::UNIT);
+        unfit(select(&problem, "native", &terms).unwrap_err());
+        assert_eq!(select(&problem, "native", &terms.over_native(true)).unwrap().algorithm.name(), "native");
         let unscheduled = |error: BuildError| {
             let text = error.to_string();
             assert!(matches!(error, BuildError::Unscheduled { .. }), "{text}");
             assert!(text.contains("native") && text.contains(kind) && text.contains("complete:4"), "{text}");
         };
-        assert!(native.fits(&problem).is_ok());
         unscheduled(native.share(&problem, Rank::new(0)).err().unwrap());
         unscheduled(native.outline(&problem).unwrap_err());
         unscheduled(native.shares(&problem).err().unwrap());

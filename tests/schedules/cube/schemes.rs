@@ -9,7 +9,7 @@ use necklace::algorithm::alltoall::NecklaceExchange;
 use necklace::algorithm::cube::lines::{Entry, diagonal, greedy};
 use necklace::algorithm::cube::{Crossing, Exchange, Scheme};
 use necklace::collective::Collective;
-use necklace::schedule::{Block, End, Problem, Shares, Volume, verify_shares};
+use necklace::schedule::{Block, End, Problem, Volume, verify_shares};
 use necklace::topology::Hypercube;
 
 use super::tables::printed;

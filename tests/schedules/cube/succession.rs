@@ -6,7 +6,7 @@ use std::sync::Arc;
 use necklace::algorithm::Algorithm;
 use necklace::algorithm::cube::Succession;
 use necklace::error::BuildError;
-use necklace::schedule::{Placement, Problem, Proof, Shares, verify_shares};
+use necklace::schedule::{Placement, Problem, Proof, verify_shares};
 use necklace::{Node, Rank};
 
 use super::tables::printed;

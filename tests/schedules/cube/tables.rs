@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use necklace::algorithm::Algorithm;
 use necklace::algorithm::alltoall::NecklaceExchange;
 use necklace::algorithm::cube::lines::{Entry, diagonal, greedy};
 use necklace::algorithm::cube::{Crossing, Exchange, Group, Scheme, Succession};
 use necklace::collective::Collective;
 use necklace::ids::Rank;
-use necklace::schedule::{Problem, Shares};
+use necklace::schedule::{Problem};
 use necklace::topology::Hypercube;
 use necklace::topology::necklace::Words;
 

@@ -117,7 +117,7 @@ fn an_import_through_a_front_is_one_of_what_stands_behind_it() {
         sources
             .imports()
             .iter()
-            .any(|import| sources.words(import) == "src/a/user.rs:1 imports Thing of src/a/deep.rs")
+            .any(|import| sources.words(import) == "src/a/user.rs:1 imports super::Thing of src/a/deep.rs")
     );
 }
 
@@ -127,7 +127,7 @@ fn a_circle_is_told_import_by_import() {
     let (sources, _) = small(&[("a/mod.rs", front), ("a/deep.rs", "use super::Other;\npub struct Thing;")]);
     let circles = sources.circles();
     assert_eq!(circles.len(), 1);
-    assert!(circles[0].contains("src/a/deep.rs:1 imports Other of src/a/mod.rs"), "{circles:?}");
+    assert!(circles[0].contains("src/a/deep.rs:1 imports super::Other of src/a/mod.rs"), "{circles:?}");
     assert!(circles[0].contains("src/a/mod.rs:1 imports Thing of src/a/deep.rs"), "{circles:?}");
 }
 

@@ -6,7 +6,7 @@ use necklace::algorithm::Algorithm;
 use necklace::collective::Collective;
 use necklace::communicator::Motion;
 use necklace::permutation::{BitMap, Permutation, Way};
-use necklace::schedule::{Placement, Shares, verify_shares};
+use necklace::schedule::{Placement, verify_shares};
 use necklace::topology::{Topology, parse};
 use necklace::{Communicator, Node, local};
 

@@ -97,7 +97,7 @@ fn maps_that_are_none_are_errors_of_calls_too() {
     };
     for error in local::run(2, |mut comm| call(&mut comm).unwrap_err()).unwrap() {
         assert!(
-            matches!(error, Error::Build(BuildError::Map(_))) && error.to_string() == "bit 0 is there twice",
+            matches!(error, Error::Map(_)) && error.to_string() == "bit 0 is there twice",
             "{error}"
         );
     }

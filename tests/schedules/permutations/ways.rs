@@ -5,7 +5,7 @@ use necklace::communicator::Options;
 use necklace::local;
 use necklace::machine::Machine;
 use necklace::permutation::{BitMap, Permutation, Way};
-use necklace::schedule::{Placement, Shares, verify_shares};
+use necklace::schedule::{Placement, verify_shares};
 use necklace::topology::parse;
 
 use super::oracle::{permuted, proved};

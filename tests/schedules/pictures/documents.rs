@@ -6,7 +6,7 @@ use std::sync::Arc;
 use necklace::algorithm::registry;
 use necklace::collective::Collective;
 use necklace::schedule::draw::{View, draw};
-use necklace::schedule::{Problem, Round, Schedule, Shares};
+use necklace::schedule::{Problem, Round, Schedule};
 use necklace::topology::parse;
 use roxmltree::Document;
 

@@ -1,8 +1,9 @@
 //! Which rounds have a frame, what is left out, and what a frame says of itself.
 
+use necklace::algorithm::Algorithm;
 use necklace::collective::Collective;
 use necklace::schedule::draw::{DrawError, Frames, MAX_ARROWS, View, draw, draw_shares};
-use necklace::schedule::{Block, Ports, Problem, Schedule, Shares};
+use necklace::schedule::{Block, Ports, Problem, Schedule};
 use necklace::topology::parse;
 
 use super::reading::read;

@@ -11,7 +11,7 @@ use crate::fixtures::{round, schedule};
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::schedule::draw::{Frames, View, draw, draw_shares};
-use necklace::schedule::{Ports, Problem, Shares, Transfer};
+use necklace::schedule::{Ports, Problem, Transfer};
 use necklace::topology::parse;
 use reading::{Frame, read};
 

@@ -7,7 +7,7 @@ use necklace::Node;
 use necklace::algorithm::registry;
 use necklace::collective::Collective;
 use necklace::schedule::draw::{Frames, View, draw};
-use necklace::schedule::{Block, Outline, Placement, Ports, Problem, Round, Route, Schedule, Shares, Transfer};
+use necklace::schedule::{Block, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer};
 use necklace::topology::{Graph, Topology, parse};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
