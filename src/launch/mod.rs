@@ -99,6 +99,7 @@ pub struct Launch {
     #[cfg_attr(not(feature = "local"), allow(dead_code))]
     ranks: Option<usize>,
     topology: Option<String>,
+    topology_for: Option<fn(usize) -> String>,
     algorithms: Vec<(String, String)>,
     options: Options,
 }
@@ -114,6 +115,20 @@ impl Launch {
     #[must_use]
     pub fn topology(self, text: &str) -> Self {
         Self { topology: Some(text.to_owned()), ..self }
+    }
+
+    /// On the network that the function names for the number of ranks, where no other is named. Without it that is the
+    /// complete network.
+    ///
+    /// ```
+    /// let launch = necklace::launch::Launch::default().ranks(6).topology_for(|ranks| format!("ring:{ranks}"));
+    /// let networks = launch.run(|comm| comm.topology().text())?;
+    /// assert_eq!(networks, ["ring:6"; 6]);
+    /// # Ok::<(), necklace::Error>(())
+    /// ```
+    #[must_use]
+    pub fn topology_for(self, network: fn(usize) -> String) -> Self {
+        Self { topology_for: Some(network), ..self }
     }
 
     /// With an algorithm for a collective, as by [`Communicator::choose`].
@@ -279,8 +294,11 @@ impl Launch {
             Some(text) => parse(&text).map_err(BuildError::from)?,
             None => {
                 let ranks = ranks.unwrap_or_else(unless);
-                let complete = Complete::new(ranks);
-                Arc::new(complete.ok_or_else(|| Error::Argument(format!("a job of {ranks} ranks")))?)
+                match (self.topology_for, Complete::new(ranks)) {
+                    (_, None) => return Err(Error::Argument(format!("a job of {ranks} ranks"))),
+                    (Some(network), Some(_)) => parse(&network(ranks)).map_err(BuildError::from)?,
+                    (None, Some(complete)) => Arc::new(complete),
+                }
             }
         };
         if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
