@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn any_number_of_ranks_has_its_squarest_torus() {
-        let shapes = [(1, "ring:1"), (2, "ring:2"), (6, "torus:2x3"), (7, "ring:7"), (12, "torus:3x4"), (16, "torus:4x4")];
+        let shapes =
+            [(1, "ring:1"), (2, "ring:2"), (6, "torus:2x3"), (7, "ring:7"), (12, "torus:3x4"), (16, "torus:4x4")];
         for (nodes, text) in shapes {
             assert_eq!(squarest_torus(nodes), text);
         }
