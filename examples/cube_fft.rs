@@ -20,7 +20,7 @@ use necklace::Communicator;
 use necklace::permutation::{BitMap, BitMapError};
 use necklace_examples::{Program, Ranks, cube};
 use num_complex::Complex64;
-use rustfft::algorithm::{Butterfly8, Radix4};
+use rustfft::algorithm::Radix4;
 use rustfft::{Fft, FftDirection};
 
 /// The points are numbers of so many digits of base 8.
@@ -139,7 +139,7 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
         Ok(())
     };
 
-    let eight = Butterfly8::new(FftDirection::Forward);
+    let eight = Radix4::new(8, FftDirection::Forward);
     for digit in (0..DIGITS).rev() {
         let at = layout.of(digit);
         if at >= layout.places {
