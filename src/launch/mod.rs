@@ -453,6 +453,15 @@ mod tests {
     }
 
     #[test]
+    fn a_network_for_any_number_of_ranks_gives_way_to_one_that_is_named() {
+        let program = Launch::default().ranks(5).topology_for(|ranks| format!("ring:{ranks}"));
+        assert_eq!(ranks(program.clone(), &[]), ["ring:5"; 5]);
+        assert_eq!(ranks(program.clone(), &[("NECKLACE_RANKS", "3")]), ["ring:3"; 3]);
+        assert_eq!(ranks(program.clone().topology("line:5"), &[]), ["line:5"; 5]);
+        assert_eq!(ranks(program, &[("NECKLACE_TOPOLOGY", "complete:5")]), ["complete:5"; 5]);
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_by_name() {
         let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many"), ("NECKLACE_TIMEOUT", "-1")];
         for (name, value) in refused {
