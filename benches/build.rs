@@ -1,8 +1,8 @@
 //! One rank's planning: its share of a schedule, and the plan made of it. Per block that the rank sends or receives, starts
 //! or ends with, it should take the same time and memory on every size.
 //!
-//! The table's times and peaks are those of whole plannings, the best of a few; with an argument (`cargo bench --bench
-//! build -- 64`) only those of sides up to that.
+//! The table's times and peaks are those of whole plannings, the best of a few; with an argument (`cargo bench -p
+//! necklace-benches --bench build -- 64`) only those of sides up to that.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::hint::black_box;

@@ -1,20 +1,17 @@
 //! The two-dimensional transform of the example `image`, timed: one number a line, in milliseconds.
 //!
 //! ```text
-//! cargo bench --bench transform -- --size 2048 --ranks 4 --calls 20
+//! cargo bench -p necklace-benches --bench transform -- --size 2048 --ranks 4 --calls 20
 //! ```
 //!
 //! `benches/peers/transform` runs it beside FFTW's.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../examples/image/transform.rs"]
-mod transform;
-
 use std::time::Instant;
 
 use necklace::local;
+use necklace_image::{Transform, share};
 use num_complex::Complex64;
-use transform::{Transform, share};
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();

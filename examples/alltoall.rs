@@ -13,59 +13,63 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use lexopt::{Parser, ValueExt};
 use necklace::collective::Collective;
-use necklace::launch::Launch;
 use necklace::{Communicator, Error as Failed, op};
-
-#[path = "arguments/mod.rs"]
-mod arguments;
+use necklace_examples::{Program, Ranks, squarest_torus};
 
 const USAGE: &str = "usage: alltoall [--bytes B] [--calls K] [--algorithm A] [--topology T] [--ranks N]
   --bytes B       the length of a block, perhaps 0; 1024 unless given
   --calls K       how many calls are timed, at least 1; 20 unless given
   --algorithm A   a name as `necklace plan --list` shows, or auto; auto unless given
-  --topology T    the network, unless the environment says
-  --ranks N       how many ranks, unless the environment or the network says";
+  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
+  --ranks N       how many ranks; 4 unless given here, by the environment or by the network";
 
 struct Arguments {
     bytes: usize,
     calls: usize,
-    algorithm: String,
-    topology: Option<String>,
-    ranks: Option<usize>,
+    ranks: Ranks,
 }
 
-impl Arguments {
-    fn of(values: &arguments::Values) -> Result<Self, String> {
-        let calls = values.get("--calls")?.unwrap_or(20);
-        if calls == 0 {
-            return Err("--calls 0: at least 1 is timed".to_owned());
-        }
-        let bytes = values.get("--bytes")?.unwrap_or(1024);
-        let algorithm = values.get("--algorithm")?.unwrap_or_else(|| "auto".to_owned());
-        Ok(Self { bytes, calls, algorithm, topology: values.get("--topology")?, ranks: values.get("--ranks")? })
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { bytes: 1024, calls: 20, ranks: Ranks::default() }
     }
 }
 
 fn main() -> ExitCode {
-    let names = ["--bytes", "--calls", "--algorithm", "--topology", "--ranks"];
-    arguments::start(USAGE, &names, Arguments::of, |arguments| run(&arguments))
+    necklace_examples::main::<Arguments>()
 }
 
-fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let mut launch = Launch::default().choose("alltoall", &arguments.algorithm);
-    if let Some(topology) = &arguments.topology {
-        launch = launch.topology(topology);
+impl Program for Arguments {
+    const USAGE: &str = USAGE;
+
+    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+        match name {
+            "bytes" => self.bytes = parser.value()?.parse()?,
+            "calls" => self.calls = parser.value()?.parse()?,
+            _ => return self.ranks.set(name, parser),
+        }
+        Ok(true)
     }
-    if let Some(ranks) = arguments.ranks {
-        launch = launch.ranks(ranks);
+
+    fn check(&self) -> Result<(), String> {
+        if self.calls == 0 {
+            return Err("--calls 0: at least 1 is timed".to_owned());
+        }
+        Ok(())
     }
-    let reports = launch.run(|comm| time(comm, arguments).map_err(|error| error.to_string()))?;
-    // Only rank 0 has a report; other processes of the job have none.
-    for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        println!("{report}");
+
+    fn run(self) -> Result<(), Box<dyn Error>> {
+        let algorithm = self.ranks.algorithm.as_deref().unwrap_or("auto");
+        let launch = self.ranks.launch(4, squarest_torus).choose("alltoall", algorithm);
+        let reports = launch.run(|comm| time(comm, &self).map_err(|error| error.to_string()))?;
+        // Only rank 0 has a report; other processes of the job have none.
+        for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            println!("{report}");
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The report, on rank 0.

@@ -15,53 +15,58 @@ use std::error::Error;
 use std::f64::consts::TAU;
 use std::process::ExitCode;
 
+use lexopt::Parser;
 use necklace::Communicator;
-use necklace::launch::Launch;
 use necklace::permutation::{BitMap, BitMapError};
+use necklace_examples::{Program, Ranks, cube};
 use num_complex::Complex64;
-use rustfft::FftPlanner;
-
-#[path = "arguments/mod.rs"]
-mod arguments;
+use rustfft::algorithm::Radix4;
+use rustfft::{Fft, FftDirection};
 
 /// The points are numbers of so many digits of base 8.
 const DIGITS: usize = 4;
 const LENGTH: usize = 1 << (3 * DIGITS);
 
-const USAGE: &str = "usage: cube_fft [--ranks N]
-  --ranks N       1, 8, 64 or 512 threads on a hypercube; 512 unless given. Under a launcher set NECKLACE_TOPOLOGY to that of its ranks";
+const USAGE: &str = "usage: cube_fft [--ranks N] [--topology T]
+  --ranks N       1, 8, 64 or 512 ranks; 512 unless given here, by the environment or by the network
+  --topology T    the network; the hypercube of the ranks unless given here or by the environment";
+
+#[derive(Default)]
+struct Arguments {
+    ranks: Ranks,
+}
 
 fn main() -> ExitCode {
-    arguments::start(USAGE, &["--ranks"], |values| values.get("--ranks"), run)
+    necklace_examples::main::<Arguments>()
 }
 
-fn run(ranks: Option<usize>) -> Result<(), Box<dyn Error>> {
-    let launch = match (ranks, std::env::var_os("NECKLACE_TOPOLOGY")) {
-        (None, Some(_)) => Launch::default(),
-        (Some(ranks), Some(network)) => {
-            return Err(
-                format!("--ranks {ranks} and NECKLACE_TOPOLOGY={}: one of them is enough", network.display()).into()
-            );
-        }
-        (ranks, _) => {
-            let ranks = ranks.unwrap_or(512);
-            if ![1, 8, 64, 512].contains(&ranks) {
-                return Err(refused(ranks).into());
-            }
-            Launch::default().topology(&format!("hypercube:{}", ranks.ilog2()))
-        }
-    };
-    let outcomes = launch.run(|comm| transform(comm).map_err(|error| error.to_string()))?;
-    for report in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        report.print_and_check()?;
+impl Program for Arguments {
+    const USAGE: &str = USAGE;
+
+    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+        // Which exchanges there are is this example's own.
+        if name == "algorithm" { Ok(false) } else { self.ranks.set(name, parser) }
     }
-    Ok(())
+
+    fn check(&self) -> Result<(), String> {
+        self.ranks.ranks.map_or(Ok(()), |ranks| digits(ranks).map(|_| ()))
+    }
+
+    fn run(self) -> Result<(), Box<dyn Error>> {
+        let launch = self.ranks.launch(512, cube);
+        let outcomes = launch.run(|comm| transform(comm).map_err(|error| error.to_string()))?;
+        for report in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            report.print_and_check()?;
+        }
+        Ok(())
+    }
 }
 
-fn refused(ranks: usize) -> String {
-    format!(
-        "{ranks} ranks: they must be 1, 8, 64 or 512, so that each of the {DIGITS} digits is within a rank or spread over ranks"
-    )
+/// How many digits are spread over so many ranks.
+fn digits(ranks: usize) -> Result<usize, String> {
+    (0..DIGITS).find(|&digits| ranks == 1 << (3 * digits)).ok_or_else(|| {
+        format!("{ranks} ranks: they must be 1, 8, 64 or 512, so that each of the {DIGITS} digits is within a rank or spread over ranks")
+    })
 }
 
 /// Two tones and a step.
@@ -119,8 +124,7 @@ impl Layout {
 /// Transforms the signal; rank 0 returns the whole spectrum.
 fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     let (rank, ranks) = (comm.rank(), comm.size());
-    let of_ranks = (0..DIGITS).find(|&digits| ranks == 1 << (3 * digits)).ok_or_else(|| refused(ranks))?;
-    let mut layout = Layout::cyclic(of_ranks);
+    let mut layout = Layout::cyclic(digits(ranks)?);
     let each = LENGTH / ranks;
     let addresses = rank * each..(rank + 1) * each;
     let mut values: Vec<Complex64> = addresses.clone().map(|address| signal(layout.point(address))).collect();
@@ -135,7 +139,7 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
         Ok(())
     };
 
-    let eight = FftPlanner::new().plan_fft_forward(8);
+    let eight = Radix4::new(8, FftDirection::Forward);
     for digit in (0..DIGITS).rev() {
         let at = layout.of(digit);
         if at >= layout.places {
@@ -170,7 +174,7 @@ impl Report {
         println!("Fourier transform of {LENGTH} points on {ranks} ranks, by transforms of 8 points");
         moves.iter().for_each(|line| println!("  {line}"));
         let mut reference: Vec<Complex64> = (0..LENGTH).map(signal).collect();
-        FftPlanner::new().plan_fft_forward(LENGTH).process(&mut reference);
+        Radix4::new(LENGTH, FftDirection::Forward).process(&mut reference);
         let largest = reference.iter().map(|value| value.norm()).fold(0.0, f64::max);
         let difference = spectrum.iter().zip(&reference).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         println!("Largest difference from rustfft on one rank: {difference:.1e} (largest value {largest:.1e})");

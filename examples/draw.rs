@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 
 /// Where to draw.
 fn directory(mut words: impl Iterator<Item = OsString>) -> Result<PathBuf, String> {
-    let place = words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/doc").into());
+    let place = words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../doc").into());
     match words.next() {
         None if place.to_string_lossy().starts_with('-') => Err(format!("unknown argument {place:?}")),
         None => Ok(place.into()),

@@ -2,7 +2,8 @@
 //!
 //! The series (monthly, mean removed, padded with zeros to 4096 = 64 x 64) is transformed in four steps, the lengths of
 //! 64 being spread over the ranks: columns are transformed, multiplied with twiddle factors, transposed by an alltoall,
-//! and transformed again. The result is compared with a transform on one rank.
+//! and transformed again. The result is compared with a transform on one rank. Where the ranks do not divide 64, the last
+//! have fewer columns or none, and zeros in their place, so that all blocks have one size.
 //!
 //! ```text
 //! cargo run --release --example fft -- --ranks 16 --topology torus:4x4 --algorithm torus-exchange
@@ -12,61 +13,55 @@
 use std::error::Error;
 use std::f64::consts::TAU;
 use std::process::ExitCode;
-use std::sync::Arc;
 
+use lexopt::Parser;
 use necklace::collective::Collective;
-use necklace::{Communicator, Error as Failed, error::BuildError, launch::Launch};
+use necklace::error::BuildError;
+use necklace::{Communicator, Error as Failed};
+use necklace_examples::{Program, Ranks, squarest_torus};
 use num_complex::Complex64;
-use rustfft::{Fft, FftPlanner};
-
-#[path = "arguments/mod.rs"]
-mod arguments;
+use rustfft::algorithm::Radix4;
+use rustfft::{Fft, FftDirection};
 
 /// The transform's length is its square.
 const SIDE: usize = 64;
 const LENGTH: usize = SIDE * SIDE;
 
-fn main() -> ExitCode {
-    arguments::start(USAGE, &["--ranks", "--topology", "--algorithm"], Arguments::of, |arguments| run(&arguments))
-}
-
-fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let series = sunspots()?;
-    let mut launch = Launch::default().topology(&arguments.topology).choose("alltoall", &arguments.algorithm);
-    if let Some(ranks) = arguments.ranks {
-        launch = launch.ranks(ranks);
-    }
-    let outcomes = launch.run(|comm| spectrum(comm, &series).map_err(|error| error.to_string()))?;
-    // Only rank 0 has a report; other processes of the job would have none.
-    for report in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        report.print_and_check(&series)?;
-    }
-    Ok(())
-}
-
-struct Arguments {
-    ranks: Option<usize>,
-    topology: String,
-    algorithm: String,
-}
-
 const USAGE: &str = "usage: fft [--ranks N] [--topology T] [--algorithm A]
-  --ranks N       how many ranks; must divide 64, and be the nodes of the topology
-  --topology T    the network: torus:4x4 unless given; with --ranks alone, complete:N
-  --algorithm A   of the alltoall: a name as `necklace plan --list` shows, or auto; torus-exchange where it fits unless
-                  given";
+  --ranks N       how many ranks; 16 unless given here, by the environment or by the network
+  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
+  --algorithm A   of the alltoall: a name as `necklace plan --list` shows, or auto; torus-exchange unless given, auto where
+                  that does not fit the network";
 
-impl Arguments {
-    fn of(values: &arguments::Values) -> Result<Self, String> {
-        let (ranks, topology) = (values.get("--ranks")?, values.get::<String>("--topology")?);
-        let usual = topology.is_none() && ranks.is_none_or(|ranks| ranks == 16);
-        let algorithm = values.get("--algorithm")?;
-        let algorithm = algorithm.unwrap_or_else(|| if usual { "torus-exchange" } else { "auto" }.to_owned());
-        let topology = topology.unwrap_or_else(|| match ranks {
-            None | Some(16) => "torus:4x4".to_owned(),
-            Some(ranks) => format!("complete:{ranks}"),
-        });
-        Ok(Self { ranks, topology, algorithm })
+#[derive(Default)]
+struct Arguments {
+    ranks: Ranks,
+}
+
+fn main() -> ExitCode {
+    necklace_examples::main::<Arguments>()
+}
+
+impl Program for Arguments {
+    const USAGE: &str = USAGE;
+
+    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+        self.ranks.set(name, parser)
+    }
+
+    fn run(self) -> Result<(), Box<dyn Error>> {
+        let series = sunspots()?;
+        let algorithm = self.ranks.algorithm.as_deref().unwrap_or("auto");
+        let launch = self.ranks.launch(16, squarest_torus).choose("alltoall", algorithm);
+        let outcomes = launch.run(|mut comm| {
+            self.ranks.prefer(&mut comm, "torus-exchange").map_err(|error| error.to_string())?;
+            spectrum(comm, &series).map_err(|error| error.to_string())
+        })?;
+        // Only rank 0 has a report; other processes of the job would have none.
+        for report in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            report.print_and_check(&series)?;
+        }
+        Ok(())
     }
 }
 
@@ -93,27 +88,25 @@ struct Report {
 /// Transforms the series; rank 0 returns the whole spectrum.
 fn spectrum(mut comm: Communicator, series: &[Complex64]) -> Result<Option<Report>, Box<dyn Error>> {
     let (rank, ranks) = (comm.rank(), comm.size());
-    if !SIDE.is_multiple_of(ranks) {
-        return Err(format!("{ranks} ranks do not divide the {SIDE} columns; give a divisor of {SIDE}").into());
-    }
-    let each = SIDE / ranks;
-    let transform: Arc<dyn Fft<f64>> = FftPlanner::new().plan_fft_forward(SIDE);
+    let each = SIDE.div_ceil(ranks);
+    let transform = Radix4::new(SIDE, FftDirection::Forward);
 
     // With x[SIDE i + j] seen as a matrix, this rank has the columns j from `rank * each` on; each is transformed over i.
-    let mut columns: Vec<Complex64> = Vec::with_capacity(each * SIDE);
-    for j in rank * each..(rank + 1) * each {
-        columns.extend((0..SIDE).map(|i| series[SIDE * i + j]));
+    let of_rank = |rank: usize| (rank * each).min(SIDE)..((rank + 1) * each).min(SIDE);
+    let mut columns = vec![Complex64::default(); each * SIDE];
+    for (column, j) in columns.chunks_exact_mut(SIDE).zip(of_rank(rank)) {
+        column.iter_mut().enumerate().for_each(|(i, value)| *value = series[SIDE * i + j]);
     }
     transform.process(&mut columns);
 
     // Twiddles, and into blocks: row k of the transformed matrix goes to the rank that shall have it.
-    let mut send = Vec::with_capacity(each * SIDE);
-    for to in 0..ranks {
-        for k in to * each..(to + 1) * each {
-            send.extend((0..each).map(|column| {
-                let j = rank * each + column;
-                columns[column * SIDE + k] * Complex64::from_polar(1.0, -TAU * (j * k) as f64 / LENGTH as f64)
-            }));
+    let mut send = vec![Complex64::default(); ranks * each * each];
+    for (to, block) in send.chunks_exact_mut(each * each).enumerate() {
+        for (part, k) in block.chunks_exact_mut(each).zip(of_rank(to)) {
+            for (column, j) in of_rank(rank).enumerate() {
+                let twiddle = Complex64::from_polar(1.0, -TAU * (j * k) as f64 / LENGTH as f64);
+                part[column] = columns[column * SIDE + k] * twiddle;
+            }
         }
     }
     let mut receive = vec![Complex64::default(); send.len()];
@@ -122,14 +115,15 @@ fn spectrum(mut comm: Communicator, series: &[Complex64]) -> Result<Option<Repor
     // What came from each rank is its columns' part of this rank's rows.
     let mut rows = vec![Complex64::default(); each * SIDE];
     for (from, block) in receive.chunks_exact(each * each).enumerate() {
+        let its = of_rank(from);
         for (row, part) in block.chunks_exact(each).enumerate() {
-            rows[row * SIDE + from * each..][..each].copy_from_slice(part);
+            rows[row * SIDE..][its.clone()].copy_from_slice(&part[..its.len()]);
         }
     }
     transform.process(&mut rows);
 
     // X[k + SIDE l] is element l of row k.
-    let mut gathered = vec![Complex64::default(); LENGTH];
+    let mut gathered = vec![Complex64::default(); ranks * rows.len()];
     comm.allgather(&rows, &mut gathered)?;
     if rank != 0 {
         return Ok(None);
@@ -154,7 +148,7 @@ impl Report {
         let years = LENGTH as f64 / peak as f64 / 12.0;
 
         let mut reference = series.to_vec();
-        FftPlanner::new().plan_fft_forward(LENGTH).process(&mut reference);
+        Radix4::new(LENGTH, FftDirection::Forward).process(&mut reference);
         let largest = reference.iter().map(|value| value.norm()).fold(0.0, f64::max);
         let difference = spectrum.iter().zip(&reference).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
 

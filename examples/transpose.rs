@@ -18,62 +18,69 @@
 //! ```
 #![allow(clippy::print_stdout)]
 
-#[path = "arguments/mod.rs"]
-mod arguments;
-
 use std::error::Error;
 use std::ops::Range;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use necklace::launch::Launch;
+use lexopt::{Parser, ValueExt};
 use necklace::{Communicator, Error as Failed, Strided};
+use necklace_examples::{Program, Ranks, squarest_torus};
 
 const USAGE: &str = "usage: transpose [--rows M] [--columns N] [--ranks P] [--topology T] [--algorithm A]
   --rows M        rows of the matrix, perhaps 0; 1021 unless given
   --columns N     columns of the matrix, perhaps 0; 763 unless given. M x N is at most 2^28
-  --ranks P       how many ranks, at least 1; 6 unless given
-  --topology T    the network, of as many nodes; complete:P unless given
+  --ranks P       how many ranks, at least 1; 6 unless given here, by the environment or by the network
+  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
   --algorithm A   a name as `necklace plan --list` shows for alltoall; direct unless given";
 
 struct Arguments {
     rows: usize,
     columns: usize,
-    ranks: Option<usize>,
-    topology: Option<String>,
-    algorithm: String,
+    ranks: Ranks,
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { rows: 1021, columns: 763, ranks: Ranks::default() }
+    }
 }
 
 fn main() -> ExitCode {
-    let read = |values: &arguments::Values| {
-        let (rows, columns): (usize, usize) =
-            (values.get("--rows")?.unwrap_or(1021), values.get("--columns")?.unwrap_or(763));
-        if rows.checked_mul(columns).is_none_or(|entries| entries > 1 << 28) {
-            return Err(format!("{rows} x {columns} entries are more than 2^28"));
-        }
-        let topology: Option<String> = values.get("--topology")?;
-        let ranks = values.get("--ranks")?.or(topology.is_none().then_some(6));
-        let algorithm = values.get("--algorithm")?.unwrap_or_else(|| "direct".to_owned());
-        Ok(Arguments { rows, columns, ranks, topology, algorithm })
-    };
-    arguments::start(USAGE, &["--rows", "--columns", "--ranks", "--topology", "--algorithm"], read, run)
+    necklace_examples::main::<Arguments>()
 }
 
-fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let Arguments { rows, columns, ranks, topology, algorithm } = arguments;
-    let mut launch = Launch::default().choose("alltoallv", &algorithm);
-    if let Some(ranks) = ranks {
-        launch = launch.ranks(ranks);
+impl Program for Arguments {
+    const USAGE: &str = USAGE;
+
+    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+        match name {
+            "rows" => self.rows = parser.value()?.parse()?,
+            "columns" => self.columns = parser.value()?.parse()?,
+            _ => return self.ranks.set(name, parser),
+        }
+        Ok(true)
     }
-    if let Some(topology) = &topology {
-        launch = launch.topology(topology);
+
+    fn check(&self) -> Result<(), String> {
+        let Self { rows, columns, .. } = self;
+        if rows.checked_mul(*columns).is_none_or(|entries| entries > 1 << 28) {
+            return Err(format!("{rows} x {columns} entries are more than 2^28"));
+        }
+        Ok(())
     }
-    let reports = launch.run(|comm| transpose(comm, rows, columns).map_err(|error| error.to_string()))?;
-    for report in reports {
-        report?.print();
+
+    fn run(self) -> Result<(), Box<dyn Error>> {
+        let Self { rows, columns, ranks } = self;
+        let algorithm = ranks.algorithm.as_deref().unwrap_or("direct");
+        let launch = ranks.launch(6, squarest_torus).choose("alltoallv", algorithm);
+        let reports = launch.run(|comm| transpose(comm, rows, columns).map_err(|error| error.to_string()))?;
+        for report in reports {
+            report?.print();
+        }
+        println!("Every entry of the {rows} x {columns} matrix that came here is where it belongs in its transpose.");
+        Ok(())
     }
-    println!("Every entry of the {rows} x {columns} matrix that came here is where it belongs in its transpose.");
-    Ok(())
 }
 
 /// The indices of `count` things that `rank` of `ranks` has, when they are dealt out evenly.

@@ -1,6 +1,13 @@
-//! What several of the tests share: cases that are watched, so that what hangs fails by its name.
+//! What several of the tests share: cases that are watched, so that what hangs fails by its name; jobs of any backend, and the
+//! suites that run over each; the promises of transports.
 
 #![allow(clippy::unwrap_used)]
+
+pub mod jobs;
+#[cfg(feature = "mpi")]
+pub mod mpirun;
+pub mod promises;
+pub mod suites;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, mpsc};

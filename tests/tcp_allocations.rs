@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod counting;
-#[path = "jobs/tcp.rs"]
-mod jobs;
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use necklace::Communicator;
 use necklace::op::Sum;
+use necklace_tests::jobs::Backend;
+use necklace_tests::jobs::tcp::Tcp;
 
 /// Who waits for as long asks what the others do, and that is said in words.
 const LONG: Duration = Duration::from_millis(100);
@@ -64,8 +64,9 @@ fn executions_of_plans_and_plain_calls_that_were_made_before_allocate_nothing() 
     for (topology, algorithm) in
         [("complete:2", "direct"), ("complete:5", "ring"), ("torus:4x4", "direct"), ("torus:4x4", "torus-exchange")]
     {
-        let job = jobs::on(topology).choose("alltoall", algorithm).choose("alltoallv", algorithm);
-        let size = jobs::topology(topology).nodes();
+        let job =
+            Tcp.job(necklace_tests::topology(topology)).choose("alltoall", algorithm).choose("alltoallv", algorithm);
+        let size = necklace_tests::topology(topology).nodes();
         let together = Together { all: Barrier::new(size), long: AtomicBool::new(false), counted: AtomicU64::new(0) };
         job.run(|mut comm| {
             // Some messages go on credit, some wait until their receiver is ready for them.

@@ -4,7 +4,7 @@
 //! that finds what a certain other leaves behind.
 //!
 //! ```text
-//! MPICC=mpicc.openmpi cargo bench --features mpi --bench mpi --no-run    # says where the program is
+//! MPICC=mpicc.openmpi cargo bench -p necklace-benches --features mpi --bench mpi --no-run    # says where the program is
 //! mpirun -n 2 PROGRAM [--collective alltoall] [--algorithm direct] [--bytes 8,1024,65536] [--rounds 200] [--csv FILE]
 //! ```
 //!

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use necklace::bounds::Search;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, candidates, find};
 use necklace::collective::Collective;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use necklace::bounds::Bounds;
 use necklace::Rank;
 use necklace::algorithm::Claims;
 use necklace::collective::Collective;

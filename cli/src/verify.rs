@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use necklace::bounds::Bounds;
 use necklace::schedule::{Schedule, Verifier, read_json};
 
 use crate::figures::{bounded, in_short, listed};

@@ -1,6 +1,6 @@
 //! A portrait without its details, by a two-dimensional Fourier transform that is spread over the ranks.
 //!
-//! Each rank has some rows of the picture. They are transformed ([`transform`] shows how rows become columns and back without
+//! Each rank has some rows of the picture. They are transformed ([`necklace_image`] shows how rows become columns and back without
 //! being packed), what varies faster than the cutoff is damped, and the inverse transform gives a picture to look at. Checked
 //! are the transform, against one on a single rank; that it keeps the energy (Parseval); and that the inverse alone gives the
 //! picture back.
@@ -10,74 +10,75 @@
 //! ```
 #![allow(clippy::print_stdout)]
 
-#[path = "../arguments/mod.rs"]
-mod arguments;
-mod transform;
-
 use std::error::Error;
 use std::fs::File;
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use necklace::launch::Launch;
+use lexopt::{Parser, ValueExt};
 use necklace::op::{Max, Sum};
 use necklace::{Communicator, Error as Failed};
+use necklace_examples::{Program, Ranks, squarest_torus};
+use necklace_image::{Transform, difference, on_one_rank, share, worse};
 use num_complex::Complex64;
-use rustfft::FftPlanner;
-use transform::{Transform, share};
 
 const USAGE: &str = "usage: image [--ranks N] [--topology T] [--algorithm A] [--cutoff C] [--out FILE]
-  --ranks N       how many ranks, at least 1; 4 unless given
-  --topology T    the network, of as many nodes; complete:N unless given
+  --ranks N       how many ranks, at least 1; 4 unless given here, by the environment or by the network
+  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
   --algorithm A   of the exchanges, a name as `necklace plan --list` shows for alltoall; direct unless given
   --cutoff C      waves in the picture's width that are damped to exp(-1/2), more than 0; 16 unless given
   --out FILE      where the picture goes; image-low-pass.png among the temporary files unless given";
 
 struct Arguments {
-    ranks: Option<usize>,
-    topology: Option<String>,
-    algorithm: String,
+    ranks: Ranks,
     cutoff: f64,
     out: PathBuf,
 }
 
-fn main() -> ExitCode {
-    let names = ["--ranks", "--topology", "--algorithm", "--cutoff", "--out"];
-    let read = |values: &arguments::Values| {
-        let cutoff: f64 = values.get("--cutoff")?.unwrap_or(16.0);
-        if cutoff.is_nan() || cutoff <= 0.0 {
-            return Err(format!("--cutoff {cutoff}: it must be more than 0"));
-        }
-        Ok(Arguments {
-            ranks: values.get("--ranks")?,
-            topology: values.get("--topology")?,
-            algorithm: values.get("--algorithm")?.unwrap_or_else(|| "direct".to_owned()),
-            cutoff,
-            out: values.get("--out")?.unwrap_or_else(|| std::env::temp_dir().join("image-low-pass.png")),
-        })
-    };
-    arguments::start(USAGE, &names, read, run)
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { ranks: Ranks::default(), cutoff: 16.0, out: std::env::temp_dir().join("image-low-pass.png") }
+    }
 }
 
-fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let Arguments { ranks, topology, algorithm, cutoff, out } = arguments;
-    let picture = Picture::decode(include_bytes!("../../testdata/portrait-512.png"))?;
-    let mut launch = Launch::default().choose("alltoallv", &algorithm);
-    if let Some(topology) = &topology {
-        launch = launch.topology(topology);
+fn main() -> ExitCode {
+    necklace_examples::main::<Arguments>()
+}
+
+impl Program for Arguments {
+    const USAGE: &str = USAGE;
+
+    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+        match name {
+            "cutoff" => self.cutoff = parser.value()?.parse()?,
+            "out" => self.out = parser.value()?.into(),
+            _ => return self.ranks.set(name, parser),
+        }
+        Ok(true)
     }
-    if let Some(ranks) = ranks.or((topology.is_none()).then_some(4)) {
-        launch = launch.ranks(ranks);
+
+    fn check(&self) -> Result<(), String> {
+        if self.cutoff.is_nan() || self.cutoff <= 0.0 {
+            return Err(format!("--cutoff {}: it must be more than 0", self.cutoff));
+        }
+        Ok(())
     }
-    let reports = launch.run(|comm| low_pass(comm, &picture, cutoff))?;
-    // Only rank 0 has a report.
-    for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        report.check(&picture, cutoff)?;
-        picture.with(&report.damped).encode(&out)?;
-        println!("The picture without its details: {}", out.display());
+
+    fn run(self) -> Result<(), Box<dyn Error>> {
+        let Self { ranks, cutoff, out } = self;
+        let picture = Picture::decode(include_bytes!("../../testdata/portrait-512.png"))?;
+        let algorithm = ranks.algorithm.as_deref().unwrap_or("direct");
+        let launch = ranks.launch(4, squarest_torus).choose("alltoallv", algorithm);
+        let reports = launch.run(|comm| low_pass(comm, &picture, cutoff))?;
+        // Only rank 0 has a report.
+        for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            report.check(&picture, cutoff)?;
+            picture.with(&report.damped).encode(&out)?;
+            println!("The picture without its details: {}", out.display());
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// What rank 0 knows in the end.
@@ -180,32 +181,6 @@ impl Report {
     }
 }
 
-fn difference(found: &[Complex64], wanted: &[Complex64]) -> f64 {
-    if found.len() != wanted.len() {
-        return f64::INFINITY;
-    }
-    found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm()).fold(0.0, worse)
-}
-
-/// The larger error; what is not a number is the largest. (`f64::max` would forget it.)
-fn worse(one: f64, other: f64) -> f64 {
-    if other.is_nan() || other > one { other } else { one }
-}
-
-/// The plain way: all rows, then all columns.
-fn on_one_rank(matrix: &mut [Complex64], width: usize, inverse: bool) {
-    let height = matrix.len() / width;
-    let mut planner = FftPlanner::new();
-    let mut plan = |len| if inverse { planner.plan_fft_inverse(len) } else { planner.plan_fft_forward(len) };
-    let (row, column) = (plan(width), plan(height));
-    row.process(matrix);
-    for j in 0..width {
-        let mut line: Vec<Complex64> = (0..height).map(|i| matrix[i * width + j]).collect();
-        column.process(&mut line);
-        line.into_iter().enumerate().for_each(|(i, value)| matrix[i * width + j] = value);
-    }
-}
-
 /// A grey picture, row by row.
 struct Picture {
     width: usize,
@@ -238,39 +213,5 @@ impl Picture {
         encoder.set_depth(png::BitDepth::Eight);
         encoder.write_header()?.write_image_data(&self.grey)?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use necklace::local;
-    use quickcheck::{QuickCheck, TestResult};
-
-    #[test]
-    fn any_matrix_is_transformed_over_any_number_of_ranks() {
-        fn transformed(height: u8, width: u8, ranks: u8, seed: u32) -> TestResult {
-            let (height, width) = (1 + usize::from(height % 40), 1 + usize::from(width % 40));
-            let value = |i: usize| f64::from((i as u32).wrapping_add(seed).wrapping_mul(2_654_435_761) >> 8);
-            let matrix: Vec<Complex64> =
-                (0..height * width).map(|i| Complex64::new(value(2 * i), value(2 * i + 1))).collect();
-            let mut wanted = matrix.clone();
-            on_one_rank(&mut wanted, width, false);
-            let largest = wanted.iter().map(|value| value.norm()).fold(0.0, f64::max);
-            let right = local::run(1 + usize::from(ranks % 6), |mut comm| {
-                let rows = share(height, comm.size(), comm.rank());
-                let mut own = matrix[rows.start * width..rows.end * width].to_vec();
-                let mut transform = Transform::new(&mut comm, height, width).unwrap();
-                transform.forward(&mut comm, &mut own).unwrap();
-                let forward = difference(&own, &wanted[rows.start * width..rows.end * width]);
-                transform.inverse(&mut comm, &mut own).unwrap();
-                let back = difference(&own, &matrix[rows.start * width..rows.end * width]);
-                forward <= 1e-12 * largest && back <= 1e-12 * largest
-            });
-            TestResult::from_bool(right.unwrap().into_iter().all(|right| right))
-        }
-        QuickCheck::new().tests(100).quickcheck(transformed as fn(u8, u8, u8, u32) -> TestResult);
     }
 }

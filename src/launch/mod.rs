@@ -101,6 +101,7 @@ pub struct Launch {
     #[cfg_attr(not(feature = "local"), allow(dead_code))]
     ranks: Option<usize>,
     topology: Option<String>,
+    topology_for: Option<fn(usize) -> String>,
     algorithms: Vec<(String, String)>,
     options: Options,
 }
@@ -116,6 +117,20 @@ impl Launch {
     #[must_use]
     pub fn topology(self, text: &str) -> Self {
         Self { topology: Some(text.to_owned()), ..self }
+    }
+
+    /// On the network that the function names for the number of ranks, where no other is named. Without it that is the
+    /// complete network.
+    ///
+    /// ```
+    /// let launch = necklace::launch::Launch::default().ranks(6).topology_for(|ranks| format!("ring:{ranks}"));
+    /// let networks = launch.run(|comm| comm.topology().text())?;
+    /// assert_eq!(networks, ["ring:6"; 6]);
+    /// # Ok::<(), necklace::Error>(())
+    /// ```
+    #[must_use]
+    pub fn topology_for(self, network: fn(usize) -> String) -> Self {
+        Self { topology_for: Some(network), ..self }
     }
 
     /// With an algorithm for a collective, as by [`Communicator::choose`].
@@ -281,8 +296,11 @@ impl Launch {
             Some(text) => load(&text).map_err(BuildError::from)?,
             None => {
                 let ranks = ranks.unwrap_or_else(unless);
-                let complete = Complete::new(ranks);
-                Arc::new(complete.ok_or_else(|| Error::Argument(format!("a job of {ranks} ranks")))?)
+                match (self.topology_for, Complete::new(ranks)) {
+                    (_, None) => return Err(Error::Argument(format!("a job of {ranks} ranks"))),
+                    (Some(network), Some(_)) => parse(&network(ranks)).map_err(BuildError::from)?,
+                    (None, Some(complete)) => Arc::new(complete),
+                }
             }
         };
         if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
@@ -428,6 +446,15 @@ mod tests {
         assert_eq!(ranks(program.clone(), &[]), ["ring:4"; 4]);
         assert_eq!(ranks(program, &[("NECKLACE_TOPOLOGY", "torus:2x3")]), ["torus:2x3"; 6]);
         assert_eq!(ranks(Launch::default().ranks(5), &[("NECKLACE_RANKS", "3")]), ["complete:3"; 3]);
+    }
+
+    #[test]
+    fn a_network_for_any_number_of_ranks_gives_way_to_one_that_is_named() {
+        let program = Launch::default().ranks(5).topology_for(|ranks| format!("ring:{ranks}"));
+        assert_eq!(ranks(program.clone(), &[]), ["ring:5"; 5]);
+        assert_eq!(ranks(program.clone(), &[("NECKLACE_RANKS", "3")]), ["ring:3"; 3]);
+        assert_eq!(ranks(program.clone().topology("line:5"), &[]), ["line:5"; 5]);
+        assert_eq!(ranks(program, &[("NECKLACE_TOPOLOGY", "complete:5")]), ["complete:5"; 5]);
     }
 
     #[test]

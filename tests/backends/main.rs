@@ -1,9 +1,7 @@
 //! Every backend keeps the promises of transports, and communicators do the same over all of them.
 
-#![allow(clippy::unwrap_used, clippy::duplicate_mod)]
+#![allow(clippy::unwrap_used)]
 
-#[path = "../promises/mod.rs"]
-mod promises;
 mod support;
 
 mod native;

@@ -10,7 +10,7 @@ use necklace::schedule::Placement;
 use necklace::transport::{Cause, Failure};
 use necklace::{Communicator, Error, Node, Options, Rank};
 
-use crate::threads::jobs::{on, topology, watched};
+use necklace_tests::{topology, watched};
 
 #[test]
 fn a_job_has_ranks_but_not_too_many() {
@@ -81,7 +81,7 @@ fn a_placement_puts_every_rank_somewhere_else() {
     assert!(beyond.to_string().contains("node 4") && beyond.to_string().contains("4 nodes"), "{beyond}");
     watched("too few", || {
         let few = Options::default().placement(Placement::identity(3));
-        let error = on("ring:4").options(few).run(|_| ()).unwrap_err();
+        let error = Job::on(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
     });
 }
@@ -89,11 +89,11 @@ fn a_placement_puts_every_rank_somewhere_else() {
 #[test]
 fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
     watched("unknown", || {
-        let error = on("ring:4").choose("alltoall", "wheel").run(|_| ()).unwrap_err();
+        let error = Job::on(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Build(BuildError::Unknown { .. })), "{error:?}");
         let error = Job::on(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Build(BuildError::Unfit { .. })), "{error:?}");
-        let error = on("ring:4").choose("alltonone", "ring").run(|_| ()).unwrap_err();
+        let error = Job::on(topology("ring:4")).choose("alltonone", "ring").run(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Argument(_)), "{error:?}");
     });
 }

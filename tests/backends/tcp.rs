@@ -1,6 +1,7 @@
-//! The suites of communicators once more, over TCP: the same modules, on jobs whose ranks meet over sockets.
+//! The suites of communicators, over TCP.
 
-#[path = "../jobs/tcp.rs"]
-pub(crate) mod jobs;
-#[path = "../suites/mod.rs"]
-mod suites;
+mod suites {
+    use necklace_tests::jobs::tcp::Tcp;
+
+    necklace_tests::suites!(Tcp);
+}

@@ -1,6 +1,7 @@
 //! The suites of communicators, over threads.
 
-#[path = "../jobs/threads.rs"]
-pub(crate) mod jobs;
-#[path = "../suites/mod.rs"]
-mod suites;
+mod suites {
+    use necklace_tests::jobs::threads::Threads;
+
+    necklace_tests::suites!(Threads);
+}

@@ -8,17 +8,18 @@ use necklace::transport::fault::Faulty;
 use necklace::transport::trace::Tracing;
 use necklace::transport::{Endpoint, local};
 
-use crate::promises::{Boxed, keeps_every_promise};
 use crate::support::{Work, alltoall, on_each, world};
-use crate::tcp::jobs as tcp;
-use crate::threads::jobs as threads;
+use necklace_tests::jobs::Backend;
+use necklace_tests::jobs::tcp::{Tcp, endpoints_at};
+use necklace_tests::jobs::threads::Threads;
+use necklace_tests::promises::{Boxed, keeps_every_promise};
 
 fn threads_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
-    keeps_every_promise(threads::endpoints, Duration::from_millis(300), wrap);
+    keeps_every_promise(|size| Threads.endpoints(size), Duration::from_millis(300), wrap);
 }
 
 fn processes_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
-    keeps_every_promise(tcp::endpoints, Duration::from_secs(1), wrap);
+    keeps_every_promise(|size| Tcp.endpoints(size), Duration::from_secs(1), wrap);
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn processes_keep_every_promise() {
 
 #[test]
 fn processes_keep_every_promise_over_the_newer_protocol() {
-    let start = |size| tcp::endpoints_at(size, Ipv6Addr::LOCALHOST.into());
+    let start = |size| endpoints_at(size, Ipv6Addr::LOCALHOST.into());
     keeps_every_promise(start, Duration::from_secs(1), |endpoint| endpoint);
 }
 

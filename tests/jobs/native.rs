@@ -1,79 +1,59 @@
 //! Jobs of threads for tests, over a backend that has collectives of its own: a library that takes all members at their word,
 //! and that sees to it that they deserve it.
 
-#![allow(dead_code, unused_imports)]
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytemuck::Pod;
 use necklace::machine::Machine;
-use necklace::op::{Max, Min, Number, Op, Product, Sum};
+use necklace::op::Number;
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
-use necklace::topology::{Complete, Topology};
-use necklace::transport::native::{Contributions, Native, NativeCall, NativeIo, Operation, Predefined, Primitive};
+use necklace::topology::Topology;
+use necklace::transport::native::{Native, NativeCall, NativeIo, Operation, Predefined, Primitive};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
-use necklace::{Communicator, Error, Options, Rank, local};
+use necklace::{Rank, local};
 
-pub(crate) use necklace_tests::{topology, watched};
+use super::{Backend, Job};
 
-/// Whether the backend has collectives of its own.
-pub(crate) const NATIVE: bool = true;
+/// The backend of threads with a library on top that offers all calls.
+#[derive(Debug)]
+pub struct WithLibrary;
 
-/// How many calls of its context a collective is that a communicator does for the first time: one to agree.
-pub(crate) const FIRST_TIME: u64 = 2;
+impl Backend for WithLibrary {
+    fn is_native(&self) -> bool {
+        true
+    }
 
-/// A deadline as short as ranks on a loaded machine keep it.
-pub(crate) const SOON: Duration = Duration::from_millis(300);
+    /// One more, to agree.
+    fn first_time(&self) -> u64 {
+        2
+    }
 
-/// As [`local::run`].
-pub(crate) fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-    Job::on(Arc::new(Complete::new(ranks).unwrap())).run(body)
+    fn soon(&self) -> Duration {
+        Duration::from_millis(300)
+    }
+
+    fn endpoints(&self, size: usize) -> Vec<Arc<dyn Endpoint>> {
+        let calls = Calls::default();
+        let wrap = |endpoint| Library::over(endpoint, &calls, |_| true);
+        threads::job(size).unwrap().into_iter().map(wrap).collect()
+    }
+
+    fn job(&self, topology: Arc<dyn Topology>) -> Job {
+        offering(topology, &Calls::default(), |_| true)
+    }
 }
 
-/// A job with a rank on every node.
-pub(crate) fn on(text: &str) -> Job {
-    Job::on(topology(text))
-}
-
-/// The endpoints of a job, by rank.
-pub(crate) fn endpoints(size: usize) -> Vec<Arc<dyn Endpoint>> {
-    let calls = Calls::default();
-    let wrap = |endpoint| Library::over(endpoint, &calls, |_| true);
-    threads::job(size).unwrap().into_iter().map(wrap).collect()
-}
-
-/// As [`local::Job`].
-pub(crate) struct Job(local::Job);
-
-impl Job {
-    pub(crate) fn on(topology: Arc<dyn Topology>) -> Self {
-        Self::offering(topology, &Calls::default(), |_| true)
-    }
-
-    /// One whose library offers these calls alone, and which tells of those that were made.
-    pub(crate) fn offering(topology: Arc<dyn Topology>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Self {
-        let calls = calls.clone();
-        Self(local::Job::on(topology).wrap(move |endpoint| Library::over(endpoint, &calls, offers)))
-    }
-
-    pub(crate) fn options(self, options: Options) -> Self {
-        Self(self.0.options(options))
-    }
-
-    pub(crate) fn choose(self, collective: &str, algorithm: &str) -> Self {
-        Self(self.0.choose(collective, algorithm))
-    }
-
-    pub(crate) fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-        self.0.run(body)
-    }
+/// A job whose library offers these calls alone, and which tells of those that were made.
+#[must_use]
+pub fn offering(topology: Arc<dyn Topology>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Job {
+    let calls = calls.clone();
+    Job::of(local::Job::on(topology).wrap(move |endpoint| Library::over(endpoint, &calls, offers)))
 }
 
 /// The native calls of a job: the context and number of each, and what the members said it was.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls(Arc<Mutex<Made>>);
+pub struct Calls(Arc<Mutex<Made>>);
 
 type Made = HashMap<(ContextId, u64), Arc<str>>;
 
@@ -86,7 +66,8 @@ impl Calls {
     }
 
     /// The numbers and words of those in the context of the whole job, in order.
-    pub(crate) fn of_all(&self) -> Vec<(u64, Arc<str>)> {
+    #[must_use]
+    pub fn of_all(&self) -> Vec<(u64, Arc<str>)> {
         let calls = self.0.lock().unwrap();
         let of_all = calls.iter().filter(|((context, _), _)| *context == ContextId::WORLD);
         let mut of_all: Vec<_> = of_all.map(|((_, call), words)| (*call, Arc::clone(words))).collect();
@@ -97,14 +78,15 @@ impl Calls {
 
 /// An endpoint with a library on top.
 #[derive(Debug)]
-pub(crate) struct Library {
+pub struct Library {
     inner: Arc<dyn Endpoint>,
     calls: Calls,
     offers: fn(&NativeCall) -> bool,
 }
 
 impl Library {
-    pub(crate) fn over(inner: Arc<dyn Endpoint>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Arc<dyn Endpoint> {
+    /// An endpoint whose library offers these calls.
+    pub fn over(inner: Arc<dyn Endpoint>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Arc<dyn Endpoint> {
         Arc::new(Self { inner, calls: calls.clone(), offers })
     }
 }

@@ -3,19 +3,17 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../jobs/proxied.rs"]
 mod jobs;
-#[path = "../mpirun/mod.rs"]
-mod mpirun;
 #[path = "../proxy/mod.rs"]
 mod proxy;
 
 mod promises;
 
-#[path = "../promises/mod.rs"]
-mod every_backend;
-#[path = "../suites/mod.rs"]
-mod suites;
+mod suites {
+    use crate::jobs::Processes;
+
+    necklace_tests::suites!(Processes);
+}
 
 /// The workers are this program, started again: for them this is no test.
 #[test]

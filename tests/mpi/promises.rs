@@ -6,21 +6,27 @@ use necklace::transport::Endpoint;
 use necklace::transport::fault::Faulty;
 use necklace::transport::trace::Tracing;
 
-use crate::every_backend::{Boxed, keeps_every_promise};
-use crate::jobs;
+use necklace_tests::jobs::Backend;
+use necklace_tests::promises::{Boxed, keeps_every_promise};
+
+use crate::jobs::Processes;
 
 #[test]
 fn processes_keep_every_promise() {
-    keeps_every_promise(jobs::endpoints, jobs::SOON, |endpoint| endpoint);
+    keeps_every_promise(|size| Processes.endpoints(size), Processes.soon(), |endpoint| endpoint);
 }
 
 #[test]
 fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
     let tracing = Tracing::new();
-    keeps_every_promise(jobs::endpoints, jobs::SOON, |endpoint| {
-        let boxed: Arc<dyn Endpoint> = Arc::new(Boxed::new(endpoint));
-        let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));
-        Arc::new(tracing.wrap(faulty))
-    });
+    keeps_every_promise(
+        |size| Processes.endpoints(size),
+        Processes.soon(),
+        |endpoint| {
+            let boxed: Arc<dyn Endpoint> = Arc::new(Boxed::new(endpoint));
+            let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));
+            Arc::new(tracing.wrap(faulty))
+        },
+    );
     assert!(!tracing.events().is_empty());
 }

@@ -13,10 +13,10 @@ use necklace::topology::parse;
 use necklace::transport::mpi::Join;
 use necklace::{Communicator, Persistent, Strided};
 
-use crate::definitions::Dice;
 use crate::job::Job;
 use crate::rank::Rank;
 use crate::values::{Odd, Value, any};
+use necklace_tests::suites::definitions::Dice;
 
 /// Which calls are drawn, if others are wanted.
 const SEED: &str = "NECKLACE_MPI_SEED";

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::mpirun::mpirun;
+use necklace_tests::mpirun::mpirun;
 
 /// Where the ranks of a job write what they say; also how its processes are known among all others.
 pub(crate) const PLACE: &str = "NECKLACE_MPI_JOB";

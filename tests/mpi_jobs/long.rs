@@ -9,9 +9,9 @@ use necklace::op::{Product, by};
 use necklace::{Communicator, Strided};
 
 use crate::calls::join;
-use crate::definitions::Dice;
 use crate::job::Job;
 use crate::rank::Rank;
+use necklace_tests::suites::definitions::Dice;
 
 /// If set, a lack of memory is a failure.
 const REQUIRED: &str = "NECKLACE_REQUIRE_MEMORY";

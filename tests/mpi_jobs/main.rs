@@ -15,17 +15,12 @@
 mod beside;
 mod called_back;
 mod calls;
-#[allow(dead_code)]
-#[path = "../suites/definitions.rs"]
-mod definitions;
 mod environment;
 mod failing;
 mod halfway;
 mod job;
 mod long;
 mod many;
-#[path = "../mpirun/mod.rs"]
-mod mpirun;
 mod native;
 mod rank;
 mod sending;

@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut};
 use necklace::op::{Max, Min, Op, Product, Sum, by};
 use necklace::{Communicator, Error};
 
-use crate::definitions::Dice;
+use necklace_tests::suites::definitions::Dice;
 
 /// Elements of a type.
 pub(crate) trait Value: Pod + Debug {

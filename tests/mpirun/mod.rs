@@ -4,10 +4,10 @@ use std::env;
 use std::process::Command;
 
 /// What starts them, where it is not the `mpirun` that goes by the library's name, or just `mpirun`.
-pub(crate) const MPIRUN: &str = "NECKLACE_MPIRUN";
+pub const MPIRUN: &str = "NECKLACE_MPIRUN";
 
 /// What starts so many processes; the program with its arguments is still to be added.
-pub(crate) fn mpirun(count: usize) -> Command {
+pub fn mpirun(count: usize) -> Command {
     let mut command = Command::new(env::var(MPIRUN).unwrap_or_else(|_| known()));
     command.arg("-n").arg(count.to_string());
     // What Open MPI asks of root, and of who starts more processes than there are cores.

@@ -35,7 +35,8 @@ where
     }
 }
 
-pub(crate) fn keeps_every_promise(
+/// Runs the conformance suite of transports on jobs whose endpoints are wrapped.
+pub fn keeps_every_promise(
     start: impl Fn(usize) -> Vec<Arc<dyn Endpoint>> + Send + Sync,
     deadline: Duration,
     wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync,
@@ -45,10 +46,11 @@ pub(crate) fn keeps_every_promise(
 
 /// An endpoint in boxes, whose transports are in boxes.
 #[derive(Debug)]
-pub(crate) struct Boxed(Box<Arc<dyn Endpoint>>);
+pub struct Boxed(Box<Arc<dyn Endpoint>>);
 
 impl Boxed {
-    pub(crate) fn new(endpoint: Arc<dyn Endpoint>) -> Self {
+    /// Puts an endpoint into boxes.
+    pub fn new(endpoint: Arc<dyn Endpoint>) -> Self {
         Self(Box::new(endpoint))
     }
 }

@@ -13,7 +13,7 @@ use necklace::transport::Endpoint;
 use necklace::transport::mpi::Join;
 pub(super) use necklace::transport::mpi::Supervisor;
 
-use crate::mpirun::{MPIRUN, mpirun};
+use necklace_tests::mpirun::{MPIRUN, mpirun};
 
 /// How many workers are started together.
 const COUNT: &str = "NECKLACE_WORKERS_COUNT";

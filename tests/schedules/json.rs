@@ -81,7 +81,7 @@ fn checker() -> Option<PathBuf> {
 /// What the checker says of a document: its figures, if it accepts it.
 fn check(checker: &Path, document: &str, ports: Ports, contention_free: bool) -> Result<Value, String> {
     let mut command = Command::new("python3");
-    command.arg(checker).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg("-S").arg(checker).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if ports != Ports::Unlimited {
         command.args(["--ports", ports.name()]);
     }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::fixtures::plain::Plain;
 use necklace::algorithm::find;
-use necklace::bounds::Bounds;
+use necklace::bounds::{Bounds, Search};
 use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{Placement, Ports, Problem, Volume, verify_shares};
+use necklace::select::{Terms, select};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::{Gen, QuickCheck};

@@ -10,11 +10,11 @@ use necklace::transport::{Cause, Failure};
 use necklace::{Communicator, Error, Options};
 
 use super::failures::{POISON, failure, gather, is_dead, one_failure, run};
-use super::jobs::{self, Job, on, watched};
+use crate::jobs::{self, Job, on, watched};
 
 /// A job in which waiting ends soon.
 fn impatient(topology: &str) -> Job {
-    on(topology).options(Options::default().timeout(jobs::SOON))
+    on(topology).options(Options::default().timeout(jobs::soon()))
 }
 
 /// Waits until so many ranks are through.
@@ -29,8 +29,7 @@ fn exchange(comm: &mut Communicator) -> Result<(), Error> {
     comm.alltoall(&vec![1_u64; comm.size()], &mut receive)
 }
 
-#[test]
-fn a_rank_that_never_comes_is_named_by_everybody() {
+pub(super) fn a_rank_that_never_comes_is_named_by_everybody() {
     for (topology, algorithm, missing) in [
         ("complete:2", "direct", 1),
         ("ring:5", "ring", 0),
@@ -57,7 +56,7 @@ fn a_rank_that_never_comes_is_named_by_everybody() {
             });
             let failure = one_failure(&outcomes);
             let Cause::Deadline { waited, chain } = &failure.cause else { panic!("{failure}") };
-            assert_eq!(*waited, jobs::SOON);
+            assert_eq!(*waited, jobs::soon());
             assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(missing), "{failure}");
             assert!(chain.contains(&format!("rank {missing}, which has not called")), "{failure}");
             assert!(failure.words.contains("alltoall") && failure.words.contains(algorithm), "{failure}");
@@ -65,8 +64,7 @@ fn a_rank_that_never_comes_is_named_by_everybody() {
     }
 }
 
-#[test]
-fn a_rank_that_comes_late_in_a_later_call_is_named_with_the_call() {
+pub(super) fn a_rank_that_comes_late_in_a_later_call_is_named_with_the_call() {
     watched("third call", || {
         let through = AtomicUsize::new(0);
         let outcomes = run(impatient("ring:4"), |mut comm| {
@@ -82,15 +80,14 @@ fn a_rank_that_comes_late_in_a_later_call_is_named_with_the_call() {
         let failure = one_failure(&outcomes);
         assert_eq!(
             (failure.call, failure.culprit.map(|culprit| culprit.index())),
-            (2 + 2 * jobs::FIRST_TIME, Some(2)),
+            (2 + 2 * jobs::first_time(), Some(2)),
             "{failure}"
         );
         assert!(failure.words.contains("allreduce"), "{failure}");
     });
 }
 
-#[test]
-fn a_rank_that_computes_for_too_long_in_the_middle_of_a_call_is_named() {
+pub(super) fn a_rank_that_computes_for_too_long_in_the_middle_of_a_call_is_named() {
     watched("slow", || {
         let through = AtomicUsize::new(0);
         let outcomes = run(impatient("complete:4"), |mut comm| {
@@ -121,8 +118,7 @@ fn left(outcomes: &[Result<(), Error>], leaver: usize, how: &str) {
     assert!(rank.index() == leaver && found.contains(how), "{}", others[0]);
 }
 
-#[test]
-fn a_rank_that_returns_early_is_named_at_once() {
+pub(super) fn a_rank_that_returns_early_is_named_at_once() {
     for (topology, leaver) in [("complete:2", 0), ("ring:5", 3), ("torus:4x4", 15)] {
         for calls in [0, 2] {
             watched(&format!("{leaver} of {topology} after {calls} calls"), move || {
@@ -164,8 +160,7 @@ fn fall_if(it: bool) {
     }
 }
 
-#[test]
-fn a_rank_that_panics_is_named_with_its_message() {
+pub(super) fn a_rank_that_panics_is_named_with_its_message() {
     for (ranks, faller) in [(2, 0), (3, 2), (8, 5)] {
         watched(&format!("{faller} of {ranks} before any call"), move || {
             fall(ranks, faller, |comm| {
@@ -202,8 +197,7 @@ fn a_rank_that_panics_is_named_with_its_message() {
     }
 }
 
-#[test]
-fn a_panic_that_is_caught_on_the_way_leaves_no_hang() {
+pub(super) fn a_panic_that_is_caught_on_the_way_leaves_no_hang() {
     watched("caught", || {
         // By a schedule: in what a library does, nobody may need anything of rank 1 any more.
         let outcomes = run(impatient("complete:4").choose("allreduce", "recursive-doubling"), |mut comm| {
@@ -224,8 +218,7 @@ fn a_panic_that_is_caught_on_the_way_leaves_no_hang() {
     });
 }
 
-#[test]
-fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle() {
+pub(super) fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle() {
     for ranks in [2, 3] {
         watched(&format!("{ranks} ranks"), move || {
             let outcomes = run(impatient(&format!("complete:{ranks}")), |mut comm| {
@@ -253,8 +246,7 @@ fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle() {
     }
 }
 
-#[test]
-fn what_fails_in_one_communicator_fails_in_no_other() {
+pub(super) fn what_fails_in_one_communicator_fails_in_no_other() {
     watched("parts", || {
         let outcomes = run(on("complete:4"), |mut comm| {
             let mut part = comm.split(Some(0), 0).unwrap().unwrap();
@@ -275,8 +267,7 @@ fn what_fails_in_one_communicator_fails_in_no_other() {
     });
 }
 
-#[test]
-fn a_split_that_a_rank_does_not_join_fails_for_all() {
+pub(super) fn a_split_that_a_rank_does_not_join_fails_for_all() {
     watched("split", || {
         let outcomes = run(on("ring:4"), |mut comm| {
             if comm.rank() == 1 {
@@ -290,8 +281,7 @@ fn a_split_that_a_rank_does_not_join_fails_for_all() {
     });
 }
 
-#[test]
-fn a_member_that_drops_its_part_is_named_in_the_part() {
+pub(super) fn a_member_that_drops_its_part_is_named_in_the_part() {
     watched("dropped part", || {
         let outcomes = run(on("ring:4"), |mut comm| {
             let mut part = comm.split(Some(comm.rank() as u32 % 2), 0).unwrap().unwrap();
@@ -309,8 +299,7 @@ fn a_member_that_drops_its_part_is_named_in_the_part() {
     });
 }
 
-#[test]
-fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
+pub(super) fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
     watched("no time", || {
         for _ in 0..10 {
             let job = on("ring:3").options(Options::default().timeout(Duration::ZERO));
@@ -326,8 +315,7 @@ fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
     });
 }
 
-#[test]
-fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
+pub(super) fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
     watched("busy elsewhere", || {
         let over = AtomicUsize::new(0);
         let outcomes = run(impatient("complete:3"), |mut comm| {
@@ -355,8 +343,7 @@ fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
     });
 }
 
-#[test]
-fn errors_in_a_part_name_its_ranks_as_in_the_job_too() {
+pub(super) fn errors_in_a_part_name_its_ranks_as_in_the_job_too() {
     for silent in [false, true] {
         watched(&format!("silent: {silent}"), move || {
             let failed = AtomicBool::new(false);

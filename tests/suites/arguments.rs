@@ -10,7 +10,7 @@ use necklace::plan::PlanError;
 use necklace::{Communicator, Error, Rank, Strided};
 
 use super::failures::POISON;
-use super::jobs::{self, on, watched};
+use crate::jobs::{self, on, watched};
 
 /// Runs on every rank of a job of threads, and then sees that the communicator still works.
 fn on_each(topology: &'static str, body: impl Fn(&mut Communicator) + Send + Sync + 'static) {
@@ -48,8 +48,7 @@ fn is_overflow(error: &Error) -> bool {
     matches!(error, Error::Plan(PlanError::Overflow { .. }))
 }
 
-#[test]
-fn buffers_of_wrong_lengths_are_refused() {
+pub(super) fn buffers_of_wrong_lengths_are_refused() {
     on_each("ring:3", |comm| {
         let mut receive = [POISON; 7];
         says(comm.alltoall(&[1; 4], &mut receive[..4]), is_length, &["send buffer", "4", "multiple of 3"]);
@@ -81,8 +80,7 @@ impl<const BYTES: usize> Op<[u8; BYTES]> for Pretender {
     }
 }
 
-#[test]
-fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned() {
+pub(super) fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned() {
     on_each("ring:3", |comm| {
         let mut receive = [[0xaa; 3]; 2];
         let words = ["pretender", "[u8; 3]", "3 bytes at multiples of 1", "F64"];
@@ -94,8 +92,7 @@ fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned()
     });
 }
 
-#[test]
-fn a_root_must_be_a_member() {
+pub(super) fn a_root_must_be_a_member() {
     on_each("ring:3", |comm| {
         let is_rank = |error: &Error| matches!(error, Error::Build(BuildError::Rank { .. }));
         let mut buffer = [POISON; 2];
@@ -110,8 +107,7 @@ fn a_root_must_be_a_member() {
     });
 }
 
-#[test]
-fn sizes_that_overflow_are_refused() {
+pub(super) fn sizes_that_overflow_are_refused() {
     for topology in ["complete:1", "complete:3", "torus:4x4"] {
         on_each(topology, |comm| {
             let size = comm.size();
@@ -153,8 +149,7 @@ fn sizes_that_overflow_are_refused() {
     }
 }
 
-#[test]
-fn memory_that_is_not_there_is_an_error() {
+pub(super) fn memory_that_is_not_there_is_an_error() {
     on_each("torus:4x4", |comm| {
         comm.choose("alltoall", "torus-exchange").unwrap();
         // 2^61 bytes of user's buffers might be, but there are none for relaying.
@@ -163,8 +158,7 @@ fn memory_that_is_not_there_is_an_error() {
     });
 }
 
-#[test]
-fn counts_and_displacements_are_checked_together() {
+pub(super) fn counts_and_displacements_are_checked_together() {
     on_each("ring:3", |comm| {
         let me = comm.rank();
         let (one, places) = ([1; 3], [0, 1, 2]);
@@ -208,8 +202,7 @@ fn counts_and_displacements_are_checked_together() {
     });
 }
 
-#[test]
-fn strided_blocks_are_checked_before_anything_moves() {
+pub(super) fn strided_blocks_are_checked_before_anything_moves() {
     on_each("ring:3", |comm| {
         let me = comm.rank();
         let run = Strided::run;
@@ -271,8 +264,7 @@ fn strided_blocks_are_checked_before_anything_moves() {
     });
 }
 
-#[test]
-fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
+pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
     let is_runs = |error: &Error| matches!(error, Error::Plan(PlanError::Runs { .. }));
     on_each("complete:1", move |comm| {
         // 2^50 runs, in four pairs of numbers.
@@ -303,8 +295,7 @@ fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
     });
 }
 
-#[test]
-fn algorithms_that_cannot_be_are_refused_by_name() {
+pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
     on_each("torus:4x6", |comm| {
         let is_unfit = |error: &Error| matches!(error, Error::Build(BuildError::Unfit { .. }));
         let is_unknown = |error: &Error| matches!(error, Error::Build(BuildError::Unknown { .. }));
@@ -341,8 +332,7 @@ fn algorithms_that_cannot_be_are_refused_by_name() {
     });
 }
 
-#[test]
-fn one_ranks_mistake_is_its_own() {
+pub(super) fn one_ranks_mistake_is_its_own() {
     // The others wait; the one that was refused may call again, properly.
     watched("second try", || {
         jobs::run(3, |mut comm| {

@@ -13,7 +13,7 @@ use necklace::topology::{Graph, Neighbours, Topology};
 use necklace::{Communicator, Error, Node, Options, Rank};
 
 use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
-use super::jobs::{self, Job, topology, watched};
+use crate::jobs::{self, Job, topology, watched};
 
 fn topologies() -> Vec<Arc<dyn Topology>> {
     let texts = [
@@ -41,7 +41,7 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
 
 /// What is chosen in place of an algorithm that libraries have.
 fn or_native(name: &'static str) -> &'static str {
-    if jobs::NATIVE { "native" } else { name }
+    if jobs::is_native() { "native" } else { name }
 }
 
 /// The collective's calls, whatever its algorithm.
@@ -59,8 +59,7 @@ fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     }
 }
 
-#[test]
-fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
+pub(super) fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
     for network in topologies() {
         watched(&network.text(), move || {
             let run = Job::on(Arc::clone(&network)).run(|mut comm| {
@@ -68,7 +67,7 @@ fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
                     let (kind, name) = (algorithm.about().collective, algorithm.name());
                     let collective = Collective::named(kind, Rank::new(comm.size() / 2)).unwrap();
                     let problem = Problem::new(Arc::clone(&network), collective.clone()).unwrap();
-                    let native = jobs::NATIVE && algorithm.priced_as().is_some();
+                    let native = jobs::is_native() && algorithm.priced_as().is_some();
                     if !native && algorithm.fits(&problem.ordered()).is_err() {
                         let refused = comm.choose(kind, &name);
                         assert!(matches!(refused, Err(Error::Build(BuildError::Unfit { .. }))), "{name}: {refused:?}");
@@ -98,8 +97,7 @@ fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
     }
 }
 
-#[test]
-fn parameters_are_chosen_with_the_name_and_refused_with_what_would_be_right() {
+pub(super) fn parameters_are_chosen_with_the_name_and_refused_with_what_would_be_right() {
     watched("parameters", || {
         let run = Job::on(topology("torus:3x4")).run(|mut comm| {
             let explained = |comm: &Communicator| comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name();
@@ -131,8 +129,7 @@ fn parameters_are_chosen_with_the_name_and_refused_with_what_would_be_right() {
     });
 }
 
-#[test]
-fn auto_considers_variants() {
+pub(super) fn auto_considers_variants() {
     watched("variants", || {
         // Messages dearer than rounds: as few of them as can be.
         let options = Options::default().machine(Machine::THREADS.with_startup(1 << 40).with_message(1 << 42));
@@ -156,8 +153,7 @@ fn auto_considers_variants() {
     });
 }
 
-#[test]
-fn auto_explains_itself_alike_on_every_rank() {
+pub(super) fn auto_explains_itself_alike_on_every_rank() {
     for network in topologies() {
         watched(&network.text(), move || {
             let explained = Job::on(network).run(|mut comm| {
@@ -182,8 +178,7 @@ fn auto_explains_itself_alike_on_every_rank() {
     }
 }
 
-#[test]
-fn rank_0_hands_out_its_machine() {
+pub(super) fn rank_0_hands_out_its_machine() {
     watched("machines", || {
         let ranks = jobs::endpoints(16).into_iter().map(|endpoint| {
             thread::spawn(move || {
@@ -205,8 +200,7 @@ fn rank_0_hands_out_its_machine() {
     });
 }
 
-#[test]
-fn ranks_may_sit_on_any_nodes() {
+pub(super) fn ranks_may_sit_on_any_nodes() {
     for seed in 0..3 {
         watched(&format!("placement {seed}"), move || {
             let nodes: Vec<Node> = Dice(seed).order(16).into_iter().map(Node::new).collect();
@@ -233,8 +227,7 @@ fn ranks_may_sit_on_any_nodes() {
     }
 }
 
-#[test]
-fn a_small_cache_costs_time_but_no_correctness() {
+pub(super) fn a_small_cache_costs_time_but_no_correctness() {
     for (plans, bytes) in [(0, 0), (1, usize::MAX), (2, 10_000), (usize::MAX, 0)] {
         watched(&format!("{plans} plans of {bytes} bytes"), move || {
             let job = Job::on(topology("torus:4x4")).options(Options::default().cache(plans, bytes));
@@ -243,16 +236,14 @@ fn a_small_cache_costs_time_but_no_correctness() {
     }
 }
 
-#[test]
-fn without_fingerprints_calls_that_agree_work() {
+pub(super) fn without_fingerprints_calls_that_agree_work() {
     watched("no fingerprints", || {
         let job = Job::on(topology("torus:4x4")).options(Options::default().fingerprints(false));
         job.choose("alltoall", "torus-exchange").run(|mut comm| everything::<u64>(&mut comm, 5)).unwrap();
     });
 }
 
-#[test]
-fn a_proof_says_what_the_paper_says() {
+pub(super) fn a_proof_says_what_the_paper_says() {
     watched("proof", || {
         let proofs = Job::on(topology("torus:4x4")).choose("alltoall", "torus-exchange").run(|comm| {
             let proof = comm.prove(&Collective::Alltoall, 64).unwrap();
@@ -292,8 +283,7 @@ impl Topology for Routed {
     }
 }
 
-#[test]
-fn messages_are_counted_once_for_all_sizes_of_blocks() {
+pub(super) fn messages_are_counted_once_for_all_sizes_of_blocks() {
     watched("counted once", || {
         let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)]).unwrap();
         let network = Arc::new(Routed { graph, asked: AtomicUsize::new(0) });

@@ -8,10 +8,9 @@ use necklace::op::Max;
 use num_complex::Complex64;
 
 use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends};
-use super::jobs::{self, watched};
+use crate::jobs::{self, watched};
 
-#[test]
-fn a_large_message_does_not_hold_up_small_calls_of_another_communicator() {
+pub(super) fn a_large_message_does_not_hold_up_small_calls_of_another_communicator() {
     const LARGE: usize = 64 << 20;
     const SMALL: usize = 300;
     watched("large and small", || {
@@ -62,8 +61,7 @@ fn call(comm: &mut Communicator, dice: &mut Dice) {
     }
 }
 
-#[test]
-fn threads_drive_four_communicators_of_four_ranks_for_thousands_of_calls() {
+pub(super) fn threads_drive_four_communicators_of_four_ranks_for_thousands_of_calls() {
     for seed in 0..3 {
         watched(&format!("seed {seed}"), move || {
             jobs::run(4, |mut whole| {

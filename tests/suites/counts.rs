@@ -4,7 +4,7 @@ use necklace::transport::Cause;
 use necklace::{Communicator, Error};
 
 use super::failures::{POISON, failure, is_dead, one_failure, run};
-use super::jobs::{self, Job, on, watched};
+use crate::jobs::{self, Job, on, watched};
 
 /// Everyone sends everyone 2 elements, but `from` sends `sent` to `to`, which awaits `awaited`.
 #[derive(Clone, Copy)]
@@ -46,8 +46,7 @@ impl Case {
     }
 }
 
-#[test]
-fn every_rank_learns_who_sends_what_to_whom_and_what_was_awaited() {
+pub(super) fn every_rank_learns_who_sends_what_to_whom_and_what_was_awaited() {
     let networks: [(&str, &[&str]); 5] = [
         ("complete:2", &["direct", "ring"]),
         ("ring:5", &["direct", "ring", "direct-rotated"]),
@@ -56,7 +55,7 @@ fn every_rank_learns_who_sends_what_to_whom_and_what_was_awaited() {
         ("torus:8x4", &["torus-exchange"]),
     ];
     for (topology, algorithms) in networks {
-        for algorithm in algorithms.iter().copied().chain(jobs::NATIVE.then_some("native")) {
+        for algorithm in algorithms.iter().copied().chain(jobs::is_native().then_some("native")) {
             for (from, to, sent, awaited) in [(0, 1, 2, 3), (1, 0, 3, 2), (1, 0, 0, 2), (0, 1, 2, 0), (0, 1, 5, 9)] {
                 for planned in [false, true] {
                     let name = format!("{algorithm} on {topology}: {from} sends {to} {sent} of {awaited}, {planned}");
@@ -82,9 +81,8 @@ fn disagree(job: Job, algorithm: &'static str, case: Case, planned: bool) {
     assert!(failure.words.contains("alltoallv") && failure.words.contains(algorithm), "{failure}");
 }
 
-#[test]
-fn elements_of_other_lengths_are_another_call() {
-    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
+pub(super) fn elements_of_other_lengths_are_another_call() {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             let outcomes = run(on("ring:3").choose("alltoallv", algorithm), |mut comm| {
                 // As many bytes.
@@ -103,8 +101,7 @@ fn elements_of_other_lengths_are_another_call() {
     }
 }
 
-#[test]
-fn a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others() {
+pub(super) fn a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others() {
     // What a rank can plan depends on what others send through it; by then they rely on it.
     watched("memory", || {
         let outcomes = run(on("torus:4x4").choose("alltoallv", "torus-exchange"), |mut comm| {
@@ -119,8 +116,7 @@ fn a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others() {
     });
 }
 
-#[test]
-fn lengths_that_overflow_only_on_the_way_are_refused() {
+pub(super) fn lengths_that_overflow_only_on_the_way_are_refused() {
     // Each rank's own counts are possible; what passes through a rank is more than can be counted.
     watched("sums", || {
         let outcomes = run(on("ring:8").choose("alltoallv", "ring"), |mut comm| {

@@ -4,7 +4,7 @@ use necklace::collective::Collective;
 use necklace::permutation::{BitMap, Way};
 
 use super::definitions::{alltoall, everything};
-use super::jobs::{on, watched};
+use crate::jobs::{on, watched};
 
 const EXCHANGES: [&str; 5] = [
     "necklace-exchange",
@@ -14,8 +14,7 @@ const EXCHANGES: [&str; 5] = [
     "necklace-exchange:width=1",
 ];
 
-#[test]
-fn cubes_exchange_by_necklaces() {
+pub(super) fn cubes_exchange_by_necklaces() {
     for dimensions in 0..=4 {
         watched("a cube", move || {
             on(&format!("hypercube:{dimensions}"))
@@ -34,8 +33,7 @@ fn cubes_exchange_by_necklaces() {
     }
 }
 
-#[test]
-fn sub_cubes_of_any_dimensions_exchange_side_by_side() {
+pub(super) fn sub_cubes_of_any_dimensions_exchange_side_by_side() {
     watched("sub-cubes", || {
         on("hypercube:4")
             .run(|mut comm| {
@@ -77,8 +75,7 @@ fn permuted(comm: &mut necklace::Communicator, map: &BitMap, way: Way) {
     }
 }
 
-#[test]
-fn arrays_are_permuted_on_cubes_and_on_their_parts() {
+pub(super) fn arrays_are_permuted_on_cubes_and_on_their_parts() {
     watched("arrays", || {
         on("hypercube:3")
             .run(|mut comm| {

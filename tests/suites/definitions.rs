@@ -8,7 +8,8 @@ use necklace::op::by;
 use num_complex::Complex64;
 
 /// A type whose values can be made of numbers.
-pub(crate) trait Element: Pod + PartialEq + Debug + Send + Sync {
+pub trait Element: Pod + PartialEq + Debug + Send + Sync {
+    /// The element of that seed.
     fn of(seed: u64) -> Self;
 }
 
@@ -34,22 +35,24 @@ elements! {
 
 /// Random numbers that are the same in every run.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(pub(crate) u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    pub(crate) fn roll(&mut self) -> u64 {
+    /// Returns the next number.
+    pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
     }
 
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    /// Returns the next number, less than the bound.
+    pub fn below(&mut self, bound: usize) -> usize {
         (self.roll() % bound as u64) as usize
     }
 
     /// The numbers below `count` in any order.
-    pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
+    pub fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for i in (1..count).rev() {
             order.swap(i, self.below(i + 1));
@@ -59,27 +62,28 @@ impl Dice {
 }
 
 /// The `i`-th element of what `from` has for `to`.
-pub(crate) fn element<T: Element>(from: usize, to: usize, i: usize) -> T {
+pub fn element<T: Element>(from: usize, to: usize, i: usize) -> T {
     T::of(Dice((from as u64) << 48 ^ (to as u64) << 32 ^ i as u64).roll())
 }
 
 /// What `from` has for `to`.
-pub(crate) fn block<T: Element>(from: usize, to: usize, elements: usize) -> Vec<T> {
+pub fn block<T: Element>(from: usize, to: usize, elements: usize) -> Vec<T> {
     (0..elements).map(|i| element(from, to, i)).collect()
 }
 
 /// What nobody sends.
-pub(crate) fn poison<T: Element>() -> T {
+pub fn poison<T: Element>() -> T {
     T::of(0xA5A5_A5A5_A5A5_A5A5)
 }
 
-pub(crate) fn poisoned<T: Element>(elements: usize) -> Vec<T> {
+/// A buffer of what nobody sends.
+pub fn poisoned<T: Element>(elements: usize) -> Vec<T> {
     vec![poison(); elements]
 }
 
 /// That two buffers are equal; if not, where they begin to differ.
 #[track_caller]
-pub(crate) fn same<T: PartialEq + Debug>(comm: &Communicator, what: &str, found: &[T], wanted: &[T]) {
+pub fn same<T: PartialEq + Debug>(comm: &Communicator, what: &str, found: &[T], wanted: &[T]) {
     let (rank, size) = (comm.rank(), comm.size());
     let place = format!("{what} among {size} on {}, rank {rank}", comm.topology().text());
     assert_eq!(found.len(), wanted.len(), "{place}: lengths");
@@ -88,7 +92,8 @@ pub(crate) fn same<T: PartialEq + Debug>(comm: &Communicator, what: &str, found:
     }
 }
 
-pub(crate) fn alltoall<T: Element>(comm: &mut Communicator, elements: usize) {
+/// Calls alltoall and checks what arrives.
+pub fn alltoall<T: Element>(comm: &mut Communicator, elements: usize) {
     let (me, size) = (comm.rank(), comm.size());
     let send: Vec<T> = (0..size).flat_map(|to| block(me, to, elements)).collect();
     let wanted: Vec<T> = (0..size).flat_map(|from| block(from, me, elements)).collect();
@@ -100,7 +105,8 @@ pub(crate) fn alltoall<T: Element>(comm: &mut Communicator, elements: usize) {
     same(comm, "alltoall in place", &buffer, &wanted);
 }
 
-pub(crate) fn allgather<T: Element>(comm: &mut Communicator, elements: usize) {
+/// Calls allgather and checks what arrives.
+pub fn allgather<T: Element>(comm: &mut Communicator, elements: usize) {
     let (me, size) = (comm.rank(), comm.size());
     let wanted: Vec<T> = (0..size).flat_map(|from| block(from, 0, elements)).collect();
     let mut receive = poisoned(wanted.len());
@@ -108,14 +114,15 @@ pub(crate) fn allgather<T: Element>(comm: &mut Communicator, elements: usize) {
     same(comm, "allgather", &receive, &wanted);
 }
 
-pub(crate) fn broadcast<T: Element>(comm: &mut Communicator, elements: usize, root: usize) {
+/// Calls broadcast and checks what arrives.
+pub fn broadcast<T: Element>(comm: &mut Communicator, elements: usize, root: usize) {
     let mut buffer = if comm.rank() == root { block::<T>(root, 1, elements) } else { poisoned(elements) };
     comm.broadcast(&mut buffer, root).unwrap();
     same(comm, &format!("broadcast from {root}"), &buffer, &block(root, 1, elements));
 }
 
 /// Reductions that do not commute, of any type: they tell which contribution came first or last, and that of no more.
-pub(crate) fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
+pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
     let (me, size) = (comm.rank(), comm.size());
     let send = block::<T>(me, 2, elements);
     let mut receive = poisoned(elements);
@@ -130,14 +137,14 @@ pub(crate) fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
 }
 
 /// x -> a x + b modulo 2^32, as one number; `left` is done first. Associative, and sensitive to order and repetition.
-pub(crate) fn compose(left: u64, right: u64) -> u64 {
+pub fn compose(left: u64, right: u64) -> u64 {
     let parts = |map: u64| ((map >> 32) as u32, map as u32);
     let ((a, b), (c, d)) = (parts(left), parts(right));
     u64::from(a.wrapping_mul(c)) << 32 | u64::from(b.wrapping_mul(c).wrapping_add(d))
 }
 
 /// Allreduce and scan of maps.
-pub(crate) fn composition(comm: &mut Communicator, elements: usize) {
+pub fn composition(comm: &mut Communicator, elements: usize) {
     let (me, size) = (comm.rank(), comm.size());
     // Odd factors lose nothing.
     let map = |rank: usize, i: usize| element::<u64>(rank, 3, i) | 1 << 32;
@@ -152,7 +159,7 @@ pub(crate) fn composition(comm: &mut Communicator, elements: usize) {
 }
 
 /// Every collective of regular counts, once.
-pub(crate) fn everything<T: Element>(comm: &mut Communicator, elements: usize) {
+pub fn everything<T: Element>(comm: &mut Communicator, elements: usize) {
     alltoall::<T>(comm, elements);
     allgather::<T>(comm, elements);
     broadcast::<T>(comm, elements, (elements + 1) % comm.size());

@@ -11,7 +11,7 @@ use necklace::transport::Cause;
 use necklace::{Communicator, Error, Options};
 
 use super::failures::{POISON, failure, is_dead, one_failure, run};
-use super::jobs::{Job, on, watched};
+use crate::jobs::{Job, on, watched};
 
 /// A call, and a word of what an error must say of it.
 type Call = (&'static str, fn(&mut Communicator) -> Result<(), Error>);
@@ -90,8 +90,7 @@ fn varying(comm: &mut Communicator, algorithm: &str) -> Result<(), Error> {
     comm.alltoallv(&send, &counts, &places, &mut receive, &counts, &places)
 }
 
-#[test]
-fn any_two_different_calls_are_told_apart_by_everybody() {
+pub(super) fn any_two_different_calls_are_told_apart_by_everybody() {
     for (i, most) in CALLS.into_iter().enumerate() {
         for (j, odd) in CALLS.into_iter().enumerate().filter(|(j, _)| *j != i) {
             for (ranks, dissenter) in [(2, (i + j) % 2), (5, (i + 2 * j) % 5)] {
@@ -119,8 +118,7 @@ fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
     assert!(of_other.contains(most.0) || of_other.contains("barrier"), "{:?} is not named in {failure}", most.0);
 }
 
-#[test]
-fn nothing_of_one_who_disagrees_is_received_and_it_receives_nothing() {
+pub(super) fn nothing_of_one_who_disagrees_is_received_and_it_receives_nothing() {
     for dissenter in 0..4 {
         watched(&format!("rank {dissenter}"), move || {
             let outcomes = run(on("complete:4"), |mut comm| {
@@ -142,8 +140,7 @@ fn nothing_of_one_who_disagrees_is_received_and_it_receives_nothing() {
     }
 }
 
-#[test]
-fn a_planned_call_is_told_apart_from_another_call() {
+pub(super) fn a_planned_call_is_told_apart_from_another_call() {
     for relayed in [false, true] {
         watched(&format!("relayed: {relayed}"), move || {
             let outcomes = run(on("torus:4x4"), |mut comm| {
@@ -168,8 +165,7 @@ fn a_planned_call_is_told_apart_from_another_call() {
     }
 }
 
-#[test]
-fn elements_of_different_kinds_are_not_reduced_together() {
+pub(super) fn elements_of_different_kinds_are_not_reduced_together() {
     // Of the same length, by the same name, but bits mean something else.
     watched("kinds", || {
         let outcomes = run(on("complete:4"), |mut comm| {
@@ -187,8 +183,7 @@ fn elements_of_different_kinds_are_not_reduced_together() {
     });
 }
 
-#[test]
-fn one_call_more_than_the_others_is_found() {
+pub(super) fn one_call_more_than_the_others_is_found() {
     for ranks in [2, 5] {
         watched(&format!("{ranks} ranks"), move || {
             let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
@@ -205,8 +200,7 @@ fn one_call_more_than_the_others_is_found() {
     }
 }
 
-#[test]
-fn a_disagreement_in_a_part_is_the_parts_alone() {
+pub(super) fn a_disagreement_in_a_part_is_the_parts_alone() {
     watched("parts", || {
         let outcomes = run(on("complete:6"), |mut comm| {
             let half = comm.rank() / 3;
@@ -222,8 +216,7 @@ fn a_disagreement_in_a_part_is_the_parts_alone() {
     });
 }
 
-#[test]
-fn without_fingerprints_lengths_still_must_agree() {
+pub(super) fn without_fingerprints_lengths_still_must_agree() {
     watched("lengths", || {
         let job = Job::on(Arc::new(Complete::new(3).unwrap())).options(Options::default().fingerprints(false));
         // By messages: nothing is compared where a library does it.
@@ -237,8 +230,7 @@ fn without_fingerprints_lengths_still_must_agree() {
     });
 }
 
-#[test]
-fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
+pub(super) fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
     watched("roots", || {
         // Whose root has all it needs. The others are through with it when it comes.
         let (job, through) = (on("complete:3").choose("broadcast", "binomial"), AtomicUsize::new(0));
@@ -257,8 +249,7 @@ fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
     });
 }
 
-#[test]
-fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
+pub(super) fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
     watched("late", || {
         let outcomes = run(on("complete:8"), |mut comm| {
             comm.choose("alltoall", "direct")?;
@@ -282,8 +273,7 @@ fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
     });
 }
 
-#[test]
-fn close_finds_roots_that_differ_on_every_rank() {
+pub(super) fn close_finds_roots_that_differ_on_every_rank() {
     watched("roots", || {
         let outcomes = run(on("complete:2").choose("broadcast", "binomial"), |mut comm| {
             let root = comm.rank();
@@ -297,8 +287,7 @@ fn close_finds_roots_that_differ_on_every_rank() {
     });
 }
 
-#[test]
-fn close_ends_well_where_all_called_the_same() {
+pub(super) fn close_ends_well_where_all_called_the_same() {
     watched("close", || {
         let outcomes = run(on("complete:5"), |mut comm| {
             let part = comm.split(Some(comm.rank() as u32 % 2), 0)?;

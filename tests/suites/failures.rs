@@ -6,13 +6,13 @@ use std::thread;
 use necklace::transport::Failure;
 use necklace::{Communicator, Error};
 
-use super::jobs::Job;
+use crate::jobs::Job;
 
 /// What nobody sends.
-pub(crate) const POISON: u64 = 0xA5A5_A5A5_A5A5_A5A5;
+pub const POISON: u64 = 0xA5A5_A5A5_A5A5_A5A5;
 
 /// Runs a job whose ranks begin together; the results by rank.
-pub(crate) fn run<R: Send>(job: Job, body: impl Fn(Communicator) -> R + Sync) -> Vec<R> {
+pub fn run<R: Send>(job: Job, body: impl Fn(Communicator) -> R + Sync) -> Vec<R> {
     let here = AtomicUsize::new(0);
     let results = job.run(|comm| {
         gather(&here, &comm);
@@ -23,7 +23,7 @@ pub(crate) fn run<R: Send>(job: Job, body: impl Fn(Communicator) -> R + Sync) ->
 
 /// Waits, by no call of a communicator's, until all its ranks are here. Else a rank that is still about to start would
 /// be told of a failure in a later call before its own part begins.
-pub(crate) fn gather(here: &AtomicUsize, comm: &Communicator) {
+pub fn gather(here: &AtomicUsize, comm: &Communicator) {
     here.fetch_add(1, Ordering::SeqCst);
     while here.load(Ordering::SeqCst) < comm.size() {
         thread::yield_now();
@@ -32,7 +32,7 @@ pub(crate) fn gather(here: &AtomicUsize, comm: &Communicator) {
 
 /// What is everybody's; panics for anything else.
 #[track_caller]
-pub(crate) fn failure<T: std::fmt::Debug>(outcome: &Result<T, Error>) -> &Failure {
+pub fn failure<T: std::fmt::Debug>(outcome: &Result<T, Error>) -> &Failure {
     match outcome {
         Err(Error::Failed { failure, .. } | Error::Dead { failure, .. }) => failure,
         other => panic!("no failure of everybody's, but {other:?}"),
@@ -41,7 +41,7 @@ pub(crate) fn failure<T: std::fmt::Debug>(outcome: &Result<T, Error>) -> &Failur
 
 /// That all ranks learn one and the same failure, each under its own number, and at most some of them late; returns it.
 #[track_caller]
-pub(crate) fn one_failure<T: std::fmt::Debug>(outcomes: &[Result<T, Error>]) -> Failure {
+pub fn one_failure<T: std::fmt::Debug>(outcomes: &[Result<T, Error>]) -> Failure {
     for (i, outcome) in outcomes.iter().enumerate() {
         assert_eq!(failure(outcome), failure(&outcomes[0]), "rank {i} and rank 0 learn different failures");
         if let Err(Error::Failed { rank, .. } | Error::Dead { rank, .. }) = outcome {
@@ -55,7 +55,7 @@ pub(crate) fn one_failure<T: std::fmt::Debug>(outcomes: &[Result<T, Error>]) -> 
 
 /// That a communicator that failed refuses everything that needs the others, and says why.
 #[track_caller]
-pub(crate) fn is_dead(comm: &mut Communicator, why: &Failure) {
+pub fn is_dead(comm: &mut Communicator, why: &Failure) {
     let size = comm.size();
     let (send, mut receive) = (vec![1_u64; size], vec![POISON; size]);
     let (counts, places): (Vec<usize>, Vec<usize>) = (vec![1; size], (0..size).collect());

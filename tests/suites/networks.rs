@@ -10,7 +10,7 @@ use necklace::transport::{Cause, OpenError};
 use necklace::{Communicator, Error, Node, Options};
 
 use super::failures::one_failure;
-use super::jobs::{endpoints, topology, watched};
+use crate::jobs::{endpoints, topology, watched};
 
 /// Makes a communicator on every rank, each on what it is told.
 fn start(told: Vec<(Arc<dyn Topology>, Options)>) -> Vec<Result<usize, Error>> {
@@ -28,8 +28,7 @@ fn told(texts: &[&str]) -> Vec<(Arc<dyn Topology>, Options)> {
     texts.iter().map(|text| (topology(text), Options::default())).collect()
 }
 
-#[test]
-fn a_network_must_have_as_many_nodes_as_the_job_has_ranks() {
+pub(super) fn a_network_must_have_as_many_nodes_as_the_job_has_ranks() {
     watched("nodes", || {
         for outcome in start(told(&["torus:4x4"; 3])) {
             let Err(Error::Build(BuildError::Ranks { ranks, topology, nodes })) = outcome else {
@@ -49,8 +48,7 @@ fn a_network_must_have_as_many_nodes_as_the_job_has_ranks() {
     });
 }
 
-#[test]
-fn ranks_that_disagree_on_the_network_find_out_at_the_start() {
+pub(super) fn ranks_that_disagree_on_the_network_find_out_at_the_start() {
     for [most, odd] in [["ring:16", "torus:4x4"], ["torus:4x4", "mesh:4x4"], ["hypercube:4", "complete:16"]] {
         for dissenter in [0, 5, 15] {
             watched(&format!("{odd} on rank {dissenter} only"), move || {
@@ -65,8 +63,7 @@ fn ranks_that_disagree_on_the_network_find_out_at_the_start() {
     }
 }
 
-#[test]
-fn ranks_that_disagree_on_a_network_without_a_name_find_out_too() {
+pub(super) fn ranks_that_disagree_on_a_network_without_a_name_find_out_too() {
     watched("graphs", || {
         let graph = |edges: &[(usize, usize)]| {
             let graph: Arc<dyn Topology> = Arc::new(Graph::from_edges(edges.iter().copied()).unwrap());
@@ -81,8 +78,7 @@ fn ranks_that_disagree_on_a_network_without_a_name_find_out_too() {
     });
 }
 
-#[test]
-fn ranks_that_disagree_on_who_sits_where_find_out_at_the_start() {
+pub(super) fn ranks_that_disagree_on_who_sits_where_find_out_at_the_start() {
     watched("placements", || {
         let placed = |numbers: [usize; 4]| {
             let placement = Placement::new(numbers.map(Node::new).to_vec(), 4).unwrap();
@@ -96,8 +92,7 @@ fn ranks_that_disagree_on_who_sits_where_find_out_at_the_start() {
     });
 }
 
-#[test]
-fn an_endpoint_has_one_communicator_of_everybody() {
+pub(super) fn an_endpoint_has_one_communicator_of_everybody() {
     watched("twice", || {
         let endpoint = endpoints(1).remove(0);
         let first = Communicator::new(Arc::clone(&endpoint), topology("ring:1")).unwrap();

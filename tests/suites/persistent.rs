@@ -1,10 +1,9 @@
 //! Persistent plans.
 
 use super::definitions::{block, everything, poisoned, same};
-use super::jobs::{self, on, watched};
+use crate::jobs::{self, on, watched};
 
-#[test]
-fn a_plan_is_executed_many_times_among_other_calls() {
+pub(super) fn a_plan_is_executed_many_times_among_other_calls() {
     for (topology, algorithm) in [
         ("complete:1", "direct"),
         ("complete:3", "ring"),
@@ -38,8 +37,7 @@ fn a_plan_is_executed_many_times_among_other_calls() {
     }
 }
 
-#[test]
-fn a_plan_and_a_plain_call_of_the_same_sizes_are_the_same_call() {
+pub(super) fn a_plan_and_a_plain_call_of_the_same_sizes_are_the_same_call() {
     watched("mixed", || {
         jobs::run(4, |mut comm| {
             let me = comm.rank();
@@ -57,8 +55,7 @@ fn a_plan_and_a_plain_call_of_the_same_sizes_are_the_same_call() {
     });
 }
 
-#[test]
-fn plans_of_nothing_do_nothing() {
+pub(super) fn plans_of_nothing_do_nothing() {
     watched("nothing", || {
         on("torus:4x4")
             .run(|mut comm| {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use necklace::{Error, Persistent};
 
 use super::failures::POISON;
-use super::jobs::{self, watched};
+use crate::jobs::{self, watched};
 
 fn is_refused(outcome: Result<(), Error>) {
     match outcome {
@@ -14,8 +14,7 @@ fn is_refused(outcome: Result<(), Error>) {
     }
 }
 
-#[test]
-fn a_plan_is_for_its_lengths_alone() {
+pub(super) fn a_plan_is_for_its_lengths_alone() {
     watched("lengths", || {
         jobs::run(4, |mut comm| {
             let mut exchange = comm.alltoall_init::<u64>(2).unwrap();
@@ -45,8 +44,7 @@ fn a_plan_is_for_its_lengths_alone() {
     });
 }
 
-#[test]
-fn a_plan_is_for_its_communicator_alone() {
+pub(super) fn a_plan_is_for_its_communicator_alone() {
     watched("part", || {
         jobs::run(4, |mut comm| {
             let mut twin = comm.split(Some(0), 0).unwrap().unwrap();
@@ -61,8 +59,7 @@ fn a_plan_is_for_its_communicator_alone() {
     });
 }
 
-#[test]
-fn a_plan_of_another_rank_or_another_job_is_refused() {
+pub(super) fn a_plan_of_another_rank_or_another_job_is_refused() {
     // Plans may be sent to other threads, where a communicator of the same name may be.
     watched("elsewhere", || {
         let made = || jobs::run(4, |mut comm| comm.alltoall_init::<u64>(1).unwrap()).unwrap();

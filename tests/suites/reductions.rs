@@ -4,7 +4,7 @@ use necklace::op::{Max, Min, Number, Op, Product, Sum, by};
 use necklace::{Communicator, Options};
 
 use super::definitions::{element, same};
-use super::jobs::{self, on, watched};
+use crate::jobs::{self, on, watched};
 
 /// That allreduce and scan by an operation are what combining in rank order gives.
 fn check<T: Number + std::fmt::Debug, O: Op<T> + Copy>(
@@ -24,8 +24,7 @@ fn check<T: Number + std::fmt::Debug, O: Op<T> + Copy>(
     }
 }
 
-#[test]
-fn every_operation_is_done_on_every_integer() {
+pub(super) fn every_operation_is_done_on_every_integer() {
     macro_rules! all {
         ($comm:ident, $($t:ty)*) => {$(
             let values = |rank, i| element::<u128>(rank, 9, i) as $t;
@@ -45,8 +44,7 @@ fn every_operation_is_done_on_every_integer() {
     }
 }
 
-#[test]
-fn every_operation_is_done_on_floats_that_are_exact() {
+pub(super) fn every_operation_is_done_on_floats_that_are_exact() {
     for ranks in [1, 3, 8, 13] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -67,8 +65,7 @@ fn every_operation_is_done_on_floats_that_are_exact() {
     }
 }
 
-#[test]
-fn rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run() {
+pub(super) fn rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run() {
     let summed = |topology: &'static str, run: u64| {
         watched(topology, move || {
             on(topology)
@@ -98,8 +95,7 @@ fn rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run() {
     }
 }
 
-#[test]
-fn contributions_are_combined_in_rank_order_however_ranks_are_placed() {
+pub(super) fn contributions_are_combined_in_rank_order_however_ranks_are_placed() {
     // Keys permute the ranks of the part, not the nodes they sit on.
     watched("placed", || {
         on("torus:4x4")

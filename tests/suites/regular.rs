@@ -6,12 +6,11 @@ use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
 use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
-use super::jobs::{self, watched};
+use crate::jobs::{self, watched};
 
 const RANKS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 32];
 
-#[test]
-fn every_collective_moves_every_type() {
+pub(super) fn every_collective_moves_every_type() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -31,8 +30,7 @@ fn every_collective_moves_every_type() {
     }
 }
 
-#[test]
-fn a_mebibyte_moves_as_a_byte_does() {
+pub(super) fn a_mebibyte_moves_as_a_byte_does() {
     for ranks in [1, 3, 8] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -49,8 +47,7 @@ fn a_mebibyte_moves_as_a_byte_does() {
     }
 }
 
-#[test]
-fn any_root_broadcasts() {
+pub(super) fn any_root_broadcasts() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| (0..ranks).for_each(|root| broadcast::<u64>(&mut comm, 5, root))).unwrap();
@@ -58,8 +55,7 @@ fn any_root_broadcasts() {
     }
 }
 
-#[test]
-fn nobody_leaves_a_barrier_before_everybody_came() {
+pub(super) fn nobody_leaves_a_barrier_before_everybody_came() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
             let came = AtomicUsize::new(0);
@@ -79,8 +75,7 @@ fn nobody_leaves_a_barrier_before_everybody_came() {
     }
 }
 
-#[test]
-fn a_buffer_is_sent_as_it_was_at_the_call() {
+pub(super) fn a_buffer_is_sent_as_it_was_at_the_call() {
     // A rank may change its send buffer as soon as the call returns, though others are behind.
     watched("overwriting", || {
         jobs::run(5, |mut comm| {
@@ -96,8 +91,7 @@ fn a_buffer_is_sent_as_it_was_at_the_call() {
     });
 }
 
-#[test]
-fn random_sequences_of_calls_do_what_each_does_alone() {
+pub(super) fn random_sequences_of_calls_do_what_each_does_alone() {
     fn calls(ranks: u8, seed: u64) -> TestResult {
         let ranks = usize::from(ranks % 9) + 1;
         watched(&format!("{ranks} ranks, seed {seed}"), move || {

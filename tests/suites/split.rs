@@ -5,10 +5,9 @@ use std::thread;
 use necklace::collective::Collective;
 
 use super::definitions::{allgather, alltoall, broadcast, composition, everything};
-use super::jobs::{self, on, watched};
+use crate::jobs::{self, on, watched};
 
-#[test]
-fn rows_and_columns_of_a_torus_are_rings() {
+pub(super) fn rows_and_columns_of_a_torus_are_rings() {
     watched("4 x 8", || {
         on("torus:4x8")
             .run(|mut comm| {
@@ -35,8 +34,7 @@ fn rows_and_columns_of_a_torus_are_rings() {
     });
 }
 
-#[test]
-fn planes_of_a_cube_of_64_exchange_as_tori_do() {
+pub(super) fn planes_of_a_cube_of_64_exchange_as_tori_do() {
     watched("4 x 4 x 4", || {
         on("torus:4x4x4")
             .run(|mut comm| {
@@ -61,8 +59,7 @@ fn planes_of_a_cube_of_64_exchange_as_tori_do() {
     });
 }
 
-#[test]
-fn a_rank_without_a_colour_is_in_no_part() {
+pub(super) fn a_rank_without_a_colour_is_in_no_part() {
     watched("none", || {
         jobs::run(7, |mut comm| {
             let me = comm.rank();
@@ -80,8 +77,7 @@ fn a_rank_without_a_colour_is_in_no_part() {
     });
 }
 
-#[test]
-fn keys_order_the_ranks_and_equal_keys_keep_their_order() {
+pub(super) fn keys_order_the_ranks_and_equal_keys_keep_their_order() {
     watched("keys", || {
         on("ring:6")
             .run(|mut comm| {
@@ -102,8 +98,7 @@ fn keys_order_the_ranks_and_equal_keys_keep_their_order() {
     });
 }
 
-#[test]
-fn parts_that_are_not_linked_are_taken_for_complete() {
+pub(super) fn parts_that_are_not_linked_are_taken_for_complete() {
     watched("even and odd", || {
         on("ring:8")
             .run(|mut comm| {
@@ -118,8 +113,7 @@ fn parts_that_are_not_linked_are_taken_for_complete() {
     });
 }
 
-#[test]
-fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
+pub(super) fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
     watched("nested", || {
         jobs::run(12, |mut comm| {
             let me = comm.rank() as u32;
@@ -143,8 +137,7 @@ fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
     });
 }
 
-#[test]
-fn two_communicators_are_driven_from_two_threads_in_opposite_orders() {
+pub(super) fn two_communicators_are_driven_from_two_threads_in_opposite_orders() {
     for ranks in [2, 5, 8] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {

@@ -5,7 +5,7 @@ use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
 use super::definitions::{Dice, Element, element, poison, same};
-use super::jobs::{self, on, watched};
+use crate::jobs::{self, on, watched};
 
 /// One side of one rank: where each block's elements lie, as it is told and by hand.
 struct Side {
@@ -108,18 +108,16 @@ fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::R
     });
 }
 
-#[test]
-fn blocks_go_from_where_they_lie_to_where_they_are_wanted() {
+pub(super) fn blocks_go_from_where_they_lie_to_where_they_are_wanted() {
     for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
         exchanges(topology, "direct", 0..4);
-        if jobs::NATIVE {
+        if jobs::is_native() {
             exchanges(topology, "native", 4..8);
         }
     }
 }
 
-#[test]
-fn strided_blocks_go_through_relays() {
+pub(super) fn strided_blocks_go_through_relays() {
     exchanges("ring:2", "ring", 0..3);
     exchanges("mesh:3x5", "ring", 3..5);
     exchanges("torus:4x4", "torus-exchange", 5..7);
@@ -131,8 +129,7 @@ fn first(count: usize, size: usize, rank: usize) -> usize {
     count * rank / size
 }
 
-#[test]
-fn a_matrix_is_transposed_on_the_way() {
+pub(super) fn a_matrix_is_transposed_on_the_way() {
     fn transposed(rows: u8, columns: u8, ranks: u8) -> TestResult {
         let (rows, columns, ranks) = (usize::from(rows % 20), usize::from(columns % 20), 1 + usize::from(ranks % 7));
         let outcome = jobs::run(ranks, |mut comm| {
@@ -155,8 +152,7 @@ fn a_matrix_is_transposed_on_the_way() {
     QuickCheck::new().tests(60).quickcheck(transposed as fn(u8, u8, u8) -> TestResult);
 }
 
-#[test]
-fn what_is_sent_may_be_sent_to_several() {
+pub(super) fn what_is_sent_may_be_sent_to_several() {
     let gathered = jobs::run(4, |mut comm| {
         let mut receive = [0; 8];
         let into = [0, 1, 2, 3].map(|from| Strided::run(2 * from, 2));

@@ -5,7 +5,7 @@ use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
 use super::definitions::{Dice, Element, block, poison, same};
-use super::jobs::{self, on, watched};
+use crate::jobs::{self, on, watched};
 
 /// Counts and displacements of one side of one rank.
 struct Side {
@@ -75,20 +75,18 @@ fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::R
     });
 }
 
-#[test]
-fn blocks_of_any_length_go_where_they_are_wanted() {
+pub(super) fn blocks_of_any_length_go_where_they_are_wanted() {
     for topology in ["complete:1", "complete:2", "ring:3", "ring:5", "complete:8", "line:13", "torus:4x4"] {
         exchanges(topology, "auto", 0..4);
         exchanges(topology, "direct", 4..6);
-        if jobs::NATIVE {
+        if jobs::is_native() {
             exchanges(topology, "native", 6..9);
         }
     }
     exchanges("complete:32", "direct", 0..1);
 }
 
-#[test]
-fn relays_need_not_know_the_lengths_beforehand() {
+pub(super) fn relays_need_not_know_the_lengths_beforehand() {
     for topology in ["ring:1", "ring:2", "ring:3", "ring:8", "mesh:3x5"] {
         exchanges(topology, "ring", 0..3);
         exchanges(topology, "direct-rotated", 3..5);
@@ -99,8 +97,7 @@ fn relays_need_not_know_the_lengths_beforehand() {
     exchanges("torus:4x8", "torus-exchange", 0..2);
 }
 
-#[test]
-fn random_lengths_and_places() {
+pub(super) fn random_lengths_and_places() {
     fn case(ranks: u8, relayed: bool, seed: u64) -> TestResult {
         let ranks = usize::from(ranks % 8) + 1;
         watched(&format!("{ranks} ranks, relayed: {relayed}, seed {seed}"), move || {
@@ -115,9 +112,8 @@ fn random_lengths_and_places() {
     QuickCheck::new().tests(80).quickcheck(case as fn(u8, bool, u64) -> TestResult);
 }
 
-#[test]
-fn nothing_at_all_may_be_exchanged() {
-    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
+pub(super) fn nothing_at_all_may_be_exchanged() {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             jobs::run(4, |mut comm| {
                 comm.choose("alltoallv", algorithm).unwrap();
@@ -129,9 +125,8 @@ fn nothing_at_all_may_be_exchanged() {
     }
 }
 
-#[test]
-fn where_an_empty_block_would_be_does_not_matter() {
-    for algorithm in ["direct", "ring"].into_iter().chain(jobs::NATIVE.then_some("native")) {
+pub(super) fn where_an_empty_block_would_be_does_not_matter() {
+    for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             jobs::run(3, |mut comm| {
                 comm.choose("alltoallv", algorithm).unwrap();
@@ -153,8 +148,7 @@ fn where_an_empty_block_would_be_does_not_matter() {
     }
 }
 
-#[test]
-fn one_block_may_be_sent_to_everybody() {
+pub(super) fn one_block_may_be_sent_to_everybody() {
     // Blocks sent may overlap; only received ones may not.
     watched("overlapping sends", || {
         on("torus:4x4")

@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 /// The command with these arguments, and `input` on standard input.
 pub(crate) fn necklace_with(arguments: &[&str], input: &str) -> Output {
@@ -35,14 +36,15 @@ pub(crate) fn stdout(output: &Output) -> String {
 /// environment demands it.
 pub(crate) fn checked(document: &str, options: &[&str]) -> Option<serde_json::Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/checker/check_schedule.py");
-    let python = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !python || !script.is_file() {
+    static PYTHON: OnceLock<bool> = OnceLock::new();
+    let runs = || Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !*PYTHON.get_or_init(runs) || !script.is_file() {
         let missing = format!("python3 or {} is missing", script.display());
         assert!(std::env::var_os("NECKLACE_REQUIRE_CHECKER").is_none(), "{missing}");
         eprintln!("not checked independently: {missing}");
         return None;
     }
-    let output = feed(Command::new("python3").arg(script).arg("-").args(options), document);
+    let output = feed(Command::new("python3").arg("-S").arg(script).arg("-").args(options), document);
     let (said, error) = (stdout(&output), stderr(&output));
     assert!(output.status.success(), "{options:?}: {said}{error}");
     let lines: Vec<&str> = said.lines().collect();

@@ -4,14 +4,16 @@ use necklace::op::{Sum, by};
 use necklace::transport::Cause;
 use necklace::{Communicator, Error, Options, Strided};
 
-use super::jobs::{Calls, Job, topology, watched};
-use super::suites::definitions::{allgather, alltoall};
-use super::suites::failures::{POISON, failure, is_dead, one_failure, run};
+use necklace_tests::jobs::Job;
+use necklace_tests::jobs::native::{Calls, offering};
+use necklace_tests::suites::definitions::{allgather, alltoall};
+use necklace_tests::suites::failures::{POISON, failure, is_dead, one_failure, run};
+use necklace_tests::{topology, watched};
 
 /// A job of so many ranks, and the native calls that it makes.
 fn noted(ranks: usize) -> (Job, Calls) {
     let calls = Calls::default();
-    (Job::offering(topology(&format!("complete:{ranks}")), &calls, |_| true), calls)
+    (offering(topology(&format!("complete:{ranks}")), &calls, |_| true), calls)
 }
 
 fn numbers(calls: &Calls) -> Vec<u64> {

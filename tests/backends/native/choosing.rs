@@ -14,8 +14,10 @@ use necklace::simulate::simulate;
 use necklace::transport::native::{Contributions, NativeCall};
 use necklace::{Error, Options, Rank, local};
 
-use super::jobs::{Calls, Job, on, topology, watched};
-use super::suites::definitions::{compose, everything};
+use necklace_tests::jobs::Backend;
+use necklace_tests::jobs::native::{Calls, WithLibrary, offering};
+use necklace_tests::suites::definitions::{compose, everything};
+use necklace_tests::{topology, watched};
 
 const KINDS: [&str; 6] = ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier"];
 
@@ -77,11 +79,14 @@ fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
 fn every_member_explains_it_alike_and_in_words() {
     for network in ["complete:4", "torus:4x4"] {
         watched(network, move || {
-            let explained = on(network).options(Options::default().machine(Machine::PARAGON)).run(|mut comm| {
-                everything::<u64>(&mut comm, 3);
-                let text = |bytes| comm.explain(&Collective::Alltoall, bytes).unwrap().to_string();
-                [1, 64, 1024, 65536].map(text)
-            });
+            let explained = WithLibrary
+                .job(topology(network))
+                .options(Options::default().machine(Machine::PARAGON))
+                .run(|mut comm| {
+                    everything::<u64>(&mut comm, 3);
+                    let text = |bytes| comm.explain(&Collective::Alltoall, bytes).unwrap().to_string();
+                    [1, 64, 1024, 65536].map(text)
+                });
             let explained = explained.unwrap();
             assert!(explained.iter().all(|texts| *texts == explained[0]));
             let (like, words) = ("the backend's own; priced as ", "goes first where prices are equal");
@@ -177,7 +182,7 @@ fn plain(what: &NativeCall) -> bool {
 fn what_the_backend_does_not_offer_is_done_by_the_best_other() {
     watched("plain", || {
         let calls = Calls::default();
-        let job = Job::offering(topology("complete:4"), &calls, plain);
+        let job = offering(topology("complete:4"), &calls, plain);
         job.run(|mut comm| {
             everything::<u64>(&mut comm, 3);
             let mut result = [0];
@@ -204,7 +209,7 @@ fn what_the_backend_does_not_offer_is_done_by_the_best_other() {
 fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_moves() {
     watched("chosen", || {
         let calls = Calls::default();
-        let mut job = Job::offering(topology("complete:4"), &calls, plain);
+        let mut job = offering(topology("complete:4"), &calls, plain);
         for kind in ["allreduce", "scan", "alltoallv"] {
             job = job.choose(kind, "native");
         }
@@ -239,7 +244,7 @@ fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_mov
 fn exchanges_of_unequal_blocks_are_native_if_they_are_planned() {
     watched("unequal", || {
         let calls = Calls::default();
-        let job = Job::offering(topology("complete:4"), &calls, |_| true);
+        let job = offering(topology("complete:4"), &calls, |_| true);
         job.run(|mut comm| {
             let places = [0, 1, 2, 3];
             let mut receive = [0; 4];

@@ -8,8 +8,9 @@ use necklace::transport::trace::{Direction, Tracing};
 use necklace::transport::{Cause, Endpoint, Failure};
 use necklace::{Error, Rank, local};
 
-use super::jobs::{Calls, Library, topology, watched};
-use super::suites::failures::one_failure;
+use necklace_tests::jobs::native::{Calls, Library};
+use necklace_tests::suites::failures::one_failure;
+use necklace_tests::{topology, watched};
 
 fn library(endpoint: Arc<dyn Endpoint>, calls: &Calls) -> Arc<dyn Endpoint> {
     Library::over(endpoint, calls, |_| true)

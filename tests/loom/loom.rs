@@ -3,16 +3,16 @@
 
 #![allow(unsafe_code)]
 
-#[path = "../src/transport/local/bell.rs"]
+#[path = "../../src/transport/local/bell.rs"]
 #[allow(dead_code)]
 mod bell;
-#[path = "../src/transport/local/board.rs"]
+#[path = "../../src/transport/local/board.rs"]
 #[allow(dead_code)]
 mod board;
-#[path = "../src/transport/local/mail.rs"]
+#[path = "../../src/transport/local/mail.rs"]
 #[allow(dead_code)]
 mod mail;
-#[path = "../src/transport/local/post.rs"]
+#[path = "../../src/transport/local/post.rs"]
 mod post;
 
 /// What the included files synchronise with.

@@ -29,13 +29,14 @@ const WIDTH: usize = 16;
 const BAND: usize = 1 << 15;
 
 /// The indices of `count` things that `rank` of `ranks` has, when they are dealt out evenly.
-pub(crate) fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
+#[must_use]
+pub fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
     let first = |rank: usize| (count as u128 * rank as u128 / ranks as u128) as usize;
     first(rank)..first(rank + 1)
 }
 
 /// A transform of one size, planned: it is executed any number of times and allocates nothing.
-pub(crate) struct Transform {
+pub struct Transform {
     rows: usize,
     columns: usize,
     /// What this rank has: so many rows, so many columns.
@@ -106,7 +107,7 @@ impl Parts {
 
 impl Transform {
     /// Plans the transform of a matrix of that size, of which each rank has the rows that [`share`] deals out.
-    pub(crate) fn new(comm: &mut Communicator, rows: usize, columns: usize) -> Result<Self, Error> {
+    pub fn new(comm: &mut Communicator, rows: usize, columns: usize) -> Result<Self, Error> {
         let (rank, ranks) = (comm.rank(), comm.size());
         let row = |rank| share(rows, ranks, rank);
         let column = |rank| share(columns, ranks, rank);
@@ -167,12 +168,12 @@ impl Transform {
     }
 
     /// Transforms this rank's rows in place.
-    pub(crate) fn forward(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
+    pub fn forward(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
         self.run(comm, matrix, false)
     }
 
     /// Undoes [`forward`](Self::forward).
-    pub(crate) fn inverse(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
+    pub fn inverse(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
         self.run(comm, matrix, true)
     }
 
@@ -224,4 +225,33 @@ impl Transform {
 fn from(all: &mut [Complex64], at: usize) -> &mut [Complex64] {
     let at = at.min(all.len());
     &mut all[at..]
+}
+
+/// Transforms a whole matrix the plain way: all rows, then all columns. The inverse is not scaled.
+pub fn on_one_rank(matrix: &mut [Complex64], width: usize, inverse: bool) {
+    let height = matrix.len() / width;
+    let mut planner = FftPlanner::new();
+    let mut plan = |len| if inverse { planner.plan_fft_inverse(len) } else { planner.plan_fft_forward(len) };
+    let (row, column) = (plan(width), plan(height));
+    row.process(matrix);
+    for j in 0..width {
+        let mut line: Vec<Complex64> = (0..height).map(|i| matrix[i * width + j]).collect();
+        column.process(&mut line);
+        line.into_iter().enumerate().for_each(|(i, value)| matrix[i * width + j] = value);
+    }
+}
+
+/// The largest difference of two elements; infinite where the lengths differ.
+#[must_use]
+pub fn difference(found: &[Complex64], wanted: &[Complex64]) -> f64 {
+    if found.len() != wanted.len() {
+        return f64::INFINITY;
+    }
+    found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm()).fold(0.0, worse)
+}
+
+/// The larger error; what is not a number is the largest. (`f64::max` would forget it.)
+#[must_use]
+pub fn worse(one: f64, other: f64) -> f64 {
+    if other.is_nan() || other > one { other } else { one }
 }

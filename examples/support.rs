@@ -1,0 +1,225 @@
+//! What the examples share: how they read their arguments, and which network their ranks are on.
+#![allow(clippy::print_stdout)]
+
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+
+use lexopt::{Arg, Parser, ValueExt};
+use necklace::error::BuildError;
+use necklace::launch::Launch;
+use necklace::{Communicator, Error as Failed};
+
+/// An example's arguments, and what it does with them.
+pub trait Program: Default {
+    /// What `--help` prints.
+    const USAGE: &str;
+
+    /// Takes the value of the option `name` from the parser. Returns whether there is such an option.
+    ///
+    /// # Errors
+    ///
+    /// Where the value is missing or invalid.
+    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error>;
+
+    /// Checks values that depend on each other.
+    ///
+    /// # Errors
+    ///
+    /// Where they do not fit together.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Runs the example.
+    ///
+    /// # Errors
+    ///
+    /// Where a rank fails, or the result is wrong.
+    fn run(self) -> Result<(), Box<dyn Error>>;
+}
+
+/// The `main` of an example. The status is 2 for bad arguments, 1 for a failure.
+#[must_use]
+pub fn main<P: Program>() -> ExitCode {
+    let program = match read::<P>(Parser::from_env()) {
+        Ok(Some(program)) => program,
+        Ok(None) => {
+            println!("{}", P::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("{error}\n{}", P::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match program.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Reads the arguments; returns `None` if they ask for help.
+fn read<P: Program>(mut parser: Parser) -> Result<Option<P>, String> {
+    let mut program = P::default();
+    while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+        let name = match argument {
+            Arg::Short('h') | Arg::Long("help") => return Ok(None),
+            Arg::Long(name) => name.to_owned(),
+            other => return Err(other.unexpected().to_string()),
+        };
+        match program.set(&name, &mut parser) {
+            Ok(true) => {}
+            Ok(false) => return Err(Arg::Long(&name).unexpected().to_string()),
+            Err(error @ lexopt::Error::MissingValue { .. }) => return Err(error.to_string()),
+            Err(error) => return Err(format!("--{name}: {error}")),
+        }
+    }
+    program.check()?;
+    Ok(Some(program))
+}
+
+/// The options `--ranks`, `--topology` and `--algorithm`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ranks {
+    /// How many.
+    pub ranks: Option<usize>,
+    /// The text of their network.
+    pub topology: Option<String>,
+    /// The name of the algorithm of their exchange.
+    pub algorithm: Option<String>,
+}
+
+impl Ranks {
+    /// As [`Program::set`].
+    ///
+    /// # Errors
+    ///
+    /// Where the value is missing or invalid.
+    pub fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+        match name {
+            "ranks" => self.ranks = Some(parser.value()?.parse()?),
+            "topology" => self.topology = Some(parser.value()?.string()?),
+            "algorithm" => self.algorithm = Some(parser.value()?.string()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A launch on the network that is asked for, otherwise on one that `network` makes for the ranks there are: `usual`
+    /// threads unless something says how many.
+    #[must_use]
+    pub fn launch(&self, usual: usize, network: fn(usize) -> String) -> Launch {
+        let launch = Launch::default().topology_for(network);
+        let launch = match &self.topology {
+            Some(topology) => launch.topology(topology),
+            None => launch,
+        };
+        let sized = self.topology.is_some() || env::var_os("NECKLACE_TOPOLOGY").is_some();
+        match self.ranks.or((!sized).then_some(usual)) {
+            Some(ranks) => launch.ranks(ranks),
+            None => launch,
+        }
+    }
+
+    /// Chooses an algorithm for alltoall where it fits the network and no other is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Communicator::choose`], except that an algorithm which does not fit is left to `auto`.
+    pub fn prefer(&self, comm: &mut Communicator, algorithm: &str) -> Result<(), Failed> {
+        if self.algorithm.is_some() || env::var_os("NECKLACE_ALGORITHM").is_some() {
+            return Ok(());
+        }
+        match comm.choose("alltoall", algorithm) {
+            Err(Failed::Build(BuildError::Unfit { .. })) => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
+/// The squarest torus of so many nodes; a ring where their number is prime.
+#[must_use]
+pub fn squarest_torus(nodes: usize) -> String {
+    let side = (1..=nodes.isqrt()).rev().find(|side| nodes.is_multiple_of(*side)).unwrap_or(1);
+    match side {
+        1 => format!("ring:{nodes}"),
+        _ => format!("torus:{side}x{}", nodes / side),
+    }
+}
+
+/// The hypercube of so many nodes; the complete network where their number is no power of two.
+#[must_use]
+pub fn cube(nodes: usize) -> String {
+    if nodes.is_power_of_two() { format!("hypercube:{}", nodes.ilog2()) } else { format!("complete:{nodes}") }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use necklace::topology::parse;
+
+    #[derive(Debug, Default, PartialEq)]
+    struct Sample {
+        count: usize,
+        ranks: Ranks,
+    }
+
+    impl Program for Sample {
+        const USAGE: &str = "usage: sample";
+
+        fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
+            match name {
+                "count" => self.count = parser.value()?.parse()?,
+                _ => return self.ranks.set(name, parser),
+            }
+            Ok(true)
+        }
+
+        fn check(&self) -> Result<(), String> {
+            if self.count > 9 { Err(format!("--count {}: at most 9 is possible", self.count)) } else { Ok(()) }
+        }
+
+        fn run(self) -> Result<(), Box<dyn Error>> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn arguments_are_read_or_refused_with_what_is_wrong() {
+        let read = |words: &[&str]| read::<Sample>(Parser::from_args(words));
+        let ranks = Ranks { ranks: Some(6), topology: None, algorithm: Some("ring".to_owned()) };
+        assert_eq!(read(&["--ranks", "6", "--count=3", "--algorithm", "ring"]), Ok(Some(Sample { count: 3, ranks })));
+        assert_eq!(read(&["--count", "1", "--count", "2"]).unwrap().unwrap().count, 2);
+        assert_eq!(read(&["--ranks", "6", "--help"]), Ok(None));
+        for (words, part) in [
+            (&["--count"][..], "--count"),
+            (&["--count", "six"], "--count: cannot parse argument \"six\""),
+            (&["--rank", "6"], "'--rank'"),
+            (&["-x"], "'-x'"),
+            (&["six"], "\"six\""),
+            (&["--count", "10"], "--count 10: at most 9"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(part), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_ranks_has_its_squarest_torus() {
+        let shapes =
+            [(1, "ring:1"), (2, "ring:2"), (6, "torus:2x3"), (7, "ring:7"), (12, "torus:3x4"), (16, "torus:4x4")];
+        for (nodes, text) in shapes {
+            assert_eq!(squarest_torus(nodes), text);
+        }
+        for nodes in 1..100 {
+            assert_eq!(parse(&squarest_torus(nodes)).unwrap().nodes(), nodes);
+            assert_eq!(parse(&cube(nodes)).unwrap().nodes(), nodes);
+        }
+    }
+}

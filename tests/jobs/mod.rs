@@ -1,0 +1,176 @@
+//! Jobs for tests, over any backend.
+//!
+//! A suite names no backend: it asks this module for jobs, and gets those of the backend that [`over`] says. So suites are
+//! compiled once, and run over every backend.
+
+pub mod native;
+pub mod tcp;
+pub mod threads;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use necklace::topology::{Complete, Topology};
+use necklace::transport::Endpoint;
+use necklace::{Communicator, Error, Options, local};
+
+pub use crate::topology;
+
+/// What a backend offers to tests.
+pub trait Backend: Sync {
+    /// Whether it has collectives of its own.
+    fn is_native(&self) -> bool {
+        false
+    }
+
+    /// How many calls of its context a collective is that a communicator does for the first time.
+    fn first_time(&self) -> u64 {
+        1
+    }
+
+    /// A deadline as short as its ranks keep it on a loaded machine.
+    fn soon(&self) -> Duration;
+
+    /// The endpoints of a job, by rank.
+    fn endpoints(&self, size: usize) -> Vec<Arc<dyn Endpoint>>;
+
+    /// A job with a rank on every node.
+    fn job(&self, topology: Arc<dyn Topology>) -> Job;
+
+    /// Notes that a case has failed, and what its ranks are at is unknown.
+    fn failed(&self, _case: &str) {}
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<&'static dyn Backend>> = const { Cell::new(None) };
+}
+
+/// Does something with jobs of that backend.
+pub fn over<R>(backend: &'static dyn Backend, body: impl FnOnce() -> R) -> R {
+    CURRENT.set(Some(backend));
+    body()
+}
+
+fn current() -> &'static dyn Backend {
+    CURRENT.get().expect("a thread that a test starts by itself has no backend")
+}
+
+/// As [`Backend::is_native`].
+pub(crate) fn is_native() -> bool {
+    current().is_native()
+}
+
+/// As [`Backend::first_time`].
+pub(crate) fn first_time() -> u64 {
+    current().first_time()
+}
+
+/// As [`Backend::soon`].
+pub(crate) fn soon() -> Duration {
+    current().soon()
+}
+
+/// As [`Backend::endpoints`].
+pub(crate) fn endpoints(size: usize) -> Vec<Arc<dyn Endpoint>> {
+    current().endpoints(size)
+}
+
+/// As [`local::run`].
+pub(crate) fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+    Job::on(Arc::new(Complete::new(ranks).unwrap())).run(body)
+}
+
+/// A job with a rank on every node.
+pub(crate) fn on(text: &str) -> Job {
+    Job::on(topology(text))
+}
+
+/// As [`crate::watched`].
+pub(crate) fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
+    let backend = current();
+    catch_unwind(AssertUnwindSafe(|| crate::watched(case, move || over(backend, body)))).unwrap_or_else(|panic| {
+        backend.failed(case);
+        resume_unwind(panic)
+    })
+}
+
+/// Runs what a rank does, given its number.
+type Around = Arc<dyn Fn(usize, &mut dyn FnMut()) + Send + Sync>;
+
+/// As [`local::Job`], whose threads it borrows: each may take another endpoint in place of its own.
+pub struct Job {
+    job: local::Job,
+    around: Around,
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.job.fmt(f)
+    }
+}
+
+impl Job {
+    /// A job with a rank on every node.
+    #[must_use]
+    pub fn on(topology: Arc<dyn Topology>) -> Self {
+        current().job(topology)
+    }
+
+    /// A job whose ranks need nothing around them.
+    #[must_use]
+    pub fn of(job: local::Job) -> Self {
+        Self { job, around: Arc::new(|_, body| body()) }
+    }
+
+    /// A job whose ranks have supervisors, in slots by rank. One that panics tells its own.
+    pub fn supervised<S: Send + 'static>(
+        job: local::Job,
+        slots: Arc<[Mutex<Option<S>>]>,
+        panicked: fn(&S, &str),
+    ) -> Self {
+        let around = move |rank: usize, body: &mut dyn FnMut()| {
+            let supervisor = slots[rank].lock().unwrap().take().unwrap();
+            catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+                panicked(&supervisor, words(&*panic));
+                resume_unwind(panic)
+            });
+        };
+        Self { job, around: Arc::new(around) }
+    }
+
+    /// As [`local::Job::options`].
+    #[must_use]
+    pub fn options(self, options: Options) -> Self {
+        Self { job: self.job.options(options), ..self }
+    }
+
+    /// As [`local::Job::choose`].
+    #[must_use]
+    pub fn choose(self, collective: &str, algorithm: &str) -> Self {
+        Self { job: self.job.choose(collective, algorithm), ..self }
+    }
+
+    /// As [`local::Job::run`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+        let (Self { job, around }, backend) = (self, CURRENT.get());
+        job.run(|comm| {
+            CURRENT.set(backend);
+            let (rank, mut comm, mut result) = (comm.rank(), Some(comm), None);
+            around(rank, &mut || result = comm.take().map(&body));
+            result.unwrap()
+        })
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+}

@@ -1,0 +1,46 @@
+//! Jobs whose ranks are processes: their endpoints are in the workers of `tests/proxy`, this process has threads that drive
+//! them.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use necklace::local;
+use necklace::topology::Topology;
+use necklace::transport::Endpoint;
+use necklace_tests::jobs::{Backend, Job};
+
+use crate::proxy::{Supervisor, pool};
+
+/// The backend of processes. No collectives of its own are passed on by a proxy.
+#[derive(Debug)]
+pub(crate) struct Processes;
+
+impl Backend for Processes {
+    fn soon(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn endpoints(&self, size: usize) -> Vec<Arc<dyn Endpoint>> {
+        pool::job(size).into_iter().map(|proxy| Arc::new(proxy) as Arc<dyn Endpoint>).collect()
+    }
+
+    fn job(&self, topology: Arc<dyn Topology>) -> Job {
+        let (supervisors, proxies): (Vec<_>, Vec<_>) = pool::supervised(topology.nodes()).into_iter().unzip();
+        let proxies = slots(proxies);
+        let job = local::Job::on(topology).wrap(move |thread| {
+            let proxy = proxies[thread.rank().index()].lock().unwrap().take();
+            Arc::new(proxy.unwrap())
+        });
+        Job::supervised(job, slots(supervisors), Supervisor::panicked)
+    }
+
+    /// Its workers may be at anything: there are new ones for the next case.
+    fn failed(&self, case: &str) {
+        eprintln!("the workers of {case:?} are left to themselves");
+        pool::retire();
+    }
+}
+
+fn slots<T>(things: Vec<T>) -> Arc<[Mutex<Option<T>>]> {
+    things.into_iter().map(|thing| Mutex::new(Some(thing))).collect()
+}
