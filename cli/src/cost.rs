@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use necklace::bounds::Search;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, candidates, find};
+use necklace::bounds::Search;
 use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
 use necklace::error::BuildError;
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
 use necklace::schedule::{Problem, Verifier};
-use necklace::topology::{self, Topology};
+use necklace::topology::Topology;
 
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::plot::{Curve, Curves};

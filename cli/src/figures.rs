@@ -2,7 +2,7 @@
 
 use necklace::algorithm::Claims;
 use necklace::bounds::Bounds;
-use necklace::schedule::{Figures, Ports, Problem, Violations, Volume};
+use necklace::schedule::{Figures, Ports, Violations, Volume};
 
 use crate::table::align;
 

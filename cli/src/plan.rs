@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use necklace::bounds::Bounds;
 use necklace::Rank;
 use necklace::algorithm::Claims;
+use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::error::BuildError;

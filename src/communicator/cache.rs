@@ -62,7 +62,11 @@ impl<K: PartialEq, V: Kept> Cache<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::native::{Operation, Primitive};
+    use crate::collective::Collective;
+    use crate::communicator::prepared::{Key, Prepared, Way};
+    use crate::plan::Plan;
+    use crate::transport::Signature;
+    use crate::transport::native::{Operation, Predefined, Primitive};
 
     fn key(elements: usize) -> Key {
         Key {

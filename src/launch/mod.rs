@@ -298,7 +298,7 @@ impl Launch {
                 let ranks = ranks.unwrap_or_else(unless);
                 match (self.topology_for, Complete::new(ranks)) {
                     (_, None) => return Err(Error::Argument(format!("a job of {ranks} ranks"))),
-                    (Some(network), Some(_)) => parse(&network(ranks)).map_err(BuildError::from)?,
+                    (Some(network), Some(_)) => load(&network(ranks)).map_err(BuildError::from)?,
                     (None, Some(complete)) => Arc::new(complete),
                 }
             }

@@ -122,6 +122,7 @@ mod tests {
     use quickcheck::{Arbitrary, Gen, QuickCheck};
 
     use super::*;
+    use crate::ids::MAX_NODES;
 
     const KINDS: &str = "line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], complete:N or graph:@FILE";
 

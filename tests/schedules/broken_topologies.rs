@@ -203,7 +203,9 @@ impl Topology for Broken {
             ProductOfOtherKinds => Some(vec![Factor::Ring(4), Factor::Line(5)]),
             ProductOfTooFew => Some(vec![Factor::Ring(4)]),
             // As its links are, unless these are broken.
-            ChannelsAreLinks | ProductOfOtherRoutes | ProductOfOtherTies => Some(vec![Factor::Ring(4), Factor::Ring(5)]),
+            ChannelsAreLinks | ProductOfOtherRoutes | ProductOfOtherTies => {
+                Some(vec![Factor::Ring(4), Factor::Ring(5)])
+            }
             _ => None,
         }
     }
@@ -304,7 +306,8 @@ fn every_check_has_a_fault_that_it_finds() {
 
 #[test]
 fn a_fault_of_one_method_is_one_finding() {
-    for fault in [AdjacentToAll, ChannelsAreLinks, DistanceAsOnAMesh, RouteTheLongWay, ProductOfOtherTies, PartOfOtherLinks]
+    for fault in
+        [AdjacentToAll, ChannelsAreLinks, DistanceAsOnAMesh, RouteTheLongWay, ProductOfOtherTies, PartOfOtherLinks]
     {
         let findings = conformance::run_all(&Broken::new(fault)).unwrap_err();
         assert_eq!(findings.len(), 1, "{fault:?}: {findings:?}");

@@ -13,8 +13,8 @@ use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::permutation::{BitMap, Permutation};
 use necklace::schedule::{
-    Block, JsonError, JsonWriter, Outline, Placement, Ports, Problem, Round, Schedule, Verifier, from_json,
-    read_json, share_json, to_json, verify, write_json,
+    Block, JsonError, JsonWriter, Outline, Placement, Ports, Problem, Round, Schedule, Verifier, from_json, read_json,
+    share_json, to_json, verify, write_json,
 };
 use necklace::topology::{Graph, Topology};
 use quickcheck::{Arbitrary, Gen};

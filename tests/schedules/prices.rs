@@ -193,7 +193,7 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             // What is not claimed is no more than what was counted.
             let (claimed, counted) =
                 (Demand::claimed(&**algorithm, &problem).unwrap(), Demand::counted(&proof, &problem));
-            let least = Demand::least(&problem, algorithm.about().ports);
+            let least = Demand::least(&Search::of(&problem), algorithm.about().ports);
             for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
                 let price = |demand: &Demand| {
                     let price = demand.price(&machine, 100);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use necklace::algorithm::{Algorithm, find, registry};
-use necklace::bounds::Bounds;
+use necklace::bounds::{Bounds, Search};
 use necklace::collective::{Collective, Custom};
 use necklace::cost::Demand;
 use necklace::machine::{Machine, Switching};
@@ -354,7 +354,7 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
             assert!(found.time >= ports, "{}: {found}", algorithm.name());
             let volume = proof.messages * machine.message;
             assert!(found.time >= volume, "{}: {found}", algorithm.name());
-            let bound = least(&problem, algorithm.about().ports, &machine, bytes);
+            let bound = least(&Search::of(&problem), algorithm.about().ports, &machine, bytes);
             assert!(u128::from(found.time) >= bound, "{}: {bound}, {found}", algorithm.name());
         }
     }
@@ -377,7 +377,7 @@ fn the_least_is_reached_where_one_thing_alone_takes_time() {
         let algorithm = find(problem.collective(), name).unwrap();
         let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
         assert_eq!(found.time, time, "{name} on {topology}, {machine}");
-        let least = least(&problem, ports, &machine, 100);
+        let least = least(&Search::of(&problem), ports, &machine, 100);
         let expected = match (machine.channel, machine.message) {
             (0, 0) => time,
             (0, message) => 5 * message,
@@ -387,9 +387,9 @@ fn the_least_is_reached_where_one_thing_alone_takes_time() {
     }
     // A rank that only receives needs no start-up: those who send to it do so at once.
     let gather = Problem::new(parse("complete:8").unwrap(), Collective::Gather { root: Rank::new(0) }).unwrap();
-    assert_eq!(least(&gather, Ports::One, &Machine::FREE.with_startup(7), 100), 7);
+    assert_eq!(least(&Search::of(&gather), Ports::One, &Machine::FREE.with_startup(7), 100), 7);
     let alone = problem("ring:1", "alltoall");
-    assert_eq!(least(&alone, Ports::One, &Machine::PARAGON, 100), 0);
+    assert_eq!(least(&Search::of(&alone), Ports::One, &Machine::PARAGON, 100), 0);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use necklace::algorithm::alltoall::Ring;
 use necklace::algorithm::{About, Algorithm, Claims, registry};
 use necklace::collective::{Collective, Custom};
 use necklace::schedule::{
-    Block, Combine, End, Fault, Mismatch, Outline, Ports, Problem, Round, SampleError, Schedule, Share,
-    Verifier, Volume, verify, verify_sample, verify_shares,
+    Block, Combine, End, Fault, Mismatch, Outline, Ports, Problem, Round, SampleError, Schedule, Share, Verifier,
+    Volume, verify, verify_sample, verify_shares,
 };
 use necklace::topology::parse;
 use quickcheck::{Arbitrary, Gen};

@@ -17,7 +17,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use necklace::collective::Collective;
 use necklace::error::BuildError;
-use necklace::topology::{self, Topology};
+use necklace::topology::Topology;
 
 #[cfg(unix)]
 pub(crate) use self::processes::Rank;

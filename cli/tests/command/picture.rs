@@ -6,8 +6,8 @@ use crate::support::{directory, necklace, printed, stderr};
 use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
+use necklace::schedule::Problem;
 use necklace::schedule::draw::{Frames, View, draw_shares};
-use necklace::schedule::{Problem};
 use necklace::topology::{Topology, parse};
 
 const PLAN: [&str; 7] =

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::group::{Laid, Letter};
 use super::*;
-use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
-use crate::transport::{Buffers, RoundIo, Signature};
+use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
+use crate::transport::{RoundIo, Signature};
 
 fn members(size: usize) -> Vec<Rank> {
     (0..size).map(Rank::new).collect()
@@ -65,7 +65,7 @@ fn nothing_is_kept_of_contexts_that_all_have_left() {
 #[test]
 fn nothing_is_kept_of_contexts_that_the_rest_never_open() {
     let job = Job::start(3, false).unwrap();
-    let endpoints = Job::endpoints(&job);
+    let endpoints = endpoints(&job);
     drop(open(&job, 0));
     assert_eq!(job.groups().len(), 1);
     drop(endpoints);

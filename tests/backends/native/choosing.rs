@@ -8,7 +8,7 @@ use necklace::cost::Demand;
 use necklace::error::BuildError;
 use necklace::machine::Machine;
 use necklace::op::{Sum, by};
-use necklace::schedule::{Problem};
+use necklace::schedule::Problem;
 use necklace::select::{Terms, select};
 use necklace::simulate::simulate;
 use necklace::transport::native::{Contributions, NativeCall};

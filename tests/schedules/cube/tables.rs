@@ -9,7 +9,7 @@ use necklace::algorithm::cube::lines::{Entry, diagonal, greedy};
 use necklace::algorithm::cube::{Crossing, Exchange, Group, Scheme, Succession};
 use necklace::collective::Collective;
 use necklace::ids::Rank;
-use necklace::schedule::{Problem};
+use necklace::schedule::Problem;
 use necklace::topology::Hypercube;
 use necklace::topology::necklace::Words;
 

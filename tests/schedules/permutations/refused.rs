@@ -96,10 +96,7 @@ fn maps_that_are_none_are_errors_of_calls_too() {
         comm.permute(&BitMap::moving(&[0, 0])?, &[0_u8; 2], &mut [0; 2])
     };
     for error in local::run(2, |mut comm| call(&mut comm).unwrap_err()).unwrap() {
-        assert!(
-            matches!(error, Error::Map(_)) && error.to_string() == "bit 0 is there twice",
-            "{error}"
-        );
+        assert!(matches!(error, Error::Map(_)) && error.to_string() == "bit 0 is there twice", "{error}");
     }
 }
 

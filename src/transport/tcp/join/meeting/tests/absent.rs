@@ -8,7 +8,7 @@ use super::super::super::hall::Event;
 use super::super::super::hello::Build;
 use super::super::super::notice::Notice;
 use super::super::super::{Join, Root};
-use super::super::{GLANCE, after, grace};
+use super::super::times::{GLANCE, after, grace};
 use super::by_hand::{guest, guest_at, heard, root};
 use super::{Port, enter, errors, failed, key, start};
 

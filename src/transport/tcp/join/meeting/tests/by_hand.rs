@@ -8,7 +8,7 @@ use super::super::super::hello::{Build, Hello, Role};
 use super::super::super::notice::{Notice, Place};
 use super::super::super::{Join, host as machine};
 use super::super::reaching::reach;
-use super::super::{GLANCE, after, identity};
+use super::super::times::{GLANCE, after, identity};
 use super::Port;
 
 /// Waits as rank 0 of a build.

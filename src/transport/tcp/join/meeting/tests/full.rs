@@ -11,7 +11,7 @@ use super::super::super::error::JoinError;
 use super::super::super::hall::{Event, Hall};
 use super::super::super::hello::Role;
 use super::super::super::notice::Notice;
-use super::super::identity;
+use super::super::times::identity;
 use super::by_hand::heard;
 use super::{Port, failed, start};
 
