@@ -31,5 +31,5 @@ mod pools;
 mod tests;
 mod worker;
 
-pub(crate) use self::endpoint::{Proxy, Supervisor};
+pub(crate) use self::endpoint::Supervisor;
 pub(crate) use self::worker::run_if_told;
