@@ -1,6 +1,9 @@
 //! Values of options that several commands read.
 
 use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use crate::output::Failure;
 
@@ -34,6 +37,14 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| "not a number of bytes, such as 8, 4K, 1M or 1G".to_owned())?;
     number.checked_mul(unit).ok_or_else(|| "too many bytes".to_owned())
+}
+
+/// The text of a file of at most that many bytes.
+pub(crate) fn bounded(path: &Path, limit: u64) -> Result<String, String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(limit + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > limit { Err(format!("more than {limit} bytes")) } else { Ok(text) }
 }
 
 #[cfg(test)]

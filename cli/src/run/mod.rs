@@ -15,6 +15,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -28,7 +29,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use self::agent::{Event, Reach};
-use self::hosts::{Host, host};
+use self::hosts::{Host, Hosts};
 use self::job::Job;
 use self::output::{Output, Style};
 use crate::agent::{is_of_jobs, small_thread, with_limit};
@@ -88,11 +89,15 @@ pub(crate) struct Arguments {
     timeout: Option<u64>,
 
     /// Where they run, in this order, as many in a row as the host has slots (1 unless given), and round again; by ssh
-    #[arg(long, value_name = "HOST[:SLOTS],..", value_delimiter = ',', value_parser = host)]
-    hosts: Vec<Host>,
+    #[arg(long, value_name = "HOST[:SLOTS],..", value_parser = hosts::list)]
+    hosts: Vec<Hosts>,
+
+    /// Take the hosts from FILE: a line HOST, HOST slots=N or HOST:N for each, and comments after #
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
+    hostfile: Option<PathBuf>,
 
     /// The command that reaches a host, instead of ssh: it gets the host's name and what to run there
-    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
 
     /// The name or address by which the other hosts reach the first, where rank 0 is
@@ -108,7 +113,7 @@ pub(crate) struct Arguments {
     verbose: bool,
 
     /// What each rank is
-    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
 }
 
@@ -143,7 +148,8 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         topology: Some(topology.to_owned()),
         algorithm: Some(algorithm.to_owned()),
         timeout: None,
-        hosts: Vec::new(),
+        hosts: vec![vec![Host::here()]],
+        hostfile: None,
         agent: None,
         root_address: None,
         no_prefix: true,
@@ -170,8 +176,18 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         (None, Ok(text)) => Some(("NECKLACE_TOPOLOGY", text)),
         (None, Err(_)) => None,
     };
-    let size = size(arguments, topology.as_ref())?;
-    let hosts = if arguments.hosts.is_empty() { vec![Host::here()] } else { arguments.hosts.clone() };
+    let mut hosts = match &arguments.hostfile {
+        Some(path) => hosts::file(path)?,
+        None if arguments.hosts.is_empty() => hosts::allocated()?,
+        None => arguments.hosts.concat(),
+    };
+    if hosts.is_empty() && arguments.agent.is_some() {
+        return Err(Failure::Usage("--agent reaches other hosts: name them with --hosts or --hostfile".to_owned()));
+    }
+    let size = size(arguments.ranks, topology.as_ref(), &hosts)?;
+    if hosts.is_empty() {
+        hosts.push(Host::here());
+    }
     let places = hosts::spread(&hosts, size);
     let reach = match &arguments.agent {
         None => Reach::Ssh,
@@ -209,7 +225,7 @@ fn patience(arguments: &Arguments) -> Duration {
 }
 
 /// How many ranks there are, as all who say so agree.
-fn size(arguments: &Arguments, topology: Option<&(&str, String)>) -> Result<usize, Failure> {
+fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host]) -> Result<usize, Failure> {
     let nodes = match topology {
         Some((by, text)) => {
             let nodes = topology::parse(text).map_err(BuildError::from)?.nodes();
@@ -217,15 +233,19 @@ fn size(arguments: &Arguments, topology: Option<&(&str, String)>) -> Result<usiz
         }
         None => None,
     };
-    match (arguments.ranks, nodes) {
+    let size = match (ranks, nodes) {
         (Some(ranks), Some((nodes, topology))) if ranks != nodes => {
-            Err(Failure::Usage(format!("{topology}, but -n is {ranks}: there is a rank a node")))
+            return Err(Failure::Usage(format!("{topology}, but -n is {ranks}: there is a rank a node")));
         }
-        (Some(ranks), _) | (None, Some((ranks, _))) => Ok(ranks),
-        (None, None) => hosts::slots(&arguments.hosts).ok_or_else(|| {
-            Failure::Usage("how many ranks? -n N says it, or --topology, or --hosts with slots".to_owned())
-        }),
+        (Some(ranks), _) | (None, Some((ranks, _))) => ranks,
+        (None, None) => hosts::slots(hosts).ok_or_else(|| {
+            Failure::Usage("how many ranks? -n N says it, or --topology, or hosts with slots".to_owned())
+        })?,
+    };
+    if size > hosts::MOST {
+        return Err(Failure::Usage(format!("{size} ranks are too many for a job; start at most {}", hosts::MOST)));
     }
+    Ok(size)
 }
 
 /// How the ranks reach the first host.
