@@ -16,13 +16,13 @@ use necklace::machine::Machine;
 use necklace::schedule::{Problem, Shares, Verifier};
 use necklace::topology::{self, Topology};
 
-use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
+use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::problem::problem;
 use crate::progress::Progress;
 use crate::reading::{once, size, whole_names};
 use crate::simulate::play;
-use crate::table::align;
+use crate::table::{align, write_csv};
 use crate::{figures, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -168,17 +168,11 @@ impl Cases {
     /// Writes the documents that are asked for.
     pub(crate) fn write(&self, rows: &[Row], extra: &[&'static str]) -> Result<(), Failure> {
         if let Some(path) = &self.csv {
-            let mut document = Document::create(path)?;
-            let name = document.name().to_owned();
-            document.write_all(csv(rows, extra).as_bytes()).map_err(|error| write_failure(&name, &error))?;
-            document.keep()?;
+            Document::create(path)?.fill(|out| write_csv(out, records(rows, extra)))?;
         }
         if let Some(path) = &self.plot {
             let svg = self.curves(rows).svg().map_err(Failure::Failed)?;
-            let mut document = Document::create(path)?;
-            let name = document.name().to_owned();
-            document.write_all(svg.as_bytes()).map_err(|error| write_failure(&name, &error))?;
-            document.keep()?;
+            Document::create(path)?.fill(|out| out.write_all(svg.as_bytes()))?;
         }
         Ok(())
     }
@@ -241,7 +235,7 @@ impl Cell {
     fn for_programs(&self) -> String {
         match self {
             Self::Time(time) => in_microseconds(*time),
-            Self::Text(text) => quoted(text),
+            Self::Text(text) => text.clone(),
         }
     }
 }
@@ -348,22 +342,20 @@ pub(crate) fn table(rows: &[Row], extra: &[&'static str], heading: &str) -> Stri
     format!("{collective} {heading}\n\n{}", align(&lines))
 }
 
-fn csv(rows: &[Row], extra: &[&'static str]) -> String {
-    let extra: String = extra.iter().map(|name| format!(",{}", name.replace([' ', '-'], "_"))).collect();
-    let mut text = format!("topology,collective,algorithm,ranks,block_bytes,by,total{extra},at_least\n");
+/// The table for programs.
+fn records(rows: &[Row], extra: &[&'static str]) -> Vec<Vec<String>> {
+    let names = ["topology", "collective", "algorithm", "ranks", "block_bytes", "by", "total"].into_iter();
+    let names = names.chain(extra.iter().copied()).chain(["at_least"]).map(|name| name.replace([' ', '-'], "_"));
+    let mut records = vec![names.collect()];
     for row in rows {
         let Row { topology, collective, algorithm, ranks, bytes, source, total, columns, at_least } = row;
-        let words: Vec<String> = [topology, collective, algorithm].into_iter().map(|word| quoted(word)).collect();
-        let columns: String = columns.iter().map(|cell| format!(",{}", cell.for_programs())).collect();
-        let total = in_microseconds(*total);
-        text += &format!("{},{ranks},{bytes},{source},{total}{columns},{}\n", words.join(","), at_least.join("; "));
+        let mut line = vec![topology.clone(), collective.clone(), algorithm.clone(), ranks.to_string()];
+        line.extend([bytes.to_string(), (*source).to_owned(), in_microseconds(*total)]);
+        line.extend(columns.iter().map(Cell::for_programs));
+        line.push(at_least.join("; "));
+        records.push(line);
     }
-    text
-}
-
-/// A word of a table of comma-separated values.
-fn quoted(word: &str) -> String {
-    if word.contains([',', '"', '\n', '\r']) { format!("\"{}\"", word.replace('"', "\"\"")) } else { word.to_owned() }
+    records
 }
 
 fn microseconds(picoseconds: u128) -> f64 {

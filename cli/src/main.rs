@@ -12,6 +12,10 @@ mod list;
 mod machine;
 mod memory;
 mod output;
+#[cfg(feature = "draw")]
+mod picture;
+#[cfg(not(feature = "draw"))]
+#[path = "picture/none.rs"]
 mod picture;
 mod plan;
 mod plot;
@@ -40,7 +44,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Make a collective's schedule, prove it, and count what it costs
-    #[command(after_help = plan::EXAMPLES)]
+    #[command(after_help = plan::after_help())]
     Plan(plan::Arguments),
     /// What collectives cost on a machine, by formula or counted
     #[command(after_help = cost::EXAMPLES)]

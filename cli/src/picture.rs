@@ -9,14 +9,18 @@ use necklace::ids::MAX_NODES;
 use necklace::schedule::draw::{DrawError, Drawing, Frames, View};
 use necklace::schedule::{Outline, Round};
 
-use crate::output::{Document, Failure, is_standard, write_failure};
+use crate::output::{Document, Failure, is_standard};
+
+pub(crate) const EXAMPLES: &str = "  necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
+  necklace plan --topology torus:16x16 --collective alltoall --algorithm torus-exchange --svg picture.svg --frames 0-2 --focus 17
+";
 
 #[derive(Args, Debug)]
 pub(crate) struct Wanted {
     /// Draw the schedule as SVG; with -, to standard output, and nothing else there
     ///
     /// It is written once the schedule is proved, all of it or nothing.
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["list", "verify_sample"])]
     svg: Option<PathBuf>,
 
     /// What is a frame of the picture: auto, rounds, phases, a round, or some, such as 0-5
@@ -63,10 +67,9 @@ impl Picture {
 
     /// Lets the picture appear.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        let Self { drawing, mut document } = self;
+        let Self { drawing, document } = self;
         let text = drawing.finish().map_err(refused)?;
-        document.write_all(text.as_bytes()).map_err(|error| write_failure(document.name(), &error))?;
-        document.keep()
+        document.fill(|out| out.write_all(text.as_bytes()))
     }
 }
 

@@ -19,13 +19,13 @@ use necklace::select::{Choice, select_keeping};
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
-use crate::picture::{Picture, Wanted};
+use crate::picture::{self, Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
 use crate::reading::size;
 use crate::{figures, list, machine, memory};
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Topologies:
   line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  ghc:K,N  ghc:AxB[x..]
   complete:N  graph:@FILE
@@ -39,11 +39,15 @@ Examples:
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
   necklace plan --topology complete:5000 --collective alltoall --algorithm direct --verify-sample 8
-  necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
-  necklace plan --topology torus:16x16 --collective alltoall --algorithm torus-exchange --svg picture.svg --frames 0-2 --focus 17
+";
 
+const STATUS: &str = "
 Exit status: 0; 1 if the schedule is wrong or does not keep what its algorithm claims; 2 if the command line asks for
 something that cannot be, such as an algorithm where it does not fit.";
+
+pub(crate) fn after_help() -> String {
+    [EXAMPLES, picture::EXAMPLES, STATUS].concat()
+}
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -103,14 +107,14 @@ pub(crate) struct Arguments {
     /// messages say the same, that they keep to the port model, and that they have what is promised in the end. Other ranks are
     /// taken to hold what they send; contention is looked for among the messages of these ranks alone. Figures are those of
     /// the formulas.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "svg", "memory"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "memory"])]
     verify_sample: Option<u32>,
 
     #[command(flatten)]
     picture: Wanted,
 
     /// The algorithms and what each claims; with --topology, how they fit there
-    #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "svg", "memory", "verify_sample"])]
+    #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "memory", "verify_sample"])]
     list: bool,
 }
 

@@ -14,6 +14,7 @@ mod block;
 mod chains;
 mod conditions;
 mod contributors;
+#[cfg(feature = "draw")]
 pub mod draw;
 mod holdings;
 mod join;

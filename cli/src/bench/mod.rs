@@ -8,8 +8,7 @@ mod moving;
 #[cfg(unix)]
 mod processes;
 
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,11 +20,11 @@ use necklace::topology::{self, Topology};
 
 #[cfg(unix)]
 pub(crate) use self::processes::Rank;
-use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
+use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
 use crate::reading::{once, size, whole_names};
-use crate::table::align;
+use crate::table::{align, write_csv};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -187,14 +186,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         rows.extend(compare(&cell, contestants, arguments.rounds, &mut progress)?);
     }
     drop(progress);
-    if let Some(mut document) = document {
-        document.write_all(csv(&rows).as_bytes()).map_err(|error| write_failure(document.name(), &error))?;
-        document.keep()?;
+    if let Some(document) = document {
+        document.fill(|out| write_csv(out, records(&rows)))?;
     }
-    if let Some(mut picture) = picture {
+    if let Some(picture) = picture {
         let svg = curves(&rows).svg().map_err(|error| Failure::Failed(format!("{}: {error}", picture.name())))?;
-        picture.write_all(svg.as_bytes()).map_err(|error| write_failure(picture.name(), &error))?;
-        picture.keep()?;
+        picture.fill(|out| out.write_all(svg.as_bytes()))?;
     }
     let alone = [&arguments.csv, &arguments.plot].into_iter().flatten().any(|path| is_standard(path));
     if alone { Ok(()) } else { print(&table(&rows)) }
@@ -237,19 +234,18 @@ fn compare(
 
 const MICRO: f64 = 1e6;
 
-fn csv(rows: &[Row]) -> String {
-    let mut text = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us\n".to_owned();
+/// The table for programs.
+fn records(rows: &[Row]) -> Vec<Vec<String>> {
+    let names =
+        ["system", "transport", "collective", "algorithm", "ranks", "block_bytes", "median_us", "min_us", "p90_us"];
+    let mut records = vec![names.map(str::to_owned).to_vec()];
     for Row { name: Name { system, transport, collective, algorithm }, ranks, bytes, median, least, p90, .. } in rows {
-        let [median, least, p90] = [median, least, p90].map(|time| time * MICRO);
-        // Parameters of an algorithm are set apart by commas.
-        let algorithm = if algorithm.contains(',') { format!("\"{algorithm}\"") } else { algorithm.clone() };
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "{system},{transport},{collective},{algorithm},{ranks},{bytes},{median:.4},{least:.4},{p90:.4}"
-        );
+        let mut line = [*system, *transport, collective, algorithm].map(str::to_owned).to_vec();
+        line.extend([ranks, bytes].map(ToString::to_string));
+        line.extend([median, least, p90].map(|time| format!("{:.4}", time * MICRO)));
+        records.push(line);
     }
-    text
+    records
 }
 
 fn table(rows: &[Row]) -> String {
@@ -325,9 +321,7 @@ mod tests {
             vec![fixed("ours", &[4.0, 3.0, 9.0], false), fixed("slow", &[5.0], true), fixed("fast", &[2.0], true)];
         let rows = compare(&cell, all, 2, &mut Progress::new("testing", "rounds")).unwrap_or_default();
         assert_eq!(rows.iter().map(|row| row.ratio).collect::<Vec<_>>(), [Some(2.0), Some(2.5), Some(1.0)]);
-        assert_eq!(
-            csv(&rows).lines().nth(1),
-            Some("ours,-,alltoall,\"a,b\",3,8,4000000.0000,3000000.0000,9000000.0000")
-        );
+        let line = ["ours", "-", "alltoall", "a,b", "3", "8", "4000000.0000", "3000000.0000", "9000000.0000"];
+        assert_eq!(records(&rows)[1], line);
     }
 }

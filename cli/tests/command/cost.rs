@@ -1,30 +1,12 @@
 //! `necklace cost`: the paper's table as comma-separated values, by formula and counted; machines; pictures.
 
+use std::collections::HashMap;
+
 use crate::support::{directory, necklace, printed, stderr};
 
-/// Commas within quotes, as in `bruck:radix=3,ports=all`, belong to their cell.
-fn cells(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    for (number, part) in line.split('"').enumerate() {
-        let mut ends = part.split(',').peekable();
-        while let Some(end) = ends.next() {
-            let last = cells.len() - 1;
-            cells[last] += end;
-            match ends.peek() {
-                Some(_) if number % 2 == 0 => cells.push(String::new()),
-                Some(_) => cells[last].push(','),
-                None => {}
-            }
-        }
-    }
-    cells
-}
-
 /// The lines of a document, by the names of its columns.
-fn lines(document: &str) -> Vec<std::collections::HashMap<String, String>> {
-    let mut lines = document.lines().map(cells);
-    let names = lines.next().unwrap();
-    lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
+fn lines(document: &str) -> Vec<HashMap<String, String>> {
+    csv::Reader::from_reader(document.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
 
 /// Table 2's rows "Proposed" in microseconds, of blocks of `m` bytes on 2^d x 2^d nodes.
@@ -101,10 +83,10 @@ fn compared_with_what_is_counted_the_formulas_hold() {
         let by = [formula, counted, simulated, bound].map(|line| line["by"].as_str());
         assert_eq!((by, simulated["startup"].as_str()), (["formula", "counted", "simulated", "bound"], "-"));
         for term in ["total", "startup", "transmission", "propagation", "rearrangement", "synchronisation"] {
-            let of = |line: &std::collections::HashMap<String, String>| line[term].parse::<f64>().unwrap();
+            let of = |line: &HashMap<String, String>| line[term].parse::<f64>().unwrap();
             assert!(of(bound) <= of(formula) && of(bound) <= of(counted), "{term}: {pair:?}");
         }
-        let total = |line: &std::collections::HashMap<String, String>| line["total"].parse::<f64>().unwrap();
+        let total = |line: &HashMap<String, String>| line["total"].parse::<f64>().unwrap();
         assert!(total(formula) <= total(counted), "{pair:?}");
         let exact = ["direct", "direct-rotated", "torus-exchange"].contains(&formula["algorithm"].as_str());
         assert!(!exact || total(formula) == total(counted), "{pair:?}");
@@ -227,7 +209,7 @@ fn misuse_ends_with_2() {
 fn simulated_times_stand_beside_what_channels_did() {
     let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=0,100", "--machine=paragon"];
     let found = lines(&printed(&[&arguments[..], &["--csv=-", "--compare"]].concat()));
-    let number = |line: &std::collections::HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();
+    let number = |line: &HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();
     let of = |by: &str, algorithm: &str, bytes: &str| {
         let line = found.iter().find(|l| l["by"] == by && l["algorithm"] == algorithm && l["block_bytes"] == bytes);
         line.unwrap_or_else(|| panic!("no {algorithm} {by}"))

@@ -62,6 +62,7 @@ fn two_documents_do_not_go_to_one_place() {
     let on = ["--topology", "ring:3", "--collective", "alltoall"];
     let sized = [&on[..], &["--bytes", "8"]].concat();
     let commands = [
+        #[cfg(feature = "draw")]
         ([&["plan"], &on[..]].concat(), ["--json", "--svg"]),
         ([&["cost"], &sized[..]].concat(), ["--csv", "--plot"]),
         ([&["simulate"], &sized[..]].concat(), ["--csv", "--plot"]),
