@@ -14,7 +14,7 @@ pub(crate) fn read(text: &str) -> Result<Machine, String> {
     match text.parse() {
         Ok(machine) => Ok(machine),
         Err(MachineError::Unknown(_)) if Path::new(text).exists() => from_file(text),
-        Err(error @ MachineError::Unknown(_)) => Err(format!("{error}; and there is no file {text}")),
+        Err(error @ MachineError::Unknown(_)) => Err(format!("{error}, and no file is named {text}")),
         Err(error) => Err(error.to_string()),
     }
 }

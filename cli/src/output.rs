@@ -62,14 +62,16 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// That no two of the outputs that are asked for are one: of two documents the first would be lost.
+/// Refuses two outputs to one place, where the first document would be lost.
 pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let asked: Vec<(&str, &Path)> = outputs.iter().filter_map(|&(option, path)| Some((option, path?))).collect();
     for (at, (option, path)) in asked.iter().enumerate() {
         if let Some((other, first)) = asked[..at].iter().find(|(_, first)| place(first) == place(path)) {
-            let what = if is_standard(path) { "standard output" } else { "a file" };
+            let what = if is_standard(path) { "standard output" } else { "the same file" };
             let (first, path) = (first.display(), path.display());
-            return Err(Failure::Usage(format!("{other} {first} and {option} {path}: {what} holds one document")));
+            return Err(Failure::Usage(format!(
+                "{other} {first} and {option} {path} both write to {what}; name different files"
+            )));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `--svg`: a picture of the schedule beside whatever else is asked.
+//! `--svg`: a picture of the schedule.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ pub(crate) const EXAMPLES: &str = "  necklace plan --topology hypercube:4 --coll
 
 #[derive(Args, Debug)]
 pub(crate) struct Wanted {
-    /// Draw the schedule as SVG; with -, to standard output, and nothing else there
+    /// Draw the schedule as SVG to FILE; with -, write only that to standard output
     ///
-    /// It is written once the schedule is proved, all of it or nothing.
+    /// The picture appears once the schedule is proved, and only as a whole.
     #[arg(long, value_name = "FILE|-", conflicts_with_all = ["list", "verify_sample"])]
     svg: Option<PathBuf>,
 
-    /// What is a frame of the picture: auto, rounds, phases, a round, or some, such as 0-5
+    /// Draw these frames: auto, rounds, phases, a round such as 3, or a range such as 0-5
     #[arg(long, value_name = "F", requires = "svg", default_value = "auto", value_parser = frames)]
     frames: Frames,
 
-    /// Draw only what this rank sends and receives
+    /// Draw only what rank R sends and receives
     #[arg(long, value_name = "R", requires = "svg", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     focus: Option<u32>,
@@ -75,11 +75,11 @@ impl Picture {
 
 /// What cannot be drawn was asked for wrongly.
 fn refused(error: DrawError) -> Failure {
-    Failure::Usage(format!("no picture: {error}"))
+    Failure::Usage(format!("cannot draw the schedule: {error}"))
 }
 
 fn frames(text: &str) -> Result<Frames, String> {
-    let wrong = || format!("{text:?} is none of auto, rounds, phases, a round such as 3, some such as 0-5");
+    let wrong = || "expected auto, rounds, phases, a round such as 3, or a range such as 0-5".to_owned();
     let number = |text: &str| text.parse::<u32>().map(|number| number as usize).map_err(|_| wrong());
     match text {
         "auto" => Ok(Frames::Auto),

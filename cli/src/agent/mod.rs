@@ -238,7 +238,7 @@ fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, launcher: &Lau
             Ok(Event::Silent) => open -= 1,
             Ok(Event::GuardEnded) if keeper.has_cleared() => {}
             Ok(Event::GuardEnded) | Err(_) => {
-                return Err(Refusal("the process that guards the ranks has ended".to_owned(), 1));
+                return Err(Refusal("the guard of the ranks has ended".to_owned(), 1));
             }
         }
     }

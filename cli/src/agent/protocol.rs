@@ -209,7 +209,7 @@ fn next(from: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
 }
 
 fn nonsense() -> Error {
-    Error::new(ErrorKind::InvalidData, "what came is no message of an agent's")
+    Error::new(ErrorKind::InvalidData, "invalid message from the agent")
 }
 
 #[cfg(test)]

@@ -34,60 +34,60 @@ Examples:
   necklace bench move --transport tcp -n 2,4 --bytes 4K,256K
   necklace bench build --topology torus:32x32 --algorithm torus-exchange
 
-Among threads alltoall is compared with two bare exchanges, which check nothing and never sleep: staged (through a
-mailbox) and one-copy (straight across); ratio is the time beside the shorter of these two.";
+Among threads, alltoall is compared with two bare exchanges, which check nothing and never sleep: staged
+(through a mailbox) and one-copy (directly across). ratio is the time divided by that of the faster one.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// What is measured
+    /// Measure this
     #[arg(value_enum, default_value = "move")]
     what: What,
 
-    /// How many ranks, on a network where everybody reaches everybody
+    /// Use these numbers of ranks, each on a complete network
     #[arg(short = 'n', long, value_name = "N,..", value_delimiter = ',', default_value = "2,4,8,16",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Vec<u32>,
 
-    /// Networks, a rank a node, instead of numbers of ranks
+    /// Use these networks, with one rank per node, instead of numbers of ranks
     #[arg(long, value_name = "T,..", value_delimiter = ',', conflicts_with = "ranks")]
     topology: Vec<String>,
 
-    /// Sizes of a block in bytes; K, M and G stand for 1024 and its powers
+    /// Use these block sizes in bytes, at most 1G; suffixes K, M and G stand for powers of 1024
     #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "8,4K,32K,256K,1M", value_parser = block)]
     bytes: Vec<usize>,
 
-    /// What the ranks are, and how bytes move
+    /// Measure ranks of this kind
     #[arg(long, value_enum, default_value = "local")]
     transport: Transport,
 
-    /// What is done
+    /// Use collective C
     #[arg(long, value_name = "C", default_value = "alltoall", value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: String,
 
-    /// How: names from `necklace plan --list`; those that do not fit a network are left out there
+    /// Use these algorithms, named as in `necklace plan --list`, on the networks they fit
     #[arg(long, value_name = "A,..", value_delimiter = ',', default_value = "auto")]
     algorithm: Vec<String>,
 
-    /// How often each is measured, in turn with the others
+    /// Measure everything N times, in turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Write the figures as a table of comma-separated values; with -, to standard output, and nothing else there
+    /// Write the figures as comma-separated values to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 
-    /// Draw the medians over the bytes of a block as curves, an SVG; with -, to standard output, and nothing else there
+    /// Plot the median time against block size as SVG to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     plot: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// One rank's share of a schedule, and its plan
+    /// Building one rank's share of a schedule, and its plan
     Build,
-    /// The proof of a whole schedule
+    /// Proving a whole schedule
     Verify,
-    /// Bytes among ranks, plans made before
+    /// Moving bytes among ranks, with plans built in advance
     Move,
 }
 
@@ -95,7 +95,7 @@ enum What {
 enum Transport {
     /// Threads of this process
     Local,
-    /// Processes on this machine, over TCP, started anew for every round
+    /// Processes of this machine over TCP, started anew for every round
     #[cfg(unix)]
     Tcp,
 }
@@ -147,7 +147,7 @@ struct Row {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.what != What::Move && arguments.transport != Transport::Local {
-        return Err(Failure::Usage("--transport is of what moves: necklace bench move".to_owned()));
+        return Err(Failure::Usage("--transport applies only to `necklace bench move`".to_owned()));
     }
     let complete = || arguments.ranks.iter().map(|ranks| format!("complete:{ranks}")).collect();
     let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };

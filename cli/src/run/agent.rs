@@ -104,7 +104,7 @@ impl Agent {
             agent.attend(number, (stdin, stdout, stderr), queue, output, events).map_err(|error| {
                 agent.kill();
                 agent.reap(Duration::ZERO);
-                Failure::Failed(format!("a thread for the agent on {}: {}", agent.host, with_limit(&error)))
+                Failure::Failed(format!("cannot start a thread for the agent on {}: {}", agent.host, with_limit(&error)))
             })?;
         }
         Ok(agent)
@@ -171,19 +171,19 @@ impl Agent {
         let (host, by, seconds) = (&self.host, &self.by, patience.as_secs());
         if has_started {
             format!(
-                "{host} does not answer: the agent there has said nothing for {seconds} s; it may be stopped, or out of reach"
+                "{host} does not answer: its agent has been silent for {seconds} s; it may be stopped or unreachable"
             )
         } else if was_here {
-            format!("{host} does not start its ranks: the agent there has said nothing for {seconds} s")
+            format!("{host} does not start its ranks: its agent has been silent for {seconds} s")
         } else {
-            format!("{host} does not answer: {by} has said nothing of an agent's for {seconds} s")
+            format!("{host} does not answer: {by} has not started an agent there for {seconds} s")
         }
     }
 
     /// What has become of it, after it has said its last word.
     pub(super) fn fate(&mut self, was_here: bool, why: Option<String>) -> String {
         let status = self.reap(Duration::from_millis(500));
-        let how = status.map_or_else(|| "does not make sense".to_owned(), |status| format!("ended ({status})"));
+        let how = status.map_or_else(|| "sent invalid data".to_owned(), |status| format!("ended ({status})"));
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         if was_here {
             format!("the agent on {} {how}{why}", self.host)
@@ -208,7 +208,7 @@ fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
             ssh
         }
         Reach::Command(words) => {
-            let (program, words) = words.split_first().ok_or_else(|| Failure::Usage("--agent is empty".to_owned()))?;
+            let (program, words) = words.split_first().ok_or_else(|| Failure::Usage("--agent is empty; expected a command".to_owned()))?;
             let mut command = Command::new(program);
             command.args(words);
             command
@@ -216,7 +216,7 @@ fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
     };
     // The words are one command of a shell there.
     let path = own.to_str().and_then(|path| shlex::try_quote(path).ok());
-    let path = path.ok_or_else(|| Failure::Failed(format!("{}: no shell understands that name", own.display())))?;
+    let path = path.ok_or_else(|| Failure::Failed(format!("{}: a shell cannot be given this path", own.display())))?;
     command.arg(host).arg(&*path).arg("agent");
     // Out of reach of the terminal's keys: what they mean, the agent is told.
     command.process_group(0);
@@ -286,7 +286,7 @@ impl Hearing {
                 Said::Output { rank, stream, bytes } => (rank, stream, bytes),
             };
             if !self.ranks.contains(&rank) {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("rank {rank} is not there")));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("rank {rank} is unknown there")));
             }
             let line = lines.entry((rank, stream == Stream::Out)).or_insert_with(|| self.output.lines(rank));
             let (whole, cost) = match bytes.len() {

@@ -178,7 +178,7 @@ pub(super) fn events() -> (Sender<Event>, Receiver<Event>) {
 pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiver<Event>)) -> Result<u8, Failure> {
     let (events, queue) = queue;
     let mut key = vec![0; 32];
-    getrandom::fill(&mut key).map_err(|error| Failure::Failed(format!("a fresh key: {error}")))?;
+    getrandom::fill(&mut key).map_err(|error| Failure::Failed(format!("cannot draw a key: {error}")))?;
     let mut members = Vec::new();
     for (number, place) in job.places.iter().enumerate() {
         match Agent::start(number, place.clone(), &job.reach, output, &events) {
@@ -277,7 +277,7 @@ impl Launch<'_> {
         if !self.output.has_said_all() {
             return;
         }
-        self.say("warning: nobody reads the output: what is left of it is dropped\n".to_owned());
+        self.say("warning: nobody reads the output; the rest of it is dropped\n".to_owned());
         for _ in 0..100 {
             if self.output.has_said_all() {
                 break;
@@ -342,7 +342,7 @@ impl Launch<'_> {
                 // How the job ends is known without it.
                 member.over = true;
                 let line =
-                    format!("warning: the agent on {} is ended, since it does not clear up\n", member.agent.host);
+                    format!("warning: the agent on {} was killed, because it does not clean up\n", member.agent.host);
                 self.say(line);
             } else {
                 let message = member.agent.silence(true, true, patience);
@@ -384,7 +384,7 @@ impl Launch<'_> {
             }
             Event::Unwritten(error) if error.kind() == ErrorKind::BrokenPipe => self.end(UNREAD),
             Event::Unwritten(error) => {
-                self.fail(1, format!("what the ranks print cannot be written: {error}"), true);
+                self.fail(1, format!("the output of the ranks cannot be written: {error}"), true);
                 self.enter(Stage::Terminating);
             }
             Event::Printed | Event::Held => {}

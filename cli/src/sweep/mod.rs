@@ -25,9 +25,10 @@ use crate::table::{align, write_csv};
 use networks::{COLLECTIVES, Network, SIZES, machines, networks};
 
 pub(crate) const EXAMPLES: &str = "\
-Plays out what `auto` chooses beside every other algorithm that fits: 34 networks, 15 machines, blocks of 8 sizes, alltoall and
-allgather. The regret is the time of the choice over that of the best. An algorithm that cannot be the best, as its busiest rank's
-messages or bytes alone take longer, is not played out. Minutes on two cores; with --ranks, only networks of up to so many.
+Simulates the choice of `auto` and every other algorithm that fits: 34 networks, 15 machines, 8 block sizes,
+alltoall and allgather. The regret is the time of the choice divided by the best time. An algorithm is skipped
+if the messages or bytes of its busiest rank alone take longer than the best time so far. A sweep takes minutes
+on two cores; --ranks limits the size of the networks.
 
 Examples:
   necklace sweep --csv sweep.csv
@@ -35,15 +36,15 @@ Examples:
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Only networks of up to so many ranks
+    /// Use only networks of up to N ranks
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     ranks: usize,
 
-    /// How many of the worst choices to list
+    /// List the N worst choices
     #[arg(long, value_name = "N", default_value_t = 20)]
     worst: usize,
 
-    /// Write every choice as comma-separated values; with -, to standard output, and nothing else there
+    /// Write every choice as comma-separated values to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 }

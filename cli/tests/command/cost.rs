@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::support::{directory, necklace, printed, stderr};
+use crate::support::{directory, necklace, printed, refused};
 
 /// The lines of a document, by the names of its columns.
 fn lines(document: &str) -> Vec<HashMap<String, String>> {
@@ -161,8 +161,7 @@ fn machines_come_from_files_and_plots_are_pictures() {
     let machine = ["--machine", path.to_str().unwrap()];
     for command in [&["cost", "--bytes=1"][..], &["plan"]] {
         let output = necklace(&[command, &["--topology=ring:4", "--collective=barrier"], &machine].concat());
-        let error = stderr(&output);
-        assert!(output.status.code() == Some(2) && error.contains("startup: found \"1 hour\""), "{error}");
+        refused(&output, &["startup: found \"1 hour\""]);
     }
 }
 
@@ -171,38 +170,6 @@ fn a_large_network_costs_no_time_by_formula() {
     let arguments =
         ["cost", "--topology=torus:16384x16384", "--topology=mesh:30000x2x30000", "--topology=hypercube:30"];
     printed(&[&arguments[..], &["--collective=alltoall", "--bytes=1", "--machine=paragon"]].concat());
-}
-
-#[test]
-fn misuse_ends_with_2() {
-    let on = |rest: &[&'static str]| [&["cost", "--topology=ring:6", "--collective=alltoall"], rest].concat();
-    let cases = [
-        (vec!["cost"], "--topology"),
-        (on(&[]), "--bytes"),
-        (on(&["--bytes=1,x"]), "such as 8, 4K, 1M or 1G"),
-        (on(&["--bytes=-1"]), "-1"),
-        (on(&["--bytes=1", "--algorithm=brick"]), "direct-rotated"),
-        (on(&["--bytes=1", "--algorithm=direct-xor"]), "there are 6"),
-        (on(&["--bytes=1", "--machine=cray"]), "no machine \"cray\"; there are: threads, tcp, mpi, paragon"),
-        (on(&["--bytes=1", "--machine=unit:hops=1us"]), "a machine has no \"hops\""),
-        (on(&["--bytes=1", "--root=0"]), "alltoall has no root"),
-        (on(&["--bytes=1", "--csv=-", "--plot=-"]), "holds one document"),
-        (on(&["--bytes=1", "--topology=ring:0"]), "expected an extent from 1"),
-        (on(&["--bytes=8,1K,8"]), "--bytes: 8 is there twice"),
-        (on(&["--bytes=1024,1K"]), "--bytes: 1024 is there twice"),
-        (on(&["--bytes=1", "--algorithm=bruck,ring,bruck:radix=2"]), "--algorithm: bruck is there twice"),
-        (on(&["--bytes=1", "--topology=torus:6"]), "--topology: ring:6 is there twice"),
-        (vec!["bench", "--ranks=2,4,2"], "--ranks: 2 is there twice"),
-        (vec!["bench", "--ranks=2", "--bytes=8,8"], "--bytes: 8 is there twice"),
-        (vec!["bench", "--ranks=2", "--algorithm=direct,direct"], "--algorithm: direct is there twice"),
-    ];
-    for (arguments, expected) in cases {
-        let output = necklace(&arguments);
-        let error = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-        assert!(error.contains(expected), "{arguments:?}: no {expected:?} in {error}");
-        assert_eq!(output.stdout, b"", "{arguments:?}");
-    }
 }
 
 #[test]
@@ -223,7 +190,6 @@ fn simulated_times_stand_beside_what_channels_did() {
     let text = printed(&arguments);
     assert!(text.contains("longest wait") && text.contains("simulated"), "{text}");
     assert!(printed(&[&arguments[..], &["--plot=-"]].concat()).starts_with("<svg"));
-    assert_eq!(necklace(&["simulate", "--topology=ring:4", "--collective=alltoall"]).status.code(), Some(2));
     let large = ["simulate", "--topology=hypercube:29", "--collective=barrier", "--bytes=0"];
     assert_eq!(necklace(&large).status.code(), Some(1));
 }
