@@ -12,11 +12,11 @@ use super::agent::legible;
 use crate::output::Failure;
 use crate::reading::bounded;
 
-/// A host that is listed.
+/// A host of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
     pub(super) name: String,
-    /// How many ranks in a row it takes; 1 unless given.
+    /// Number of consecutive ranks on this host; 1 unless given.
     slots: Option<usize>,
 }
 
@@ -29,7 +29,7 @@ impl Host {
         Self::called(&own_name())
     }
 
-    /// That machine; this one may be called what no list could name.
+    /// Returns the host of that name. This machine may have a name that no list could contain.
     fn called(name: &str) -> Self {
         let own = hosts(name).ok().filter(|hosts| matches!(&hosts[..], [host] if host.name == name));
         let name = if own.is_some() { name } else { "localhost" };
@@ -40,12 +40,12 @@ impl Host {
 /// The largest file of hosts.
 const LARGEST: u64 = 4 << 20;
 
-/// Reads `HOST[:SLOTS],..`; a host with ranges, such as `node[01-04,7]`, is several.
+/// Reads `HOST[:SLOTS],..`; a host with ranges, such as `node[01-04,7]`, stands for several.
 pub(super) fn list(text: &str) -> Result<Hosts, String> {
     gather(ranges::items(text).map(hosts))
 }
 
-/// Reads a file of a host a line: `HOST`, `HOST slots=N` or `HOST:N`, and comments after `#`.
+/// Reads a file with one host per line: `HOST`, `HOST slots=N` or `HOST:N`, with comments after `#`.
 pub(super) fn file(path: &Path) -> Result<Hosts, Failure> {
     let wrong = |why: String| Failure::Usage(format!("--hostfile {}: {why}", path.display()));
     let text = bounded(path, LARGEST).map_err(wrong)?;
@@ -55,7 +55,7 @@ pub(super) fn file(path: &Path) -> Result<Hosts, Failure> {
     if hosts.is_empty() { Err(wrong("no line names a host".to_owned())) } else { Ok(hosts) }
 }
 
-/// The hosts of the Slurm allocation that this runs in; none outside of one.
+/// Returns the hosts of the Slurm allocation around this process; none outside of an allocation.
 pub(super) fn allocated() -> Result<Hosts, Failure> {
     let value = |name| match env::var_os(name) {
         Some(value) => {
@@ -66,7 +66,7 @@ pub(super) fn allocated() -> Result<Hosts, Failure> {
     allocation(&value("SLURM_JOB_NODELIST")?, &value("SLURM_TASKS_PER_NODE")?)
 }
 
-/// The hosts that these two variables of Slurm's name, either empty if it is not set.
+/// Returns the hosts that these two variables of Slurm name; a variable that is not set is empty.
 fn allocation(nodes: &str, tasks: &str) -> Result<Hosts, Failure> {
     if nodes.is_empty() {
         return Ok(Hosts::new());
@@ -91,7 +91,7 @@ fn allocation(nodes: &str, tasks: &str) -> Result<Hosts, Failure> {
     Ok(hosts)
 }
 
-/// All hosts of several lists, unless they are too many.
+/// Joins several lists, unless the hosts are too many.
 fn gather(lists: impl Iterator<Item = Result<Hosts, String>>) -> Result<Hosts, String> {
     let mut all = Hosts::new();
     for hosts in lists {
@@ -103,7 +103,7 @@ fn gather(lists: impl Iterator<Item = Result<Hosts, String>>) -> Result<Hosts, S
     Ok(all)
 }
 
-/// Reads a line of a file: no host, one, or several by ranges.
+/// Reads a line of a file, which names one host, several by ranges, or none.
 fn line(text: &str) -> Result<Hosts, String> {
     let text = text.split('#').next().unwrap_or_default();
     match text.split_whitespace().collect::<Vec<_>>()[..] {
@@ -130,9 +130,9 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads `HOST` or `HOST:SLOTS`, where a name may have ranges; an IPv6 address in brackets, where slots follow.
+/// Reads `HOST` or `HOST:SLOTS`. A name may have ranges; an IPv6 address needs brackets if slots follow.
 fn hosts(text: &str) -> Result<Hosts, String> {
-    // What follows % is the interface.
+    // The interface follows %.
     let is_address = |text: &str| text.split('%').next().is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
     let (name, slots) = match text.rsplit_once(':') {
         Some((name, slots)) if !is_address(text) && !text.ends_with(']') => (name, Some(slots)),
@@ -152,23 +152,23 @@ fn hosts(text: &str) -> Result<Hosts, String> {
     Ok(names.into_iter().map(|name| Host { name, slots }).collect())
 }
 
-/// How many slots a host has.
+/// Reads the number of slots of a host.
 fn number(host: &str, slots: &str) -> Result<usize, String> {
     let number = slots.parse().ok().filter(|slots| (1..=MOST).contains(slots));
     number
         .ok_or_else(|| format!("the slots of {} are a number from 1 to {MOST}, not {}", legible(host), legible(slots)))
 }
 
-/// The ranks of a job, at most: as many as the library takes.
+/// Maximum number of ranks of a job: that of the library.
 pub(super) const MOST: usize = 1 << 16;
 
-/// All slots, if every host says how many it has.
+/// Returns the number of all slots, if every host states its own.
 pub(super) fn slots(hosts: &[Host]) -> Option<usize> {
     if hosts.is_empty() { None } else { hosts.iter().map(|host| host.slots).sum() }
 }
 
-/// The ranks of each host: in the order of the list, as many in a row as it has slots; when all are taken, round again.
-/// Hosts named twice are one; those that have nothing to do are left out. The first has rank 0.
+/// Returns the ranks of each host. Ranks fill the slots in the order of the list; when all slots are taken, the
+/// list starts over. A host that is listed twice is one; hosts without ranks are left out. The first has rank 0.
 pub(super) fn spread(hosts: &[Host], ranks: usize) -> Vec<(String, Vec<usize>)> {
     let mut places: Vec<(String, Vec<usize>)> = Vec::new();
     let mut known: HashMap<&String, usize> = HashMap::new();
@@ -190,17 +190,17 @@ pub(super) fn own_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Whether others would look for themselves under that name.
+/// Whether other machines would reach themselves by that name.
 pub(super) fn is_loopback(name: &str) -> bool {
     name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether that is the machine that this runs on.
+/// Whether this machine has that name.
 pub(super) fn is_here(name: &str) -> bool {
     is_loopback(name) || name == own_name()
 }
 
-/// How ranks reach a host: its name without the user's, an IPv6 address in brackets.
+/// Returns the address by which ranks reach a host: its name without the user, an IPv6 address in brackets.
 pub(super) fn reachable(name: &str) -> String {
     let host = name.rsplit_once('@').map_or(name, |(_, host)| host);
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);

@@ -204,7 +204,11 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         None => Reach::Ssh,
         Some(text) => {
             let words = shlex::split(text).filter(|words| !words.is_empty());
-            Reach::Command(words.ok_or_else(|| Failure::Usage(format!("--agent {text:?} is not a command; expected words as for a shell, with their quotes closed")))?)
+            Reach::Command(words.ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--agent {text:?} is not a command; expected words as for a shell, with their quotes closed"
+                ))
+            })?)
         }
     };
     let root = root(arguments, &places, &reach)?;
