@@ -39,7 +39,7 @@ Among threads, alltoall is compared with two bare exchanges, which check nothing
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Measure this
+    /// Select what to measure
     #[arg(value_enum, default_value = "move")]
     what: What,
 
