@@ -19,7 +19,7 @@
 //! # Ok::<(), necklace::Error>(())
 //! ```
 //!
-//! The rounds of such an exchange on 8 x 8 nodes, as [`schedule::draw`] draws them; every arrow is a message, and no channel
+//! The rounds of such an exchange on 8 x 8 nodes, as `schedule::draw` draws them; every arrow is a message, and no channel
 //! carries two at a time:
 //!
 #![cfg_attr(doc, doc = include_str!("../doc/torus-exchange.svg"))]
@@ -37,8 +37,8 @@
 //! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized ones, complete networks, graphs; bring your own
 //!   by implementing [`Topology`](topology::Topology).
 //! - [`algorithm`]: the [registry](algorithm::registry), and the trait for an algorithm of your own.
-//! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them, [`draw`](schedule::draw)
-//!   shows them; with the feature `json` they can be written and read.
+//! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them; with the feature
+//!   `json` they can be written and read, with `draw` drawn.
 //! - [`plan`]: byte ranges for one rank.
 //! - [`permutation`]: what is done to distributed arrays by their addresses' bits.
 //! - [`transport`]: what moves them: among threads, over TCP, over MPI, and the trait for a backend of your own.
@@ -61,7 +61,8 @@
 //! | `local` | ranks as threads: [`local`], [`launch()`](fn@launch), [`transport::local`] | yes |
 //! | `tcp` | ranks as processes: [`launch()`](fn@launch) under a launcher, [`connect`], `transport::tcp` | no |
 //! | `mpi` | ranks as those of Open MPI or MPICH: [`launch()`](fn@launch) under `mpirun`, [`connect`], `transport::mpi`. Needs one of these libraries and libclang | no |
-//! | `json` | schedules as JSON: `schedule::json` | no |
+//! | `json` | schedules as JSON: `schedule::json`; machines from files | no |
+//! | `draw` | schedules as pictures: `schedule::draw` | no |
 
 pub mod algorithm;
 mod block;

@@ -15,7 +15,6 @@
 mod bare;
 
 use std::error::Error;
-use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -224,7 +223,18 @@ fn run() -> Result<(), Box<dyn Error>> {
     // The library's function, unless the same is there in bare MPI.
     let beside = at(System::Exchange).unwrap_or(0);
     let ratios = [(System::Again, 0), (System::Native, 0), (System::Ours, beside)];
-    let mut csv = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us\n".to_owned();
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record([
+        "system",
+        "transport",
+        "collective",
+        "algorithm",
+        "ranks",
+        "block_bytes",
+        "median_us",
+        "min_us",
+        "p90_us",
+    ])?;
     if rank == 0 {
         let library = ::mpi::environment::library_version().unwrap_or_default();
         let (library, what) = (library.lines().next().unwrap_or(""), collective.name());
@@ -257,11 +267,15 @@ fn run() -> Result<(), Box<dyn Error>> {
             let whose = if matches!(system, System::Native | System::Ours) { "necklace" } else { "mpi" };
             let (median, least) = (median(of(at)), of(at).fold(f64::INFINITY, f64::min));
             let (most, what, algorithm) = (quantile(of(at), 0.9), collective.name(), name(system));
-            writeln!(csv, "{whose},mpi,{what},{algorithm},{ranks},{bytes},{median:.4},{least:.4},{most:.4}")?;
+            let sizes = [ranks, bytes].map(|size| size.to_string());
+            let times = [median, least, most].map(|time| format!("{time:.4}"));
+            csv.write_record(
+                [whose, "mpi", what, algorithm].into_iter().chain(sizes.iter().chain(&times).map(String::as_str)),
+            )?;
         }
     }
     if let Some(file) = arguments.csv.filter(|_| rank == 0) {
-        fs::write(file, csv)?;
+        fs::write(file, csv.into_inner()?)?;
     }
     Ok(())
 }

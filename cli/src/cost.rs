@@ -17,37 +17,38 @@ use necklace::machine::Machine;
 use necklace::schedule::{Problem, Verifier};
 use necklace::topology::Topology;
 
-use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
+use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::problem::problem;
 use crate::progress::Progress;
 use crate::reading::{once, size, whole_names};
 use crate::simulate::play;
-use crate::table::align;
+use crate::table::{align, write_csv};
 use crate::{figures, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
-By formula nothing is built: grids, cubes and complete networks of any size take no time. A graph is searched for its
-bounds, once: at most some 2^26 nodes and links are looked at, about a second. With --compare, schedules are built,
-proved and counted, so that large ones take their time. Words in brackets say which demands the algorithm does not
-claim: there the price is the least that it may be. In --csv they stand in the column at_least, which is empty where the price
-is certain.
+Formulas need no schedule, so networks of any size take no time. Only a graph is searched for its bounds,
+once: at most about 2^26 nodes and links, in about a second. With --compare, every schedule is built and
+proved, which takes long on large networks. If an algorithm does not claim every demand that the machine
+charges for, its price is a lower bound. The table then names these demands in brackets, and --csv in the
+column at_least, which is empty where the price is exact.
 
-A line \"bound\" is the price of what no schedule with the ports of this algorithm can do without: no more than that of any.
-Nothing says that a schedule reaches it, least of all in all terms at once. --plot leaves it out.
+A line \"bound\" is a lower bound on the price of every schedule with the port model of this algorithm. A
+schedule need not reach it, least of all in every term at once. --plot omits it.
 
-The total is the sum of the terms but synchronisation: schedules run without barriers between their rounds. The papers charge
-for one between any two; what they would take stands in that column.
+The total is the sum of all terms except synchronisation: schedules run without barriers between rounds. The
+papers charge for a barrier between any two rounds; the column shows what these barriers would cost.
 
-Machines: threads, tcp, mpi, paragon, unit, free; with other prices NAME:key=price,.. such as paragon:message=110us; or a JSON file
+Machines: threads, tcp, mpi, paragon, unit and free; NAME:key=price,.. changes prices, as in
+paragon:message=110us. A JSON file holds an object such as
   {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
 with the keys startup, message, byte, channel, hop, rearrangement, synchronisation, doubling and switching.
 
 Examples:
   necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K,64K --machine paragon
   necklace cost --topology torus:8x8 --collective alltoall --algorithm torus-exchange,direct --bytes 256 --compare
-Table 2 of Suh & Shin (2001), Proposed, and the curves of its figures 13, 14, 15 and 16 (their start-up is the time of
-messages, half at each end; they add synchronisation to the total, which the curves here leave out):
+Rows \"Proposed\" of table 2 of Suh & Shin (2001), and the curves of figures 13 to 16 (their start-up is the
+time of a message, half at each end; their totals include synchronisation, these curves do not):
   necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm torus-exchange --plot 13.svg \\
     --topology torus:16x16 --topology torus:32x32 --topology torus:64x64 --topology torus:128x128
   necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm mesh-exchange --plot 14.svg \\
@@ -57,41 +58,41 @@ messages, half at each end; they add synchronisation to the total, which the cur
   necklace cost --collective alltoall --machine paragon:message=110us --bytes 1,64,256,1K,4K,16K \\
     --algorithm mesh-exchange --topology mesh:16x16 --topology mesh:64x64 --plot 16.svg
 
-Exit status: 0; 1 if something failed, or a schedule that --compare built is wrong; 2 if the command line asks for
-something that cannot be.";
+Exit status: 0 on success; 1 if an operation failed or a schedule of --compare is wrong; 2 if the command line
+is wrong or asks for the impossible.";
 
 /// What is asked of several networks, algorithms and sizes of blocks.
 #[derive(Args, Debug)]
 pub(crate) struct Cases {
-    /// The network; rank i sits on node i. May be repeated
+    /// Use network T; rank i sits on node i; may be repeated
     #[arg(long, value_name = "T", required = true)]
     topology: Vec<String>,
 
-    /// What is to be done
+    /// Use collective C
     #[arg(long, value_name = "C", value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: String,
 
-    /// How: names from `necklace plan --list` [default: all that fit]
+    /// Use these algorithms, named as in `necklace plan --list` [default: all that fit]
     #[arg(long, value_name = "A,..", value_delimiter = ',')]
     algorithm: Vec<String>,
 
-    /// The root, for a collective that has one [default: 0]
+    /// Set the root of a rooted collective [default: 0]
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     root: Option<u32>,
 
-    /// Sizes of a block in bytes; K, M and G stand for 1024 and its powers
+    /// Use these block sizes in bytes; suffixes K, M and G stand for powers of 1024
     #[arg(long, value_name = "B,..", required = true, value_delimiter = ',', allow_negative_numbers = true, value_parser = size)]
     pub(crate) bytes: Vec<u64>,
 
-    /// The prices: NAME, NAME:key=price,.. or a JSON file
+    /// Use the prices of machine M: NAME, NAME:key=price,.. or a JSON file
     #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
     pub(crate) machine: Machine,
 
-    /// Write the figures as comma-separated values; with -, to standard output, and nothing else there
+    /// Write the figures as comma-separated values to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 
-    /// Draw times over sizes of blocks as SVG; with -, to standard output, and nothing else there
+    /// Plot time against block size as SVG to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     plot: Option<PathBuf>,
 }
@@ -101,10 +102,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     cases: Cases,
 
-    /// Put beside the formulas what was counted from the schedules, built and proved, and what they take played out
+    /// Compare the formulas with the counts of proved schedules, and with simulated times
     ///
-    /// Played out, ranks do several things at the same time: a line "simulated" may be below the
-    /// price, and below the bound of prices. It has no terms. See also `necklace simulate`, which has a bound on such times.
+    /// In a simulation, ranks do several things at the same time: a line "simulated" may be below the price, and below the
+    /// bound on prices. It has no terms. `necklace simulate` prints a bound on such times.
     #[arg(long)]
     compare: bool,
 }
@@ -130,9 +131,9 @@ impl Cases {
         apart(&[("--csv", self.csv.as_deref()), ("--plot", self.plot.as_deref())])?;
         let root = self.root.map(|root| Rank::new(root as usize));
         let collective = Collective::named(&self.collective, root.unwrap_or_default())
-            .ok_or_else(|| Failure::Usage(format!("no collective {:?}", self.collective)))?;
+            .ok_or_else(|| Failure::Usage(format!("unknown collective {:?}", self.collective)))?;
         if let (Some(root), None) = (root, collective.root()) {
-            return Err(Failure::Usage(format!("root {root}: {collective} has no root, leave --root out")));
+            return Err(Failure::Usage(format!("{collective} has no root; leave out --root {root}")));
         }
         let names = whole_names(&self.algorithm);
         once("--bytes", &self.bytes)?;
@@ -156,7 +157,7 @@ impl Cases {
             }
             if algorithms.is_empty() {
                 let text = problem.topology().text();
-                return Err(Failure::Usage(format!("there is no algorithm for {collective} on {text}")));
+                return Err(Failure::Usage(format!("there is no algorithm for {collective} that fits {text}")));
             }
             let search = Arc::new(Search::of(&problem));
             let case = |algorithm| Case { problem: problem.clone(), search: Arc::clone(&search), algorithm };
@@ -173,17 +174,11 @@ impl Cases {
     /// Writes the documents that are asked for.
     pub(crate) fn write(&self, rows: &[Row], extra: &[&'static str]) -> Result<(), Failure> {
         if let Some(path) = &self.csv {
-            let mut document = Document::create(path)?;
-            let name = document.name().to_owned();
-            document.write_all(csv(rows, extra).as_bytes()).map_err(|error| write_failure(&name, &error))?;
-            document.keep()?;
+            Document::create(path)?.fill(|out| write_csv(out, records(rows, extra)))?;
         }
         if let Some(path) = &self.plot {
             let svg = self.curves(rows).svg().map_err(Failure::Failed)?;
-            let mut document = Document::create(path)?;
-            let name = document.name().to_owned();
-            document.write_all(svg.as_bytes()).map_err(|error| write_failure(&name, &error))?;
-            document.keep()?;
+            Document::create(path)?.fill(|out| out.write_all(svg.as_bytes()))?;
         }
         Ok(())
     }
@@ -246,7 +241,7 @@ impl Cell {
     fn for_programs(&self) -> String {
         match self {
             Self::Time(time) => in_microseconds(*time),
-            Self::Text(text) => quoted(text),
+            Self::Text(text) => text.clone(),
         }
     }
 }
@@ -313,7 +308,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What a schedule is found to demand. One that is wrong, or not what is claimed, is a failure.
 fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     let outline = case.algorithm.outline(&case.problem)?;
-    memory::suffices(&*case.algorithm, &case.problem, None, "leave --compare out")?;
+    memory::suffices(&*case.algorithm, &case.problem, None, "leave out --compare")?;
     let mut verifier = Verifier::with_limit(&outline, u64::MAX);
     let mut rounds = 0;
     for joined in case.algorithm.shares(&case.problem)? {
@@ -353,22 +348,20 @@ pub(crate) fn table(rows: &[Row], extra: &[&'static str], heading: &str) -> Stri
     format!("{collective} {heading}\n\n{}", align(&lines))
 }
 
-fn csv(rows: &[Row], extra: &[&'static str]) -> String {
-    let extra: String = extra.iter().map(|name| format!(",{}", name.replace([' ', '-'], "_"))).collect();
-    let mut text = format!("topology,collective,algorithm,ranks,block_bytes,by,total{extra},at_least\n");
+/// The table for programs.
+fn records(rows: &[Row], extra: &[&'static str]) -> Vec<Vec<String>> {
+    let names = ["topology", "collective", "algorithm", "ranks", "block_bytes", "by", "total"].into_iter();
+    let names = names.chain(extra.iter().copied()).chain(["at_least"]).map(|name| name.replace([' ', '-'], "_"));
+    let mut records = vec![names.collect()];
     for row in rows {
         let Row { topology, collective, algorithm, ranks, bytes, source, total, columns, at_least } = row;
-        let words: Vec<String> = [topology, collective, algorithm].into_iter().map(|word| quoted(word)).collect();
-        let columns: String = columns.iter().map(|cell| format!(",{}", cell.for_programs())).collect();
-        let total = in_microseconds(*total);
-        text += &format!("{},{ranks},{bytes},{source},{total}{columns},{}\n", words.join(","), at_least.join("; "));
+        let mut line = vec![topology.clone(), collective.clone(), algorithm.clone(), ranks.to_string()];
+        line.extend([bytes.to_string(), (*source).to_owned(), in_microseconds(*total)]);
+        line.extend(columns.iter().map(Cell::for_programs));
+        line.push(at_least.join("; "));
+        records.push(line);
     }
-    text
-}
-
-/// A word of a table of comma-separated values.
-fn quoted(word: &str) -> String {
-    if word.contains([',', '"', '\n', '\r']) { format!("\"{}\"", word.replace('"', "\"\"")) } else { word.to_owned() }
+    records
 }
 
 fn microseconds(picoseconds: u128) -> f64 {

@@ -44,8 +44,8 @@ pub(crate) fn text(
     }
     text += match topology {
         None => {
-            "Formulas are of two ranks and more, and of extents above 1: a single rank sends nothing.\n\
-             With --topology T: which of them fit there, and the figures they promise there.\n"
+            "Formulas hold for two or more ranks and for extents above 1; a single rank sends nothing.\n\
+             With --topology T, the list shows which algorithms fit T, and their figures on it.\n"
         }
         Some(_) => "Transmission and volume in blocks; messages and volume are those of the busiest rank.\n",
     };

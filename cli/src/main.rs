@@ -1,7 +1,9 @@
-//! The `necklace` command: plans, verifies and exports schedules of collective communication, and starts programs.
+//! The `necklace` command: plans, verifies and exports schedules of collective communication, and
+//! starts programs.
 //!
-//! Thin: it reads arguments, calls the library, and writes what that says for people. Results go to standard output,
-//! everything else to standard error. Exit: 0; 1 violated or failed; 2 usage; `run`: the job's.
+//! It reads arguments, calls the library, and formats the results for people. Results go to standard
+//! output, everything else to standard error. Exit status: 0 on success; 1 if a schedule is wrong or
+//! an operation failed; 2 if the command line is wrong; `run`: the status of the job.
 
 #[cfg(unix)]
 mod agent;
@@ -12,6 +14,10 @@ mod list;
 mod machine;
 mod memory;
 mod output;
+#[cfg(feature = "draw")]
+mod picture;
+#[cfg(not(feature = "draw"))]
+#[path = "picture/none.rs"]
 mod picture;
 mod plan;
 mod plot;
@@ -29,7 +35,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Plans and verifies schedules of collective communication that know the network
+/// Plan, verify and price collective communication on a known network, and run programs that use it
 #[derive(Debug, Parser)]
 #[command(name = "necklace", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Arguments {
@@ -39,42 +45,42 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a collective's schedule, prove it, and count what it costs
-    #[command(after_help = plan::EXAMPLES)]
+    /// Build the schedule of a collective, prove it correct, and print its cost
+    #[command(after_help = plan::after_help())]
     Plan(plan::Arguments),
-    /// What collectives cost on a machine, by formula or counted
+    /// Print the cost of collectives on a machine, by formula or counted
     #[command(after_help = cost::EXAMPLES)]
     Cost(cost::Arguments),
-    /// Play schedules out on a machine, with contention
+    /// Simulate schedules on a machine, with contention
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::Arguments),
-    /// Check a schedule from a JSON document
+    /// Verify a schedule from a JSON document
     #[command(after_help = verify::EXAMPLES)]
     Verify(verify::Arguments),
-    /// Measure how long building, verifying and moving take here
+    /// Measure the time to build, verify and execute schedules on this machine
     #[command(after_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
-    /// Play out what `auto` chooses, and what else there is
+    /// Compare the choices of `auto` with all other algorithms, by simulation
     #[command(hide = true, after_help = sweep::EXAMPLES)]
     Sweep(sweep::Arguments),
     #[cfg(unix)]
-    /// Start the ranks of a program as processes, here or on other machines
+    /// Start the ranks of a program as processes, on this machine or on others
     #[command(after_help = run::EXAMPLES)]
     Run(run::Arguments),
     #[cfg(unix)]
-    /// What `bench` starts as a rank
+    /// Internal subcommand: a rank of `bench`
     #[command(hide = true)]
     BenchRank(bench::Rank),
     #[cfg(unix)]
-    /// What `run` starts on a host
+    /// Internal subcommand: the agent of `run` on a host
     #[command(hide = true)]
     Agent,
     #[cfg(unix)]
-    /// What that starts as a rank
+    /// Internal subcommand: a rank before its program runs
     #[command(hide = true)]
     Become(agent::BecomeArguments),
     #[cfg(unix)]
-    /// What clears up after that
+    /// Internal subcommand: cleans up after an agent
     #[command(hide = true)]
     Guard(agent::GuardArguments),
 }
@@ -85,7 +91,8 @@ Examples:
   necklace plan --topology torus:12x12 --collective alltoall
   necklace plan --topology hypercube:4 --collective allreduce --json - | necklace verify -
 
-Exit status: 0; 1 if a schedule is wrong or something failed; 2 if the command line is wrong.";
+Exit status: 0 on success; 1 if a schedule is wrong or an operation failed; 2 if the command line is
+wrong.";
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {

@@ -1,4 +1,4 @@
-//! Whether there is memory for a proof.
+//! The memory that a proof needs.
 
 use necklace::algorithm::Algorithm;
 use necklace::schedule::{Problem, memory_to_verify};
@@ -6,7 +6,8 @@ use sysinfo::{MemoryRefreshKind, System};
 
 use crate::output::Failure;
 
-/// Refuses what takes more than is given, or than there is: the system would end the process on the way.
+/// Refuses a proof that needs more memory than is allowed or available: the system would kill the
+/// process on the way.
 pub(crate) fn suffices(
     algorithm: &dyn Algorithm,
     problem: &Problem,
@@ -21,7 +22,7 @@ pub(crate) fn suffices(
     let (collective, topology, name) = (problem.collective(), problem.topology().text(), algorithm.name());
     let (takes, limit) = (amount(takes), amount(limit.into()));
     Err(Failure::Failed(format!(
-        "{collective} on {topology}: the proof of {name} takes about {takes} of memory, {limit} are {what}; {remedy}"
+        "{collective} on {topology}: the proof of {name} needs about {takes} of memory, but only {limit} is {what}; {remedy}"
     )))
 }
 

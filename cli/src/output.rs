@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use necklace::error::BuildError;
+use tempfile::{Builder, NamedTempFile};
 
 /// Why the program does not end with 0.
 #[derive(Debug)]
@@ -61,14 +62,16 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// That no two of the outputs that are asked for are one: of two documents the first would be lost.
+/// Refuses two outputs to one place, where the first document would be lost.
 pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let asked: Vec<(&str, &Path)> = outputs.iter().filter_map(|&(option, path)| Some((option, path?))).collect();
     for (at, (option, path)) in asked.iter().enumerate() {
         if let Some((other, first)) = asked[..at].iter().find(|(_, first)| place(first) == place(path)) {
-            let what = if is_standard(path) { "standard output" } else { "a file" };
+            let what = if is_standard(path) { "standard output" } else { "the same file" };
             let (first, path) = (first.display(), path.display());
-            return Err(Failure::Usage(format!("{other} {first} and {option} {path}: {what} holds one document")));
+            return Err(Failure::Usage(format!(
+                "{other} {first} and {option} {path} both write to {what}; name different files"
+            )));
         }
     }
     Ok(())
@@ -76,12 +79,14 @@ pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
 
 /// What a file's name leads to, whether there is a file yet or not.
 fn place(path: &Path) -> PathBuf {
-    let beside = |name| {
-        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::canonicalize(directory).map(|directory| directory.join(name)).ok()
-    };
+    let there = |name| fs::canonicalize(beside(path)).map(|directory| directory.join(name)).ok();
     let found = if is_standard(path) { None } else { fs::canonicalize(path).ok() };
-    found.or_else(|| path.file_name().filter(|_| !is_standard(path)).and_then(beside)).unwrap_or(path.to_owned())
+    found.or_else(|| path.file_name().filter(|_| !is_standard(path)).and_then(there)).unwrap_or(path.to_owned())
+}
+
+/// The directory of a file.
+fn beside(path: &Path) -> &Path {
+    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Prints a result. If nobody reads it, that is no failure: the verdict stands.
@@ -124,6 +129,12 @@ impl Document {
         &self.name
     }
 
+    /// Writes all of it, and lets it appear.
+    pub(crate) fn fill(mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> Result<(), Failure> {
+        write(&mut self).map_err(|error| write_failure(&self.name, &error))?;
+        self.keep()
+    }
+
     /// The document is complete: lets it appear.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let Self { out, name } = self;
@@ -164,22 +175,23 @@ impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Standard(out) => out.write(bytes),
-            Self::Stream(file) | Self::Draft(Draft { file, .. }) => file.write(bytes),
+            Self::Stream(file) => file.write(bytes),
+            Self::Draft(Draft { file, .. }) => file.as_file().write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Standard(out) => out.flush(),
-            Self::Stream(file) | Self::Draft(Draft { file, .. }) => file.flush(),
+            Self::Stream(file) => file.flush(),
+            Self::Draft(Draft { file, .. }) => file.as_file().flush(),
         }
     }
 }
 
 /// A file beside the one that is meant, which takes its place once it is complete and is removed otherwise.
 struct Draft {
-    file: File,
-    path: PathBuf,
+    file: NamedTempFile,
     target: PathBuf,
 }
 
@@ -190,31 +202,20 @@ impl Draft {
         if target.file_name().is_none() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let process = std::process::id();
-        let mut attempt = 0;
-        loop {
-            let path = target.with_file_name(format!(".necklace-{process}-{attempt}.tmp"));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Self { file, path, target }),
-                // Left behind by a process of that number.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
-                Err(error) => return Err(error),
-            }
-        }
+        // Made as any file, so that others may read it as far as the user lets them.
+        let file = Builder::new()
+            .prefix(".necklace-")
+            .suffix(".tmp")
+            .make_in(beside(&target), |path| File::create_new(path))?;
+        Ok(Self { file, target })
     }
 
     fn keep(self) -> io::Result<()> {
-        if let Ok(there) = fs::metadata(&self.target) {
-            self.file.set_permissions(there.permissions())?;
+        let Self { file, target } = self;
+        if let Ok(there) = fs::metadata(&target) {
+            file.as_file().set_permissions(there.permissions())?;
         }
-        self.file.sync_all()?;
-        fs::rename(&self.path, &self.target)
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        // Once kept, there is nothing of that name any more.
-        let _ = fs::remove_file(&self.path);
+        file.as_file().sync_all()?;
+        file.persist(target).map(drop).map_err(|error| error.error)
     }
 }

@@ -1,4 +1,4 @@
-//! `--svg`: a picture of the schedule beside whatever else is asked.
+//! `--svg`: a picture of the schedule.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,25 @@ use necklace::ids::MAX_NODES;
 use necklace::schedule::draw::{DrawError, Drawing, Frames, View};
 use necklace::schedule::{Outline, Round};
 
-use crate::output::{Document, Failure, is_standard, write_failure};
+use crate::output::{Document, Failure, is_standard};
+
+pub(crate) const EXAMPLES: &str = "  necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
+  necklace plan --topology torus:16x16 --collective alltoall --algorithm torus-exchange --svg picture.svg --frames 0-2 --focus 17
+";
 
 #[derive(Args, Debug)]
 pub(crate) struct Wanted {
-    /// Draw the schedule as SVG; with -, to standard output, and nothing else there
+    /// Draw the schedule as SVG to FILE; with -, write only that to standard output
     ///
-    /// It is written once the schedule is proved, all of it or nothing.
-    #[arg(long, value_name = "FILE|-")]
+    /// The picture appears once the schedule is proved, and only as a whole.
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["list", "verify_sample"])]
     svg: Option<PathBuf>,
 
-    /// What is a frame of the picture: auto, rounds, phases, a round, or some, such as 0-5
+    /// Draw these frames: auto, rounds, phases, a round such as 3, or a range such as 0-5
     #[arg(long, value_name = "F", requires = "svg", default_value = "auto", value_parser = frames)]
     frames: Frames,
 
-    /// Draw only what this rank sends and receives
+    /// Draw only what rank R sends and receives
     #[arg(long, value_name = "R", requires = "svg", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     focus: Option<u32>,
@@ -63,20 +67,19 @@ impl Picture {
 
     /// Lets the picture appear.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        let Self { drawing, mut document } = self;
+        let Self { drawing, document } = self;
         let text = drawing.finish().map_err(refused)?;
-        document.write_all(text.as_bytes()).map_err(|error| write_failure(document.name(), &error))?;
-        document.keep()
+        document.fill(|out| out.write_all(text.as_bytes()))
     }
 }
 
 /// What cannot be drawn was asked for wrongly.
 fn refused(error: DrawError) -> Failure {
-    Failure::Usage(format!("no picture: {error}"))
+    Failure::Usage(format!("cannot draw the schedule: {error}"))
 }
 
 fn frames(text: &str) -> Result<Frames, String> {
-    let wrong = || format!("{text:?} is none of auto, rounds, phases, a round such as 3, some such as 0-5");
+    let wrong = || "expected auto, rounds, phases, a round such as 3, or a range such as 0-5".to_owned();
     let number = |text: &str| text.parse::<u32>().map(|number| number as usize).map_err(|_| wrong());
     match text {
         "auto" => Ok(Frames::Auto),

@@ -20,13 +20,13 @@ use necklace::select::{Choice, Terms, select};
 use necklace::topology::{self, Topology};
 
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
-use crate::picture::{Picture, Wanted};
+use crate::picture::{self, Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
 use crate::reading::size;
 use crate::{figures, list, machine, memory};
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Topologies:
   line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  ghc:K,N  ghc:AxB[x..]
   complete:N  graph:@FILE
@@ -40,78 +40,82 @@ Examples:
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
   necklace plan --topology complete:5000 --collective alltoall --algorithm direct --verify-sample 8
-  necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
-  necklace plan --topology torus:16x16 --collective alltoall --algorithm torus-exchange --svg picture.svg --frames 0-2 --focus 17
+";
 
-Exit status: 0; 1 if the schedule is wrong or does not keep what its algorithm claims; 2 if the command line asks for
-something that cannot be, such as an algorithm where it does not fit.";
+const STATUS: &str = "
+Exit status: 0 on success; 1 if the schedule is wrong or contradicts the claims of its algorithm; 2 if the
+command line is wrong or asks for the impossible, such as an algorithm that does not fit the network.";
+
+pub(crate) fn after_help() -> String {
+    [EXAMPLES, picture::EXAMPLES, STATUS].concat()
+}
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// The network; rank i sits on node i
+    /// Use network T; rank i sits on node i
     #[arg(long, value_name = "T", required_unless_present = "list")]
     topology: Option<String>,
 
-    /// What is to be done
+    /// Build a schedule of collective C
     #[arg(long, value_name = "C", required_unless_present = "list",
           value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: Option<String>,
 
-    /// How: a name from --list, as NAME:KEY=VALUE,.. where it takes parameters; auto takes the cheapest that fits
+    /// Use algorithm A: a name from --list, with parameters as NAME:KEY=VALUE,.., or auto for the cheapest that fits
     ///
-    /// Prices are by formula. Where an algorithm does not claim all that the machine charges for, its price is the least
-    /// that it may be, and is marked so; of equal prices auto takes one that is certain.
+    /// auto compares prices by formula. If an algorithm does not claim every demand that the machine charges for, its
+    /// price is a lower bound and marked as one. At equal prices, auto prefers an algorithm whose price is exact.
     #[arg(long, value_name = "A", default_value = "auto")]
     algorithm: String,
 
-    /// The root, for a collective that has one [default: 0]
+    /// Set the root of a rooted collective [default: 0]
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     root: Option<u32>,
 
-    /// The port model that it must keep to: one, one-send, same-value, all or unlimited [default: the algorithm's]
+    /// Keep to port model P: one, one-send, same-value, all or unlimited [default: the algorithm's]
     ///
-    /// How many transfers a rank may have in a round: one (a send and a receive), one-send (a send, any receives), same-value
-    /// (sends of the same blocks over distinct channels, any receives), all (one transfer a channel), unlimited. auto takes
-    /// an algorithm that promises it, one that is named must; the schedule is verified and exported under it.
+    /// A port model limits the transfers of a rank in one round: one (one send and one receive), one-send (one send, any
+    /// number of receives), same-value (sends of the same blocks over distinct channels, any number of receives), all (one
+    /// transfer per channel), unlimited. auto chooses among the algorithms that guarantee the model, and a named algorithm
+    /// must guarantee it. The schedule is verified and exported under this model.
     #[arg(long, value_name = "P", value_parser = ports)]
     ports: Option<Ports>,
 
-    /// The size of a block in bytes, which auto takes into account; K, M and G stand for 1024 and its powers [default: 1024]
+    /// Set the size of a block in bytes, for prices and auto; suffixes K, M and G stand for powers of 1024 [default: 1024]
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
     bytes: Option<u64>,
 
-    /// The prices by which auto chooses: NAME, NAME:key=price,.. or a JSON file
+    /// Use the prices of machine M, also for auto: NAME, NAME:key=price,.. or a JSON file
     #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
     machine: Machine,
 
-    /// Write the schedule as JSON; with -, to standard output, and nothing else there
+    /// Write the schedule as JSON to FILE; with -, write only that to standard output
     ///
-    /// A file is written once the schedule is proved, all of it or nothing. Standard output gets the rounds as they are
-    /// made: the exit status tells whether they are right.
+    /// A file appears once the schedule is proved, and only as a whole. Standard output receives the rounds as they are
+    /// built; the exit status tells whether they are correct.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
 
-    /// How much memory the proof may take, in bytes; K, M and G stand for 1024 and its powers [default: what is available]
+    /// Allow the proof B bytes of memory; suffixes K, M and G stand for powers of 1024 [default: the available memory]
     ///
-    /// What a proof takes is estimated before it begins; a schedule that takes more is refused. Available is the least of the
-    /// system's free memory, what is left of the control group's limit, and the limits of the process.
+    /// The memory of a proof is estimated before it begins; a schedule that needs more is refused. The available memory is
+    /// the least of the system's free memory, the rest of the control group's limit, and the limits of the process.
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
     memory: Option<u64>,
 
-    /// Check N ranks' parts of the schedule in place of the whole, for schedules too large to be proved
+    /// Verify the parts of N ranks instead of the whole schedule, if it is too large to prove
     ///
-    /// Of these ranks, evenly spread, it is checked that they hold what they send, that the ranks at the other end of their
-    /// messages say the same, that they keep to the port model, and that they have what is promised in the end. Other ranks are
-    /// taken to hold what they send; contention is looked for among the messages of these ranks alone. Figures are those of
-    /// the formulas.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "svg", "memory"])]
+    /// Each of these ranks, which are spread evenly, must hold what it sends, agree with its peers about every message, keep
+    /// to the port model, and end with what the collective promises. Other ranks are assumed to hold what they send.
+    /// Contention is checked among the messages of these ranks only. The figures are those of the formulas.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "memory"])]
     verify_sample: Option<u32>,
 
     #[command(flatten)]
     picture: Wanted,
 
-    /// The algorithms and what each claims; with --topology, how they fit there
-    #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "svg", "memory", "verify_sample"])]
+    /// List the algorithms and their claims; with --topology, whether they fit that network
+    #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "memory", "verify_sample"])]
     list: bool,
 }
 
@@ -125,10 +129,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (false, Some(topology), Some(name)) = (arguments.list, &topology, name) else {
         return print(&list::text(name, topology.as_ref(), root)?);
     };
-    let known = || format!("no collective {name:?}; there are: {}", Collective::NAMES.join(", "));
+    let known = || format!("unknown collective {name:?}; expected one of {}", Collective::NAMES.join(", "));
     let collective = Collective::named(name, root.unwrap_or_default()).ok_or_else(|| Failure::Usage(known()))?;
     if let (Some(root), None) = (root, collective.root()) {
-        return Err(Failure::Usage(format!("root {root}: {collective} has no root, leave --root out")));
+        return Err(Failure::Usage(format!("{collective} has no root; leave out --root {root}")));
     }
     let problem = problem(Arc::clone(topology), collective)?;
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
@@ -197,7 +201,7 @@ struct Phase {
 fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Made, Failure> {
     let mut outline = choice.algorithm.outline(problem)?;
     outline.ports = arguments.ports.unwrap_or(outline.ports);
-    let remedy = "allow more with --memory, or check a part with --verify-sample N";
+    let remedy = "allow more with --memory, or verify a part with --verify-sample N";
     memory::suffices(&*choice.algorithm, problem, arguments.memory, remedy)?;
     let mut phases = vec![Phase::default(); outline.phases.len()];
     let mut verifier = Verifier::with_limit(&outline, u64::MAX);

@@ -1,10 +1,13 @@
 //! Values of options that several commands read.
 
 use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use crate::output::Failure;
 
-/// Names whose parameters hold commas, which were taken for the end of the name: `a:x=1` and `y=2` are one.
+/// Joins names that were split at the commas of their parameters: `a:x=1` and `y=2` are one.
 pub(crate) fn whole_names(parts: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for part in parts {
@@ -18,13 +21,13 @@ pub(crate) fn whole_names(parts: &[String]) -> Vec<String> {
     names
 }
 
-/// That no value of a list is there twice: it would be done twice, and tell nothing new.
+/// Refuses a list with a duplicate value, which would only repeat the same figures.
 pub(crate) fn once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Failure> {
     let again = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value));
-    again.map_or(Ok(()), |(_, value)| Err(Failure::Usage(format!("{option}: {value} is there twice"))))
+    again.map_or(Ok(()), |(_, value)| Err(Failure::Usage(format!("{option}: duplicate value {value}"))))
 }
 
-/// A size with its unit.
+/// Reads a size with its unit.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = match text.char_indices().last() {
         Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
@@ -34,6 +37,14 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| "not a number of bytes, such as 8, 4K, 1M or 1G".to_owned())?;
     number.checked_mul(unit).ok_or_else(|| "too many bytes".to_owned())
+}
+
+/// Reads a text file of at most that many bytes.
+pub(crate) fn bounded(path: &Path, limit: u64) -> Result<String, String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(limit + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > limit { Err(format!("more than {limit} bytes")) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -9,29 +9,33 @@ use crate::output::{Failure, print};
 use crate::progress::Progress;
 
 pub(crate) const EXAMPLES: &str = "\
-Every rank goes at its own pace, without barriers, and messages wait for each other where they want the same port or
-channel. The price by formula (line \"formula\", with --compare) has no barriers either: a machine's synchronisation is in
-no total. Beside the time of the last rank stand that of the first, how busy channels are, and how long a message
-waits for channels, in the mean and at most at one of them. No schedule with the ports of this algorithm takes less than
-the line \"bound\" says: the longest of what its busiest port, its busiest channel, its start-ups, messages and ways take
-at least. Nothing says that a schedule reaches it. --plot leaves it out.
+Every rank proceeds at its own pace, without barriers. Messages that need the same port or channel wait for
+each other. The price by formula (line \"formula\", with --compare) has no barriers either: no total includes a
+machine's synchronisation. The table shows the times of the last and of the first rank, how busy channels are,
+and how long messages wait for channels, on average and at most for one channel.
 
-The time is in proportion to messages and the channels they take. On graph:@FILE ways are searched: up to 16,384 nodes once for each
-destination, on larger graphs again for messages to destinations whose distances do not fit 256 MiB.
+A line \"bound\" is a lower bound on the time of every schedule with the port model of this algorithm: the
+longest of the minimum times of its busiest port, its busiest channel, its start-ups, messages and routes. A
+schedule need not reach it. --plot omits it.
+
+A simulation takes time in proportion to the messages and the channels they cross. On graph:@FILE, routes are
+searched: on up to 16,384 nodes once per destination; on larger graphs again for messages to destinations
+whose distances do not fit in 256 MiB.
 
 Examples:
   necklace simulate --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
   necklace simulate --topology torus:16x16 --collective alltoall --algorithm direct,torus-exchange --bytes 256 --compare
   necklace simulate --topology torus:100x100 --collective alltoall --algorithm torus-exchange --bytes 64 --machine paragon
 
-Exit status: 0; 1 if a schedule cannot be played out; 2 if the command line asks for something that cannot be.";
+Exit status: 0 on success; 1 if a schedule cannot be simulated; 2 if the command line is wrong or asks for the
+impossible.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     cases: Cases,
 
-    /// Put the price by formula beside the time
+    /// Print the price by formula beside the time
     #[arg(long)]
     compare: bool,
 }

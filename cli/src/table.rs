@@ -1,4 +1,6 @@
-//! Aligned text.
+//! Tables: aligned text, and comma-separated values.
+
+use std::io::{self, Write};
 
 /// Rows of cells: the first column to the left, the others to the right, two spaces between.
 pub(crate) fn align(rows: &[Vec<String>]) -> String {
@@ -20,6 +22,18 @@ pub(crate) fn align(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// Writes rows of cells as comma-separated values.
+pub(crate) fn write_csv(out: impl Write, rows: impl IntoIterator<Item = Vec<String>>) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    for row in rows {
+        writer.write_record(row).map_err(|error| match error.into_kind() {
+            csv::ErrorKind::Io(error) => error,
+            other => io::Error::other(format!("{other:?}")),
+        })?;
+    }
+    writer.flush()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,5 +43,31 @@ mod tests {
         let rows = [vec!["", "counted", "formula"], vec!["hops", "22", "22"], vec!["start-ups", "8"]];
         let rows = rows.map(|row| row.into_iter().map(str::to_owned).collect());
         assert_eq!(align(&rows), "           counted  formula\nhops            22       22\nstart-ups        8\n");
+    }
+
+    #[test]
+    fn reader_that_is_gone_is_told_from_other_errors() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for rows in [1, 10_000] {
+            let error = write_csv(Gone, vec![vec!["cell".to_owned()]; rows]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{rows}");
+        }
+    }
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        let rows = [vec!["a", "b,c", "d"], vec!["e\"f", "1.5", ""]];
+        let mut text = Vec::new();
+        write_csv(&mut text, rows.map(|row| row.into_iter().map(str::to_owned).collect())).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "a,\"b,c\",d\n\"e\"\"f\",1.5,\n");
     }
 }

@@ -14,18 +14,19 @@ use crate::plan::heading;
 use crate::progress::Progress;
 
 pub(crate) const EXAMPLES: &str = "\
-In alltoall, scatter and gather a block is in one place at a time: a rank that sends it gives it up, and to send it again
-before it has come back is a violation. In all other collectives a rank that sends a block keeps it.
+In alltoall, scatter and gather, a block is in one place at a time: a rank that sends a block gives it up, and
+sending it again before it has come back is a violation. In all other collectives, a rank keeps what it sends.
 
 Examples:
   necklace verify schedule.json
   necklace plan --topology ring:7 --collective scan --json - | necklace verify -
 
-Exit status: 0; 1 if the schedule is wrong, or is none, or cannot be read; 2 if the command line is wrong.";
+Exit status: 0 if the schedule is correct; 1 if it is wrong, invalid or cannot be read; 2 if the command line
+is wrong.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// A schedule as JSON (necklace-schedule/1), at most 256 MiB; - is standard input
+    /// Read the schedule (JSON, necklace-schedule/1, at most 256 MiB) from FILE; with -, from standard input
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
 }

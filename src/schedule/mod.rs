@@ -13,6 +13,7 @@
 mod chains;
 mod conditions;
 mod contributors;
+#[cfg(feature = "draw")]
 pub mod draw;
 mod holdings;
 #[cfg(feature = "json")]

@@ -1,10 +1,12 @@
-//! `necklace become`: the first moment of a rank, before its program takes its place.
+//! `necklace become`: a rank before its program runs.
 //!
-//! It asks the system to kill it when the agent ends, which stays so for the program (on Linux, and unless that program
-//! has privileges of its own). Whatever is killed with the agent, its guard for example, the rank does not go on alone. The
-//! signal follows the thread that started the rank, so the agent starts ranks from its main thread.
+//! The process asks the system to kill it when the agent ends. This holds for the program too (on Linux,
+//! unless the program has privileges of its own). So a rank ends with its agent even if the guard is
+//! killed as well. The signal follows the thread that started the rank, so the agent starts ranks from
+//! its main thread.
 //!
-//! Standard input leads to the agent, which hears there why the program cannot be started, if so. The program's is empty.
+//! Standard input is a pipe to the agent, which reports why the program cannot be started. The program's
+//! own standard input is empty.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,15 +20,15 @@ use rustix::process::getppid;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// The agent
+    /// Process number of the agent
     agent: i32,
 
-    /// The program that it becomes
+    /// Program to run
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
 
-/// The process itself. It returns only where the program cannot be started.
+/// Becomes the rank. Returns only if the program cannot be started.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let Ok(agent) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let error = replace(arguments);
@@ -43,7 +45,7 @@ fn replace(arguments: &Arguments) -> io::Error {
     if let Err(error) = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)) {
         return error.into();
     }
-    // The agent may have ended before that.
+    // The agent may have ended before the request.
     if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != arguments.agent) {
         return io::ErrorKind::NotFound.into();
     }
@@ -51,14 +53,14 @@ fn replace(arguments: &Arguments) -> io::Error {
     Command::new(program).args(rest).exec()
 }
 
-/// The agent's side: a process that is becoming a rank.
+/// The agent's side of a process that becomes a rank.
 pub(super) struct Becoming {
     child: Child,
     says: PipeReader,
 }
 
 impl Becoming {
-    /// Starts it by that command, which is of this program.
+    /// Starts the process with this command, which runs this program.
     pub(super) fn start(mut command: Command, (says, its): (PipeReader, PipeWriter)) -> io::Result<Self> {
         command.stdin(its);
         // The command keeps its end of the pipe until it is dropped.
@@ -69,7 +71,8 @@ impl Becoming {
         self.child.id()
     }
 
-    /// Waits until its program has taken its place, or cannot. If it has ended meanwhile, it is a rank that has ended.
+    /// Waits until the program runs, or cannot be started. A process that has ended meanwhile is a rank that
+    /// has ended.
     pub(super) fn finish(mut self) -> io::Result<Child> {
         let mut number = Vec::new();
         self.says.read_to_end(&mut number)?;

@@ -1,15 +1,17 @@
-//! What outlives the agent of a host, however that ends: a process that clears up.
+//! The guard: a process that outlives the agent of a host, however the agent ends, and cleans up.
 //!
-//! It is told the process groups of the ranks through its standard input. When that ends, because the agent wants it so
-//! or is no more, it kills these groups, and whatever else is in the agent's session, which the agent has to itself, or
-//! has the job's key file in its environment; then it removes the directory with the key. Nothing of a rank's escapes but
-//! what has made a session of its own and has put the key file out of its environment. Where there is no `/proc`, or one
-//! of other processes, what is in none of the groups escapes too.
+//! The guard reads the process groups of the ranks from its standard input. At the end of that input,
+//! when the agent closes it or dies, the guard kills these groups, the other processes of the agent's
+//! session, and all processes that have the job's key file in their environment. Then it removes the
+//! directory with the key. A process escapes only if it has created a session of its own and removed the
+//! key file from its environment. Without `/proc`, or with the `/proc` of another namespace, every
+//! process outside of the groups escapes.
 //!
-//! Where this process is killed together with the agent, the ranks end all the same, on Linux ([`super::becoming`]), but
-//! what they have started goes on. Ranks of the library notice it wherever they are (they wait for the lock on the key's
-//! file), end their process group and remove the key. If there are none, or all were killed before, the directory with the
-//! key stays until the next job of this user's on this host ([`super::secret`]).
+//! If the guard is killed together with the agent, the ranks still end on Linux ([`super::becoming`]), but
+//! other processes continue. Ranks that use the library notice the loss on every system (they wait for
+//! the lock on the key file), end their process group and remove the key. If there are none, or all were
+//! killed before, the directory with the key stays until this user's next job on this host
+//! ([`super::secret`]).
 
 use std::io::{self, PipeWriter, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -29,10 +31,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::secret::KEY;
 use super::wait;
 
-/// How long the agent waits for the guard to clear up before it does so itself.
+/// How long the agent waits for the guard to clean up before it does so itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The agent's side of it.
+/// The agent's side of the guard.
 #[derive(Debug)]
 pub(super) struct Guard {
     child: Child,
@@ -41,32 +43,32 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Starts the process. It will remove that directory, which need not be there yet.
-    /// The agent leads its session.
+    /// Starts the process, which will remove that directory. The directory need not exist yet.
+    /// The agent must lead its session.
     pub(super) fn start(directory: &Path) -> io::Result<Self> {
         let (reader, told) = io::pipe()?;
         let mut command = Command::new(env::current_exe()?);
         command.arg("guard").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
-        // A group of its own: what is sent to the agent's does not reach it.
+        // A group of its own: signals to the agent's group do not reach it.
         command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         Ok(Self { child: command.spawn()?, told, directory: directory.to_owned() })
     }
 
-    /// The number of the process.
+    /// The process number.
     pub(super) fn process(&self) -> Option<Pid> {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Tells it of a rank's process group.
+    /// Adds the process group of a rank.
     pub(super) fn watch(&mut self, group: Pid) -> io::Result<()> {
         writeln!(self.told, "{}", group.as_raw_nonzero())
     }
 
-    /// Has it clear up. Nothing is left when this returns.
+    /// Makes the guard clean up. Nothing is left when this returns.
     pub(super) fn clear(self, groups: &[Pid]) {
         let Self { mut child, told, directory } = self;
         drop(told);
-        // The guard may have been killed or stopped; then the agent clears up.
+        // If the guard was killed or stopped, the agent cleans up.
         if !wait(&mut child, PATIENCE).is_some_and(|status| status.success()) {
             let _ = child.kill();
             clear_up(Some(getpid()), groups, &directory);
@@ -77,37 +79,37 @@ impl Guard {
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// The agent's session, which is ended
+    /// Session of the agent, which is killed
     session: i32,
 
-    /// Where the key is, which is removed
+    /// Directory of the key, which is removed
     directory: PathBuf,
 }
 
-/// The process itself.
+/// Runs the guard.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"necklace-guard");
-    // What asks others to end, a system that shuts down for example, does not end it before its time.
+    // A request to end, as at the system's shutdown, does not end the guard early.
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
     let groups = io::stdin().lines().map_while(Result::ok).filter_map(|line| Pid::from_raw(line.parse().ok()?));
     let groups: Vec<Pid> = groups.collect();
-    // Never a session that somebody else has made.
+    // Never a session that another process has created.
     let session = running_in(getpid()).filter(|session| session.as_raw_nonzero().get() == arguments.session);
     clear_up(session, &groups, &arguments.directory);
     ExitCode::SUCCESS
 }
 
-/// Ends these groups of processes, and whatever else is of the job but this process and its parent. Then it removes the
-/// key: no rank that lives is to miss it.
+/// Kills these process groups and all other processes of the job, except this process and its parent. Then
+/// removes the key, which a living rank may need.
 fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
     for &group in groups {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    // A process that is being made while the others are killed is found the next time. One that the system does not let
-    // go, because of its disk for example, is not waited for for ever.
+    // A process that is created while the others are killed is found in the next pass. A process that the
+    // system does not release, for example because of its disk, is not awaited forever.
     for pass in 0..50 {
         let left = living(session, directory);
         if left.is_empty() {
@@ -122,8 +124,9 @@ fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
     let _ = fs::remove_dir(directory);
 }
 
-/// The processes that run under a `setsid`, or that know the key in that directory; this one and its parent are left out.
-/// None are found where there is no `/proc`, or one of another namespace, in which numbers mean other processes.
+/// Returns the processes of a session, and those that know the key in that directory, except this process
+/// and its parent. Returns none without `/proc`, or with that of another namespace, where numbers mean other
+/// processes.
 fn living(session: Option<Pid>, directory: &Path) -> Vec<Pid> {
     let key_file = [b"NECKLACE_KEY_FILE=", directory.join(KEY).as_os_str().as_bytes()].concat();
     let parent = getppid();
@@ -137,12 +140,12 @@ fn living(session: Option<Pid>, directory: &Path) -> Vec<Pid> {
     others.filter(|process| is_within(*process) || was_told(*process, &key_file)).collect()
 }
 
-/// Whether a process of this user's was started with that in its environment.
+/// Whether a process of this user was started with this string in its environment.
 fn was_told(process: Pid, entry: &[u8]) -> bool {
     let about = PathBuf::from(format!("/proc/{}", process.as_raw_nonzero()));
-    // Other users' can be read by the superuser, but anybody may write there what he likes.
+    // The superuser can read processes of other users, but their environment is not to be trusted.
     let is_own = fs::metadata(&about).is_ok_and(|about| about.uid() == geteuid().as_raw());
-    // While its program is loaded it has neither words nor environment. That is waited for, within bounds.
+    // While its program is loaded, a process has neither arguments nor environment. The wait is bounded.
     for _ in 0..20 {
         let words = fs::read(about.join("cmdline")).unwrap_or_default();
         let environment = fs::read(about.join("environ")).unwrap_or_default();
@@ -154,11 +157,11 @@ fn was_told(process: Pid, entry: &[u8]) -> bool {
     false
 }
 
-/// Whose `setsid` a process is under, unless it has ended and only waits to be asked how, or that was outside the
-/// container that it runs in.
+/// Returns the session of a process; `None` if it is a zombie, or if its session is outside of the
+/// container.
 fn running_in(process: Pid) -> Option<Pid> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
-    // The name, in parentheses, may hold any character. State, parent, group and session follow.
+    // The name, in parentheses, may contain any character. State, parent, group and session follow.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     let session = fields.nth(2)?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The ranks' process groups, for whoever is to end them.
+//! The process groups of the ranks, for the threads that end them.
 
 use std::io::{self, Error, ErrorKind};
 use std::mem;
@@ -10,16 +10,16 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 use super::becoming::Becoming;
 use super::guard::Guard;
 
-/// All that has been started. A rank's end is looked at without taking it, so its number stays its own to the end of the
-/// agent, and no signal reaches a stranger.
+/// All processes that were started. A rank's end is observed without reaping it, so its number stays
+/// reserved until the agent ends, and no signal reaches a stranger.
 #[derive(Clone)]
 pub(super) struct Keeper(Arc<Mutex<Started>>);
 
 struct Started {
-    /// None when it has been told to clear up.
+    /// `None` after the guard was told to clean up.
     guard: Option<Guard>,
     groups: Vec<Pid>,
-    /// Whether they have been asked to end. None is started after that.
+    /// Whether the ranks were asked to end. No rank starts after that.
     asked: bool,
 }
 
@@ -28,14 +28,14 @@ impl Keeper {
         Self(Arc::new(Mutex::new(Started { guard: Some(guard), groups: Vec::new(), asked: false })))
     }
 
-    /// Does what would have to be cleared up, unless that has been done already.
+    /// Runs an operation whose result needs to be cleaned up, unless that has been done already.
     pub(super) fn place<T>(&self, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        // The lock is held meanwhile: it is cleared up after or not done at all.
+        // The lock is held meanwhile, so the operation is either cleaned up later or not run.
         let started = self.started();
         if started.guard.is_some() { what() } else { Err(cleared()) }
     }
 
-    /// Starts a process that leads a group, unless things are cleared up. None if all have been asked to end.
+    /// Starts a process that leads a group, unless the job is over. Returns `None` if the ranks were asked to end.
     pub(super) fn start(&self, command: Command) -> io::Result<Option<Becoming>> {
         let mut started = self.started();
         let Started { guard: Some(guard), groups, asked } = &mut *started else { return Err(cleared()) };
@@ -45,29 +45,29 @@ impl Keeper {
         let child = Becoming::start(command, io::pipe()?)?;
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             groups.push(group);
-            // One that has ended is heard of, as an event.
+            // The end of a process is reported as an event.
             let _ = guard.watch(group);
         }
         Ok(Some(child))
     }
 
-    /// Asks all to end. The next are not started.
+    /// Asks all ranks to end. No more ranks start.
     pub(super) fn terminate(&self) {
         let mut started = self.started();
         started.asked = true;
         for &group in &started.groups {
-            // One that has ended is no matter.
+            // A rank that has ended needs no signal.
             let _ = kill_process_group(group, Signal::TERM);
         }
     }
 
-    /// Has the guard clear up. Nothing of the job is left on this host when this returns, whoever has called it first.
+    /// Makes the guard clean up. Nothing of the job is left on this host when this returns, in any thread.
     pub(super) fn clear(&self) {
-        // Who comes second waits here until the first is through.
+        // A second caller waits here for the first.
         let mut started = self.started();
         if let Some(guard) = started.guard.take() {
             guard.clear(&started.groups);
-            // They are not left to whoever inherits them. From here on their numbers are anybody's.
+            // Reap the processes here. From now on their numbers may be reused.
             for group in mem::take(&mut started.groups) {
                 let _ = waitpid(Some(group), WaitOptions::NOHANG);
             }

@@ -1,7 +1,7 @@
-//! The launcher, for the agent's threads that write to it.
+//! The connection to the launcher, for the threads of the agent.
 //!
-//! Reports are written at once. Output waits until the launcher has printed enough of what it has been sent before, so what
-//! nobody reads stays in the pipes of the ranks, which wait to write more.
+//! Reports are written at once. Output waits until the launcher has printed enough of the output before it,
+//! so output that nobody reads stays in the pipes of the ranks, which then wait to write more.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ struct Line {
     to: Mutex<File>,
     out: Credit,
     err: Credit,
-    /// Whether all that could be ended has been.
+    /// Whether everything that can be killed has been.
     last: AtomicBool,
 }
 
@@ -30,23 +30,23 @@ impl Launcher {
         }))
     }
 
-    /// If it reads no more, the end of the input says so too: nothing is done about it here.
+    /// A launcher that is gone also closes the input, so an error is ignored here.
     pub(super) fn report(&self, report: &Report) {
         let _ = protocol::send(&mut *self.line(), report);
     }
 
-    /// Waits for credit.
+    /// Sends output of a rank, once there is credit for it.
     pub(super) fn output(&self, rank: usize, stream: Stream, bytes: &[u8]) {
         self.credit(stream).take(cost(bytes.len()));
         let _ = protocol::send_output(&mut *self.line(), rank, stream, bytes);
     }
 
-    /// No more comes from that stream of a rank's.
+    /// Reports the end of a stream of a rank.
     pub(super) fn silent(&self, rank: usize, stream: Stream) {
         let _ = protocol::send_output(&mut *self.line(), rank, stream, &[]);
     }
 
-    /// Gives credit back.
+    /// Returns credit.
     pub(super) fn printed(&self, stream: Stream, cost: usize) {
         self.credit(stream).give(cost);
     }
@@ -56,7 +56,7 @@ impl Launcher {
         [&self.0.out, &self.0.err].iter().any(|credit| credit.state().waiting > 0)
     }
 
-    /// Sends only what the pipes hold now: a process that has escaped could add to it without end.
+    /// From now on sends only what the pipes hold: a process that has escaped could write without end.
     pub(super) fn send_rest(&self) {
         self.0.last.store(true, Ordering::Relaxed);
     }
@@ -77,7 +77,7 @@ impl Launcher {
     }
 }
 
-/// What may be sent of a stream.
+/// The credit of one stream.
 struct Credit {
     state: Mutex<State>,
     given: Condvar,

@@ -1,11 +1,11 @@
-//! `necklace agent`: starts the ranks of one host for a launcher, which may be on another.
+//! `necklace agent`: starts the ranks of one host for a launcher, which may be on another host.
 //!
-//! Hidden, since it is nothing for people. It reads what to start from its standard input and lives as long as that:
-//! where the launcher ends, however it ends, the input does too, and the agent has its [`guard`] clear up. What the ranks
-//! print goes to the launcher in frames ([`protocol`]).
+//! An internal subcommand. The agent reads the job from its standard input, and lives until that input
+//! ends: when the launcher ends, however it does, so does the input, and the agent makes its [`guard`]
+//! clean up. The output of the ranks goes to the launcher in frames ([`protocol`]).
 //!
-//! A thread a stream waits for output, a thread a rank for its end, and one for orders. Orders are obeyed by that thread,
-//! and neither it nor a report waits for anybody to read what the ranks print ([`launcher`]).
+//! One thread per stream waits for output, one per rank for its end, and one for orders. Neither orders nor
+//! reports wait for anybody to read the output of the ranks ([`launcher`]).
 
 mod becoming;
 mod guard;
@@ -38,29 +38,29 @@ use self::protocol::{Description, MAGIC, Order, Report, Root};
 pub(crate) use self::rank::is_of_jobs;
 use self::secret::Secret;
 
-/// How long what a rank has left behind may go on writing after the last rank has ended.
+/// How long processes that ranks have left behind may write after the last rank has ended.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// What the main thread waits for.
 enum Event {
     /// A rank has ended.
     Ended,
-    /// A rank's stream has.
+    /// A stream of a rank has ended.
     Silent,
     /// The guard has ended.
     GuardEnded,
 }
 
-/// Why there are no ranks, or no longer, and the status that says so.
+/// Why no ranks run, or no longer, and the exit status for it.
 struct Refusal(String, u8);
 
 pub(crate) fn run() -> ExitCode {
-    // What is done to processes by the command's name is not meant for what clears up after it.
+    // A signal to all processes of the command's name should not reach the agent, which cleans up.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"necklace-agent");
-    // A session of its own: out of reach of the terminal, and of what is sent to the launcher's group.
+    // A session of its own, out of reach of the terminal and of signals to the launcher's group.
     if setsid().is_err() {
-        // The leader of a group cannot make one. A child of it can.
+        // The leader of a group cannot create a session, but its child can.
         let child = env::current_exe().and_then(|own| Command::new(own).arg("agent").status());
         return child
             .map_or(ExitCode::FAILURE, |status| if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
@@ -95,17 +95,17 @@ impl Refusal {
     }
 }
 
-/// What must be there before anything that would have to be cleared up.
+/// Prepares everything that must precede the first thing to clean up.
 fn prepare(description: &Description) -> Result<(Secret, Guard), Refusal> {
     let directory = &description.directory;
     env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
-    let secret = Secret::place().map_err(|error| Refusal::of("a name for the key's file", &error))?;
+    let secret = Secret::place().map_err(|error| Refusal::of("cannot draw a name for the key's file", &error))?;
     secret.remove_others();
-    let guard = Guard::start(secret.directory()).map_err(|error| Refusal::of("the guard", &error))?;
+    let guard = Guard::start(secret.directory()).map_err(|error| Refusal::of("cannot start the guard", &error))?;
     Ok((secret, guard))
 }
 
-/// The job on this host. What fails has been reported.
+/// Runs the job on this host. Failures have been reported when this returns.
 fn serve(
     description: &Description,
     secret: &Secret,
@@ -116,21 +116,21 @@ fn serve(
     let (events, queue) = mpsc::channel();
     let guarding = guard.process();
     let keeper = Keeper::of(guard);
-    // From here on everything is cleared up, whatever happens.
+    // From here on everything is cleaned up, whatever happens.
     let outcome = obey(stdin, keeper.clone(), launcher.clone())
         .and_then(|()| wait_for_guard(guarding, events.clone()))
-        .map_err(|error| Refusal::of("a thread for orders", &error))
+        .map_err(|error| Refusal::of("cannot start a thread for orders", &error))
         .and_then(|()| start(description, secret, launcher, &keeper, &events))
         .and_then(|(ranks, held)| attend(&queue, ranks, &keeper, launcher).map(|()| held))
-        // First of all: that ranks are killed because of it is no news.
+        // Reported before the cleanup, which kills the other ranks.
         .map_err(|refusal| refusal.report(description, launcher));
     keeper.clear();
     // The port is held until here.
     outcome.map(drop)
 }
 
-/// Starts the ranks, as many as are started before they are asked to end. What is returned with their number is to be kept
-/// as long as they live.
+/// Starts the ranks until they are asked to end. The returned resources must be kept while the
+/// ranks live.
 fn start(
     description: &Description,
     secret: &Secret,
@@ -138,9 +138,13 @@ fn start(
     keeper: &Keeper,
     events: &Sender<Event>,
 ) -> Result<(usize, Option<Held>), Refusal> {
-    let key = keeper.place(|| secret.keep(&description.key)).map_err(|error| Refusal::of("the key's file", &error))?;
+    let key = keeper
+        .place(|| secret.keep(&description.key))
+        .map_err(|error| Refusal::of("cannot write the key's file", &error))?;
     let held = match &description.root {
-        Root::Held(name) => Some(Held::find(name).map_err(|error| Refusal::of("a port for rank 0", &error))?),
+        Root::Held(name) => {
+            Some(Held::find(name).map_err(|error| Refusal::of("cannot reserve a port for rank 0", &error))?)
+        }
         Root::At(_) => None,
     };
     let root = match (&held, &description.root) {
@@ -158,19 +162,19 @@ fn start(
         let child = becoming.finish().map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
         rank::attend(rank, child, launcher, events)
-            .map_err(|error| Refusal::of(&format!("a thread for rank {rank}"), &error))?;
+            .map_err(|error| Refusal::of(&format!("cannot start a thread for rank {rank}"), &error))?;
         started += 1;
     }
     Ok((started, held))
 }
 
-/// The status is the one that a shell has for it.
+/// Uses the exit status of a shell.
 fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
     Refusal(format!("{} cannot be started: {}", description.program.display(), with_limit(error)), status)
 }
 
-/// An error of starting something, and the limit that has been met, if that is what it means.
+/// Describes an error at a start, with the limit that was reached, if any.
 pub(crate) fn with_limit(error: &io::Error) -> String {
     let limit = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE) => "open files are limited by ulimit -n",
@@ -182,7 +186,7 @@ pub(crate) fn with_limit(error: &io::Error) -> String {
     format!("{error}: {limit}")
 }
 
-/// Waits that long for a child to end.
+/// Waits for a child to end, at most that long.
 pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let until = Instant::now() + patience;
     let mut pause = Duration::from_micros(100);
@@ -196,12 +200,12 @@ pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> 
     }
 }
 
-/// A thread that does nothing but wait and pass on what comes. A host may have thousands of these.
+/// Starts a thread that only waits and forwards. A host may have thousands of these.
 pub(crate) fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
 }
 
-/// Obeys the launcher, to the end of its orders.
+/// Obeys the launcher until its orders end.
 fn obey(mut stdin: Stdin, keeper: Keeper, launcher: Launcher) -> io::Result<()> {
     small_thread(move || {
         loop {
@@ -210,7 +214,7 @@ fn obey(mut stdin: Stdin, keeper: Keeper, launcher: Launcher) -> io::Result<()> 
                 Ok(Some(Order::Kill)) => keeper.clear(),
                 Ok(Some(Order::Printed { stream, cost })) => launcher.printed(stream, cost),
                 Ok(Some(Order::Answer)) => launcher.report(&Report::Alive),
-                // There is no launcher any more, or none that could be understood.
+                // The launcher is gone, or sends invalid orders.
                 Ok(None) | Err(_) => break,
             }
         }
@@ -224,12 +228,12 @@ fn wait_for_guard(guard: Option<Pid>, events: Sender<Event>) -> io::Result<()> {
         if let Some(guard) = guard {
             rank::wait(guard);
         }
-        // The main thread may be past listening.
+        // The main thread may have stopped listening.
         let _ = events.send(Event::GuardEnded);
     })
 }
 
-/// Waits until the ranks have ended and what they wrote has been sent.
+/// Waits until the ranks have ended and their output has been sent.
 fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, launcher: &Launcher) -> Result<(), Refusal> {
     let (mut running, mut open) = (ranks, 2 * ranks);
     while running > 0 {
@@ -238,11 +242,11 @@ fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, launcher: &Lau
             Ok(Event::Silent) => open -= 1,
             Ok(Event::GuardEnded) if keeper.has_cleared() => {}
             Ok(Event::GuardEnded) | Err(_) => {
-                return Err(Refusal("the process that guards the ranks has ended".to_owned(), 1));
+                return Err(Refusal("the guard of the ranks has ended".to_owned(), 1));
             }
         }
     }
-    // What a rank has started may still write. It may end by itself; else it is ended.
+    // Other processes of a rank may still write. They may end by themselves; otherwise they are killed.
     let until = Instant::now() + LINGER;
     while open > 0 {
         match queue.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -253,7 +257,7 @@ fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, launcher: &Lau
     }
     keeper.clear();
     launcher.send_rest();
-    // What has been written by now waits for its reader as long as that likes. What has escaped is not waited for.
+    // Output that was written by now waits for its reader without limit. Processes that escaped are not awaited.
     while open > 0 {
         match queue.recv_timeout(LINGER) {
             Ok(Event::Silent) => open -= 1,

@@ -1,25 +1,25 @@
-//! A port for rank 0, found before it runs.
+//! A port for rank 0, reserved before rank 0 runs.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Socket, Type};
 
-/// A port that this process has bound and does not listen at. Nobody else gets it meanwhile but who, like rank 0, is of the
-/// same user and asks for a port to be shared.
+/// A port that this process has bound without listening. Only a process of the same user that also asks to
+/// share the port, such as rank 0, can bind it meanwhile.
 pub(super) struct Held {
     _socket: Socket,
     address: String,
 }
 
 impl Held {
-    /// Finds one, for those who know this host by that name.
+    /// Reserves a port, for ranks that know this host by that name.
     pub(super) fn find(name: &str) -> io::Result<Self> {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let socket = if name == loopback.ip().to_string() {
             bind(loopback)?
         } else {
-            // Of both families, as far as there are two.
+            // For both address families, if the host has both.
             bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)))
                 .or_else(|_| bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))))?
         };
@@ -38,7 +38,7 @@ fn bind(address: SocketAddr) -> io::Result<Socket> {
     if address.is_ipv6() {
         socket.set_only_v6(false)?;
     }
-    // Not the address: that would share the port with anybody who has said the same.
+    // Not the address: that would share the port with every process that asks for the same.
     socket.set_reuse_port(true)?;
     socket.bind(&address.into())?;
     Ok(socket)
@@ -58,7 +58,7 @@ mod tests {
             assert!(std::net::TcpListener::bind(address).is_err());
             let rank = bind(address).unwrap();
             rank.listen(1).unwrap();
-            // Connections come to who listens.
+            // Connections go to the process that listens.
             std::net::TcpStream::connect(address).unwrap();
             assert!(rank.accept().is_ok());
         }

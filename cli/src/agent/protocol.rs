@@ -1,15 +1,15 @@
-//! What a launcher and its agents say to each other.
+//! The protocol between a launcher and its agents.
 //!
-//! The launcher writes a [`Description`] to the agent's standard input, and orders; the end of that input is an order
-//! too. The agent writes [`MAGIC`] to its standard output, then frames. What comes before the magic is of others: a
-//! login shell's greeting.
+//! The launcher writes a [`Description`] to the agent's standard input, then orders; the end of that input
+//! is an order too. The agent writes [`MAGIC`] to its standard output, then frames. Anything before the
+//! magic is foreign, such as the greeting of a login shell.
 //!
-//! Reports and output share that stream, and the launcher always reads it: a report never waits for output that nobody
-//! reads. An agent has credit for [`WINDOW`] bytes of each of the ranks' two streams, and gets it back as they are
-//! printed ([`Order::Printed`]); without credit the output waits where it is, with the rank.
+//! Reports and output share one stream, which the launcher always reads, so a report never waits for output
+//! that nobody reads. An agent has credit for [`WINDOW`] bytes of each of the two streams of the ranks, and
+//! receives it back as they are printed ([`Order::Printed`]). Without credit, output waits with the rank.
 //!
-//! A frame is a kind (one byte), a length (four, little-endian) and so many bytes. It is bounded, so that what is no
-//! frame cannot make its reader take memory for it.
+//! A frame has a kind (one byte), a length (four bytes, little-endian) and a payload. Its length is bounded,
+//! so that invalid data cannot make the reader allocate much.
 
 use std::ffi::OsString;
 use std::io::{self, Error, ErrorKind, Read, Write};
@@ -18,24 +18,24 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What an agent's own words begin with. A greeting has no zero bytes.
+/// Marks the start of the agent's own data. A greeting has no zero bytes.
 pub(crate) const MAGIC: &[u8] = b"\0necklace agent 1\0";
 
-/// How much a rank's output is read at once.
+/// How much of a rank's output is read at once.
 pub(crate) const CHUNK: usize = 1 << 16;
 
 /// How much of a stream an agent may send before any of it is printed.
 pub(crate) const WINDOW: usize = 1 << 20;
 
-/// What sending that many bytes takes of the credit. Keeping short pieces costs memory too.
+/// Returns the credit for that many bytes. Keeping short pieces costs memory too.
 pub(crate) fn cost(bytes: usize) -> usize {
     bytes + 64
 }
 
-/// The longest frame. A description holds an environment, which the system bounds by some megabytes, as numbers.
+/// The longest frame. A description holds an environment as numbers, which the system limits to some megabytes.
 const LONGEST: usize = 1 << 26;
 
-/// What the agent of a host is to start.
+/// The ranks that the agent of a host starts.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Description {
     pub(crate) host: String,
@@ -44,7 +44,7 @@ pub(crate) struct Description {
     pub(crate) directory: PathBuf,
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
-    /// The same for all ranks.
+    /// Variables that are the same for all ranks.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// The ranks of this host.
     pub(crate) ranks: Vec<usize>,
@@ -53,29 +53,29 @@ pub(crate) struct Description {
 /// Where the ranks meet.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) enum Root {
-    /// At a port of this host's that the agent finds and holds, for those who know the host by that name.
+    /// At a port of this host that the agent reserves, for ranks that know the host by this name.
     Held(String),
     /// At `host:port`.
     At(String),
 }
 
-/// What the launcher wants after that.
+/// An order after the description.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Order {
     /// Ask the ranks to end.
     Terminate,
-    /// End them.
+    /// Kill the ranks.
     Kill,
-    /// Returns credit for output that has been printed.
+    /// Return credit for output that was printed.
     Printed { stream: Stream, cost: usize },
-    /// Say that you are alive.
+    /// Report that the agent is alive.
     Answer,
 }
 
-/// What an agent reports.
+/// A report of an agent.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Report {
-    /// First of all.
+    /// The first report.
     Here {
         version: String,
     },
@@ -89,14 +89,14 @@ pub(crate) enum Report {
         rank: usize,
         how: End,
     },
-    /// There will be no ranks here, or no longer.
+    /// No ranks run here, or no longer.
     Failed {
         why: String,
         status: u8,
     },
     /// The answer to [`Order::Answer`].
     Alive,
-    /// All ranks have ended, what they wrote has been sent, and nothing of the job is left here.
+    /// All ranks have ended, their output has been sent, and nothing of the job is left here.
     Done,
 }
 
@@ -107,18 +107,18 @@ pub(crate) enum End {
     Signal(i32),
 }
 
-/// Where a rank wrote something.
+/// A stream of a rank.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Stream {
     Out,
     Err,
 }
 
-/// What an agent writes.
+/// A frame of an agent.
 #[derive(Debug)]
 pub(crate) enum Said {
     Report(Report),
-    /// Bytes of a rank's; none when there will be no more.
+    /// Output of a rank; empty at its end.
     Output {
         rank: usize,
         stream: Stream,
@@ -130,18 +130,18 @@ const MESSAGE: u8 = b'm';
 const OUT: u8 = b'o';
 const ERR: u8 = b'e';
 
-/// Sends a message, as one write.
+/// Sends a message in one write.
 pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     to.write_all(&frame(MESSAGE, &[], &serde_json::to_vec(message)?)?)
 }
 
-/// Sends a rank's output, as one write.
+/// Sends output of a rank in one write.
 pub(crate) fn send_output(to: &mut impl Write, rank: usize, stream: Stream, bytes: &[u8]) -> io::Result<()> {
     let kind = if stream == Stream::Out { OUT } else { ERR };
     to.write_all(&frame(kind, &(rank as u64).to_le_bytes(), bytes)?)
 }
 
-/// The next message; none at the end.
+/// Receives the next message; `None` at the end.
 pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<M>> {
     match next(from)? {
         Some((MESSAGE, bytes)) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -150,7 +150,7 @@ pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<O
     }
 }
 
-/// What an agent says next; none at the end.
+/// Receives the next frame of an agent; `None` at the end.
 pub(crate) fn hear(from: &mut impl Read) -> io::Result<Option<Said>> {
     let Some((kind, mut bytes)) = next(from)? else { return Ok(None) };
     let stream = match kind {
@@ -165,7 +165,7 @@ pub(crate) fn hear(from: &mut impl Read) -> io::Result<Option<Said>> {
     Ok(Some(Said::Output { rank, stream, bytes }))
 }
 
-/// Reads up to the end of the magic. What came before it, up to a bound, is the error where there is none.
+/// Skips to the end of the magic. Without magic, the error is what came instead, up to a bound.
 pub(crate) fn skip_to_magic(from: &mut impl Read) -> Result<(), Vec<u8>> {
     const MOST: usize = 1 << 16;
     let mut seen = Vec::new();
@@ -202,14 +202,14 @@ fn next(from: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
     if length > LONGEST {
         return Err(nonsense());
     }
-    // As it comes: a length that is a lie costs nothing.
+    // Read piece by piece: a wrong length allocates nothing.
     let mut bytes = Vec::new();
     from.take(length as u64).read_to_end(&mut bytes)?;
     if bytes.len() < length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(Some((kind[0], bytes))) }
 }
 
 fn nonsense() -> Error {
-    Error::new(ErrorKind::InvalidData, "what came is no message of an agent's")
+    Error::new(ErrorKind::InvalidData, "invalid message from the agent")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One rank: how it is started, and who waits for it.
+//! One rank: its start, and the threads that wait for it.
 
 use std::env;
 use std::ffi::OsStr;
@@ -15,10 +15,10 @@ use super::protocol::{CHUNK, Description, End, Report, Stream};
 use super::secret::Kept;
 use super::{Event, small_thread};
 
-/// As much as a pipe holds, unless the superuser has made it larger.
+/// The size of a pipe, unless the superuser has changed it.
 const PIPE: usize = 1 << 20;
 
-/// What starts that rank: a process of this program that becomes the other.
+/// Returns the command that starts a rank: this program, which becomes the rank's.
 pub(super) fn command(
     rank: usize,
     description: &Description,
@@ -28,7 +28,7 @@ pub(super) fn command(
 ) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.arg("become").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
-    // What an earlier job or a login has left is not this job's; an address is of this host.
+    // Variables of an earlier job or of a login are not this job's; the address belongs to this host.
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && name != "NECKLACE_ADDRESS") {
         command.env_remove(name);
     }
@@ -50,7 +50,7 @@ pub(crate) fn is_of_jobs(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"NECKLACE_")
 }
 
-/// Has its output and its end reported.
+/// Starts the threads that report its output and its end.
 pub(super) fn attend(rank: usize, mut child: Child, launcher: &Launcher, events: &Sender<Event>) -> io::Result<()> {
     if let Some(out) = child.stdout.take() {
         forward(rank, Stream::Out, out, launcher.clone(), events.clone())?;
@@ -98,7 +98,7 @@ fn forward(
     })
 }
 
-/// Waits for a child's end, and leaves it for others to see. None if it is nobody's child.
+/// Waits for the end of a child without reaping it. Returns `None` if there is no such child.
 pub(super) fn wait(process: Pid) -> Option<End> {
     loop {
         match waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {

@@ -1,7 +1,7 @@
-//! The job's key, in a file that nobody else on the machine can read.
+//! The job's key, in a file that only this user can read.
 //!
-//! The agent locks it for as long as it lives, however it ends. By that ranks notice its end, and later agents find the
-//! directories of those that were killed together with whatever would have cleared up after them.
+//! The agent locks the file for as long as it lives, however it ends. By this lock, ranks notice the end of the
+//! agent, and later agents find the directories of jobs whose cleanup was killed too.
 
 use std::env;
 use std::ffi::OsStr;
@@ -14,36 +14,36 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The file's name.
+/// Name of the file.
 pub(super) const KEY: &str = "key";
 
-/// What a directory's name begins with; sixteen digits follow.
+/// Start of a directory's name; sixteen hexadecimal digits follow.
 const NAME: &str = "necklace-job-";
 
-/// How old a directory is, at least, before it is looked at whether its agent lives. Younger ones may not be locked yet.
+/// Minimum age of a directory that is checked for a living agent. A younger one may not be locked yet.
 const YOUNG: Duration = Duration::from_secs(10);
 
-/// A directory of the job's own, in the user's `XDG_RUNTIME_DIR` or else in that for temporary files. It is the guard's to
-/// remove, so its name is there before it is.
+/// A directory of the job, in the user's `XDG_RUNTIME_DIR`, or else in the directory for temporary files. The
+/// guard removes it, so its name is chosen before it exists.
 pub(super) struct Secret {
     directory: PathBuf,
 }
 
-/// A key that is where ranks find it.
+/// A key in its file.
 pub(super) struct Kept {
     pub(super) path: PathBuf,
-    /// Whether it is locked as long as this process lives.
+    /// Whether the file is locked as long as this process lives.
     pub(super) is_locked: bool,
 }
 
 impl Secret {
-    /// Thinks of a name.
+    /// Chooses a name.
     pub(super) fn place() -> io::Result<Self> {
         let mut drawn = [0; 8];
         getrandom::fill(&mut drawn).map_err(io::Error::other)?;
         let name = format!("{NAME}{:016x}", u64::from_le_bytes(drawn));
         let own = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| is_own(path));
-        // Who is told of it works in other directories.
+        // An absolute path: others use it from other directories.
         let temporary = Some(env::temp_dir()).filter(|path| !path.as_os_str().is_empty());
         let directory = own.or(temporary).unwrap_or_else(|| "/tmp".into());
         let directory = path::absolute(directory.join(name))?;
@@ -54,7 +54,7 @@ impl Secret {
         &self.directory
     }
 
-    /// Writes the key, and returns where it is. What is there already, somebody else's link perhaps, is an error.
+    /// Writes the key, and returns its path. Anything that exists there, such as a link of another user, is an error.
     pub(super) fn keep(&self, key: &[u8]) -> io::Result<Kept> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.directory.display()));
         DirBuilder::new().mode(0o700).create(&self.directory).map_err(named)?;
@@ -64,12 +64,12 @@ impl Secret {
         // Not every file system has locks.
         let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
         file.write_all(key).map_err(named)?;
-        // It is closed, and with it unlocked, when this process ends.
+        // The file is closed, and so unlocked, when this process ends.
         mem::forget(file);
         Ok(Kept { path, is_locked })
     }
 
-    /// Removes what agents have left beside it that were killed together with their guards and ranks.
+    /// Removes the directories of agents that were killed together with their guards and ranks.
     pub(super) fn remove_others(&self) {
         let entries = self.directory.parent().and_then(|beside| fs::read_dir(beside).ok());
         for entry in entries.into_iter().flatten().flatten() {
@@ -80,7 +80,7 @@ impl Secret {
     }
 }
 
-/// Removes a directory of that kind if it is this user's, and no agent's that lives.
+/// Removes such a directory if it belongs to this user, and not to a living agent.
 fn remove_left(directory: &Path) {
     let is_old = |about: &fs::Metadata| about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > YOUNG));
     let about = fs::symlink_metadata(directory);
@@ -103,7 +103,7 @@ fn is_name(name: &OsStr) -> bool {
     digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-/// Whether that is a directory of this user's.
+/// Whether this is a directory of this user.
 fn is_own(path: &Path) -> bool {
     path.is_absolute() && fs::metadata(path).is_ok_and(|there| there.is_dir() && there.uid() == user())
 }

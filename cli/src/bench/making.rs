@@ -52,7 +52,7 @@ fn contestants(
     let mut all: Vec<Box<dyn Contestant>> = Vec::new();
     for algorithm in fitting(&cell.topology, collective, algorithms)? {
         let kind = Collective::named(collective, Rank::new(0))
-            .ok_or_else(|| Failure::Usage(format!("no collective {collective:?}")))?;
+            .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
         let problem = problem(Arc::clone(&cell.topology), kind)?;
         let work = work(problem, algorithm.clone());
         all.push(Box::new(Making { collective: collective.to_owned(), algorithm, work }));

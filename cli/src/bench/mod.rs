@@ -8,8 +8,7 @@ mod moving;
 #[cfg(unix)]
 mod processes;
 
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,11 +20,11 @@ use necklace::topology::Topology;
 
 #[cfg(unix)]
 pub(crate) use self::processes::Rank;
-use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
+use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
 use crate::reading::{once, size, whole_names};
-use crate::table::align;
+use crate::table::{align, write_csv};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -35,60 +34,60 @@ Examples:
   necklace bench move --transport tcp -n 2,4 --bytes 4K,256K
   necklace bench build --topology torus:32x32 --algorithm torus-exchange
 
-Among threads alltoall is compared with two bare exchanges, which check nothing and never sleep: staged (through a
-mailbox) and one-copy (straight across); ratio is the time beside the shorter of these two.";
+Among threads, alltoall is compared with two bare exchanges, which check nothing and never sleep: staged
+(through a mailbox) and one-copy (directly across). ratio is the time divided by that of the faster one.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// What is measured
+    /// Select what to measure
     #[arg(value_enum, default_value = "move")]
     what: What,
 
-    /// How many ranks, on a network where everybody reaches everybody
+    /// Use these numbers of ranks, each on a complete network
     #[arg(short = 'n', long, value_name = "N,..", value_delimiter = ',', default_value = "2,4,8,16",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Vec<u32>,
 
-    /// Networks, a rank a node, instead of numbers of ranks
+    /// Use these networks, with one rank per node, instead of numbers of ranks
     #[arg(long, value_name = "T,..", value_delimiter = ',', conflicts_with = "ranks")]
     topology: Vec<String>,
 
-    /// Sizes of a block in bytes; K, M and G stand for 1024 and its powers
+    /// Use these block sizes in bytes, at most 1G; suffixes K, M and G stand for powers of 1024
     #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "8,4K,32K,256K,1M", value_parser = block)]
     bytes: Vec<usize>,
 
-    /// What the ranks are, and how bytes move
+    /// Measure ranks of this kind
     #[arg(long, value_enum, default_value = "local")]
     transport: Transport,
 
-    /// What is done
+    /// Use collective C
     #[arg(long, value_name = "C", default_value = "alltoall", value_parser = PossibleValuesParser::new(Collective::NAMES))]
     collective: String,
 
-    /// How: names from `necklace plan --list`; those that do not fit a network are left out there
+    /// Use these algorithms, named as in `necklace plan --list`, on the networks they fit
     #[arg(long, value_name = "A,..", value_delimiter = ',', default_value = "auto")]
     algorithm: Vec<String>,
 
-    /// How often each is measured, in turn with the others
+    /// Measure everything N times, in turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Write the figures as a table of comma-separated values; with -, to standard output, and nothing else there
+    /// Write the figures as comma-separated values to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 
-    /// Draw the medians over the bytes of a block as curves, an SVG; with -, to standard output, and nothing else there
+    /// Plot the median time against block size as SVG to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     plot: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// One rank's share of a schedule, and its plan
+    /// Building one rank's share of a schedule, and its plan
     Build,
-    /// The proof of a whole schedule
+    /// Proving a whole schedule
     Verify,
-    /// Bytes among ranks, plans made before
+    /// Moving bytes among ranks, with plans built in advance
     Move,
 }
 
@@ -96,7 +95,7 @@ enum What {
 enum Transport {
     /// Threads of this process
     Local,
-    /// Processes on this machine, over TCP, started anew for every round
+    /// Processes of this machine over TCP, started anew for every round
     #[cfg(unix)]
     Tcp,
 }
@@ -148,7 +147,7 @@ struct Row {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.what != What::Move && arguments.transport != Transport::Local {
-        return Err(Failure::Usage("--transport is of what moves: necklace bench move".to_owned()));
+        return Err(Failure::Usage("--transport applies only to `necklace bench move`".to_owned()));
     }
     let complete = || arguments.ranks.iter().map(|ranks| format!("complete:{ranks}")).collect();
     let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };
@@ -187,14 +186,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         rows.extend(compare(&cell, contestants, arguments.rounds, &mut progress)?);
     }
     drop(progress);
-    if let Some(mut document) = document {
-        document.write_all(csv(&rows).as_bytes()).map_err(|error| write_failure(document.name(), &error))?;
-        document.keep()?;
+    if let Some(document) = document {
+        document.fill(|out| write_csv(out, records(&rows)))?;
     }
-    if let Some(mut picture) = picture {
+    if let Some(picture) = picture {
         let svg = curves(&rows).svg().map_err(|error| Failure::Failed(format!("{}: {error}", picture.name())))?;
-        picture.write_all(svg.as_bytes()).map_err(|error| write_failure(picture.name(), &error))?;
-        picture.keep()?;
+        picture.fill(|out| out.write_all(svg.as_bytes()))?;
     }
     let alone = [&arguments.csv, &arguments.plot].into_iter().flatten().any(|path| is_standard(path));
     if alone { Ok(()) } else { print(&table(&rows)) }
@@ -237,19 +234,18 @@ fn compare(
 
 const MICRO: f64 = 1e6;
 
-fn csv(rows: &[Row]) -> String {
-    let mut text = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us\n".to_owned();
+/// The table for programs.
+fn records(rows: &[Row]) -> Vec<Vec<String>> {
+    let names =
+        ["system", "transport", "collective", "algorithm", "ranks", "block_bytes", "median_us", "min_us", "p90_us"];
+    let mut records = vec![names.map(str::to_owned).to_vec()];
     for Row { name: Name { system, transport, collective, algorithm }, ranks, bytes, median, least, p90, .. } in rows {
-        let [median, least, p90] = [median, least, p90].map(|time| time * MICRO);
-        // Parameters of an algorithm are set apart by commas.
-        let algorithm = if algorithm.contains(',') { format!("\"{algorithm}\"") } else { algorithm.clone() };
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "{system},{transport},{collective},{algorithm},{ranks},{bytes},{median:.4},{least:.4},{p90:.4}"
-        );
+        let mut line = [*system, *transport, collective, algorithm].map(str::to_owned).to_vec();
+        line.extend([ranks, bytes].map(ToString::to_string));
+        line.extend([median, least, p90].map(|time| format!("{:.4}", time * MICRO)));
+        records.push(line);
     }
-    text
+    records
 }
 
 fn table(rows: &[Row]) -> String {
@@ -325,9 +321,7 @@ mod tests {
             vec![fixed("ours", &[4.0, 3.0, 9.0], false), fixed("slow", &[5.0], true), fixed("fast", &[2.0], true)];
         let rows = compare(&cell, all, 2, &mut Progress::new("testing", "rounds")).unwrap_or_default();
         assert_eq!(rows.iter().map(|row| row.ratio).collect::<Vec<_>>(), [Some(2.0), Some(2.5), Some(1.0)]);
-        assert_eq!(
-            csv(&rows).lines().nth(1),
-            Some("ours,-,alltoall,\"a,b\",3,8,4000000.0000,3000000.0000,9000000.0000")
-        );
+        let line = ["ours", "-", "alltoall", "a,b", "3", "8", "4000000.0000", "3000000.0000", "9000000.0000"];
+        assert_eq!(records(&rows)[1], line);
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn contestants(
     let ranks = topology.nodes();
     let call = Call::named(collective).ok_or_else(|| {
         let known: Vec<&str> = CALLS.iter().map(|(name, _)| *name).collect();
-        Failure::Usage(format!("{collective} cannot be measured yet; these can: {}", known.join(", ")))
+        Failure::Usage(format!("{collective} cannot be measured yet; expected one of {}", known.join(", ")))
     })?;
     let mut all: Vec<Box<dyn Contestant>> = Vec::new();
     if collective == "alltoall" && transport == Transport::Local {
@@ -61,7 +61,7 @@ pub(super) fn fitting(
     names: &[String],
 ) -> Result<Vec<String>, Failure> {
     let kind = Collective::named(collective, Rank::new(0))
-        .ok_or_else(|| Failure::Usage(format!("no collective {collective:?}")))?;
+        .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
     let problem = problem(Arc::clone(topology), kind.clone())?;
     let mut fitting = Vec::new();
     for name in names {

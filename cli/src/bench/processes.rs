@@ -36,7 +36,9 @@ impl Contestant for Processes {
             let printed = ranks_of_own(topology, &chosen, &rank.words())?;
             let times: Option<Vec<f64>> = printed.lines().map(|line| line.parse().ok()).collect();
             let times = times.filter(|times| times.len() == pace.samples);
-            times.ok_or_else(|| Failure::Failed(format!("rank 0 did not say how long it took, but: {printed}")))
+            times.ok_or_else(|| {
+                Failure::Failed(format!("expected the times of {} samples from rank 0, found: {printed}", pace.samples))
+            })
         })
     }
 }
@@ -66,7 +68,8 @@ impl Rank {
     /// Does it. Rank 0 prints how long a call took, in seconds, a line a sample.
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let Self { collective, bytes, calls, samples } = self;
-        let call = Call::named(collective).ok_or_else(|| Failure::Usage(format!("no call {collective:?}")))?;
+        let call =
+            Call::named(collective).ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
         let pace = Pace { calls: *calls, samples: *samples };
         let outcome = launch(|mut comm| {
             pin(comm.rank());

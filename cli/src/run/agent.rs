@@ -1,4 +1,4 @@
-//! The agent of a host, as the launcher has it.
+//! The launcher's side of the agent of a host.
 
 use std::collections::HashMap;
 use std::env;
@@ -21,38 +21,38 @@ use crate::agent::protocol::{self, Report, Said, Stream};
 use crate::agent::{small_thread, wait, with_limit};
 use crate::output::Failure;
 
-/// What the launcher hears.
+/// An event for the launcher.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// An agent, by its number, reports.
+    /// The agent with this number reports.
     Report(usize, Report),
-    /// It says nothing more, for that reason if there is one to be seen from here.
+    /// The agent with this number has closed its output, for this reason if one is known.
     Gone(usize, Option<String>),
-    /// What the ranks print cannot be written.
+    /// The output of the ranks cannot be written.
     Unwritten(io::Error),
-    /// Nothing waits to be printed any more, on one stream.
+    /// One stream has printed everything.
     Printed,
-    /// Lines are held back until another moment.
+    /// Lines are held back until another time.
     Held,
-    /// The launcher itself is told to end.
+    /// The launcher received a signal to end.
     Signal(i32),
 }
 
 /// How hosts are reached.
 #[derive(Clone, Debug)]
 pub(super) enum Reach {
-    /// This one directly, others by ssh.
+    /// This host directly, others by ssh.
     Ssh,
-    /// All by this command, which is given the host and what to run there.
+    /// All hosts by this command, which receives the host and the command to run there.
     Command(Vec<String>),
 }
 
-/// Where an agent is told what to do, without waiting for it.
+/// A queue of orders to an agent, which never blocks.
 #[derive(Clone)]
 pub(super) struct Orders(Sender<Option<Vec<u8>>>);
 
 impl Orders {
-    /// If the agent is gone, that is heard as an event.
+    /// Queues an order. The loss of the agent is reported as an event.
     pub(super) fn tell(&self, message: &impl Serialize) {
         let mut bytes = Vec::new();
         if protocol::send(&mut bytes, message).is_ok() {
@@ -60,7 +60,7 @@ impl Orders {
         }
     }
 
-    /// There will be no more, which the agent hears too.
+    /// Ends the orders, which the agent notices too.
     fn end(&self) {
         let _ = self.0.send(None);
     }
@@ -72,13 +72,13 @@ pub(super) struct Agent {
     /// The command that reaches it, for messages.
     by: String,
     child: Child,
-    /// Whether it leads a group of processes from its first moment.
+    /// Whether it leads a process group from the start.
     leads: bool,
     orders: Orders,
 }
 
 impl Agent {
-    /// Starts it; what it says comes as events with its number.
+    /// Starts the agent; its reports are events with this number.
     pub(super) fn start(
         number: usize,
         (host, ranks): (String, Vec<usize>),
@@ -89,7 +89,7 @@ impl Agent {
         let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
         let mut command = command(&host, &own, reach)?;
         let by = command.get_program().to_string_lossy().into_owned();
-        // A job in a rank of another has an agent and a guard that outlive that one's end, and clear up by themselves.
+        // A job within a rank of another job has its own agent and guard, which outlive that rank and clean up.
         command.env_remove("NECKLACE_KEY_FILE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
@@ -104,13 +104,17 @@ impl Agent {
             agent.attend(number, (stdin, stdout, stderr), queue, output, events).map_err(|error| {
                 agent.kill();
                 agent.reap(Duration::ZERO);
-                Failure::Failed(format!("a thread for the agent on {}: {}", agent.host, with_limit(&error)))
+                Failure::Failed(format!(
+                    "cannot start a thread for the agent on {}: {}",
+                    agent.host,
+                    with_limit(&error)
+                ))
             })?;
         }
         Ok(agent)
     }
 
-    /// Starts the threads that talk with it.
+    /// Starts the threads that communicate with the agent.
     fn attend(
         &self,
         number: usize,
@@ -132,29 +136,29 @@ impl Agent {
         small_thread(move || hearing.run(stdout, &silent))
     }
 
-    /// Sends it a message.
+    /// Sends an order.
     pub(super) fn tell(&self, message: &impl Serialize) {
         self.orders.tell(message);
     }
 
-    /// Ends what it hears, upon which it clears up and ends.
+    /// Ends the orders, upon which the agent cleans up and ends.
     pub(super) fn close(&self) {
         self.orders.end();
     }
 
-    /// Ends its process, which is asked for nothing.
+    /// Kills the process of the agent.
     pub(super) fn kill(&mut self) {
         self.close();
-        // With what a command of several processes has started. One that has ended, and is not known to yet, keeps its number.
+        // The command may have started other processes. A process that has ended keeps its number until it is reaped.
         let group = Pid::from_raw(self.child.id().cast_signed());
         if let (true, Ok(None), Some(group)) = (self.leads, self.child.try_wait(), group) {
             let _ = kill_process_group(group, Signal::KILL);
         }
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.child.kill();
     }
 
-    /// Waits that long for its process to end by itself, then ends it.
+    /// Waits that long for the process to end, then kills it.
     pub(super) fn reap(&mut self, patience: Duration) -> Option<ExitStatus> {
         let ended = wait(&mut self.child, patience);
         if ended.is_some() {
@@ -165,25 +169,24 @@ impl Agent {
         None
     }
 
-    /// That it has said nothing for so long, when it was to say that it is here, that its ranks have started, or that it is
-    /// alive.
+    /// Describes an agent that is silent before it has started, before its ranks have, or after that.
     pub(super) fn silence(&self, was_here: bool, has_started: bool, patience: Duration) -> String {
         let (host, by, seconds) = (&self.host, &self.by, patience.as_secs());
         if has_started {
             format!(
-                "{host} does not answer: the agent there has said nothing for {seconds} s; it may be stopped, or out of reach"
+                "{host} does not answer: its agent has been silent for {seconds} s; it may be stopped or unreachable"
             )
         } else if was_here {
-            format!("{host} does not start its ranks: the agent there has said nothing for {seconds} s")
+            format!("{host} does not start its ranks: its agent has been silent for {seconds} s")
         } else {
-            format!("{host} does not answer: {by} has said nothing of an agent's for {seconds} s")
+            format!("{host} does not answer: {by} has not started an agent there for {seconds} s")
         }
     }
 
-    /// What has become of it, after it has said its last word.
+    /// Describes the end of an agent that has closed its output.
     pub(super) fn fate(&mut self, was_here: bool, why: Option<String>) -> String {
         let status = self.reap(Duration::from_millis(500));
-        let how = status.map_or_else(|| "does not make sense".to_owned(), |status| format!("ended ({status})"));
+        let how = status.map_or_else(|| "sent invalid data".to_owned(), |status| format!("ended ({status})"));
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         if was_here {
             format!("the agent on {} {how}{why}", self.host)
@@ -193,11 +196,11 @@ impl Agent {
     }
 }
 
-/// What starts the agent there.
+/// Returns the command that starts the agent on a host.
 fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
     let mut command = match reach {
         Reach::Ssh if hosts::is_here(host) => {
-            // It makes a session of its own, which a leader of a group could not.
+            // The agent creates a session, which the leader of a group could not.
             let mut command = Command::new(own);
             command.arg("agent");
             return Ok(command);
@@ -208,22 +211,23 @@ fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
             ssh
         }
         Reach::Command(words) => {
-            let (program, words) = words.split_first().ok_or_else(|| Failure::Usage("--agent is empty".to_owned()))?;
+            let (program, words) =
+                words.split_first().ok_or_else(|| Failure::Usage("--agent is empty; expected a command".to_owned()))?;
             let mut command = Command::new(program);
             command.args(words);
             command
         }
     };
-    // The words are one command of a shell there.
+    // The remote shell receives these words as one command.
     let path = own.to_str().and_then(|path| shlex::try_quote(path).ok());
-    let path = path.ok_or_else(|| Failure::Failed(format!("{}: no shell understands that name", own.display())))?;
+    let path = path.ok_or_else(|| Failure::Failed(format!("{}: a shell cannot be given this path", own.display())))?;
     command.arg(host).arg(&*path).arg("agent");
-    // Out of reach of the terminal's keys: what they mean, the agent is told.
+    // Out of reach of the terminal's keys, whose meaning the agent is told as orders.
     command.process_group(0);
     Ok(command)
 }
 
-/// Writes what is to be told, so that nobody else has to wait for the agent to read.
+/// Writes orders, so that no other thread waits for the agent to read them.
 fn pass_on(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
     while let Ok(Some(message)) = queue.recv() {
         if to.write_all(&message).is_err() {
@@ -232,7 +236,7 @@ fn pass_on(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
     }
 }
 
-/// Prints what the agent's command complains of. Tells when it is silent.
+/// Prints the standard error of the agent's command. Reports its end.
 fn complain(host: &str, mut from: ChildStderr, output: Arc<Output>) -> io::Result<Receiver<()>> {
     let (done, silent) = mpsc::channel();
     let mut lines = Lines::new(format!("{host}: ").into_bytes());
@@ -247,7 +251,7 @@ fn complain(host: &str, mut from: ChildStderr, output: Arc<Output>) -> io::Resul
     Ok(silent)
 }
 
-/// The thread that hears an agent.
+/// The thread that reads from an agent.
 struct Hearing {
     number: usize,
     ranks: Vec<usize>,
@@ -262,14 +266,14 @@ impl Hearing {
         let mut from = io::BufReader::with_capacity(2 * protocol::CHUNK, &mut from);
         let why = match protocol::skip_to_magic(&mut from) {
             Ok(()) => self.hear(&mut from).err().map(|error| error.to_string()),
-            // What stands there instead may say what is wrong.
+            // The text that came instead may name the problem.
             Err(noise) => {
                 let noise = String::from_utf8_lossy(&noise);
                 noise.lines().find(|line| !line.trim().is_empty()).map(str::to_owned)
             }
         };
         let why = why.map(|why| legible(&why));
-        // Somebody may keep standard error for longer: a master connection of ssh's.
+        // Another process may keep standard error open: a master connection of ssh.
         let _ = silent.recv_timeout(Duration::from_millis(500));
         let _ = self.events.send(Event::Gone(self.number, why));
     }
@@ -286,7 +290,7 @@ impl Hearing {
                 Said::Output { rank, stream, bytes } => (rank, stream, bytes),
             };
             if !self.ranks.contains(&rank) {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("rank {rank} is not there")));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("rank {rank} is unknown there")));
             }
             let line = lines.entry((rank, stream == Stream::Out)).or_insert_with(|| self.output.lines(rank));
             let (whole, cost) = match bytes.len() {
@@ -295,7 +299,7 @@ impl Hearing {
             };
             self.print(rank, stream, whole, cost);
         }
-        // Those whose end was not reported.
+        // Streams whose end was not reported.
         for ((rank, out), mut line) in lines {
             self.print(rank, if out { Stream::Out } else { Stream::Err }, line.end(), 0);
         }
@@ -308,7 +312,7 @@ impl Hearing {
     }
 }
 
-/// What somebody else has said, for a message: it does nothing to a terminal, and is not long.
+/// Makes foreign text safe for a terminal, and short.
 pub(super) fn legible(text: &str) -> String {
     const MOST: usize = 200;
     let mut legible = String::new();

@@ -1,4 +1,4 @@
-//! The life of a job, as its launcher sees it.
+//! The life of a job, in its launcher.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -14,55 +14,55 @@ use super::output::Output;
 use crate::agent::protocol::{Description, End, Order, Report, Root};
 use crate::output::Failure;
 
-/// What is to be run, and where.
+/// A job: what runs where.
 pub(super) struct Job {
-    /// Hosts and their ranks; the first has rank 0.
+    /// Hosts and their ranks; the first host has rank 0.
     pub(super) places: Vec<(String, Vec<usize>)>,
     pub(super) reach: Reach,
-    /// How the others know the first host.
+    /// The name by which other hosts know the first.
     pub(super) root: String,
     pub(super) directory: PathBuf,
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// How long an agent may say nothing until its ranks have started, and not answer after that.
+    /// How long an agent may be silent until its ranks have started, and leave a question unanswered after that.
     pub(super) patience: Duration,
-    /// Whether it is told who is started where.
+    /// Whether to report where each rank starts.
     pub(super) verbose: bool,
 }
 
-/// The status of a command that ends because nobody reads it, as shells have it.
+/// The exit status of a command whose output nobody reads, as in shells.
 const UNREAD: u8 = 128 + 13;
 
-/// How long a failure is looked at before it is told: of a rank that is killed and those that fail because of it, the
-/// latter may be seen first.
+/// Delay before a failure is reported: a killed rank may be seen after the ranks that fail because
+/// of it.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How often agents are asked whether they are alive.
+/// Interval between questions whether agents are alive.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long one whose ranks have all ended may take to answer, at most.
+/// Maximum time for an agent to answer whose ranks have all ended.
 const ENDED: Duration = Duration::from_secs(10);
 
-/// How long nobody may read anything of what is left to be printed of a job that has failed, or was ended.
+/// Maximum time without anybody reading the remaining output of a job that has failed or was ended.
 const UNHEARD: Duration = Duration::from_secs(2);
 
-/// How far the job's end has come.
+/// How far the end of the job has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Running,
-    /// The others report the failure themselves.
+    /// The other ranks report the failure themselves.
     Failing,
-    /// They have been asked to end.
+    /// The ranks have been asked to end.
     Terminating,
-    /// They are being killed.
+    /// The ranks are being killed.
     Killing,
-    /// Agents hear nothing any more.
+    /// The agents receive no more orders.
     Closing,
 }
 
 impl Stage {
-    /// How long it lasts, and what follows.
+    /// Returns the duration of the stage, and the next one.
     fn next(self) -> Option<(Duration, Self)> {
         match self {
             Self::Running | Self::Closing => None,
@@ -73,7 +73,7 @@ impl Stage {
     }
 }
 
-/// How long an agent that hears nothing any more may take to clear up.
+/// Maximum time for an agent to clean up after its last order.
 const CLEARING: Duration = Duration::from_secs(3);
 
 /// Why the job fails.
@@ -81,24 +81,24 @@ const CLEARING: Duration = Duration::from_secs(3);
 struct Cause {
     status: u8,
     message: String,
-    /// Somebody killed it, so nobody else is to blame.
+    /// Whether the rank was killed, so that no other rank is to blame.
     killed: bool,
 }
 
-/// An agent, and how far it has come.
+/// An agent and its progress.
 struct Member {
     agent: Agent,
     here: bool,
     described: bool,
-    /// How many of its ranks have started.
+    /// Number of its ranks that have started.
     started: usize,
-    /// How many of them have ended.
+    /// Number of its ranks that have ended.
     ended: usize,
     over: bool,
-    /// How many ticks ago it was asked whether it is alive, unless it has answered. Ticks are counted, not time: a launcher
-    /// that was stopped itself has not waited.
+    /// Number of ticks since it was asked whether it is alive, until it answers. Ticks are counted instead of time,
+    /// because a launcher that was itself stopped has not waited.
     asked: Option<u32>,
-    /// When it last came further, or could from then on.
+    /// When it last progressed, or could from then on.
     since: Instant,
 }
 
@@ -116,8 +116,8 @@ impl Member {
         }
     }
 
-    /// Until when it is waited for, if it is: to answer, or to start its ranks. One that answered before it is known where
-    /// the ranks meet has nothing to say.
+    /// Returns until when the agent is awaited, if it is: to answer, or to start its ranks. An agent that has
+    /// answered before the ranks' meeting point is known has nothing to report.
     fn awaited(&self, patience: Duration) -> Option<Instant> {
         let awaited = !self.here || self.described && self.started < self.agent.ranks.len();
         if awaited && !self.over { self.since.checked_add(patience) } else { None }
@@ -131,7 +131,7 @@ impl Member {
         self.ended == self.agent.ranks.len()
     }
 
-    /// Asks whether it is alive. Returns whether it has not said so for longer than that, in ticks of that length.
+    /// Asks whether the agent is alive. Returns whether it has not answered for that long, in ticks of that length.
     fn ask(&mut self, patience: Duration, tick: Duration) -> bool {
         if self.over || !self.has_started() {
             return false;
@@ -156,35 +156,35 @@ struct Launch<'a> {
     key: Vec<u8>,
     output: Arc<Output>,
     members: Vec<Member>,
-    /// Where the ranks meet, once the first agent has said so.
+    /// Where the ranks meet, once the first agent has reported it.
     meeting: Option<String>,
     stage: Stage,
     since: Instant,
     cause: Option<Cause>,
-    /// When the cause is to be told, if it is not yet.
+    /// When to report the cause, unless it has been reported.
     told: Option<Instant>,
-    /// The status, if it was ended from outside.
+    /// The exit status, if the job was ended from outside.
     ended: Option<u8>,
-    /// When agents are asked next.
+    /// When the agents are asked next.
     tick: Instant,
 }
 
-/// A queue of events, and where they are put into it.
+/// Creates a queue of events.
 pub(super) fn events() -> (Sender<Event>, Receiver<Event>) {
     mpsc::channel()
 }
 
-/// Runs a job to its end and returns its status. Nothing of it is left then.
+/// Runs a job to its end and returns its exit status. Nothing of the job is left then.
 pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiver<Event>)) -> Result<u8, Failure> {
     let (events, queue) = queue;
     let mut key = vec![0; 32];
-    getrandom::fill(&mut key).map_err(|error| Failure::Failed(format!("a fresh key: {error}")))?;
+    getrandom::fill(&mut key).map_err(|error| Failure::Failed(format!("cannot draw a key: {error}")))?;
     let mut members = Vec::new();
     for (number, place) in job.places.iter().enumerate() {
         match Agent::start(number, place.clone(), &job.reach, output, &events) {
             Ok(agent) => members.push(Member::of(agent)),
             Err(failure) => {
-                // Those before have started nothing.
+                // The agents so far have started nothing.
                 members.iter_mut().for_each(|member| member.agent.kill());
                 for member in &mut members {
                     member.agent.reap(CLEARING);
@@ -236,7 +236,7 @@ impl Launch<'_> {
         self.cause.map(|cause| cause.status).or(self.ended).unwrap_or(0)
     }
 
-    /// Waits until all is printed: as long as the reader likes if the job has ended well, else as long as it reads.
+    /// Waits until everything is printed: without limit after success, otherwise as long as somebody reads.
     fn print_rest(&mut self, queue: &Receiver<Event>) {
         self.output.finish();
         let mut printed = self.output.progress();
@@ -272,12 +272,12 @@ impl Launch<'_> {
         }
     }
 
-    /// Says that nobody reads what is left, if anybody reads that.
+    /// Warns that nobody reads the remaining output, if standard error is read.
     fn drop_rest(&self) {
         if !self.output.has_said_all() {
             return;
         }
-        self.say("warning: nobody reads the output: what is left of it is dropped\n".to_owned());
+        self.say("warning: nobody reads the output; the rest of it is dropped\n".to_owned());
         for _ in 0..100 {
             if self.output.has_said_all() {
                 break;
@@ -286,7 +286,7 @@ impl Launch<'_> {
         }
     }
 
-    /// When something is to be done if nothing is heard.
+    /// Returns when to act if there is no event.
     fn deadline(&self) -> Option<Instant> {
         let lasting =
             if self.stage == Stage::Closing { Some(CLEARING) } else { self.stage.next().map(|(time, _)| time) };
@@ -295,7 +295,7 @@ impl Launch<'_> {
         [end, tick, self.told, self.output.held(), self.silence().map(|(due, _)| due)].into_iter().flatten().min()
     }
 
-    /// When the patience with the first of those that are awaited ends, and with whom.
+    /// Returns which awaited agent is due first, and when.
     fn silence(&self) -> Option<(Instant, &Member)> {
         if self.stage != Stage::Running {
             return None;
@@ -305,7 +305,7 @@ impl Launch<'_> {
         awaited.min_by_key(|(due, _)| *due)
     }
 
-    /// Does what is due. False if nothing more can be done.
+    /// Does what is due. Returns false if nothing more can be done.
     fn advance(&mut self) -> bool {
         let now = Instant::now();
         if self.told.is_some_and(|due| due <= now) {
@@ -328,7 +328,7 @@ impl Launch<'_> {
         true
     }
 
-    /// Asks the agents whether they are alive. One that does not answer is ended, upon which its guard clears up.
+    /// Asks the agents whether they are alive. An agent that does not answer is killed, upon which its guard cleans up.
     fn ask(&mut self) {
         let patience = self.job.patience;
         let tick = TICK.min(patience / 10);
@@ -339,10 +339,10 @@ impl Launch<'_> {
             }
             member.agent.kill();
             if member.has_ended() {
-                // How the job ends is known without it.
+                // The outcome of the job is known without this agent.
                 member.over = true;
                 let line =
-                    format!("warning: the agent on {} is ended, since it does not clear up\n", member.agent.host);
+                    format!("warning: the agent on {} was killed, because it does not clean up\n", member.agent.host);
                 self.say(line);
             } else {
                 let message = member.agent.silence(true, true, patience);
@@ -353,7 +353,7 @@ impl Launch<'_> {
         self.tick = Instant::now() + tick;
     }
 
-    /// Goes on to that stage, never back.
+    /// Moves on to a stage, never back.
     fn enter(&mut self, stage: Stage) {
         if stage <= self.stage {
             return;
@@ -361,7 +361,7 @@ impl Launch<'_> {
         (self.stage, self.since) = (stage, Instant::now());
         for Member { agent, described, .. } in &mut self.members {
             match stage {
-                // It has started nothing: there is nothing that it would have to end.
+                // This agent has started nothing, so it has nothing to end.
                 _ if !*described && stage >= Stage::Terminating => agent.kill(),
                 Stage::Running | Stage::Failing => {}
                 Stage::Terminating => agent.tell(&Order::Terminate),
@@ -384,7 +384,7 @@ impl Launch<'_> {
             }
             Event::Unwritten(error) if error.kind() == ErrorKind::BrokenPipe => self.end(UNREAD),
             Event::Unwritten(error) => {
-                self.fail(1, format!("what the ranks print cannot be written: {error}"), true);
+                self.fail(1, format!("the output of the ranks cannot be written: {error}"), true);
                 self.enter(Stage::Terminating);
             }
             Event::Printed | Event::Held => {}
@@ -441,7 +441,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Tells those that do not know it what to start, as far as it is known where the ranks meet.
+    /// Describes the job to the agents that lack it, as far as the meeting point is known.
     fn describe(&mut self) {
         if self.stage != Stage::Running {
             return;
@@ -468,7 +468,7 @@ impl Launch<'_> {
         }
     }
 
-    /// The job fails, unless it has already.
+    /// Makes the job fail, unless it already has.
     fn fail(&mut self, status: u8, message: String, killed: bool) {
         if self.ended.is_some() || self.stage >= Stage::Terminating {
             return;
@@ -483,10 +483,10 @@ impl Launch<'_> {
         self.enter(Stage::Failing);
     }
 
-    /// The job is ended from outside. At the second time at once.
+    /// Ends the job from outside; the second time at once.
     fn end(&mut self, status: u8) {
         if self.told.take().is_some() {
-            // What looks like a failure is the same end, which others have noticed before.
+            // What looks like a failure is the same end, which others have noticed first.
             self.cause = None;
         }
         let again = self.ended.is_some() && status != UNREAD;
@@ -502,7 +502,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Without waiting for whoever is to read it.
+    /// Prints a line without waiting for a reader.
     fn say(&self, line: String) {
         self.output.say(line.into_bytes());
     }

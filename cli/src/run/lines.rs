@@ -1,6 +1,6 @@
-//! What a rank writes, as whole lines.
+//! The output of a rank, as whole lines.
 
-/// Puts a stream's bytes together to lines, each with a prefix. It holds the line that is not complete, up to a bound.
+/// Joins the bytes of a stream to lines, each with a prefix. Keeps an incomplete line, up to a bound.
 #[derive(Debug)]
 pub(super) struct Lines {
     prefix: Vec<u8>,
@@ -10,7 +10,7 @@ pub(super) struct Lines {
 /// The longest line that is kept whole.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// What ends a piece of a longer one.
+/// Ends a part of a longer line.
 pub(super) const CUT: &[u8] = b" [continued]\n";
 
 impl Lines {
@@ -18,7 +18,7 @@ impl Lines {
         Self { prefix, begun: Vec::new() }
     }
 
-    /// The lines that these bytes complete.
+    /// Returns the lines that these bytes complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -41,7 +41,7 @@ impl Lines {
         out
     }
 
-    /// The last line, if it lacks its end.
+    /// Returns the last line, if it is incomplete.
     pub(super) fn end(&mut self) -> Vec<u8> {
         if self.begun.is_empty() { Vec::new() } else { self.push(b"\n") }
     }

@@ -1,7 +1,7 @@
-//! `necklace run`: starts the ranks of a program, here or on other machines, and ends them together.
+//! `necklace run`: starts the ranks of a program, on this machine or on others, and ends them together.
 //!
-//! The launcher starts an agent a host, which starts the ranks there ([`crate::agent`]). It prints what the agents
-//! forward, and decides when the job is over.
+//! The launcher starts one agent per host, which starts the ranks there ([`crate::agent`]). The launcher
+//! prints what the agents forward, and decides when the job is over.
 
 mod agent;
 mod hosts;
@@ -15,6 +15,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -27,7 +28,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use self::agent::{Event, Reach};
-use self::hosts::{Host, host};
+use self::hosts::{Host, Hosts};
 use self::job::Job;
 use self::output::{Output, Style};
 use crate::agent::{is_of_jobs, small_thread, with_limit};
@@ -38,76 +39,91 @@ Examples:
   necklace run -n 4 -- ./program its arguments
   necklace run --topology torus:4x4 -- ./program
   necklace run -n 8 --hosts one,two:3 -- ./program
+  necklace run --hosts node[01-04]:2 -- ./program
+  necklace run --hostfile hosts.txt -- ./program
   necklace run -n 2 -- sh -c 'echo rank $NECKLACE_RANK of $NECKLACE_SIZE'
 
-A rank finds in its environment NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (where rank 0 meets the others) and
-NECKLACE_KEY_FILE (the job's key, fresh, readable by this user only); NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM and
-NECKLACE_TIMEOUT if they are given, as options or in this command's own environment. Variables NECKLACE_* and RUST_* are
-carried to other hosts, and so is the working directory. Standard input is empty.
+Each rank finds in its environment NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (where rank 0 meets the others)
+and NECKLACE_KEY_FILE (the key of this job, which only this user can read), and NECKLACE_TOPOLOGY,
+NECKLACE_ALGORITHM and NECKLACE_TIMEOUT if they are given, as options or in the environment of this command.
+Other hosts receive the variables NECKLACE_* and RUST_* and the working directory. Standard input is empty.
 
-Output comes line by line; of lines longer than 1 MiB the parts end in \" [continued]\". It waits for its reader as long as that
-likes: some 1 MiB a host and stream here, the rest with the ranks, which then wait to print more. Of a job that has failed, or
-was told to end, what nobody reads for some seconds is dropped, with a warning. What ranks that fail say on standard error as
-another has before is left out, and the last line says whose that was: of a rank that has said less than 4 KiB there, lines that
-another has just said come up to half a second late.
+Within a Slurm allocation, the ranks run on its nodes (SLURM_JOB_NODELIST), with a slot for each task
+(SLURM_TASKS_PER_NODE). --hosts and --hostfile override this; --hosts localhost runs all ranks here.
 
-The first rank that fails, by its status or by a signal, ends the job, also while nobody reads the output: the others have a
-second to say so themselves, then are asked to end (SIGTERM), and two seconds later ended. Ctrl-C asks them at once; a second Ctrl-C ends them. What ranks
-have started ends with them, unless it has left both their process groups and the job's environment; on systems without
-/proc, unless it has left their process groups. So it is if this command is killed, or its agent on a host, or the agent's guard. If
-both of these are killed at once, ranks end (on Linux, and everywhere those that use the library) and what uses the library ends
-its process group and removes the key; what else ranks have started goes on, and a key that nobody was left to remove is removed
-by the next job on that host. If a guard or an agent is stopped, the job ends with its own status if the agent has told before that
-its ranks have ended, and otherwise fails when the agent has not answered for the timeout.
+Output is printed in whole lines; the parts of a line longer than 1 MiB end in \" [continued]\". Output waits for
+its reader without limit: about 1 MiB per host and stream is kept here, and ranks with more to print wait. If
+the job has failed or was told to end, output that nobody reads for a few seconds is dropped with a warning.
+Lines that several failing ranks write to standard error are printed once, and the last line names the other
+ranks. For this, a line that another rank has just written is delayed by up to half a second if its own rank
+has written less than 4 KiB there.
 
-Exit status: 0 if all ranks end with 0; else that of the first that fails, 128 + n for signal n; 127 if the program is not
-found, 126 if it cannot be started; 130, 143 or 129 if the command itself was told to end by SIGINT, SIGTERM or SIGHUP; 141 if
-nobody reads the output; 1 if a host fails; 2 if the command line is wrong.";
+The first rank that fails, by its status or by a signal, ends the job, even if nobody reads the output. The
+other ranks have one second to report the failure; then they receive SIGTERM, and two seconds later SIGKILL.
+Ctrl-C sends SIGTERM at once, and a second Ctrl-C SIGKILL. Processes that a rank has started end with it, unless
+they have left both its process group and the environment of the job (on systems without /proc: unless they
+have left the process group).
 
-/// How long ranks wait for each other unless it is said.
+The same happens if this command is killed, or its agent on a host, or the guard of an agent. If agent and
+guard are killed at once, the ranks still end (on Linux; elsewhere, ranks that use the library). A rank that
+uses the library also ends its process group and removes the key. Other processes continue, and the next job on
+that host removes a key that is left. If a guard or an agent is stopped, the job ends with its own status if
+its ranks are known to have ended; otherwise it fails when the agent has not answered for the timeout.
+
+Exit status: 0 if all ranks end with 0; otherwise the status of the first rank that fails, 128 + n for signal n;
+127 if the program is not found, 126 if it cannot be started; 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP ends
+this command; 141 if nobody reads the output; 1 if a host fails; 2 if the command line is wrong.";
+
+/// How long ranks wait for each other by default.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many ranks; unless given, as many as the topology has nodes or the hosts have slots
+    /// Start N ranks [default: one per node of the topology, or per slot of the hosts]
     #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = ranks)]
     ranks: Option<usize>,
 
-    /// The network of the ranks, a rank a node
+    /// Run the ranks on network T, one rank per node
     #[arg(long, value_name = "T")]
     topology: Option<String>,
 
-    /// The algorithm of alltoall, or several as alltoall=ring,allgather=ring
+    /// Use algorithm A for alltoall, or several as alltoall=ring,allgather=ring
     #[arg(long, value_name = "A,..", value_parser = NonEmptyStringValueParser::new())]
     algorithm: Option<String>,
 
-    /// Seconds without progress after which a call of a rank fails, 300 unless given; the job fails if a host does not answer
-    /// for so long
+    /// Fail a call after S seconds without progress, and the job if a host does not answer for S seconds [default: NECKLACE_TIMEOUT, or 300]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
 
-    /// Where they run, in this order, as many in a row as the host has slots (1 unless given), and round again; by ssh
-    #[arg(long, value_name = "HOST[:SLOTS],..", value_delimiter = ',', value_parser = host)]
-    hosts: Vec<Host>,
+    /// Run on these hosts by ssh, with ranges such as node[01-04,7]:2 [default: the Slurm allocation, or this machine]
+    ///
+    /// Ranks fill the hosts in this order, each with as many consecutive ranks as it has slots (1 unless given), and then
+    /// start over with the first host.
+    #[arg(long, value_name = "HOST[:SLOTS],..", value_parser = hosts::list)]
+    hosts: Vec<Hosts>,
 
-    /// The command that reaches a host, instead of ssh: it gets the host's name and what to run there
-    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    /// Read the hosts from FILE, one per line as HOST, HOST slots=N or HOST:N, with comments after #
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
+    hostfile: Option<PathBuf>,
+
+    /// Reach hosts by COMMAND instead of ssh; it receives the name of the host and the command to run there
+    #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
 
-    /// The name or address by which the other hosts reach the first, where rank 0 is
+    /// Let other hosts reach the first host, where rank 0 runs, by this name or address
     #[arg(long, value_name = "HOST", value_parser = hosts::name)]
     root_address: Option<String>,
 
-    /// Print lines without the rank in front
+    /// Print lines without the number of the rank in front
     #[arg(long)]
     no_prefix: bool,
 
-    /// Tell who is started where
+    /// Report where each rank starts
     #[arg(short, long)]
     verbose: bool,
 
-    /// What each rank is
-    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    /// Run PROGRAM with these arguments as each rank; everything after PROGRAM is passed on to it
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
 }
 
@@ -119,21 +135,21 @@ fn ranks(text: &str) -> Result<usize, String> {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(backend) = env::var_os("NECKLACE_BACKEND").filter(|backend| backend != "tcp") {
         return Err(Failure::Usage(format!(
-            "NECKLACE_BACKEND is {backend:?}, but the ranks that this command starts talk over TCP: unset it (ranks of MPI are started \
-             with `mpirun -n N PROGRAM`, and threads by the program itself)"
+            "NECKLACE_BACKEND is {backend:?}, but `necklace run` starts ranks that communicate over TCP; unset it, or \
+             start ranks of MPI with `mpirun -n N PROGRAM`, and ranks that are threads with PROGRAM itself"
         )));
     }
     let job = job(arguments)?;
     let ranks: usize = job.places.iter().map(|(_, ranks)| ranks.len()).sum();
     let style = if arguments.no_prefix { Style::Plain } else { Style::Prefixed((ranks - 1).to_string().len()) };
     let (events, queue) = job::events();
-    let output = Output::standard(style, &events).map_err(failed("printing"))?;
+    let output = Output::standard(style, &events).map_err(failed("cannot print"))?;
     listen_to_signals(events.clone())?;
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
 }
 
-/// Runs this command itself as the ranks of a job on this machine, a rank a node, and returns what they print. A signal
-/// ends this process, and with it the job.
+/// Runs this command itself as the ranks of a job on this machine, one rank per node, and returns their
+/// output. A signal ends this process, and with it the job.
 pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]) -> Result<String, Failure> {
     let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
     let words = [own.into_os_string()].into_iter().chain(arguments.iter().map(OsString::from));
@@ -142,7 +158,8 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         topology: Some(topology.to_owned()),
         algorithm: Some(algorithm.to_owned()),
         timeout: None,
-        hosts: Vec::new(),
+        hosts: vec![vec![Host::here()]],
+        hostfile: None,
         agent: None,
         root_address: None,
         no_prefix: true,
@@ -150,7 +167,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         command: words.collect(),
     };
     let (events, queue) = job::events();
-    let output = Arc::new(Output::kept(&events).map_err(failed("printing"))?);
+    let output = Arc::new(Output::kept(&events).map_err(failed("cannot keep the output"))?);
     match job::run(&job(&arguments)?, &output, (events, queue))? {
         0 => Ok(String::from_utf8_lossy(&output.take()).into_owned()),
         status => Err(Failure::Failed(format!("the ranks ended with status {status}"))),
@@ -159,24 +176,38 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
 
 fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let Some((program, rest)) = arguments.command.split_first() else {
-        return Err(Failure::Usage("there is no program".to_owned()));
+        return Err(Failure::Usage("no program is given".to_owned()));
     };
     if program.is_empty() {
-        return Err(Failure::Usage("the program's name is empty".to_owned()));
+        return Err(Failure::Usage("the name of the program is empty".to_owned()));
     }
     let topology = match (&arguments.topology, env::var("NECKLACE_TOPOLOGY")) {
         (Some(text), _) => Some(("--topology", text.clone())),
         (None, Ok(text)) => Some(("NECKLACE_TOPOLOGY", text)),
         (None, Err(_)) => None,
     };
-    let size = size(arguments, topology.as_ref())?;
-    let hosts = if arguments.hosts.is_empty() { vec![Host::here()] } else { arguments.hosts.clone() };
+    let mut hosts = match &arguments.hostfile {
+        Some(path) => hosts::file(path)?,
+        None if arguments.hosts.is_empty() => hosts::allocated()?,
+        None => arguments.hosts.concat(),
+    };
+    if hosts.is_empty() && arguments.agent.is_some() {
+        return Err(Failure::Usage("--agent needs hosts to reach; name them with --hosts or --hostfile".to_owned()));
+    }
+    let size = size(arguments.ranks, topology.as_ref(), &hosts)?;
+    if hosts.is_empty() {
+        hosts.push(Host::here());
+    }
     let places = hosts::spread(&hosts, size);
     let reach = match &arguments.agent {
         None => Reach::Ssh,
         Some(text) => {
             let words = shlex::split(text).filter(|words| !words.is_empty());
-            Reach::Command(words.ok_or_else(|| Failure::Usage(format!("--agent {text:?} is no command")))?)
+            Reach::Command(words.ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--agent {text:?} is not a command; expected words as for a shell, with their quotes closed"
+                ))
+            })?)
         }
     };
     let root = root(arguments, &places, &reach)?;
@@ -200,15 +231,15 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     })
 }
 
-/// How long a host may say nothing: as long as ranks wait for each other.
+/// Returns how long a host may be silent: as long as ranks wait for each other.
 fn patience(arguments: &Arguments) -> Duration {
-    // One that the ranks cannot read they complain of.
+    // The ranks refuse a value that they cannot read.
     let of_environment = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok().filter(|seconds| *seconds > 0);
     arguments.timeout.or_else(of_environment).map_or(PATIENCE, Duration::from_secs)
 }
 
-/// How many ranks there are, as all who say so agree.
-fn size(arguments: &Arguments, topology: Option<&(&str, String)>) -> Result<usize, Failure> {
+/// Returns the number of ranks, on which all options agree.
+fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host]) -> Result<usize, Failure> {
     let nodes = match topology {
         Some((by, text)) => {
             let nodes = necklace::load(text).map_err(BuildError::from)?.nodes();
@@ -216,36 +247,41 @@ fn size(arguments: &Arguments, topology: Option<&(&str, String)>) -> Result<usiz
         }
         None => None,
     };
-    match (arguments.ranks, nodes) {
+    let size = match (ranks, nodes) {
         (Some(ranks), Some((nodes, topology))) if ranks != nodes => {
-            Err(Failure::Usage(format!("{topology}, but -n is {ranks}: there is a rank a node")))
+            return Err(Failure::Usage(format!("{topology}, but -n is {ranks}; use -n {nodes}, or leave out -n")));
         }
-        (Some(ranks), _) | (None, Some((ranks, _))) => Ok(ranks),
-        (None, None) => hosts::slots(&arguments.hosts).ok_or_else(|| {
-            Failure::Usage("how many ranks? -n N says it, or --topology, or --hosts with slots".to_owned())
-        }),
+        (Some(ranks), _) | (None, Some((ranks, _))) => ranks,
+        (None, None) => hosts::slots(hosts).ok_or_else(|| {
+            Failure::Usage("the number of ranks is unknown; use -n N, --topology T, or hosts with slots".to_owned())
+        })?,
+    };
+    if size > hosts::MOST {
+        return Err(Failure::Usage(format!("{size} ranks are too many for one job; start at most {}", hosts::MOST)));
     }
+    Ok(size)
 }
 
-/// How the ranks reach the first host.
+/// Returns the name by which the ranks reach the first host.
 fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &Reach) -> Result<String, Failure> {
     if let Some(name) = &arguments.root_address {
         return Ok(hosts::reachable(name));
     }
     let direct = matches!(reach, Reach::Ssh) && places.iter().all(|(name, _)| hosts::is_here(name));
     match places {
-        // They all are on one machine, whatever its name.
+        // All ranks are on one machine, whatever its name.
         [_] => Ok("127.0.0.1".to_owned()),
         _ if direct => Ok("127.0.0.1".to_owned()),
         [(first, _), (second, _), ..] if hosts::is_loopback(first) => Err(Failure::Usage(format!(
-            "{second} cannot reach rank 0 on {first}: name the host as others know it, or use --root-address"
+            "{second} cannot reach rank 0 on {first}; name the first host as other hosts know it, or use --root-address"
         ))),
         [(first, _), ..] => Ok(hosts::reachable(first)),
         [] => Err(Failure::Usage("there are no hosts".to_owned())),
     }
 }
 
-/// The variables of this command's own that all ranks get: those of the library that are no other job's, and of Rust's.
+/// The variables of this command's environment that all ranks receive: those of the library, except
+/// what belongs to one job, and those of Rust.
 fn carried() -> impl Iterator<Item = (OsString, OsString)> {
     const OF_ONE_JOB: [&str; 11] = [
         "NECKLACE_RANK",
@@ -267,18 +303,18 @@ fn carried() -> impl Iterator<Item = (OsString, OsString)> {
     env::vars_os().filter(move |(name, _)| is_rust(name) || is_of_jobs(name) && !is_job(name))
 }
 
-/// What the system refuses, with the limit that has been met, if one was.
+/// Names the operation that the system refused, and the limit that was reached, if any.
 fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::Failed(format!("{what}: {}", with_limit(&error)))
 }
 
-/// Has signals that are to end the job come as events. A hang-up that is ignored (`nohup`) stays so.
+/// Turns the signals that end the job into events. A hang-up that is ignored (`nohup`) stays ignored.
 fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
     let mut wanted = vec![SIGINT, SIGTERM];
     if !ignores(SIGHUP) {
         wanted.push(SIGHUP);
     }
-    let mut signals = Signals::new(wanted).map_err(failed("signals"))?;
+    let mut signals = Signals::new(wanted).map_err(failed("cannot listen to signals"))?;
     let listen = move || {
         for signal in signals.forever() {
             if events.send(Event::Signal(signal)).is_err() {
@@ -286,10 +322,10 @@ fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
             }
         }
     };
-    small_thread(listen).map_err(failed("a thread for signals"))
+    small_thread(listen).map_err(failed("cannot start a thread for signals"))
 }
 
-/// Whether this process was started with a signal ignored, as far as the system tells.
+/// Whether this process was started with a signal ignored, as far as the system reports it.
 fn ignores(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

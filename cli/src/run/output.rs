@@ -1,4 +1,4 @@
-//! Where the lines of all ranks go.
+//! The output of all ranks.
 
 use std::fs::File;
 use std::io;
@@ -15,8 +15,8 @@ use super::printer::{Credit, Piece, Printer};
 use super::repeats::{Due, Repeats};
 use crate::agent::protocol::Stream;
 
-/// Standard output and standard error, for several threads, none of which waits for whoever reads them. What is printed
-/// at once stays together, also where both are one terminal.
+/// Standard output and standard error, for several threads, none of which waits for a reader. Lines that are
+/// printed together stay together, even if both streams are one terminal.
 pub(super) struct Output {
     out: Out,
     err: Printer,
@@ -30,16 +30,16 @@ enum Out {
     Kept(Mutex<Vec<u8>>),
 }
 
-/// How ranks' lines look.
+/// The look of the ranks' lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
-    /// With the rank in front, in so many digits.
+    /// With the rank in front, in that many digits.
     Prefixed(usize),
 }
 
 impl Output {
-    /// What cannot be written is heard as an event.
+    /// Opens the standard streams. A write error is an event.
     pub(super) fn standard(style: Style, events: &Sender<Event>) -> io::Result<Self> {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
@@ -52,7 +52,7 @@ impl Output {
         Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style })
     }
 
-    /// What ranks write to standard output is kept instead, without prefixes. There should be an end to it.
+    /// Keeps the ranks' standard output, without prefixes. It should be short.
     pub(super) fn kept(events: &Sender<Event>) -> io::Result<Self> {
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let err = Printer::start(err, Arc::default(), events.clone())?;
@@ -60,7 +60,7 @@ impl Output {
         Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style: Style::Plain })
     }
 
-    /// What has been kept.
+    /// Takes the output that was kept.
     pub(super) fn take(&self) -> Vec<u8> {
         match &self.out {
             Out::Standard(_) => Vec::new(),
@@ -68,7 +68,7 @@ impl Output {
         }
     }
 
-    /// What makes lines of a rank's stream.
+    /// Returns an assembler of lines for a stream of a rank.
     pub(super) fn lines(&self, rank: usize) -> Lines {
         Lines::new(self.prefix(rank))
     }
@@ -80,10 +80,10 @@ impl Output {
         }
     }
 
-    /// Prints whole lines of a rank's in their turn, after which credit for that much is given back.
+    /// Prints whole lines of a rank in order, and then returns that much credit.
     pub(super) fn print(&self, rank: usize, stream: Stream, lines: Vec<u8>, credit: &Arc<Credit>, cost: usize) {
         if lines.is_empty() {
-            // Part of a line, which is kept elsewhere.
+            // Part of a line, the rest of which is kept elsewhere.
             return credit.give(cost);
         }
         match (stream, &self.out) {
@@ -99,33 +99,33 @@ impl Output {
                 let due = repeats.say(rank, piece, self.prefix(rank).len(), Instant::now());
                 self.settle(due);
                 if repeats.until() != held {
-                    // Whoever waits for that waits for another moment now.
+                    // The time that the launcher waits for has changed.
                     let _ = self.events.send(Event::Held);
                 }
             }
         }
     }
 
-    /// A rank has failed: what it says as others do is not printed.
+    /// Marks a rank as failed: lines that other ranks have printed too are left out.
     pub(super) fn fail(&self, rank: usize) {
         let mut repeats = self.repeats();
         let due = repeats.fail(rank);
         self.settle(due);
     }
 
-    /// Until when lines are held that another rank has said too.
+    /// Returns until when lines are held that another rank has printed too.
     pub(super) fn held(&self) -> Option<Instant> {
         self.repeats().until()
     }
 
-    /// Prints those that have been held for long enough.
+    /// Prints the lines that were held long enough.
     pub(super) fn release(&self) {
         let mut repeats = self.repeats();
         let due = repeats.release(Instant::now());
         self.settle(due);
     }
 
-    /// Prints all that are held, and says of whom some were left out.
+    /// Prints all lines that are held, and names the ranks whose lines were left out.
     pub(super) fn release_all(&self) {
         let mut repeats = self.repeats();
         let (due, line) = repeats.finish();
@@ -135,7 +135,7 @@ impl Output {
         }
     }
 
-    /// In the order of those who hold the lock on what is held.
+    /// In the order in which threads take the lock on the held lines.
     fn settle(&self, Due { print, leave_out }: Due) {
         print.into_iter().for_each(|piece| self.err.print(piece));
         for (credit, cost) in leave_out.into_iter().filter_map(|piece| piece.credit) {
@@ -147,27 +147,27 @@ impl Output {
         self.repeats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints whole lines of somebody else's on standard error. Not all if they come faster than they are read.
+    /// Prints whole lines of others to standard error. Drops some if they arrive faster than they are read.
     pub(super) fn say(&self, lines: Vec<u8>) {
         self.err.print(Piece { lines, credit: None });
     }
 
-    /// Has an event tell when all is printed.
+    /// Requests an event when everything is printed.
     pub(super) fn finish(&self) {
         self.printers().for_each(Printer::finish);
     }
 
-    /// Whether all is printed.
+    /// Whether everything is printed.
     pub(super) fn has_finished(&self) -> bool {
         self.printers().all(Printer::has_finished)
     }
 
-    /// Whether that holds for standard error.
+    /// Whether everything is printed to standard error.
     pub(super) fn has_said_all(&self) -> bool {
         self.err.has_finished()
     }
 
-    /// A number that changes when something is written.
+    /// A number that changes with every write.
     pub(super) fn progress(&self) -> usize {
         self.printers().map(Printer::progress).fold(0, usize::wrapping_add)
     }

@@ -1,4 +1,4 @@
-//! A thread that writes what others have said, so that they need not wait for whoever reads it.
+//! A thread that writes for others, so that they do not wait for the reader.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,17 +13,17 @@ use super::agent::{Event, Orders};
 use crate::agent::protocol::{Order, Stream, WINDOW};
 use crate::agent::small_thread;
 
-/// How much is written at once. What has been read of a longer piece counts as progress.
+/// How much is written at once. Each write of a longer piece counts as progress.
 const AT_ONCE: usize = 1 << 14;
 
-/// Whole lines, and what is owed for them.
+/// Whole lines, and the credit for them.
 pub(super) struct Piece {
     pub(super) lines: Vec<u8>,
-    /// None if they are no rank's.
+    /// `None` for lines of no rank.
     pub(super) credit: Option<(Arc<Credit>, usize)>,
 }
 
-/// An agent's credit for one stream, which is given back as pieces are printed.
+/// The credit of an agent for one stream, which is returned as pieces are printed.
 pub(super) struct Credit {
     orders: Orders,
     stream: Stream,
@@ -35,7 +35,7 @@ impl Credit {
         Self { orders, stream, owed: AtomicUsize::new(0) }
     }
 
-    /// In few orders. What is not given back yet is less than an agent needs to go on.
+    /// Returns credit in few orders. The rest is less than an agent needs to continue.
     pub(super) fn give(&self, cost: usize) {
         let owed = self.owed.fetch_add(cost, Ordering::Relaxed) + cost;
         if owed >= WINDOW / 4 {
@@ -57,18 +57,18 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Piece>,
-    /// The bytes of these that are no rank's, which nobody gives credit for.
+    /// Bytes of no rank, which have no credit.
     unasked: usize,
     /// Whether a piece is being written.
     busy: bool,
-    /// How often something has been written.
+    /// Number of writes.
     progress: usize,
-    /// Whether somebody wants to hear that nothing waits.
+    /// Whether an event is requested when nothing waits.
     finishing: bool,
 }
 
 impl Printer {
-    /// Writes to that file, in turns with whoever has the same.
+    /// Writes to this file, in turns with the others that hold the lock.
     pub(super) fn start(to: File, turn: Arc<Mutex<()>>, events: Sender<Event>) -> io::Result<Self> {
         let printer = Self(Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() }));
         let own = printer.clone();
@@ -79,7 +79,7 @@ impl Printer {
     pub(super) fn print(&self, piece: Piece) {
         let mut queue = self.queue();
         if piece.credit.is_none() {
-            // Whoever complains faster than anybody reads is not heard in full.
+            // Complaints that arrive faster than they are read are dropped.
             if queue.unasked > WINDOW {
                 return;
             }
@@ -89,7 +89,7 @@ impl Printer {
         self.0.more.notify_all();
     }
 
-    /// Has an event tell when nothing waits any more.
+    /// Requests an event when nothing waits.
     pub(super) fn finish(&self) {
         self.queue().finishing = true;
     }
@@ -99,7 +99,7 @@ impl Printer {
         queue.waiting.is_empty() && !queue.busy
     }
 
-    /// A number that changes when something is written.
+    /// A number that changes with every write.
     pub(super) fn progress(&self) -> usize {
         self.queue().progress
     }
@@ -110,7 +110,7 @@ impl Printer {
             let piece = self.next(events);
             let Piece { lines, credit } = piece;
             if !broken && let Err(error) = self.write(&to, turn, &lines) {
-                // Nobody can be told that complaints cannot be printed.
+                // An error on standard error cannot be reported.
                 if credit.is_some() {
                     broken = true;
                     let _ = events.send(Event::Unwritten(error));
@@ -151,7 +151,7 @@ impl Printer {
                     self.queue().progress += 1;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Somebody who shares the terminal, or the pipe, has set it so.
+                // Another process that shares the terminal or the pipe has made it non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(error),
             }

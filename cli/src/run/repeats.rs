@@ -1,8 +1,8 @@
-//! What several failing ranks say alike, once.
+//! Prints once what several failing ranks write alike.
 //!
-//! A refusal, or the error that all ranks get of one that is gone, is the same on many of them. Where a rank has said little yet,
-//! lines of standard error that another rank has just printed are held for a moment. If their rank fails meanwhile, they are
-//! left out, and one line at the end names the ranks that said them too; otherwise they are printed as they are.
+//! Many ranks write the same refusal, or the same error about a rank that is gone. While a rank has written little,
+//! lines of its standard error that another rank has just printed are held for a moment. If the rank fails meanwhile,
+//! they are left out, and one line at the end names these ranks; otherwise they are printed.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::mem;
@@ -13,31 +13,31 @@ use super::printer::Piece;
 /// How long a line is held.
 const HOLD: Duration = Duration::from_millis(500);
 
-/// How many of the last lines are known.
+/// Number of recent lines that are known.
 const KNOWN: usize = 64;
 
-/// Bytes that a rank has said from which on nothing of it is held: it waits for no credit, and loses no more than this.
+/// Bytes from which on a rank's lines are not held: a rank waits for no credit, and loses no more than this.
 const LITTLE: usize = 1 << 12;
 
 #[derive(Default)]
 pub(super) struct Repeats {
-    /// The last lines that were printed, without their prefixes, and the ranks that said them.
+    /// The last lines that were printed, without their prefixes, and the ranks that wrote them.
     known: VecDeque<(usize, Vec<u8>)>,
-    /// Bytes that each rank has said.
+    /// Number of bytes that each rank has written.
     said: HashMap<usize, usize>,
     held: HashMap<usize, Held>,
     failed: BTreeSet<usize>,
-    /// The ranks whose lines have been left out.
+    /// The ranks whose lines were left out.
     left_out: BTreeSet<usize>,
 }
 
-/// What is held of a rank.
+/// The held lines of a rank.
 struct Held {
     pieces: Vec<Piece>,
     until: Instant,
 }
 
-/// Pieces, in the order in which they are to be printed; or, left out, only to be given credit for.
+/// Pieces to print in this order; a piece that was left out only returns its credit.
 #[derive(Default)]
 pub(super) struct Due {
     pub(super) print: Vec<Piece>,
@@ -45,7 +45,7 @@ pub(super) struct Due {
 }
 
 impl Repeats {
-    /// Takes what a rank says, whose lines begin with as many bytes of a prefix.
+    /// Takes the lines of a rank, each with a prefix of that many bytes.
     pub(super) fn say(&mut self, rank: usize, piece: Piece, prefix: usize, now: Instant) -> Due {
         let lines = || piece.lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.get(prefix..));
         let said = self.said.entry(rank).or_default();
@@ -69,13 +69,13 @@ impl Repeats {
                 self.known.push_back((rank, line.to_owned()));
             }
         }
-        // What it has said before is not all that it has to say.
+        // The rank may have written only part of its message so far.
         let mut print = self.held.remove(&rank).map(|held| held.pieces).unwrap_or_default();
         print.push(piece);
         Due { print, ..Due::default() }
     }
 
-    /// A rank has failed.
+    /// Marks a rank as failed.
     pub(super) fn fail(&mut self, rank: usize) -> Due {
         self.failed.insert(rank);
         let held = self.held.remove(&rank).map(|held| held.pieces).unwrap_or_default();
@@ -85,19 +85,19 @@ impl Repeats {
         Due { leave_out: held, ..Due::default() }
     }
 
-    /// Until when something is held.
+    /// Returns until when a line is held.
     pub(super) fn until(&self) -> Option<Instant> {
         self.held.values().map(|held| held.until).min()
     }
 
-    /// What has been held for long enough.
+    /// Returns the lines that were held long enough.
     pub(super) fn release(&mut self, now: Instant) -> Due {
         let due: Vec<usize> = self.held.iter().filter(|(_, held)| held.until <= now).map(|(rank, _)| *rank).collect();
         let print = due.iter().filter_map(|rank| self.held.remove(rank)).flat_map(|held| held.pieces).collect();
         Due { print, ..Due::default() }
     }
 
-    /// All that is held, and the line that names the ranks of what was left out.
+    /// Returns all lines that are held, and the line that names the ranks whose lines were left out.
     pub(super) fn finish(&mut self) -> (Due, Option<String>) {
         let print = mem::take(&mut self.held).into_values().flat_map(|held| held.pieces).collect();
         let left_out = mem::take(&mut self.left_out);
@@ -106,7 +106,7 @@ impl Repeats {
     }
 }
 
-/// Ranks in words, neighbours as ranges.
+/// Names ranks, neighbours as ranges.
 fn ranks(ranks: &BTreeSet<usize>) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &rank in ranks {
@@ -151,7 +151,7 @@ mod tests {
             assert!(repeats.fail(rank).print.is_empty());
         }
         let (due, line) = repeats.finish();
-        // Of rank 6 it is not known that it fails.
+        // Rank 6 is not known to fail.
         assert_eq!((printed(&due).as_str(), line.as_deref()), ("[6] no\n", Some("the same from ranks 0, 1, 4, 5\n")));
         assert_eq!(ranks(&BTreeSet::from([1, 2, 3, 7])), "ranks 1 to 3, 7");
     }

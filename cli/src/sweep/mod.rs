@@ -3,7 +3,6 @@
 mod networks;
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -20,15 +19,16 @@ use necklace::schedule::{Ports, Problem};
 use necklace::select::{Candidate, Terms, select};
 use necklace::simulate::simulate;
 
-use crate::output::{Document, Failure, print, write_failure};
+use crate::output::{Document, Failure, print};
 use crate::progress::Progress;
-use crate::table::align;
+use crate::table::{align, write_csv};
 use networks::{COLLECTIVES, Network, SIZES, machines, networks};
 
 pub(crate) const EXAMPLES: &str = "\
-Plays out what `auto` chooses beside every other algorithm that fits: 34 networks, 15 machines, blocks of 8 sizes, alltoall and
-allgather. The regret is the time of the choice over that of the best. An algorithm that cannot be the best, as its busiest rank's
-messages or bytes alone take longer, is not played out. Minutes on two cores; with --ranks, only networks of up to so many.
+Simulates the choice of `auto` and every other algorithm that fits: 34 networks, 15 machines, 8 block sizes,
+alltoall and allgather. The regret is the time of the choice divided by the best time. An algorithm is skipped
+if the messages or bytes of its busiest rank alone take longer than the best time so far. A sweep takes minutes
+on two cores; --ranks limits the size of the networks.
 
 Examples:
   necklace sweep --csv sweep.csv
@@ -36,15 +36,15 @@ Examples:
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Only networks of up to so many ranks
+    /// Use only networks of up to N ranks
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     ranks: usize,
 
-    /// How many of the worst choices to list
+    /// List the N worst choices
     #[arg(long, value_name = "N", default_value_t = 20)]
     worst: usize,
 
-    /// Write every choice as comma-separated values; with -, to standard output, and nothing else there
+    /// Write every choice as comma-separated values to FILE; with -, write only that to standard output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 }
@@ -73,10 +73,7 @@ impl Found {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let found = sweep(arguments.ranks)?;
     if let Some(path) = &arguments.csv {
-        let mut document = Document::create(path)?;
-        let name = document.name().to_owned();
-        document.write_all(csv(&found).as_bytes()).map_err(|error| write_failure(&name, &error))?;
-        document.keep()?;
+        Document::create(path)?.fill(|out| write_csv(out, records(&found)))?;
         if crate::output::is_standard(path) {
             return Ok(());
         }
@@ -226,27 +223,47 @@ fn summary(found: &[Found], worst: usize) -> String {
     text
 }
 
-fn csv(found: &[Found]) -> String {
-    let mut text =
-        "network,ranks,collective,machine,block_bytes,chosen,price_us,chosen_us,best,best_price_us,best_us,regret,choosing_us,planning_us\n"
-            .to_owned();
+/// The table for programs.
+fn records(found: &[Found]) -> Vec<Vec<String>> {
+    let names = [
+        "network",
+        "ranks",
+        "collective",
+        "machine",
+        "block_bytes",
+        "chosen",
+        "price_us",
+        "chosen_us",
+        "best",
+        "best_price_us",
+        "best_us",
+        "regret",
+        "choosing_us",
+        "planning_us",
+    ];
+    let mut records = vec![names.map(str::to_owned).to_vec()];
     for one in found {
         let Found { network, collective, ranks, machine, bytes, chosen, best, choosing, planning } = one;
-        let us = |time: u128| time as f64 / 1e6;
-        text += &format!(
-            "\"{network}\",{ranks},{collective},\"{machine}\",{bytes},\"{}\",{},{},\"{}\",{},{},{:.4},{},{}\n",
-            chosen.0,
+        let us = |time: u128| (time as f64 / 1e6).to_string();
+        let taken = |time: &Duration| (time.as_nanos() as f64 / 1e3).to_string();
+        records.push(vec![
+            network.clone(),
+            ranks.to_string(),
+            (*collective).to_owned(),
+            (*machine).to_owned(),
+            bytes.to_string(),
+            chosen.0.clone(),
             us(chosen.1),
             us(chosen.2.into()),
-            best.0,
+            best.0.clone(),
             us(best.1),
             us(best.2.into()),
-            one.regret(),
-            choosing.as_nanos() as f64 / 1e3,
-            planning.as_nanos() as f64 / 1e3
-        );
+            format!("{:.4}", one.regret()),
+            taken(choosing),
+            taken(planning),
+        ]);
     }
-    text
+    records
 }
 
 #[cfg(test)]
@@ -261,7 +278,7 @@ mod tests {
         let up_to = |limit: f64| found.iter().filter(|found| found.regret() <= limit).count();
         let text = summary(&found, 20);
         assert!(up_to(1.3) == found.len() && up_to(1.1) * 100 >= 98 * found.len(), "{text}");
-        assert_eq!(csv(&found).lines().count(), 1 + found.len());
+        assert_eq!(records(&found).len(), 1 + found.len());
         assert!(text.starts_with(&format!("{} choices; regret at most 1.", found.len())), "{text}");
     }
 }

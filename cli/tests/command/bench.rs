@@ -1,6 +1,6 @@
 //! `necklace bench`: what it measures beside each other, and how it writes that down. No test asserts a time.
 
-use crate::support::{directory, necklace, printed, stderr, stdout};
+use crate::support::{directory, necklace, printed, refused, stderr};
 
 /// The cells of the lines of a table of comma-separated values, without its heading.
 fn cells(csv: &str) -> Vec<Vec<&str>> {
@@ -84,10 +84,11 @@ fn what_cannot_be_measured_is_a_usage_error() {
         (&["--topology", "torus:"], "torus"),
         (&["--ranks", "2", "--topology", "ring:2"], "cannot be used with"),
         (&["--rounds", "0"], "0 is not in"),
+        (&["--ranks", "2,4,2"], "--ranks: duplicate value 2"),
+        (&["--ranks", "2", "--bytes", "8,8"], "--bytes: duplicate value 8"),
+        (&["--ranks", "2", "--algorithm", "direct,direct"], "--algorithm: duplicate value direct"),
     ] {
-        let output = necklace(&[&["bench"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(stderr(&output).contains(said) && stdout(&output).is_empty(), "{arguments:?}: {}", stderr(&output));
+        refused(&necklace(&[&["bench"], arguments].concat()), &[said]);
     }
 }
 

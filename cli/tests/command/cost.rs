@@ -1,30 +1,12 @@
 //! `necklace cost`: the paper's table as comma-separated values, by formula and counted; machines; pictures.
 
-use crate::support::{directory, necklace, printed, stderr};
+use std::collections::HashMap;
 
-/// Commas within quotes, as in `bruck:radix=3,ports=all`, belong to their cell.
-fn cells(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    for (number, part) in line.split('"').enumerate() {
-        let mut ends = part.split(',').peekable();
-        while let Some(end) = ends.next() {
-            let last = cells.len() - 1;
-            cells[last] += end;
-            match ends.peek() {
-                Some(_) if number % 2 == 0 => cells.push(String::new()),
-                Some(_) => cells[last].push(','),
-                None => {}
-            }
-        }
-    }
-    cells
-}
+use crate::support::{directory, necklace, printed, refused};
 
 /// The lines of a document, by the names of its columns.
-fn lines(document: &str) -> Vec<std::collections::HashMap<String, String>> {
-    let mut lines = document.lines().map(cells);
-    let names = lines.next().unwrap();
-    lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
+fn lines(document: &str) -> Vec<HashMap<String, String>> {
+    csv::Reader::from_reader(document.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
 
 /// Table 2's rows "Proposed" in microseconds, of blocks of `m` bytes on 2^d x 2^d nodes.
@@ -101,10 +83,10 @@ fn compared_with_what_is_counted_the_formulas_hold() {
         let by = [formula, counted, simulated, bound].map(|line| line["by"].as_str());
         assert_eq!((by, simulated["startup"].as_str()), (["formula", "counted", "simulated", "bound"], "-"));
         for term in ["total", "startup", "transmission", "propagation", "rearrangement", "synchronisation"] {
-            let of = |line: &std::collections::HashMap<String, String>| line[term].parse::<f64>().unwrap();
+            let of = |line: &HashMap<String, String>| line[term].parse::<f64>().unwrap();
             assert!(of(bound) <= of(formula) && of(bound) <= of(counted), "{term}: {pair:?}");
         }
-        let total = |line: &std::collections::HashMap<String, String>| line["total"].parse::<f64>().unwrap();
+        let total = |line: &HashMap<String, String>| line["total"].parse::<f64>().unwrap();
         assert!(total(formula) <= total(counted), "{pair:?}");
         let exact = ["direct", "direct-rotated", "torus-exchange"].contains(&formula["algorithm"].as_str());
         assert!(!exact || total(formula) == total(counted), "{pair:?}");
@@ -179,8 +161,7 @@ fn machines_come_from_files_and_plots_are_pictures() {
     let machine = ["--machine", path.to_str().unwrap()];
     for command in [&["cost", "--bytes=1"][..], &["plan"]] {
         let output = necklace(&[command, &["--topology=ring:4", "--collective=barrier"], &machine].concat());
-        let error = stderr(&output);
-        assert!(output.status.code() == Some(2) && error.contains("startup: found \"1 hour\""), "{error}");
+        refused(&output, &["startup: found \"1 hour\""]);
     }
 }
 
@@ -192,42 +173,10 @@ fn a_large_network_costs_no_time_by_formula() {
 }
 
 #[test]
-fn misuse_ends_with_2() {
-    let on = |rest: &[&'static str]| [&["cost", "--topology=ring:6", "--collective=alltoall"], rest].concat();
-    let cases = [
-        (vec!["cost"], "--topology"),
-        (on(&[]), "--bytes"),
-        (on(&["--bytes=1,x"]), "such as 8, 4K, 1M or 1G"),
-        (on(&["--bytes=-1"]), "-1"),
-        (on(&["--bytes=1", "--algorithm=brick"]), "direct-rotated"),
-        (on(&["--bytes=1", "--algorithm=direct-xor"]), "there are 6"),
-        (on(&["--bytes=1", "--machine=cray"]), "no machine \"cray\"; there are: threads, tcp, mpi, paragon"),
-        (on(&["--bytes=1", "--machine=unit:hops=1us"]), "a machine has no \"hops\""),
-        (on(&["--bytes=1", "--root=0"]), "alltoall has no root"),
-        (on(&["--bytes=1", "--csv=-", "--plot=-"]), "holds one document"),
-        (on(&["--bytes=1", "--topology=ring:0"]), "expected an extent from 1"),
-        (on(&["--bytes=8,1K,8"]), "--bytes: 8 is there twice"),
-        (on(&["--bytes=1024,1K"]), "--bytes: 1024 is there twice"),
-        (on(&["--bytes=1", "--algorithm=bruck,ring,bruck:radix=2"]), "--algorithm: bruck is there twice"),
-        (on(&["--bytes=1", "--topology=torus:6"]), "--topology: ring:6 is there twice"),
-        (vec!["bench", "--ranks=2,4,2"], "--ranks: 2 is there twice"),
-        (vec!["bench", "--ranks=2", "--bytes=8,8"], "--bytes: 8 is there twice"),
-        (vec!["bench", "--ranks=2", "--algorithm=direct,direct"], "--algorithm: direct is there twice"),
-    ];
-    for (arguments, expected) in cases {
-        let output = necklace(&arguments);
-        let error = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-        assert!(error.contains(expected), "{arguments:?}: no {expected:?} in {error}");
-        assert_eq!(output.stdout, b"", "{arguments:?}");
-    }
-}
-
-#[test]
 fn simulated_times_stand_beside_what_channels_did() {
     let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=0,100", "--machine=paragon"];
     let found = lines(&printed(&[&arguments[..], &["--csv=-", "--compare"]].concat()));
-    let number = |line: &std::collections::HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();
+    let number = |line: &HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();
     let of = |by: &str, algorithm: &str, bytes: &str| {
         let line = found.iter().find(|l| l["by"] == by && l["algorithm"] == algorithm && l["block_bytes"] == bytes);
         line.unwrap_or_else(|| panic!("no {algorithm} {by}"))
@@ -241,7 +190,6 @@ fn simulated_times_stand_beside_what_channels_did() {
     let text = printed(&arguments);
     assert!(text.contains("longest wait") && text.contains("simulated"), "{text}");
     assert!(printed(&[&arguments[..], &["--plot=-"]].concat()).starts_with("<svg"));
-    assert_eq!(necklace(&["simulate", "--topology=ring:4", "--collective=alltoall"]).status.code(), Some(2));
     let large = ["simulate", "--topology=hypercube:29", "--collective=barrier", "--bytes=0"];
     assert_eq!(necklace(&large).status.code(), Some(1));
 }

@@ -6,6 +6,7 @@ mod support;
 
 mod bench;
 mod cost;
+#[cfg(feature = "draw")]
 mod picture;
 mod plan;
 #[cfg(unix)]

@@ -24,6 +24,14 @@ pub(crate) fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Asserts that a command line is refused in these words, and that nothing is printed.
+#[track_caller]
+pub(crate) fn refused(output: &Output, words: &[&str]) {
+    let error = stderr(output);
+    assert_eq!((output.status.code(), stdout(output).as_str()), (Some(2), ""), "{words:?}: {error}");
+    assert!(words.iter().all(|word| error.contains(word)), "{words:?}: {error}");
+}
+
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

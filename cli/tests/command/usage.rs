@@ -3,54 +3,80 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::support::{directory, necklace, printed, stderr};
+use crate::support::{directory, necklace, printed, refused, stderr};
 
 #[test]
 fn misuse_ends_with_2_and_says_what_would_be_right() {
-    let plan = |arguments: &[&'static str]| [&["plan"], arguments].concat();
-    let on = |topology, rest: &[&'static str]| plan(&[&["--topology", topology, "--collective"], rest].concat());
-    let cases = [
-        (vec![], "Usage: necklace"),
-        (vec!["frobnicate"], "frobnicate"),
-        (vec!["--frobnicate"], "--frobnicate"),
-        (plan(&[]), "--topology"),
-        (plan(&["--topology", "ring:4"]), "--collective"),
-        (plan(&["--list", "--json", "-"]), "--json"),
-        (plan(&["--list", "--topology", "ring:0"]), "expected an extent from 1"),
-        (on("ring:0", &["alltoall"]), "expected an extent from 1"),
-        (on("rong:4", &["alltoall"]), "torus:AxB"),
-        (on("graph:@/no/such/file", &["alltoall"]), "/no/such/file"),
-        (on("ring:4", &["alltoal"]), "reduce_scatter"),
-        (on("ring:4", &["reduce"]), "there is no algorithm"),
-        (on("ring:4", &["alltoall", "--algorithm", "brick"]), "direct-rotated"),
-        (on("ring:4", &["alltoall", "--algorithm", "ring:radix=2"]), "expected no parameters"),
-        (on("ring:4", &["alltoall", "--algorithm", "bruck:radix=1"]), "expected radix=2..2147483647"),
-        (on("ring:4", &["alltoall", "--algorithm", "bruck:"]), "or ports=one|all"),
-        (on("how:8,2,2", &["alltoall"]), "how is not supported yet"),
-        (on("ring:6", &["alltoall", "--algorithm", "direct-xor"]), "power of two of ranks, there are 6"),
-        (on("mesh:4x4", &["alltoall", "--algorithm", "torus-exchange"]), "it needs a torus"),
+    for (arguments, expected) in [
+        (&[][..], "Usage: necklace"),
+        (&["frobnicate"], "frobnicate"),
+        (&["--frobnicate"], "--frobnicate"),
+        (&["plan"], "--topology"),
+        (&["plan", "--topology", "ring:4"], "--collective"),
+        (&["plan", "--list", "--json", "-"], "--json"),
+        (&["plan", "--list", "--ports", "one"], "--ports"),
+        (&["plan", "--list", "--topology", "ring:0"], "expected an extent from 1"),
+        (&["cost"], "--topology"),
+        (&["verify"], "FILE"),
+        (&["verify", "one", "two"], "two"),
+    ] {
+        refused(&necklace(arguments), &[expected]);
+    }
+    let commands = ["plan", "cost", "simulate"];
+    for (commands, topology, rest, expected) in [
+        (&commands[..], "ring:0", &["alltoall"][..], "expected an extent from 1"),
+        (&commands, "rong:4", &["alltoall"], "torus:AxB"),
+        (&commands, "graph:@/no/such/file", &["alltoall"], "/no/such/file"),
+        (&commands, "how:8,2,2", &["alltoall"], "how is not supported yet"),
+        (&commands, "ring:4", &["alltoal"], "reduce_scatter"),
+        (&commands, "ring:4", &["reduce"], "there is no algorithm"),
+        (&commands, "ring:4", &["alltoall", "--algorithm", "brick"], "direct-rotated"),
+        (&commands, "ring:4", &["alltoall", "--algorithm", "ring:radix=2"], "expected no parameters"),
+        (&commands, "ring:4", &["alltoall", "--algorithm", "bruck:radix=1"], "expected radix=2..2147483647"),
+        (&commands, "ring:4", &["alltoall", "--algorithm", "bruck:"], "or ports=one|all"),
+        (&commands, "ring:6", &["alltoall", "--algorithm", "direct-xor"], "power of two of ranks, there are 6"),
+        (&commands, "mesh:4x4", &["alltoall", "--algorithm", "torus-exchange"], "it needs a torus"),
+        (&commands, "ring:4", &["broadcast", "--root", "4"], "0 to 3"),
+        (&commands, "ring:4", &["broadcast", "--root", "-1"], "-1"),
+        (&commands, "ring:4", &["broadcast", "--root", "99999999999"], "99999999999"),
+        (&commands, "ring:4", &["alltoall", "--root", "0"], "alltoall has no root"),
+        (&commands, "ring:4", &["alltoall", "--bytes", "1,x"], "such as 8, 4K, 1M or 1G"),
+        (&commands, "ring:4", &["alltoall", "--bytes", "-1"], "-1"),
         (
-            on("ring:4", &["alltoall", "--algorithm", "native"]),
+            &commands,
+            "ring:4",
+            &["alltoall", "--machine", "cray"],
+            "no machine \"cray\"; there are: threads, tcp, mpi, paragon",
+        ),
+        (&commands, "ring:4", &["alltoall", "--machine", "unit:hops=1us"], "a machine has no \"hops\""),
+        (
+            &commands[..1],
+            "ring:4",
+            &["alltoall", "--algorithm", "native"],
             "a backend that has collectives of its own, such as MPI",
         ),
-        (on("ring:4", &["broadcast", "--root", "4"]), "0 to 3"),
-        (on("ring:4", &["broadcast", "--root", "-1"]), "-1"),
-        (on("ring:4", &["broadcast", "--root", "99999999999"]), "99999999999"),
-        (on("ring:4", &["alltoall", "--root", "0"]), "alltoall has no root"),
-        (on("ring:4", &["alltoall", "--bytes", "many"]), "many"),
-        (on("ring:4", &["alltoall", "--bytes", "-1"]), "-1"),
-        (on("ring:4", &["alltoall", "--json"]), "--json"),
-        (on("ring:4", &["alltoall", "--ports", "two"]), "one, one-send, same-value, all, unlimited"),
-        (plan(&["--list", "--ports", "one"]), "--ports"),
-        (vec!["verify"], "FILE"),
-        (vec!["verify", "one", "two"], "two"),
-    ];
-    for (arguments, expected) in cases {
-        let output = necklace(&arguments);
-        let error = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-        assert!(error.contains(expected), "{arguments:?}: no {expected:?} in {error}");
-        assert_eq!(output.stdout, b"", "{arguments:?}");
+        (&commands[..1], "ring:4", &["alltoall", "--json"], "--json"),
+        (&commands[..1], "ring:4", &["alltoall", "--ports", "two"], "one, one-send, same-value, all, unlimited"),
+        (&commands[1..], "ring:4", &["alltoall", "--bytes="], "such as 8"),
+        (&commands[1..], "ring:4", &["alltoall", "--bytes", "8,1K,8"], "--bytes: duplicate value 8"),
+        (&commands[1..], "ring:4", &["alltoall", "--bytes", "1024,1K"], "--bytes: duplicate value 1024"),
+        (
+            &commands[1..],
+            "ring:6",
+            &["alltoall", "--algorithm", "bruck,ring,bruck:radix=2"],
+            "--algorithm: duplicate value bruck",
+        ),
+        (&commands[1..], "ring:6", &["alltoall", "--topology", "torus:6"], "--topology: duplicate value ring:6"),
+    ] {
+        // Two of the commands need a size.
+        let size = if rest.iter().any(|word| word.starts_with("--bytes")) { &[][..] } else { &["--bytes=1"] };
+        for command in commands {
+            let on = [command, "--topology", topology, "--collective"];
+            refused(&necklace(&[&on, rest, size].concat()), &[expected]);
+        }
+    }
+    for command in &commands[1..] {
+        refused(&necklace(&[command, "--topology=ring:4", "--collective=alltoall"]), &["--bytes"]);
     }
 }
 
@@ -62,6 +88,7 @@ fn two_documents_do_not_go_to_one_place() {
     let on = ["--topology", "ring:3", "--collective", "alltoall"];
     let sized = [&on[..], &["--bytes", "8"]].concat();
     let commands = [
+        #[cfg(feature = "draw")]
         ([&["plan"], &on[..]].concat(), ["--json", "--svg"]),
         ([&["cost"], &sized[..]].concat(), ["--csv", "--plot"]),
         ([&["simulate"], &sized[..]].concat(), ["--csv", "--plot"]),
@@ -77,9 +104,7 @@ fn two_documents_do_not_go_to_one_place() {
                 std::os::unix::fs::symlink(&target, file).unwrap();
             }
             let output = necklace(&[&command[..], &[one, first, other, second]].concat());
-            let error = stderr(&output);
-            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}, {turn}: {error}");
-            assert!([one, other, "holds one document"].iter().all(|word| error.contains(word)), "{error}");
+            refused(&output, &[one, other, "both write to "]);
         }
         assert_eq!(std::fs::read_to_string(file).unwrap(), "what was there before");
         std::fs::remove_file(file).unwrap();
@@ -92,7 +117,7 @@ fn two_documents_do_not_go_to_one_place() {
 fn sizes_of_blocks_have_the_same_units_everywhere() {
     for command in ["plan", "cost", "simulate", "bench"] {
         let help = printed(&[command, "--help"]);
-        assert!(help.contains("K, M and G stand for 1024 and its powers"), "{help}");
+        assert!(help.contains("suffixes K, M and G stand for powers of 1024"), "{help}");
     }
     let on = ["--topology", "ring:3", "--collective", "alltoall", "--bytes", "1G"];
     for command in ["plan", "cost", "simulate"] {

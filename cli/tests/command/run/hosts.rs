@@ -6,7 +6,7 @@ use rustix::process::Signal;
 
 use super::place::Place;
 use super::{ENDLESS, STUBBORN, ended_well, of_rank};
-use crate::support::{stderr, stdout};
+use crate::support::{refused, stderr, stdout};
 
 #[test]
 fn ranks_are_spread_over_hosts() {
@@ -28,6 +28,72 @@ fn ranks_are_spread_over_hosts() {
     // One host is reached by itself alone.
     let alone = ["-n", "2", "--hosts", "one", "--agent", &agent, "--", "echo $NECKLACE_ROOT"];
     assert!(ended_well(&place.run(&alone)).lines().all(|line| line.contains("] 127.0.0.1:")));
+}
+
+/// Which host each rank was on.
+fn hosts_of(text: &str) -> Vec<String> {
+    let ranks = text.lines().count();
+    (0..ranks).map(|rank| of_rank(text, rank).concat()).collect()
+}
+
+#[test]
+fn a_file_of_hosts_is_read_as_open_mpi_and_mpich_do() {
+    let place = Place::new("hostfile");
+    let agent = place.stand_in();
+    let file = place.directory.join("hosts.txt");
+    let run = |text: &str, more: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let options = ["--hostfile", "hosts.txt", "--agent", &agent];
+        place.run(&[&options[..], more, &["--", "echo $HOST_NAME"]].concat())
+    };
+    let text = "# the cluster\n\n  one slots=2  # two of them\nme@two:1\r\nnode[08-09] slots=1\n";
+    assert_eq!(hosts_of(&ended_well(&run(text, &[]))), ["one", "one", "me@two", "node08", "node09"]);
+    assert_eq!(hosts_of(&ended_well(&run("one\ntwo\n", &["-n", "3"]))), ["one", "two", "one"]);
+    let long = format!("one{}\n", " ".repeat(5 << 20));
+    for (text, more, words) in [
+        ("one\n\ntwo 4\n", &[][..], &["--hostfile hosts.txt: line 3: ", "HOST slots=N or HOST:N", "found two 4"][..]),
+        ("one slots=none\n", &[], &["line 1: the slots of one are a number from 1 to 65536, not none"]),
+        ("one\nn[1-\n", &[], &["line 2: n[1-: brackets do not match"]),
+        ("one\nn[1-65536]\n", &[], &["more than 65536 hosts"]),
+        ("# nobody\n", &[], &["no line names a host"]),
+        (&long, &[], &["more than 4194304 bytes"]),
+        ("one\ntwo\n", &[], &["-n N"]),
+        ("one\n", &["--hosts", "two"], &["--hostfile", "--hosts", "cannot be used with"]),
+    ] {
+        refused(&run(text, more), words);
+    }
+    fs::remove_file(&file).unwrap();
+    let output = place.run(&["--hostfile", "hosts.txt", "--", "echo started"]);
+    refused(&output, &["--hostfile hosts.txt: No such file"]);
+}
+
+#[test]
+fn an_allocation_of_slurm_names_the_hosts() {
+    let place = Place::new("slurm");
+    let agent = place.stand_in();
+    let run = |nodes: &str, tasks: &str, arguments: &[&str]| {
+        let mut command = place.command(&[arguments, &["--", "echo $HOST_NAME"]].concat());
+        let output = command.env("SLURM_JOB_NODELIST", nodes).env("SLURM_TASKS_PER_NODE", tasks).output().unwrap();
+        assert_eq!(place.left(), Vec::<String>::new());
+        output
+    };
+    let (nodes, by_agent) = ("node[09-10],big", ["--agent", &agent]);
+    let all = ["node09", "node09", "node10", "node10", "big"];
+    assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &by_agent))), all);
+    assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &["-n", "3", "--agent", &agent]))), all[..3]);
+    // What the command line says goes before it, even a list that Slurm did not write.
+    assert_eq!(ended_well(&run(nodes, "2(x2),1", &["--hosts", "localhost:2"])), "[0] \n[1] \n");
+    let listed = ["--hosts", "node[1-2],node7:2", "-n", "4", "--agent", &agent];
+    assert_eq!(hosts_of(&ended_well(&run("nonsense[", "", &listed))), ["node1", "node2", "node7", "node7"]);
+    for (nodes, tasks, arguments, words) in [
+        ("node[2-1]", "1(x2)", &[][..], &["SLURM_JOB_NODELIST", "expected [1-2]", "--hosts"][..]),
+        ("node[1-2]", "2", &[], &["SLURM_TASKS_PER_NODE", "1 nodes", "has 2", "--hosts"]),
+        ("node[1-2]", "2(x2)", &["-n", "4", "--topology", "ring:5"], &["ring:5 has 5 nodes"]),
+        ("node[1-2]", "", &[], &["-n N"]),
+        ("", "2", &["-n", "1", "--agent", "ssh"], &["--agent", "--hosts or --hostfile"]),
+    ] {
+        refused(&run(nodes, tasks, arguments), words);
+    }
 }
 
 #[test]
@@ -59,7 +125,7 @@ fn a_host_that_cannot_be_reached_is_named_with_what_was_said() {
         ("cut", &["cut cannot be reached", "Welcome to cut"]),
         ("rude", &["rude cannot be reached", "Welcome to rude"]),
         ("old", &["old has necklace 0.0.7, this is"]),
-        ("old-garbage", &["old-garbage cannot be reached", "no message of an agent's"]),
+        ("old-garbage", &["old-garbage cannot be reached", "invalid message from the agent"]),
     ] {
         for hosts in [format!("{host},one"), format!("one,{host}")] {
             let output = place.run(&["-n", "2", "--hosts", &hosts, "--agent", &agent, "--", ENDLESS]);

@@ -89,7 +89,7 @@ fn a_launcher_that_is_killed_at_any_moment_leaves_nothing() {
 #[test]
 fn an_agent_or_a_guard_that_is_killed_fails_the_job() {
     let place = Place::new("agents");
-    for (which, words) in [("agent", "the agent on"), ("guard", "guards the ranks has ended")] {
+    for (which, words) in [("agent", "the agent on"), ("guard", "the guard of the ranks has ended")] {
         for script in [ENDLESS, STUBBORN, PARENT] {
             let mut job = place.start(&["-n", "3", "--", script]);
             job.lines(3);

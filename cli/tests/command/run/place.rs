@@ -1,5 +1,6 @@
 //! Where a test has the command run, and what comes of it.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -38,8 +39,10 @@ impl Place {
             [options @ .., "--", script] => command.args(options).args(["--", "sh", "-c", script]),
             _ => command.args(arguments),
         };
-        // Whatever the tests are run with is not for the ranks.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| has(name.as_encoded_bytes(), b"NECKLACE_")) {
+        // Whatever the tests are run with, or in, is not for the ranks.
+        let is_others =
+            |name: &OsStr| ["NECKLACE_", "SLURM_"].iter().any(|part| has(name.as_encoded_bytes(), part.as_bytes()));
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_others(name)) {
             command.env_remove(name);
         }
         command.env("RUST_MARK", &self.mark).env("XDG_RUNTIME_DIR", self.directory.join("keys"));

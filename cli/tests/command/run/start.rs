@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use super::place::{Place, has};
 use super::{ended_well, of_rank};
-use crate::support::{printed, stderr, stdout};
+use crate::support::{printed, refused, stderr};
 
 #[test]
 fn a_rank_learns_who_it_is() {
@@ -102,24 +102,23 @@ fn the_number_of_ranks_is_one_that_all_agree_on() {
         (&["-n", "many"], &["from 1 to"]),
         (&["-n", "2", "--timeout", "0"], &["--timeout"]),
         (&["-n", "2", "--hosts", "a:0"], &["slots of a"]),
-        (&["-n", "2", "--hosts", "-oProxyCommand=x"], &["HOST:SLOTS"]),
+        (&["-n", "2", "--hosts=-oProxyCommand=x"], &["HOST:SLOTS"]),
+        (&["-n", "2", "--hosts", "-oProxyCommand=x"], &["unexpected argument '-o'"]),
         (&["-n", "2", "--hosts", "localhost,b"], &["b cannot reach rank 0 on localhost", "--root-address"]),
         (&["-n", "2", "--root-address", "127.0.0.1:5000"], &["127.0.0.1:5000", "without a port"]),
         (&["-n", "65537"], &["65537", "1 to 65536"]),
-        (&["-n", "2", "--hosts", "b", "--agent", "'unclosed"], &["--agent", "no command"]),
+        (&["-n", "2", "--hosts", "b", "--agent", "'unclosed"], &["--agent", "not a command"]),
         (&["-n", "2", "--agent", "ssh"], &["--hosts"]),
+        (&["--hosts", "localhost:65536,localhost"], &["-n N"]),
+        (&["--hosts", "localhost:65536,localhost:1"], &["65537 ranks", "at most 65536"]),
     ] {
-        let output = place.run(&[arguments, &["--", "echo started"]].concat());
-        let error = stderr(&output);
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}: {error}");
-        assert!(words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+        refused(&place.run(&[arguments, &["--", "echo started"]].concat()), words);
     }
     assert_eq!(place.run(&["-n", "2"]).status.code(), Some(2));
     for backend in ["mpi", "local", "stale"] {
         let output =
             place.command(&["-n", "2", "--", "echo started"]).env("NECKLACE_BACKEND", backend).output().unwrap();
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{backend}");
-        assert!(stderr(&output).contains(&format!("NECKLACE_BACKEND is {backend:?}")), "{}", stderr(&output));
+        refused(&output, &[&format!("NECKLACE_BACKEND is {backend:?}")]);
     }
     let from_environment = place.command(&["-v", "--", ":"]).env("NECKLACE_TOPOLOGY", "ring:5").output().unwrap();
     assert_eq!(stderr(&from_environment).lines().count(), 5);
@@ -148,6 +147,34 @@ fn arguments_arrive_as_they_are_and_input_is_empty() {
     assert!(child.wait().unwrap().success());
     drop(stdin);
     assert!(has(&text, b"[0] 0\n") && has(&text, b"[1] 0\n") && has(&text, b"\xff\n"), "{text:?}");
+}
+
+#[test]
+fn misspelt_options_are_refused_before_the_program_and_passed_on_after_it() {
+    let place = Place::new("misspelt");
+    for (arguments, words) in [
+        (&["--timeot", "5", "--", "echo", "started"][..], &["'--timeot'", "'--timeout'"][..]),
+        (&["--timeot=5", "echo", "started"], &["'--timeot'", "'--timeout'"]),
+        (&["-n", "1", "--no-prefx", "echo", "started"], &["'--no-prefx'", "'--no-prefix'"]),
+        (&["--host", "localhost", "-n", "1", "--", "echo", "started"], &["'--host'", "'--hosts'"]),
+        (&["--rank", "1", "echo", "started"], &["'--rank'", "'--ranks'"]),
+        (&["--frobnicate", "--", "echo", "started"], &["'--frobnicate'"]),
+        (&["-n", "1", "-x", "echo", "started"], &["'-x'"]),
+        (&["-np", "1", "echo", "started"], &["invalid value 'p' for '--ranks <N>'"]),
+        (&["-1", "echo", "started"], &["'-1'"]),
+    ] {
+        refused(&place.command(arguments).output().unwrap(), words);
+    }
+    for arguments in [
+        &["-n", "1", "echo", "--timeot", "5", "-n", "--", "--help", "-x"][..],
+        &["-n", "1", "--", "echo", "--timeot", "5", "-n", "--", "--help", "-x"],
+    ] {
+        let said = ended_well(&place.command(arguments).output().unwrap());
+        assert_eq!(said, "[0] --timeot 5 -n -- --help -x\n", "{arguments:?}");
+    }
+    // A program of such a name can still be started.
+    let output = place.command(&["-n", "1", "--", "--timeot", "5"]).output().unwrap();
+    assert!(output.status.code() == Some(127) && stderr(&output).contains("--timeot cannot be started"));
 }
 
 #[test]

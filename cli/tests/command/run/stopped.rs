@@ -43,7 +43,7 @@ fn stopped_agent_fails_the_job_after_the_timeout() {
     kill_process(place.called("agent").unwrap(), Signal::STOP).unwrap();
     let (status, _, error) = job.end();
     assert_eq!(status.code(), Some(1), "{error}");
-    assert!(error.contains("does not answer: the agent there has said nothing for 1 s"), "{error}");
+    assert!(error.contains("does not answer: its agent has been silent for 1 s"), "{error}");
     place.nothing_is_left();
 }
 

@@ -6,10 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tempfile::Builder;
+
 use super::error::JoinError;
 use super::hall::canonical;
 use super::host;
-use super::key::random;
 use super::settings::{Join, Root};
 
 /// How long rank 0 tries to listen on a port that is in use: a socket that has just been closed may hold it.
@@ -236,19 +237,12 @@ impl Posted {
         };
         let line = address.to_string();
         // Written beside it and renamed: nobody reads half of it.
-        let mut name = path.file_name().ok_or_else(|| failed(ErrorKind::InvalidInput.into()))?.to_owned();
-        let mut drawn = [0; 8];
-        random(&mut drawn)?;
-        name.push(format!(".{:016x}", u64::from_le_bytes(drawn)));
-        let beside = path.with_file_name(name);
-        let written = File::create_new(&beside).and_then(|mut file| {
-            file.write_all(format!("{line}\n").as_bytes())?;
-            file.sync_all()
-        });
-        written.and_then(|()| fs::rename(&beside, path)).map_err(|error| {
-            let _ = fs::remove_file(&beside);
-            failed(error)
-        })?;
+        let name = path.file_name().ok_or_else(|| failed(ErrorKind::InvalidInput.into()))?;
+        let beside = path.parent().filter(|beside| !beside.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let draft = Builder::new().prefix(name).make_in(beside, |path| File::create_new(path)).map_err(failed)?;
+        let mut file = draft.as_file();
+        file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        draft.persist(path).map_err(|error| failed(error.error))?;
         Ok(Self { path: path.to_owned(), line })
     }
 
