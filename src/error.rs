@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::ids::{Node, Rank};
 use crate::plan::PlanError;
 use crate::quote::quoted;
+pub use crate::quote::{Shown, shown};
 use crate::schedule::Mismatch;
 use crate::transport::{Failure, OpenError, rank_words};
 
@@ -20,8 +21,9 @@ pub enum BuildError {
     Map(#[from] crate::permutation::BitMapError),
     /// The number of ranks does not suit the topology.
     #[error(
-        "{ranks} ranks on {topology}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, as by \
-         NECKLACE_TOPOLOGY=complete:{ranks}"
+        "{ranks} ranks on {}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, as by \
+         NECKLACE_TOPOLOGY=complete:{ranks}",
+        shown(topology)
     )]
     Ranks {
         /// How many ranks there are.
@@ -95,7 +97,7 @@ pub enum BuildError {
         expected: String,
     },
     /// The algorithm is not made for this.
-    #[error("{algorithm} does not fit {collective} on {topology}: {needs}")]
+    #[error("{algorithm} does not fit {collective} on {}: {needs}", shown(topology))]
     Unfit {
         /// The algorithm.
         algorithm: String,
@@ -107,7 +109,7 @@ pub enum BuildError {
         needs: String,
     },
     /// The algorithm does this without a schedule of ours.
-    #[error("{algorithm} has no schedule for {collective} on {topology}: the backend does it in its own way")]
+    #[error("{algorithm} has no schedule for {collective} on {}: the backend does it in its own way", shown(topology))]
     Unscheduled {
         /// The algorithm.
         algorithm: String,

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
+use necklace::error::shown;
 use necklace::machine::{Machine, MachineError};
 
 /// The largest file that is read.
@@ -13,7 +14,7 @@ pub(crate) fn read(text: &str) -> Result<Machine, String> {
     match text.parse() {
         Ok(machine) => Ok(machine),
         Err(MachineError::Unknown(_)) if std::path::Path::new(text).exists() => from_file(text),
-        Err(error @ MachineError::Unknown(_)) => Err(format!("{error}; and there is no file {text}")),
+        Err(error @ MachineError::Unknown(_)) => Err(format!("{error}; and there is no file {}", shown(text))),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -76,7 +76,7 @@ fn refused(error: DrawError) -> Failure {
 }
 
 fn frames(text: &str) -> Result<Frames, String> {
-    let wrong = || format!("{text:?} is none of auto, rounds, phases, a round such as 3, some such as 0-5");
+    let wrong = || "expected auto, rounds, phases, a round such as 3, or some such as 0-5".to_owned();
     let number = |text: &str| text.parse::<u32>().map(|number| number as usize).map_err(|_| wrong());
     match text {
         "auto" => Ok(Frames::Auto),

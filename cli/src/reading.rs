@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use necklace::error::shown;
+
 use crate::output::Failure;
 
 /// Names whose parameters hold commas, which were taken for the end of the name: `a:x=1` and `y=2` are one.
@@ -21,7 +23,8 @@ pub(crate) fn whole_names(parts: &[String]) -> Vec<String> {
 /// That no value of a list is there twice: it would be done twice, and tell nothing new.
 pub(crate) fn once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Failure> {
     let again = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value));
-    again.map_or(Ok(()), |(_, value)| Err(Failure::Usage(format!("{option}: {value} is there twice"))))
+    let twice = |value: &T| Failure::Usage(format!("{option}: {} is there twice", shown(&value.to_string())));
+    again.map_or(Ok(()), |(_, value)| Err(twice(value)))
 }
 
 /// A size with its unit.

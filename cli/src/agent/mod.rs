@@ -25,6 +25,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use necklace::error::shown;
 use rustix::io::Errno;
 use rustix::process::{Pid, setsid};
 
@@ -167,7 +168,8 @@ fn start(
 /// The status is the one that a shell has for it.
 fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-    Refusal(format!("{} cannot be started: {}", description.program.display(), with_limit(error)), status)
+    let program = description.program.to_string_lossy();
+    Refusal(format!("{} cannot be started: {}", shown(&program), with_limit(error)), status)
 }
 
 /// An error of starting something, and the limit that has been met, if that is what it means.

@@ -42,6 +42,9 @@ pub(super) fn host(text: &str) -> Result<Host, String> {
         _ => (text, None),
     };
     let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    if name.len() > LONGEST {
+        return Err(format!("expected the name of a host of at most {LONGEST} bytes"));
+    }
     if name.is_empty() || name.starts_with('-') || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err("expected HOST or HOST:SLOTS".to_owned());
     }
@@ -52,6 +55,9 @@ pub(super) fn host(text: &str) -> Result<Host, String> {
         None => Ok(Host { name: name.to_owned(), slots: 1, has_slots: false }),
     }
 }
+
+/// The name of a host, at most, with the user's: more than any that can be looked up.
+const LONGEST: usize = 400;
 
 /// The ranks of a job, at most: as many as the library takes.
 pub(super) const MOST: usize = 1 << 16;

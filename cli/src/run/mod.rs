@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use necklace::error::BuildError;
+use necklace::error::{BuildError, shown};
 use necklace::topology;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -177,7 +177,9 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         None => Reach::Ssh,
         Some(text) => {
             let words = shlex::split(text).filter(|words| !words.is_empty());
-            Reach::Command(words.ok_or_else(|| Failure::Usage(format!("--agent {text:?} is no command")))?)
+            Reach::Command(
+                words.ok_or_else(|| Failure::Usage(format!("--agent {:?} is no command", shown(text).to_string())))?,
+            )
         }
     };
     let root = root(arguments, &places, &reach)?;
@@ -213,7 +215,7 @@ fn size(arguments: &Arguments, topology: Option<&(&str, String)>) -> Result<usiz
     let nodes = match topology {
         Some((by, text)) => {
             let nodes = topology::parse(text).map_err(BuildError::from)?.nodes();
-            Some((nodes, format!("{by} {text} has {nodes} nodes")))
+            Some((nodes, format!("{by} {} has {nodes} nodes", shown(text))))
         }
         None => None,
     };
