@@ -10,7 +10,7 @@ use necklace::Rank;
 use necklace::algorithm::{Algorithm, candidates, find};
 use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
-use necklace::error::BuildError;
+use necklace::error::{BuildError, shown};
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
 use necklace::schedule::{Problem, Shares, Verifier};
@@ -153,7 +153,7 @@ impl Cases {
             }
             if algorithms.is_empty() {
                 let text = problem.topology().text();
-                return Err(Failure::Usage(format!("there is no algorithm for {collective} on {text}")));
+                return Err(Failure::Usage(format!("there is no algorithm for {collective} on {}", shown(&text))));
             }
             cases.extend(algorithms.into_iter().map(|algorithm| Case { problem: problem.clone(), algorithm }));
         }
@@ -308,7 +308,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What a schedule is found to demand. One that is wrong, or not what is claimed, is a failure.
 fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     let outline = case.algorithm.outline(&case.problem)?;
-    memory::suffices(&*case.algorithm, &case.problem, None, "leave --compare out")?;
+    memory::suffices(&*case.algorithm, &case.problem, None, None, |_| "leave --compare out".to_owned())?;
     let mut verifier = Verifier::with_limit(&outline, u64::MAX);
     let mut rounds = 0;
     for joined in Shares::new(&*case.algorithm, &case.problem)? {
