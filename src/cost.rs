@@ -59,8 +59,7 @@ use crate::bounds::Search;
 use crate::collective::Collective;
 use crate::machine::{Machine, Switching};
 use crate::schedule::Figures;
-use crate::vocabulary::BuildError;
-use crate::vocabulary::{Ports, Problem};
+use crate::vocabulary::{BuildError, Ports, Problem};
 
 /// What a schedule asks of a machine. Amounts are in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::ids::Rank;
 use crate::permutation::BitMapError;
 use crate::plan::PlanError;
+pub use crate::quote::{Shown, shown};
 use crate::transport::{Failure, OpenError, rank_words};
 pub use crate::vocabulary::BuildError;
 

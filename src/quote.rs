@@ -28,6 +28,31 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
+/// A text as it is; of a long one the start, and how long it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a>(&'a str);
+
+/// Shows a text of any length in an error, which has a bounded one.
+///
+/// ```
+/// use necklace::error::shown;
+/// assert_eq!(shown("torus:4x4").to_string(), "torus:4x4");
+/// assert!(shown(&"x".repeat(1000)).to_string().ends_with("xx.. (1000 bytes)"));
+/// ```
+#[must_use]
+pub fn shown(text: &str) -> Shown<'_> {
+    Shown(text)
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(SHOWN) {
+            None => f.write_str(self.0),
+            Some((end, _)) => write!(f, "{}.. ({} bytes)", &self.0[..end], self.0.len()),
+        }
+    }
+}
+
 /// The start and the end of a message that may quote something long in its middle; all of a short one.
 #[cfg(feature = "json")]
 pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
@@ -62,6 +87,8 @@ mod tests {
         assert_eq!(quoted(&most).to_string(), format!("{most:?}"));
         assert_eq!(quoted(&more).to_string(), format!("{most:?}.. (162 bytes)"));
         assert_eq!(quoted("").to_string(), "\"\"");
+        assert_eq!(shown(&most).to_string(), most);
+        assert_eq!(shown(&more).to_string(), format!("{most}.. (162 bytes)"));
     }
 
     #[cfg(feature = "json")]

@@ -10,8 +10,7 @@ use crate::algorithm::{About, Algorithm, candidates, find};
 use crate::bounds::Search;
 use crate::cost::{Demand, Price};
 use crate::machine::Machine;
-use crate::vocabulary::BuildError;
-use crate::vocabulary::{Ports, Problem};
+use crate::vocabulary::{BuildError, Ports, Problem};
 
 /// What was picked, and what it was picked from.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use necklace::algorithm::{Algorithm, candidates, find};
 use necklace::bounds::Search;
 use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
-use necklace::error::BuildError;
+use necklace::error::{BuildError, shown};
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
 use necklace::schedule::{Problem, Verifier};
@@ -157,7 +157,10 @@ impl Cases {
             }
             if algorithms.is_empty() {
                 let text = problem.topology().text();
-                return Err(Failure::Usage(format!("there is no algorithm for {collective} that fits {text}")));
+                return Err(Failure::Usage(format!(
+                    "there is no algorithm for {collective} that fits {}",
+                    shown(&text)
+                )));
             }
             let search = Arc::new(Search::of(&problem));
             let case = |algorithm| Case { problem: problem.clone(), search: Arc::clone(&search), algorithm };
@@ -308,7 +311,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What a schedule is found to demand. One that is wrong, or not what is claimed, is a failure.
 fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     let outline = case.algorithm.outline(&case.problem)?;
-    memory::suffices(&*case.algorithm, &case.problem, None, "leave out --compare")?;
+    memory::suffices(&*case.algorithm, &case.problem, None, None, |_| "leave out --compare".to_owned())?;
     let mut verifier = Verifier::with_limit(&outline, u64::MAX);
     let mut rounds = 0;
     for joined in case.algorithm.shares(&case.problem)? {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use necklace::error::shown;
 use necklace::machine::{Machine, MachineError};
 
 use crate::reading::bounded;
@@ -14,7 +15,7 @@ pub(crate) fn read(text: &str) -> Result<Machine, String> {
     match text.parse() {
         Ok(machine) => Ok(machine),
         Err(MachineError::Unknown(_)) if Path::new(text).exists() => from_file(text),
-        Err(error @ MachineError::Unknown(_)) => Err(format!("{error}, and no file is named {text}")),
+        Err(error @ MachineError::Unknown(_)) => Err(format!("{error}, and no file is named {}", shown(text))),
         Err(error) => Err(error.to_string()),
     }
 }

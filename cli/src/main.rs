@@ -33,7 +33,10 @@ mod verify;
 
 use std::process::ExitCode;
 
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
+use necklace::error::shown;
 
 /// Plan, verify and price collective communication on a known network, and run programs that use it
 #[derive(Debug, Parser)]
@@ -95,7 +98,7 @@ Exit status: 0 on success; 1 if a schedule is wrong or an operation failed; 2 if
 wrong.";
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let done = match Arguments::try_parse().unwrap_or_else(|error| bounded(error).exit()).command {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
@@ -118,3 +121,28 @@ fn main() -> ExitCode {
         Err(failure) => failure.report(),
     }
 }
+
+/// The error with what it quotes of the command line in a bounded length.
+fn bounded(mut error: clap::Error) -> clap::Error {
+    let shortened = |value: &ContextValue| match value {
+        ContextValue::String(text) => Some(ContextValue::String(shown(text).to_string())),
+        ContextValue::Strings(texts) => {
+            Some(ContextValue::Strings(texts.iter().map(|text| shown(text).to_string()).collect()))
+        }
+        // A tip that repeats what is long helps nobody.
+        ContextValue::StyledStrs(tips) => {
+            let short = |tip: &&StyledStr| tip.to_string().len() <= TIP;
+            Some(ContextValue::StyledStrs(tips.iter().filter(short).cloned().collect()))
+        }
+        _ => None,
+    };
+    let all: Vec<(ContextKind, ContextValue)> =
+        error.context().filter_map(|(kind, value)| Some((kind, shortened(value)?))).collect();
+    for (kind, value) in all {
+        error.insert(kind, value);
+    }
+    error
+}
+
+/// A tip of clap's, at most.
+const TIP: usize = 200;

@@ -1,29 +1,52 @@
 //! The memory that a proof needs.
 
 use necklace::algorithm::Algorithm;
-use necklace::schedule::{Problem, memory_to_verify};
+use necklace::error::{BuildError, shown};
+use necklace::schedule::{Problem, memory_to_sample, memory_to_verify};
 use sysinfo::{MemoryRefreshKind, System};
 
 use crate::output::Failure;
 
-/// Refuses a proof that needs more memory than is allowed or available: the system would kill the
-/// process on the way.
+/// Refuses a proof, or a check of the parts of so many ranks, that needs more memory than is allowed or available: the system
+/// would kill the process on the way. The remedy is for a limit in bytes.
 pub(crate) fn suffices(
     algorithm: &dyn Algorithm,
     problem: &Problem,
+    sampled: Option<usize>,
     given: Option<u64>,
-    remedy: &str,
+    remedy: impl FnOnce(u64) -> String,
 ) -> Result<(), Failure> {
-    let takes = memory_to_verify(algorithm, problem)?;
-    let (limit, what) = given.map_or_else(|| (available(), "available"), |given| (given, "allowed"));
+    let available = available();
+    let (limit, what) = given.map_or((available, "available"), |given| (given, "allowed"));
+    let takes = takes(algorithm, problem, sampled, available)?;
     if takes <= limit.into() {
         return Ok(());
     }
     let (collective, topology, name) = (problem.collective(), problem.topology().text(), algorithm.name());
-    let (takes, limit) = (amount(takes), amount(limit.into()));
+    let doing = match sampled {
+        None => format!("the proof of {name}"),
+        Some(1) => format!("a check of 1 rank's part in {name}"),
+        Some(ranks) => format!("a check of {ranks} ranks' parts in {name}"),
+    };
+    let about = if sampled.is_some() && takes > available.into() { "at least" } else { "about" };
+    let topology = shown(&topology);
+    let (takes, remedy, limit) = (amount(takes), remedy(limit), amount(limit.into()));
     Err(Failure::Failed(format!(
-        "{collective} on {topology}: the proof of {name} needs about {takes} of memory, but only {limit} is {what}; {remedy}"
+        "{collective} on {topology}: {doing} needs {about} {takes} of memory, but only {limit} is {what}; {remedy}"
     )))
+}
+
+/// How many bytes that takes; of a check at least, where ranks hold more than is available.
+pub(crate) fn takes(
+    algorithm: &dyn Algorithm,
+    problem: &Problem,
+    sampled: Option<usize>,
+    available: u64,
+) -> Result<u128, BuildError> {
+    match sampled {
+        None => memory_to_verify(algorithm, problem),
+        Some(ranks) => memory_to_sample(algorithm, problem, ranks, available.into()),
+    }
 }
 
 /// What this process may still take: the least of the system's, its control group's and its own.

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use necklace::error::BuildError;
+use necklace::error::{BuildError, shown};
 use tempfile::{Builder, NamedTempFile};
 
 /// Why the program does not end with 0.
@@ -23,7 +23,7 @@ pub(crate) enum Failure {
 impl Failure {
     /// Something failed with that file, or with what stands in its place.
     pub(crate) fn of(name: &str, error: &dyn Error) -> Self {
-        let mut message = format!("{name}: {error}");
+        let mut message = format!("{}: {error}", shown(name));
         let mut source = error.source();
         while let Some(error) = source {
             message.push_str(&format!(": {error}"));
@@ -68,7 +68,8 @@ pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     for (at, (option, path)) in asked.iter().enumerate() {
         if let Some((other, first)) = asked[..at].iter().find(|(_, first)| place(first) == place(path)) {
             let what = if is_standard(path) { "standard output" } else { "the same file" };
-            let (first, path) = (first.display(), path.display());
+            let (first, path) = (first.to_string_lossy(), path.to_string_lossy());
+            let (first, path) = (shown(&first), shown(&path));
             return Err(Failure::Usage(format!(
                 "{other} {first} and {option} {path} both write to {what}; name different files"
             )));

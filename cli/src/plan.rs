@@ -14,7 +14,8 @@ use necklace::error::BuildError;
 use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
 use necklace::schedule::{
-    JsonWriter, Outline, Ports, Problem, Proof, Sample, SampleError, Shares, Verifier, Violations, verify_sample,
+    JsonWriter, Outline, Ports, Problem, Proof, Sample, SampleError, Shares, Verifier, Violations, can_be_sampled,
+    verify_sample,
 };
 use necklace::select::{Choice, Terms, select};
 use necklace::topology::{self, Topology};
@@ -98,8 +99,9 @@ pub(crate) struct Arguments {
 
     /// Allow the proof B bytes of memory; suffixes K, M and G stand for powers of 1024 [default: the available memory]
     ///
-    /// The memory of a proof is estimated before it begins; a schedule that needs more is refused. The available memory is
-    /// the least of the system's free memory, the rest of the control group's limit, and the limits of the process.
+    /// The memory of a proof, or with --verify-sample of a check, is estimated before it begins; a schedule that needs more is
+    /// refused. The available memory is the least of the system's free memory, the rest of the control group's limit, and the
+    /// limits of the process.
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
     memory: Option<u64>,
 
@@ -107,8 +109,10 @@ pub(crate) struct Arguments {
     ///
     /// Each of these ranks, which are spread evenly, must hold what it sends, agree with its peers about every message, keep
     /// to the port model, and end with what the collective promises. Other ranks are assumed to hold what they send.
-    /// Contention is checked among the messages of these ranks only. The figures are those of the formulas.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "memory"])]
+    /// Contention is checked among the messages of these ranks only. The figures are those of the formulas. Reductions
+    /// (allreduce, scan, ..) cannot be verified in part: only the proof of the whole tells whose contributions a block
+    /// holds. Takes the time to make the rounds of these ranks and of all their peers.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "svg"])]
     verify_sample: Option<u32>,
 
     #[command(flatten)]
@@ -139,7 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let terms = Terms::new(block_bytes, &machine).keeping(arguments.ports.unwrap_or(Ports::Unlimited));
     let choice = select(&problem, &arguments.algorithm, &terms)?;
     if let Some(ranks) = arguments.verify_sample {
-        return sample(&choice, &problem, ranks as usize);
+        return sample(&choice, &problem, ranks as usize, arguments.memory);
     }
     let json_alone = arguments.json.as_deref().is_some_and(is_standard);
     apart(&[("--json", arguments.json.as_deref()), ("--svg", arguments.picture.path())])?;
@@ -201,8 +205,10 @@ struct Phase {
 fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Made, Failure> {
     let mut outline = choice.algorithm.outline(problem)?;
     outline.ports = arguments.ports.unwrap_or(outline.ports);
-    let remedy = "allow more with --memory, or verify a part with --verify-sample N";
-    memory::suffices(&*choice.algorithm, problem, arguments.memory, remedy)?;
+    memory::suffices(&*choice.algorithm, problem, None, arguments.memory, |limit| {
+        let or = if one_fits(choice, problem, limit) { ", or verify a part with --verify-sample N" } else { "" };
+        format!("allow more with --memory{or}")
+    })?;
     let mut phases = vec![Phase::default(); outline.phases.len()];
     let mut verifier = Verifier::with_limit(&outline, u64::MAX);
     let mut picture = arguments.picture.start(&outline)?;
@@ -242,11 +248,17 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
 }
 
 /// Checks some ranks' parts.
-fn sample(choice: &Choice, problem: &Problem, ranks: usize) -> Result<(), Failure> {
+fn sample(choice: &Choice, problem: &Problem, ranks: usize, memory: Option<u64>) -> Result<(), Failure> {
     let outline = choice.algorithm.outline(problem)?;
     let heading = heading(&outline);
     let size = problem.ranks();
     let ranks = ranks.min(size);
+    if can_be_sampled(problem.collective()) {
+        memory::suffices(&*choice.algorithm, problem, Some(ranks), memory, |limit| {
+            let or = if one_fits(choice, problem, limit) { ", or check fewer ranks" } else { "" };
+            format!("allow more with --memory{or}")
+        })?;
+    }
     let mut progress = Progress::new("checking some ranks", "rounds");
     let some = (0..ranks).map(|i| Rank::new((i as u64 * size as u64 / ranks as u64) as usize));
     let checked = verify_sample(&*choice.algorithm, problem, some, |_| progress.step());
@@ -259,13 +271,25 @@ fn sample(choice: &Choice, problem: &Problem, ranks: usize) -> Result<(), Failur
         },
         other => Failure::Usage(format!("--verify-sample: {other}")),
     })?;
-    let plural = if rounds == 1 { "" } else { "s" };
+    let plural = |many: usize| if many == 1 { "" } else { "s" };
     let promised = figures::promises(&choice.algorithm.claims(problem));
+    let others = match of - ranks {
+        0 => String::new(),
+        others => format!("the parts of the other {others} rank{}, contention with their messages, ", plural(others)),
+    };
     print(&format!(
-        "{heading}\nby formula: {promised}\nchecked: the parts of {ranks} of {of} ranks, {rounds} round{plural} with {messages} messages of {blocks} blocks\n\
-         not checked: the parts of the other {} ranks, contention with their messages, the formulas\n",
-        of - ranks,
+        "{heading}\nby formula: {promised}\n\
+         checked: the parts of {ranks} of {of} rank{}, {rounds} round{} with {messages} messages of {blocks} blocks\n\
+         not checked: {others}the formulas\n",
+        plural(of),
+        plural(rounds),
     ))
+}
+
+/// Whether a limit of memory allows the check of one rank's part: it is of no use to offer what would be refused as well.
+fn one_fits(choice: &Choice, problem: &Problem, limit: u64) -> bool {
+    let takes = memory::takes(&*choice.algorithm, problem, Some(1), limit);
+    can_be_sampled(problem.collective()) && takes.is_ok_and(|takes| takes <= limit.into())
 }
 
 /// How many rounds there will be, where every rank knows.

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use necklace::error::shown;
+
 use crate::output::Failure;
 
 /// Joins names that were split at the commas of their parameters: `a:x=1` and `y=2` are one.
@@ -24,7 +26,8 @@ pub(crate) fn whole_names(parts: &[String]) -> Vec<String> {
 /// Refuses a list with a duplicate value, which would only repeat the same figures.
 pub(crate) fn once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Failure> {
     let again = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value));
-    again.map_or(Ok(()), |(_, value)| Err(Failure::Usage(format!("{option}: duplicate value {value}"))))
+    let twice = |value: &T| Failure::Usage(format!("{option}: duplicate value {}", shown(&value.to_string())));
+    again.map_or(Ok(()), |(_, value)| Err(twice(value)))
 }
 
 /// Reads a size with its unit.

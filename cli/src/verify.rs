@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use necklace::bounds::Bounds;
+use necklace::error::shown;
 use necklace::schedule::{Schedule, Verifier, read_json};
 
 use crate::figures::{bounded, in_short, listed};
@@ -53,7 +54,7 @@ pub(crate) fn run(Arguments { file }: &Arguments) -> Result<(), Failure> {
         Ok(proof) => print(&format!("{heading}\n{proof}\n{}OK\n", bounded(&Bounds::of(&outline.problem)))),
         Err(violations) => {
             print(&format!("{heading}\n{}", listed(&violations)))?;
-            Err(Failure::Failed(format!("{name}: {}", in_short(&violations))))
+            Err(Failure::Failed(format!("{}: {}", shown(&name), in_short(&violations))))
         }
     }
 }

@@ -49,8 +49,7 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Layout, PlanError};
 use crate::topology::{Topology, same};
-use crate::vocabulary::{BuildError, listable};
-use crate::vocabulary::{End, Placement, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{BuildError, End, Placement, Ports, Problem, RankRound, Share, listable};
 
 /// A permutation of an array that lies on ranks.
 ///

@@ -1,9 +1,10 @@
 //! What a rank holds: blocks, or runs of their chunks, each with its contributors.
 //
 // A block stays one entry until somebody names a part of it, whatever number of chunks it is cut into; then it is a
-// list of runs of chunks. So nothing here ever takes time or memory in proportion to a number of chunks, only to how
-// often a schedule names some.
+// tree of runs of chunks. So nothing here ever takes time or memory in proportion to a number of chunks, only to how
+// often a schedule names some, in whatever order.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::block::Block;
@@ -33,13 +34,16 @@ pub(super) struct Holdings(Map<Held>);
 #[derive(Debug)]
 enum Held {
     Whole(Contributors),
-    /// Ascending and disjoint.
-    Parts(Vec<Part>),
+    /// Boxed: almost every block is whole, and takes no more room for it.
+    Parts(Box<Parts>),
 }
+
+/// Runs of chunks by the first of them, disjoint.
+type Parts = BTreeMap<u32, Part>;
 
 #[derive(Clone, Debug)]
 struct Part {
-    span: Range<u32>,
+    end: u32,
     who: Contributors,
 }
 
@@ -51,15 +55,13 @@ impl Holdings {
             Some(Held::Whole(who)) => see(span, Some(who)),
             Some(Held::Parts(parts)) => {
                 let mut at = span.start;
-                for part in &parts[parts.partition_point(|part| part.span.end <= at)..] {
-                    if part.span.start >= span.end {
-                        break;
+                let before = parts.range(..at).next_back().filter(|(_, part)| part.end > at);
+                for (&first, part) in before.into_iter().chain(parts.range(span.clone())) {
+                    if at < first {
+                        see(at..first, None);
                     }
-                    if at < part.span.start {
-                        see(at..part.span.start, None);
-                    }
-                    let end = part.span.end.min(span.end);
-                    see(at.max(part.span.start)..end, Some(&part.who));
+                    let end = part.end.min(span.end);
+                    see(at.max(first)..end, Some(&part.who));
                     at = end;
                 }
                 if at < span.end {
@@ -76,28 +78,22 @@ impl Holdings {
             return;
         }
         let parts = self.parts(name, of);
-        let at = clear(parts, &span);
-        let mut new = Part { span, who };
-        let joins = |a: &Part, b: &Part| a.span.end == b.span.start && a.who == b.who;
-        let before = at.checked_sub(1).filter(|&i| joins(&parts[i], &new));
-        let after = parts.get(at).is_some_and(|next| joins(&new, next));
-        if after {
-            new.span.end = parts[at].span.end;
-        }
-        match (before, after) {
-            (Some(i), true) => {
-                parts[i].span.end = new.span.end;
-                parts.remove(at);
-            }
-            (Some(i), false) => parts[i].span.end = new.span.end,
-            (None, true) => parts[at] = new,
-            (None, false) => parts.insert(at, new),
-        }
-        if let [part] = &parts[..]
-            && part.span == (0..of)
+        clear(parts, &span);
+        let Range { mut start, mut end } = span;
+        if let Some((&first, before)) = parts.range(..start).next_back()
+            && (before.end, &before.who) == (start, &who)
         {
-            let who = part.who.clone();
+            start = first;
+        }
+        if parts.get(&end).is_some_and(|after| after.who == who)
+            && let Some(after) = parts.remove(&end)
+        {
+            end = after.end;
+        }
+        if (start..end) == (0..of) {
             self.0.insert(name, Held::Whole(who));
+        } else {
+            parts.insert(start, Part { end, who });
         }
     }
 
@@ -118,10 +114,11 @@ impl Holdings {
     }
 
     /// The block as parts: one, if it was whole; none, if it was not held.
-    fn parts(&mut self, name: u64, of: u32) -> &mut Vec<Part> {
-        let held = self.0.entry(name).or_insert(Held::Parts(Vec::new()));
+    fn parts(&mut self, name: u64, of: u32) -> &mut Parts {
+        let held = self.0.entry(name).or_insert_with(|| Held::Parts(Box::default()));
         if let Held::Whole(who) = held {
-            *held = Held::Parts(vec![Part { span: 0..of, who: who.clone() }]);
+            let all = Part { end: of, who: who.clone() };
+            *held = Held::Parts(Box::new(BTreeMap::from([(0, all)])));
         }
         match held {
             Held::Parts(parts) => parts,
@@ -130,19 +127,22 @@ impl Holdings {
     }
 }
 
-/// Cuts `span` out of the parts; where in their order it was.
-fn clear(parts: &mut Vec<Part>, span: &Range<u32>) -> usize {
-    let first = parts.partition_point(|part| part.span.end <= span.start);
-    let end = parts.partition_point(|part| part.span.start < span.end);
-    if first >= end {
-        return first;
+/// Cuts `span` out of the parts.
+fn clear(parts: &mut Parts, span: &Range<u32>) {
+    // What is left of one that begins before the span, and of one that ends after it.
+    let mut rest = None;
+    if let Some((_, before)) = parts.range_mut(..span.start).next_back()
+        && before.end > span.start
+    {
+        rest = Some(Part { end: before.end, who: before.who.clone() });
+        before.end = span.start;
     }
-    let left = Part { span: parts[first].span.start..span.start, who: parts[first].who.clone() };
-    let right = Part { span: span.end..parts[end - 1].span.end, who: parts[end - 1].who.clone() };
-    let keeps_left = !left.span.is_empty();
-    let rest = [left, right].into_iter().filter(|part| !part.span.is_empty());
-    parts.splice(first..end, rest);
-    first + usize::from(keeps_left)
+    while let Some((&first, _)) = parts.range(span.clone()).next() {
+        rest = parts.remove(&first);
+    }
+    if let Some(rest) = rest.filter(|rest| rest.end > span.end) {
+        parts.insert(span.end, rest);
+    }
 }
 
 /// Into how many chunks each block is cut, as far as a schedule has said.
@@ -246,6 +246,33 @@ mod tests {
             holdings.put(7, first..first + 1, 4, who(1));
         }
         assert!(matches!(holdings.0.get(&7), Some(Held::Whole(_))));
+    }
+
+    /// Where each takes the time to move all others, this does not end.
+    #[test]
+    fn a_million_chunks_come_in_any_order() {
+        const BITS: u32 = 20;
+        const MANY: u32 = 1 << BITS;
+        let orders: [fn(u32) -> u32; 4] = [
+            |i| i,
+            |i| MANY - 1 - i,
+            |i| i.reverse_bits() >> (u32::BITS - BITS),
+            // Those that do not join the last one first.
+            |i| MANY - 1 - if i < MANY / 2 { 2 * i } else { 2 * (i - MANY / 2) + 1 },
+        ];
+        for order in orders {
+            let mut holdings = Holdings::default();
+            for first in (0..MANY).map(order) {
+                let span = first..first + 1;
+                holdings.read(7, span.clone(), |_, held| assert!(held.is_none()));
+                holdings.put(7, span, MANY, who(1));
+            }
+            assert!(matches!(holdings.0.get(&7), Some(Held::Whole(_))));
+            for first in (0..MANY).map(order) {
+                holdings.give_up(7, first..first + 1, MANY);
+            }
+            assert!(holdings.0.is_empty());
+        }
     }
 
     #[test]

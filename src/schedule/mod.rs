@@ -33,8 +33,8 @@ pub use crate::vocabulary::{
 pub use contributors::Contributors;
 #[cfg(feature = "json")]
 pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};
-pub use memory::memory_to_verify;
+pub use memory::{memory_to_sample, memory_to_verify};
 pub use proof::{Contradiction, Figures, Proof};
-pub use sample::{Sample, SampleError, verify_sample};
+pub use sample::{Sample, SampleError, can_be_sampled, verify_sample};
 pub use verify::{Verifier, verify, verify_shares};
 pub use violation::{Fault, Place, Violation, Violations};

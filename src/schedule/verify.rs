@@ -35,9 +35,9 @@ use crate::vocabulary::{Combine, LocalStep, Mismatch, Outline, Round, Schedule, 
 ///
 /// # Cost
 ///
-/// Time in proportion to the blocks that are moved and the channels they take, but quadratic in the pieces in which a rank
-/// receives one block, or one set of contributors, where these come out of order; memory in proportion to the blocks held,
-/// of about 100 bytes each, and to the largest round. A block of many chunks counts once until its chunks part.
+/// Time in proportion to the blocks that are moved, in whatever order, and the channels they take, and for each block that is
+/// combined to the runs of consecutive ranks that have contributed to it. Memory in proportion to the blocks held, of about 100
+/// bytes each, and to the largest round. A block of many chunks counts once until its chunks part.
 pub struct Verifier {
     outline: Outline,
     /// The ranks, which is less than `usize::MAX`.
@@ -159,7 +159,12 @@ impl Verifier {
 
     /// An end of a transfer of the next round, without partner, or with one that says something else.
     pub fn mismatch(&mut self, mismatch: Mismatch) {
-        let place = Place::round(self.rounds).transfer(mismatch.source, mismatch.destination);
+        self.mismatch_in(self.rounds, mismatch);
+    }
+
+    /// As [`mismatch`](Self::mismatch), of a round by its number.
+    pub(super) fn mismatch_in(&mut self, round: usize, mismatch: Mismatch) {
+        let place = Place::round(round).transfer(mismatch.source, mismatch.destination);
         self.violations.report(place, Fault::Unmatched(Box::new(mismatch)));
     }
 
@@ -230,7 +235,8 @@ impl Verifier {
                     carried.push((name(block), block.first(), position));
                 }
             }
-            let twice = overlaps(&mut carried, &transfer.blocks);
+            let mut twice = overlaps(&mut carried, &transfer.blocks);
+            twice.sort_unstable();
             carried.sort_unstable_by_key(|&(_, _, position)| position);
             let Self { ranks, cuts, violations, sampled, .. } = self;
             if sampled.as_ref().is_some_and(|sampled| !sampled.contains(&transfer.source)) {
@@ -242,7 +248,7 @@ impl Verifier {
             let holdings = ranks.of(transfer.source, cuts);
             for &(name, _, position) in &carried {
                 let block = transfer.blocks[position];
-                if twice.contains(&position) {
+                if twice.binary_search(&position).is_ok() {
                     violations.report(place.block(block), Fault::CarriedTwice);
                     continue;
                 }

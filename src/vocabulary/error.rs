@@ -2,7 +2,7 @@
 
 use super::Mismatch;
 use crate::ids::{Node, Rank};
-use crate::quote::quoted;
+use crate::quote::{quoted, shown};
 
 /// A schedule cannot be built for what is asked.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -13,8 +13,9 @@ pub enum BuildError {
     Topology(#[from] crate::topology::ParseError),
     /// The number of ranks does not suit the topology.
     #[error(
-        "{ranks} ranks on {topology}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, as by \
-         NECKLACE_TOPOLOGY=complete:{ranks}"
+        "{ranks} ranks on {}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, as by \
+         NECKLACE_TOPOLOGY=complete:{ranks}",
+        shown(topology)
     )]
     Ranks {
         /// How many ranks there are.
@@ -88,7 +89,7 @@ pub enum BuildError {
         expected: String,
     },
     /// The algorithm is not made for this.
-    #[error("{algorithm} does not fit {collective} on {topology}: {needs}")]
+    #[error("{algorithm} does not fit {collective} on {}: {needs}", shown(topology))]
     Unfit {
         /// The algorithm.
         algorithm: String,
@@ -100,7 +101,7 @@ pub enum BuildError {
         needs: String,
     },
     /// The algorithm does this without a schedule of ours.
-    #[error("{algorithm} has no schedule for {collective} on {topology}: the backend does it in its own way")]
+    #[error("{algorithm} has no schedule for {collective} on {}: the backend does it in its own way", shown(topology))]
     Unscheduled {
         /// The algorithm.
         algorithm: String,

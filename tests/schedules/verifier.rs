@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::fixtures::*;
 use necklace::Rank;
-use necklace::algorithm::alltoall::Ring;
+use necklace::algorithm::alltoall::{DirectRotated, Ring};
 use necklace::algorithm::{About, Algorithm, Claims, registry};
 use necklace::collective::{Collective, Custom};
 use necklace::schedule::{
-    Block, Combine, End, Fault, Mismatch, Outline, Ports, Problem, Round, SampleError, Schedule, Share, Verifier,
-    Volume, verify, verify_sample, verify_shares,
+    Block, Combine, End, Fault, Mismatch, Outline, Ports, Problem, RankRound, Round, SampleError, Schedule, Share,
+    Verifier, Volume, verify, verify_sample, verify_shares,
 };
 use necklace::topology::parse;
 use quickcheck::{Arbitrary, Gen};
@@ -550,6 +550,49 @@ impl Algorithm for Spoilt {
             round
         }))
     }
+}
+
+/// Straight messages, to another rank in each round; one rank sends one more, which its receiver does not list.
+struct Unlisted {
+    round: usize,
+}
+
+impl Unlisted {
+    const FROM: usize = 2;
+    const TO: usize = 5;
+}
+
+impl Algorithm for Unlisted {
+    fn about(&self) -> &About {
+        DirectRotated.about()
+    }
+
+    fn claims(&self, _: &Problem) -> Claims {
+        Claims::default()
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let mut rounds: Vec<RankRound> = DirectRotated.rounds(problem, rank).collect();
+        if rank.index() == Self::FROM {
+            rounds.resize_with(rounds.len().max(self.round + 1), RankRound::default);
+            rounds[self.round].sends.push(End::new(Rank::new(Self::TO), vec![]));
+        }
+        Box::new(rounds.into_iter())
+    }
+}
+
+#[test]
+fn samples_find_messages_that_their_ranks_do_not_list() {
+    let problem = Problem::new(parse("complete:9").unwrap(), Collective::Alltoall).unwrap();
+    // It lists one of that sender's in the third of 8 rounds.
+    for round in [0, 1, 2, 5, 7, 8] {
+        let found = verify_sample(&Unlisted { round }, &problem, [rank(Unlisted::TO)], |_| ());
+        let Err(SampleError::Violated(violations)) = found else { panic!("round {round}: {found:?}") };
+        let all: Vec<_> = violations.all().iter().map(|violation| (violation.place.round, &violation.fault)).collect();
+        assert!(matches!(all[..], [(Some(at), Fault::Unmatched(_))] if at == round), "round {round}: {all:?}");
+    }
+    // Nothing of that concerns another rank.
+    assert!(verify_sample(&Unlisted { round: 5 }, &problem, [rank(0)], |_| ()).is_ok());
 }
 
 #[test]

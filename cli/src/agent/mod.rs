@@ -25,6 +25,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use necklace::error::shown;
 use rustix::io::Errno;
 use rustix::process::{Pid, setsid};
 
@@ -171,7 +172,8 @@ fn start(
 /// Uses the exit status of a shell.
 fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-    Refusal(format!("{} cannot be started: {}", description.program.display(), with_limit(error)), status)
+    let program = description.program.to_string_lossy();
+    Refusal(format!("{} cannot be started: {}", shown(&program), with_limit(error)), status)
 }
 
 /// Describes an error at a start, with the limit that was reached, if any.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
+use necklace::error::shown;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
@@ -93,7 +94,7 @@ impl Agent {
         command.env_remove("NECKLACE_KEY_FILE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
-            let message = format!("{host} cannot be reached: {by} cannot be started: {}", with_limit(&error));
+            let message = format!("{host} cannot be reached: {} cannot be started: {}", shown(&by), with_limit(&error));
             Failure::Failed(message)
         })?;
         let (orders, queue) = mpsc::channel();

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use necklace::error::BuildError;
+use necklace::error::{BuildError, shown};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -205,7 +205,8 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             Reach::Command(words.ok_or_else(|| {
                 Failure::Usage(format!(
-                    "--agent {text:?} is not a command; expected words as for a shell, with their quotes closed"
+                    "--agent {:?} is not a command; expected words as for a shell, with their quotes closed",
+                    shown(text).to_string()
                 ))
             })?)
         }
@@ -243,7 +244,7 @@ fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host])
     let nodes = match topology {
         Some((by, text)) => {
             let nodes = necklace::load(text).map_err(BuildError::from)?.nodes();
-            Some((nodes, format!("{by} {text} has {nodes} nodes")))
+            Some((nodes, format!("{by} {} has {nodes} nodes", shown(text))))
         }
         None => None,
     };

@@ -281,6 +281,60 @@ fn a_proof_larger_than_memory_is_refused_before_it_begins() {
     assert!(printed(&small).contains("contention-free"));
 }
 
+#[test]
+fn a_remedy_is_offered_only_where_it_works() {
+    let refused = |arguments: &[&str]| {
+        let output = necklace(&[&["plan", "--topology=complete:5000"], arguments].concat());
+        let said = stderr(&output);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{said}");
+        assert!(said.contains("of memory") && said.contains("allow more with --memory"), "{said}");
+        said
+    };
+    let direct = ["--collective=alltoall", "--algorithm=direct"];
+    assert!(refused(&[&direct[..], &["--memory=500M"]].concat()).contains("--verify-sample"));
+    // Not even the part of one rank fits.
+    assert!(!refused(&[&direct[..], &["--memory=1M"]].concat()).contains("--verify-sample"));
+    // No part of a reduction can be checked.
+    assert!(!refused(&["--collective=allreduce", "--memory=1M"]).contains("--verify-sample"));
+}
+
+#[test]
+fn a_sample_larger_than_memory_is_refused_before_it_begins() {
+    let direct = ["plan", "--topology=complete:2000", "--collective=alltoall", "--algorithm=direct"];
+    let sample = |ranks: &str, memory: &str| {
+        let output = necklace(&[&direct[..], &["--verify-sample", ranks, "--memory", memory]].concat());
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let (status, text, said) = sample("1000", "100M");
+    assert_eq!((status, text.as_str()), (Some(1), ""), "{said}");
+    for part in [
+        "a check of 1000 ranks' parts in direct takes about",
+        "100.0 MiB are allowed; allow more with --memory, or check fewer ranks",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+    let (status, text, said) = sample("2", "100M");
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    assert!(text.contains("checked: the parts of 2 of 2000 ranks"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_sample_takes_memory_for_its_own_ranks() {
+    // All ranks are peers of the sample's: of their rounds together there would be some 500 MB.
+    let command = "ulimit -v 200000; exec \"$0\" plan --topology complete:2500 --collective alltoall --algorithm direct --verify-sample 8";
+    let program = env!("CARGO_BIN_EXE_necklace");
+    let output = std::process::Command::new("sh").args(["-c", command, program]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
+    // What is too large even to be looked at is refused all the same.
+    let command = command.replace("complete:2500", "complete:10000000");
+    let output = std::process::Command::new("sh").args(["-c", &command, program]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("takes at least") && said.contains("MiB are available"), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_limit_of_the_process_is_what_memory_is_available() {
@@ -306,4 +360,16 @@ fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
     assert!(text.contains("not checked: the parts of the other 297 ranks"), "{text}");
     assert_eq!(sample("allreduce", "recursive-doubling", &[]).status.code(), Some(2));
     assert_eq!(sample("alltoall", "direct", &["--json=-"]).status.code(), Some(2));
+    for (topology, ranks, others) in [
+        ("complete:4", "4", "not checked: the formulas"),
+        ("complete:1", "9", "not checked: the formulas"),
+        ("complete:4", "3", "the other 1 rank, contention"),
+    ] {
+        let text = printed(&["plan", "--topology", topology, "--collective=alltoall", "--verify-sample", ranks]);
+        assert!(text.contains(others), "{text}");
+    }
+    let help = printed(&["plan", "--help"]);
+    for part in ["Reductions (allreduce, scan, ..) cannot be checked so", "It takes the time to make"] {
+        assert!(help.contains(part), "{part:?} is not in the help");
+    }
 }

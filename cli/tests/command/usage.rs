@@ -125,6 +125,86 @@ fn sizes_of_blocks_have_the_same_units_everywhere() {
     }
 }
 
+/// The options and positional arguments of a subcommand that take a value, as its help names them.
+fn taking_values(command: &str) -> Vec<String> {
+    let help = printed(&[command, "--help"]);
+    let names = help.lines().filter_map(|line| {
+        let line = line.trim_start().trim_start_matches(|c| c != '-' && c != '<' && c != '[');
+        let (name, _) = line.split_once([' ', '=']).unwrap_or((line, ""));
+        let short = name.trim_end_matches(',').len() == 2 && line.len() > 4;
+        let option = if short { line[4..].split(' ').next()? } else { name };
+        let value = line.starts_with('-') && line.contains(" <") && option.starts_with("--");
+        value.then(|| option.to_owned())
+    });
+    let mut names: Vec<String> = names.collect();
+    names.push(String::new());
+    names
+}
+
+#[test]
+fn arguments_of_any_length_are_quoted_in_errors_of_a_bounded_one() {
+    const LONG: usize = 100_000;
+    const MOST: usize = 2000;
+    let on: &[&str] = &["--topology=ring:4", "--collective=alltoall"];
+    let sized = [on, &["--bytes=8"]].concat();
+    let bench = ["--ranks=2", "--bytes=8", "--rounds=1"];
+    // As many options as there are at least, so that a change of the help's layout is noticed.
+    let commands: [(&str, &[&str], usize); 7] = [
+        ("plan", on, 12),
+        ("cost", &sized, 8),
+        ("simulate", &sized, 8),
+        ("verify", &[], 0),
+        ("bench", &bench, 8),
+        ("run", &["--ranks=1", "--hosts=localhost"], 6),
+        ("sweep", &["--ranks=1"], 3),
+    ];
+    let long = |start: &str, part: &str| start.to_owned() + &part.repeat(LONG / part.len());
+    let values = [
+        long("", "ä"),
+        long("", "1"),
+        long("", "a b "),
+        long("", "a,"),
+        long("graph:@", "a"),
+        long("threads:", "a=1,"),
+    ];
+    let mut seen = 0;
+    let mut check = |arguments: &[&str]| {
+        let output = necklace(arguments);
+        let error = stderr(&output);
+        let short: Vec<String> = arguments.iter().map(|text| text.chars().take(40).collect()).collect();
+        assert!(
+            error.len() <= MOST,
+            "{short:?}: {} bytes: {}",
+            error.len(),
+            error.chars().take(300).collect::<String>()
+        );
+        seen += usize::from(output.status.code() != Some(0));
+    };
+    for (command, base, least) in commands {
+        let options = taking_values(command);
+        assert!(options.len() > least, "{command}: {options:?}");
+        for option in &options {
+            // An option that is there twice would be all that is complained of.
+            let base = base.iter().copied().filter(|given| !given.starts_with(&format!("{option}=")));
+            let base: Vec<&str> = [command].into_iter().chain(base).collect();
+            for value in &values {
+                let given = if option.is_empty() { value.clone() } else { format!("{option}={value}") };
+                let program: &[&str] = if command == "run" && !option.is_empty() { &["true"] } else { &[] };
+                check(&[&base[..], &[&given], program].concat());
+            }
+        }
+    }
+    check(&[&values[0]]);
+    check(&[&format!("--{}", values[0])]);
+    check(&["plan", &format!("--{}=1", values[0])]);
+    // A network that there is.
+    let mesh = format!("--topology={}", long("mesh:1", "x1"));
+    check(&["plan", &mesh, "--collective=alltoall", "--algorithm=torus-exchange"]);
+    check(&["cost", &mesh, &mesh, "--collective=alltoall", "--bytes=8"]);
+    check(&["run", "--ranks=2", &mesh, "true"]);
+    assert!(seen > 200, "only {seen} errors");
+}
+
 #[test]
 fn failures_end_with_1() {
     let plan = ["plan", "--topology", "ring:4", "--collective", "scan", "--json"];

@@ -53,8 +53,7 @@ mod words;
 
 pub use view::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, MAX_NODES, View};
 
-use crate::vocabulary::BuildError;
-use crate::vocabulary::{Outline, Round, Schedule, Shares};
+use crate::vocabulary::{BuildError, Outline, Round, Schedule, Shares};
 
 /// A picture of a schedule, as SVG.
 ///

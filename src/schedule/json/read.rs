@@ -12,8 +12,9 @@ use crate::collective::{Collective, Custom, Holding};
 use crate::ids::{MAX_NODES, Node, Rank};
 use crate::quote::{quoted, shortened};
 use crate::topology::{Graph, Topology};
-use crate::vocabulary::BuildError;
-use crate::vocabulary::{Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer};
+use crate::vocabulary::{
+    BuildError, Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer,
+};
 
 /// How many chunks a block may be cut into in a document, so that nobody who lists them is surprised.
 pub const MAX_CHUNKS: u32 = 1 << 20;

@@ -10,8 +10,7 @@ use super::{FORMAT, JsonError};
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::ids::{Node, Rank};
-use crate::vocabulary::BuildError;
-use crate::vocabulary::{Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
+use crate::vocabulary::{BuildError, Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
 
 /// Default routes longer than this are left out: they are still the default when they are read.
 const MAX_HOPS: usize = 1 << 20;

@@ -48,8 +48,7 @@ use crate::block::{Block, Volume};
 use crate::collective::{Collective, Custom};
 use crate::ids::Rank;
 use crate::topology::{Hypercube, Topology};
-use crate::vocabulary::{BuildError, listable};
-use crate::vocabulary::{End, Placement, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{BuildError, End, Placement, Ports, Problem, RankRound, Share, listable};
 
 /// Exchanges of the places with s axes, of d bits each, one after the other.
 #[derive(Clone, Debug)]
