@@ -50,7 +50,7 @@ impl Options {
         Self { plans, plan_bytes: bytes, ..self }
     }
 
-    /// The prices by which `auto` chooses; the [endpoint's](Endpoint::machine) unless set. Rank 0's count, for everybody.
+    /// The prices by which `auto` chooses; the [endpoint's](crate::transport::Endpoint::machine) unless set. Rank 0's count, for everybody.
     #[must_use]
     pub fn machine(self, machine: Machine) -> Self {
         Self { machine: Some(machine), ..self }

@@ -45,7 +45,7 @@ pub fn expected() -> String {
 /// | `graph:@FILE` | a [`Graph`](super::Graph), whose edge list is in a file: [`load`](crate::load()) reads it, this does not |
 ///
 /// Names are in lower case. Numbers are decimal, without sign or leading zeros; extents are at least 1, and there are at
-/// most [`MAX_NODES`] nodes. There is no white space, except in a file's name.
+/// most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. There is no white space, except in a file's name.
 ///
 /// Takes time and memory in proportion to the text, not to the numbers in it.
 ///

@@ -30,7 +30,7 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     }
 }
 
-/// One context of an endpoint. See the [module](self) for what it promises.
+/// One context of an endpoint. See the [module](super) for what it promises.
 pub trait Transport: Send + fmt::Debug {
     /// This process's rank in the context.
     fn rank(&self) -> Rank;
@@ -59,7 +59,7 @@ pub trait Transport: Send + fmt::Debug {
         let _ = history;
     }
 
-    /// The [collectives of its own](native), if it has any: on every member or on none, and at any time. None unless
+    /// The [collectives of its own](super::native), if it has any: on every member or on none, and at any time. None unless
     /// overridden.
     fn native(&mut self) -> Option<&mut dyn Native> {
         None

@@ -29,7 +29,7 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
 
-/// One thing that goes wrong: in every round of a process, unless told when. A [native] call is its round 0.
+/// One thing that goes wrong: in every round of a process, unless told when. A [native](super::native) call is its round 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     process: Rank,

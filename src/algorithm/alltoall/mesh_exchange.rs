@@ -97,7 +97,7 @@ const FOLDED: usize = 1;
 
 impl MeshExchange {
     fn cells(&self, mesh: &Grid) -> Cells {
-        cells(&mesh, self.0.of(&RINGS) == FOLDED)
+        cells(mesh, self.0.of(&RINGS) == FOLDED)
     }
 }
 

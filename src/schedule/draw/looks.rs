@@ -83,6 +83,21 @@ fn known(name: &str) -> Option<&'static Look> {
     NAMED.iter().find(|(known, _)| *known == name).map(|(_, look)| look)
 }
 
+/// A phase's name.
+pub(super) fn phase_name(outline: &Outline, number: usize) -> String {
+    outline.phases.get(number).cloned().unwrap_or_else(|| format!("phase {number}"))
+}
+
+/// An arrow for the legend.
+pub(super) fn sample(look: &Look, hollow: bool) -> String {
+    let (colour, dashes) = (look.colour, look.dashes());
+    let fill = if hollow { WHITE } else { colour };
+    format!(
+        "<path d=\"M0 -3.5L19 -3.5\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes}/>\
+         <path d=\"M24 -3.5L18 -6L18 -1z\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,19 +118,4 @@ mod tests {
         assert_eq!(known(&format!("bit {}", "9".repeat(400))), Some(&NUMBERED[0]));
         assert_eq!(known("scatter"), None);
     }
-}
-
-/// A phase's name.
-pub(super) fn phase_name(outline: &Outline, number: usize) -> String {
-    outline.phases.get(number).cloned().unwrap_or_else(|| format!("phase {number}"))
-}
-
-/// An arrow for the legend.
-pub(super) fn sample(look: &Look, hollow: bool) -> String {
-    let (colour, dashes) = (look.colour, look.dashes());
-    let fill = if hollow { WHITE } else { colour };
-    format!(
-        "<path d=\"M0 -3.5L19 -3.5\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes}/>\
-         <path d=\"M24 -3.5L18 -6L18 -1z\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"0.8\"/>"
-    )
 }

@@ -208,7 +208,7 @@ impl Sources {
                 }
             }
         }
-        imports.sort_by(|a, b| (a.from, a.to, a.line).cmp(&(b.from, b.to, b.line)));
+        imports.sort_by_key(|import| (import.from, import.to, import.line));
         imports.dedup_by_key(|import| (import.from, import.to));
         imports
     }

@@ -37,11 +37,11 @@ pub enum Root {
 /// all, rank 0 lets them go. A rank has a descriptor for each other rank from then on, and nobody listens any more. A
 /// job of one opens no socket.
 ///
-/// Where something is wrong, every rank that came says what, as soon as it is known; see [`JoinError`]. If rank 0 cannot host
+/// Where something is wrong, every rank that came says what, as soon as it is known; see [`JoinError`](super::JoinError). If rank 0 cannot host
 /// the others (it may have too few descriptors, for example), it listens all the same and tells them why: it waits for them
 /// for a quarter of the timeout, 2 to 20 seconds, and then ends. It cannot tell them if it never starts, if it fails before it
 /// calls this type (its key cannot be read, for example), or if it cannot listen at the [`Root::Address`] where they
-/// look for it. Then the others try for their whole timeout, and fail with [`JoinError::Unreachable`], which says what the
+/// look for it. Then the others try for their whole timeout, and fail with [`JoinError::Unreachable`](super::JoinError::Unreachable), which says what the
 /// system answered last. With [`Root::File`] rank 0 can tell them from any address.
 ///
 /// # Who can join, and what is not protected
