@@ -292,15 +292,13 @@ fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option
 
 /// How many blocks a rank has at most, before or after.
 pub(crate) fn own_blocks(problem: &Problem) -> Volume {
-    match problem.collective() {
-        Collective::Broadcast { .. } | Collective::Reduce { .. } | Collective::Allreduce => Volume::from(1),
-        Collective::Scan | Collective::Exscan => Volume::from(1),
-        Collective::Custom(custom) => {
-            let most = custom.pre.iter().chain(&custom.post).map(Vec::len).max();
-            Volume::from(most.unwrap_or(0) as u64)
-        }
-        _ => Volume::from(problem.ranks() as u64),
+    if let Collective::Custom(custom) = problem.collective() {
+        let most = custom.pre.iter().chain(&custom.post).map(Vec::len).max();
+        return Volume::from(most.unwrap_or(0) as u64);
     }
+    let (before, after) = problem.collective().buffers();
+    let ranks = problem.ranks() as u64;
+    Volume::from(before.most(ranks).max(after.most(ranks)))
 }
 
 impl Price {

@@ -69,7 +69,7 @@ pub(crate) struct Cases {
     topology: Vec<String>,
 
     /// Use collective C
-    #[arg(long, value_name = "C", value_parser = PossibleValuesParser::new(Collective::NAMES))]
+    #[arg(long, value_name = "C", value_parser = PossibleValuesParser::new(Collective::names()))]
     collective: String,
 
     /// Use these algorithms, named as in `necklace plan --list` [default: all that fit]

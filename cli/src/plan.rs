@@ -18,7 +18,7 @@ use necklace::schedule::{
     verify_sample,
 };
 use necklace::select::{Choice, Terms, select};
-use necklace::topology::{self, Topology};
+use necklace::topology::Topology;
 
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::picture::{self, Picture, Wanted};
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
 
     /// Build a schedule of collective C
     #[arg(long, value_name = "C", required_unless_present = "list",
-          value_parser = PossibleValuesParser::new(Collective::NAMES))]
+          value_parser = PossibleValuesParser::new(Collective::names()))]
     collective: Option<String>,
 
     /// Use algorithm A: a name from --list, with parameters as NAME:KEY=VALUE,.., or auto for the cheapest that fits
@@ -127,13 +127,15 @@ pub(crate) struct Arguments {
 const BLOCK_BYTES: u64 = 1024;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let topology = arguments.topology.as_deref().map(topology::parse).transpose().map_err(BuildError::from)?;
+    let topology = arguments.topology.as_deref().map(necklace::load).transpose().map_err(BuildError::from)?;
     let root = arguments.root.map(|root| Rank::new(root as usize));
     let name = arguments.collective.as_deref();
     let (false, Some(topology), Some(name)) = (arguments.list, &topology, name) else {
         return print(&list::text(name, topology.as_ref(), root)?);
     };
-    let known = || format!("unknown collective {name:?}; expected one of {}", Collective::NAMES.join(", "));
+    let known = || {
+        format!("unknown collective {name:?}; expected one of {}", Collective::names().collect::<Vec<_>>().join(", "))
+    };
     let collective = Collective::named(name, root.unwrap_or_default()).ok_or_else(|| Failure::Usage(known()))?;
     if let (Some(root), None) = (root, collective.root()) {
         return Err(Failure::Usage(format!("{collective} has no root; leave out --root {root}")));
@@ -255,7 +257,7 @@ fn sample(choice: &Choice, problem: &Problem, ranks: usize, memory: Option<u64>)
     let ranks = ranks.min(size);
     if can_be_sampled(problem.collective()) {
         memory::suffices(&*choice.algorithm, problem, Some(ranks), memory, |limit| {
-            let or = if one_fits(choice, problem, limit) { ", or check fewer ranks" } else { "" };
+            let or = if one_fits(choice, problem, limit) { ", or verify fewer ranks" } else { "" };
             format!("allow more with --memory{or}")
         })?;
     }

@@ -9,12 +9,16 @@ pub mod barrier;
 pub mod broadcast;
 pub mod cube;
 mod definition;
+pub mod gather;
 mod loads;
 mod native;
 mod parameters;
+pub mod reduce_scatter;
 mod registry;
 pub mod scan;
+pub mod scatter;
 mod shape;
+mod tree;
 
 pub(crate) use definition::scheduled;
 pub use definition::{About, Algorithm};

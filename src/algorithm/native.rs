@@ -15,6 +15,8 @@
 //! | allreduce, scan | by recursive doubling |
 //! | broadcast | down a binomial tree |
 //! | barrier | by dissemination |
+//! | scatter, gather | all at once, along a binomial tree |
+//! | reduce_scatter | in pairs by rotation, by recursive halving |
 //!
 //! (MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages; those count here as soon as
 //! the registry has them.)
@@ -32,7 +34,7 @@ pub struct Native {
 
 impl Native {
     /// One for each collective that a backend may have.
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::new(
             "alltoall",
             "nothing; priced as the cheapest of direct, direct-rotated, direct-xor and bruck of any radix",
@@ -47,6 +49,13 @@ impl Native {
         Self::new("scan", "nothing; priced as recursive-doubling", &["recursive-doubling"]),
         Self::new("broadcast", "nothing; priced as binomial", &["binomial"]),
         Self::new("barrier", "nothing; priced as dissemination", &["dissemination"]),
+        Self::new("scatter", "nothing; priced as the cheaper of direct and binomial", &["direct", "binomial"]),
+        Self::new("gather", "nothing; priced as the cheaper of direct and binomial", &["direct", "binomial"]),
+        Self::new(
+            "reduce_scatter",
+            "nothing; priced as the cheaper of pairwise and recursive-halving",
+            &["pairwise", "recursive-halving"],
+        ),
     ];
 
     const fn new(collective: &'static str, claims: &'static str, priced_as: &'static [&'static str]) -> Self {

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::definition::Algorithm;
 use super::parameters::Settings;
-use super::{Native, allgather, allreduce, alltoall, barrier, broadcast, scan};
+use super::{Native, allgather, allreduce, alltoall, barrier, broadcast, gather, reduce_scatter, scan, scatter};
 use crate::collective::Collective;
 use crate::vocabulary::{BuildError, Problem};
 
@@ -31,6 +31,12 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(allreduce::RecursiveDoubling),
             Arc::new(scan::RecursiveDoubling),
             Arc::new(broadcast::Binomial),
+            Arc::new(scatter::Direct),
+            Arc::new(scatter::Binomial),
+            Arc::new(gather::Direct),
+            Arc::new(gather::Binomial),
+            Arc::new(reduce_scatter::Pairwise),
+            Arc::new(reduce_scatter::RecursiveHalving),
             Arc::new(barrier::Dissemination),
         ];
         native.into_iter().chain(scheduled).collect()

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::need::Need;
 use super::{Bounds, product, search};
-use crate::collective::Collective;
+use crate::collective::Traffic;
 use crate::vocabulary::Problem;
 
 impl Bounds {
@@ -17,11 +17,11 @@ impl Bounds {
     pub fn of(problem: &Problem) -> Self {
         let ranks = problem.ranks() as u64;
         let need = Need::new(problem.collective(), ranks);
-        if ranks < 2 || matches!(problem.collective(), Collective::Custom(_)) {
+        if ranks < 2 || problem.collective().traffic() == Traffic::Unknown {
             return Self::default();
         }
         let found = product::bounds(problem, &need).unwrap_or_else(|| search::bounds(problem, &need));
-        let gathers = matches!(problem.collective(), Collective::Gather { .. } | Collective::Reduce { .. });
+        let gathers = problem.collective().gathers();
         let forwarded = found.forwarded;
         Self { port: need.port(), relayed: found.relayed.max(forwarded).max(need.port()), gathers, ..found }
     }

@@ -1,11 +1,12 @@
 //! What a collective must carry, whatever the network.
 
 use crate::block::Volume;
-use crate::collective::Collective;
+use crate::collective::{Collective, Traffic};
 
 /// What a collective of more than one rank must carry.
-pub(super) struct Need<'c> {
-    collective: &'c Collective,
+pub(super) struct Need {
+    traffic: Traffic,
+    centre: Option<usize>,
     ranks: u64,
 }
 
@@ -20,39 +21,33 @@ pub(super) enum Far {
     Blocks(u128),
 }
 
-impl<'c> Need<'c> {
-    pub(super) fn new(collective: &'c Collective, ranks: u64) -> Self {
-        Self { collective, ranks }
+impl Need {
+    pub(super) fn new(collective: &Collective, ranks: u64) -> Self {
+        Self { traffic: collective.traffic(), centre: collective.centre().map(|rank| rank.index()), ranks }
     }
 
     /// What the busiest port must pass.
     pub(super) fn port(&self) -> Volume {
-        let others = Volume::from(self.ranks - 1);
-        match self.collective {
-            Collective::Alltoall | Collective::Allgather | Collective::ReduceScatter | Collective::Barrier => others,
-            Collective::Scatter { .. } | Collective::Gather { .. } => others,
+        match self.traffic {
+            Traffic::Pairs | Traffic::Root | Traffic::All => Volume::from(self.ranks - 1),
+            Traffic::Tree => Volume::from(1),
             // Of each part of the block, N - 1 messages bring contributions together before the first rank has the
             // result, and N - 1 tell the others.
-            Collective::Allreduce => {
-                Volume::ratio(2 * u128::from(self.ranks - 1), self.ranks.into()).max(Volume::from(1))
-            }
-            Collective::Custom(_) => Volume::ZERO,
-            _ => Volume::from(1),
+            Traffic::TreeTwice => Volume::ratio(2 * u128::from(self.ranks - 1), self.ranks.into()).max(Volume::from(1)),
+            Traffic::Unknown => Volume::ZERO,
         }
     }
 
     /// How far.
     pub(super) fn far(&self) -> Far {
         let others = u128::from(self.ranks - 1);
-        match self.collective {
-            Collective::Alltoall => Far::Pairs,
-            Collective::Scatter { .. } | Collective::Gather { .. } => Far::Root,
-            Collective::Allgather | Collective::ReduceScatter | Collective::Barrier => {
-                Far::Blocks(others * u128::from(self.ranks))
-            }
-            Collective::Allreduce => Far::Blocks(2 * others),
-            Collective::Custom(_) => Far::Blocks(0),
-            _ => Far::Blocks(others),
+        match self.traffic {
+            Traffic::Pairs => Far::Pairs,
+            Traffic::Root => Far::Root,
+            Traffic::All => Far::Blocks(others * u128::from(self.ranks)),
+            Traffic::Tree => Far::Blocks(others),
+            Traffic::TreeTwice => Far::Blocks(2 * others),
+            Traffic::Unknown => Far::Blocks(0),
         }
     }
 
@@ -62,22 +57,17 @@ impl<'c> Need<'c> {
         if inside == 0 || outside == 0 {
             return 0;
         }
-        match self.collective {
-            Collective::Alltoall => u128::from(inside) * u128::from(outside),
-            Collective::Scatter { .. } | Collective::Gather { .. } => {
-                u128::from(if root_inside { outside } else { inside })
-            }
-            Collective::Allgather | Collective::ReduceScatter | Collective::Barrier => inside.max(outside).into(),
-            Collective::Custom(_) => 0,
-            _ => 1,
+        match self.traffic {
+            Traffic::Pairs => u128::from(inside) * u128::from(outside),
+            Traffic::Root => u128::from(if root_inside { outside } else { inside }),
+            Traffic::All => inside.max(outside).into(),
+            Traffic::Tree | Traffic::TreeTwice => 1,
+            Traffic::Unknown => 0,
         }
     }
 
     /// From where to all others the news must reach, or from all others to there. `None` for from everywhere.
     pub(super) fn centre(&self) -> Option<usize> {
-        match self.collective {
-            Collective::Scan | Collective::Exscan => Some(0),
-            other => other.root().map(|root| root.index()),
-        }
+        self.centre
     }
 }

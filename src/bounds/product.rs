@@ -7,7 +7,7 @@ use crate::ids::Rank;
 use crate::topology::{Axis, Kind, axes};
 use crate::vocabulary::Problem;
 
-pub(super) fn bounds(problem: &Problem, need: &Need<'_>) -> Option<Bounds> {
+pub(super) fn bounds(problem: &Problem, need: &Need) -> Option<Bounds> {
     let topology = problem.topology();
     let axes = axes(&**topology).filter(|_| problem.ranks() == topology.nodes())?;
     let nodes = problem.ranks() as u128;
@@ -59,13 +59,13 @@ pub(super) fn bounds(problem: &Problem, need: &Need<'_>) -> Option<Bounds> {
 }
 
 /// A dimension, and how many lines along it there are.
-struct Along<'n, 'c> {
+struct Along<'n> {
     axis: Axis,
     lines: u128,
-    need: &'n Need<'c>,
+    need: &'n Need,
 }
 
-impl Along<'_, '_> {
+impl Along<'_> {
     fn channels(&self) -> u128 {
         self.axis.channels() * self.lines
     }

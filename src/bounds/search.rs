@@ -10,7 +10,7 @@ use crate::vocabulary::Problem;
 /// How many nodes and channels are looked at.
 const BUDGET: usize = 1 << 26;
 
-pub(super) fn bounds(problem: &Problem, need: &Need<'_>) -> Bounds {
+pub(super) fn bounds(problem: &Problem, need: &Need) -> Bounds {
     let topology = problem.topology();
     let (nodes, channels, ranks) = (topology.nodes(), topology.channels(), problem.ranks());
     let size = nodes.saturating_add(channels);
@@ -45,14 +45,14 @@ pub(super) fn bounds(problem: &Problem, need: &Need<'_>) -> Bounds {
     }
 }
 
-struct Search<'n, 'c> {
+struct Search<'n> {
     ends: Vec<Neighbours>,
     /// Whether a rank sits on a node.
     sits: Vec<bool>,
     centre: Option<usize>,
     /// How far each node is, in the last search.
     distance: Vec<Option<usize>>,
-    need: &'n Need<'c>,
+    need: &'n Need,
 }
 
 /// What was found around a node.
@@ -71,7 +71,7 @@ impl Around {
     }
 }
 
-impl Search<'_, '_> {
+impl Search<'_> {
     fn around(&mut self, node: usize) -> Around {
         self.distance.clear();
         self.distance.resize(self.ends.len(), None);

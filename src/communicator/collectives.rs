@@ -13,6 +13,7 @@ use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::{MAX_NODES, Rank};
 use crate::op::{OnBytes, Op};
+use crate::plan::Reduction;
 
 impl Communicator {
     /// Everyone gives everyone a block: block j of `send` goes to rank j, block i of `receive` comes from rank i. Blocks
@@ -33,10 +34,7 @@ impl Communicator {
     /// [`Error::Length`] unless both have the same number of elements, a multiple of the ranks; else as
     /// [`Communicator`] says.
     pub fn alltoall<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        let elements = self.elements("send buffer", send.len())?;
-        check("receive buffer", receive.len(), send.len())?;
-        let (wire, prepared) = self.prepared(&key::<T>(Collective::Alltoall, elements))?;
-        wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
+        self.regular(key::<T>(Collective::Alltoall), send, receive, None)
     }
 
     /// The same in one buffer: block j goes to rank j, and what comes from rank j takes its place.
@@ -45,20 +43,7 @@ impl Communicator {
     ///
     /// [`Error::Length`] unless the buffer has a multiple of the ranks of elements; else as [`Communicator`] says.
     pub fn alltoall_in_place<T: Pod>(&mut self, buffer: &mut [T]) -> Result<(), Error> {
-        let key = Key { in_place: true, ..key::<T>(Collective::Alltoall, self.elements("buffer", buffer.len())?) };
-        let (wire, prepared) = self.prepared(&key)?;
-        wire.execute(prepared, &[], bytemuck::cast_slice_mut(buffer), None)
-    }
-
-    /// How many elements a block has in a buffer of one for each rank.
-    #[inline]
-    fn elements(&self, what: &'static str, len: usize) -> Result<usize, Error> {
-        let size = self.size();
-        if !len.is_multiple_of(size) {
-            let expected = format!("a multiple of {size}, one block for each rank");
-            return Err(Error::Length { what, expected, found: len });
-        }
-        Ok(len / size)
+        self.regular(Key { in_place: true, ..key::<T>(Collective::Alltoall) }, &[], buffer, None)
     }
 
     /// Everyone gets everyone's block: block i of `receive` is rank i's `send`.
@@ -76,10 +61,7 @@ impl Communicator {
         receive: &mut [T],
         purpose: Cow<'static, str>,
     ) -> Result<(), Error> {
-        check("receive buffer", receive.len(), total(send.len(), self.size(), size_of::<T>())?)?;
-        let key = Key { purpose, ..key::<T>(Collective::Allgather, send.len()) };
-        let (wire, prepared) = self.prepared(&key)?;
-        wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
+        self.regular(Key { purpose, ..key::<T>(Collective::Allgather) }, send, receive, None)
     }
 
     /// Everyone gets the combination of all ranks' `send`, element by element, in rank order (but see [`Op::predefined`]).
@@ -118,7 +100,6 @@ impl Communicator {
         receive: &mut [T],
         op: &O,
     ) -> Result<(), Error> {
-        check("receive buffer", receive.len(), send.len())?;
         let predefined = op.predefined();
         let layout = Layout::new::<T>();
         let unfit = |number: Layout| number.size() != layout.size() || number.align() > layout.align();
@@ -136,10 +117,8 @@ impl Communicator {
             );
             return Err(Error::Argument(words));
         }
-        let key = Key { kind: type_name::<T>(), purpose: op.name(), predefined, ..key::<T>(collective, send.len()) };
-        let (wire, prepared) = self.prepared(&key)?;
-        let reduction = OnBytes::<T, O>::new(op);
-        wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), Some(&reduction))
+        let key = Key { kind: type_name::<T>(), purpose: op.name(), predefined, ..key::<T>(collective) };
+        self.regular(key, send, receive, Some(&OnBytes::<T, O>::new(op)))
     }
 
     /// Everyone gets the root's buffer.
@@ -158,16 +137,114 @@ impl Communicator {
         root: usize,
         purpose: Cow<'static, str>,
     ) -> Result<(), Error> {
+        let root = self.root(root)?;
+        self.regular(Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
+    }
+
+    /// The root gets everyone's block: block i of its `receive` is rank i's `send`. Others need no `receive`.
+    ///
+    /// ```
+    /// let all = necklace::local::run(3, |mut comm| {
+    ///     let mut all = [0; 3];
+    ///     let receive = (comm.rank() == 1).then_some(&mut all[..]);
+    ///     comm.gather(&[10 * comm.rank()], receive, 1).unwrap();
+    ///     all
+    /// });
+    /// assert_eq!(all.unwrap(), [[0, 0, 0], [0, 10, 20], [0, 0, 0]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] unless the root's `receive` is as long as the `send`s of all ranks together; else as
+    /// [`broadcast`](Self::broadcast).
+    pub fn gather<T: Pod>(&mut self, send: &[T], receive: Option<&mut [T]>, root: usize) -> Result<(), Error> {
+        let root = self.root(root)?;
+        let receive = receive.filter(|_| root.index() == self.rank()).unwrap_or_default();
+        self.regular(key::<T>(Collective::Gather { root }), send, receive, None)
+    }
+
+    /// Everyone gets a block of the root's: rank i the i-th of its `send`. Others need no `send`.
+    ///
+    /// ```
+    /// let parts = necklace::local::run(3, |mut comm| {
+    ///     let mut part = [0; 2];
+    ///     let all: [i32; 6] = [0, 1, 10, 11, 20, 21];
+    ///     comm.scatter((comm.rank() == 0).then_some(&all[..]), &mut part, 0).unwrap();
+    ///     part
+    /// });
+    /// assert_eq!(parts.unwrap(), [[0, 1], [10, 11], [20, 21]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] unless the root's `send` is as long as the `receive`s of all ranks together; else as
+    /// [`broadcast`](Self::broadcast).
+    pub fn scatter<T: Pod>(&mut self, send: Option<&[T]>, receive: &mut [T], root: usize) -> Result<(), Error> {
+        let root = self.root(root)?;
+        let send = send.filter(|_| root.index() == self.rank()).unwrap_or_default();
+        self.regular(key::<T>(Collective::Scatter { root }), send, receive, None)
+    }
+
+    /// Rank i gets the combination of the i-th blocks of all ranks' `send`, element by element, in rank order.
+    ///
+    /// ```
+    /// use necklace::op::Sum;
+    /// let sums = necklace::local::run(3, |mut comm| {
+    ///     let mut sum = [0];
+    ///     comm.reduce_scatter(&[1, 10, 100], &mut sum, Sum).unwrap();
+    ///     sum[0]
+    /// });
+    /// assert_eq!(sums.unwrap(), [3, 30, 300]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] unless `send` is as long as `receive` for each rank; else as [`allreduce`](Self::allreduce).
+    pub fn reduce_scatter<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
+        self.reduce_by(Collective::ReduceScatter, send, receive, &op)
+    }
+
+    /// Does any collective but a [custom](Collective::Custom) one: `send` has the blocks that this rank holds before, `receive` those that
+    /// it has after, one after the other by rank. The operation is for reductions; others do not look at it.
+    ///
+    /// ```
+    /// use necklace::collective::Collective;
+    /// use necklace::op::Sum;
+    /// let sums = necklace::local::run(3, |mut comm| {
+    ///     let mut sum = [0];
+    ///     comm.perform(&Collective::Allreduce, &[comm.rank()], &mut sum, Sum).unwrap();
+    ///     sum[0]
+    /// });
+    /// assert_eq!(sums.unwrap(), [3, 3, 3]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] unless both are as long as the collective says; [`BuildError::Rank`] where the root is no member;
+    /// [`BuildError::Unfit`] where there is no algorithm for it; else as [`allreduce`](Self::allreduce).
+    pub fn perform<T: Pod>(
+        &mut self,
+        collective: &Collective,
+        send: &[T],
+        receive: &mut [T],
+        op: impl Op<T>,
+    ) -> Result<(), Error> {
+        if let Collective::Custom(_) = collective {
+            return Err(Error::Argument("a custom collective has no buffers of equal blocks".to_owned()));
+        }
+        if collective.is_reduction() {
+            return self.reduce_by(collective.clone(), send, receive, &op);
+        }
+        self.regular(key::<T>(collective.clone()), send, receive, None)
+    }
+
+    fn root(&self, root: usize) -> Result<Rank, Error> {
+        let ranks = self.size();
         if root > MAX_NODES {
-            return Err(Error::Argument(format!("root {root} is out of range: there are {} ranks", self.size())));
+            return Err(Error::Argument(format!("root {root} is out of range: there are {ranks} ranks")));
         }
-        let root = Rank::new(root);
-        if root.index() >= self.size() {
-            return Err(BuildError::Rank { rank: root, ranks: self.size() }.into());
-        }
-        let key = Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }, buffer.len()) };
-        let (wire, prepared) = self.prepared(&key)?;
-        wire.execute(prepared, &[], bytemuck::cast_slice_mut(buffer), None)
+        let rank = Rank::new(root);
+        if root < ranks { Ok(rank) } else { Err(BuildError::Rank { rank, ranks }.into()) }
     }
 
     /// Returns when every member has called it.
@@ -176,17 +253,63 @@ impl Communicator {
     ///
     /// As [`Communicator`] says.
     pub fn barrier(&mut self) -> Result<(), Error> {
-        let (wire, prepared) = self.prepared(&key::<u8>(Collective::Barrier, 0))?;
-        wire.execute(prepared, &[], &mut [], None)
+        self.regular::<u8>(key::<u8>(Collective::Barrier), &[], &mut [], None)
+    }
+
+    /// A collective of blocks of equal length, as its [row](crate::collective) says: planned, if it is not yet, and executed. The key's
+    /// elements are found from the buffers.
+    #[inline]
+    fn regular<T: Pod>(
+        &mut self,
+        key: Key,
+        send: &[T],
+        receive: &mut [T],
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(), Error> {
+        let elements = self.elements(&key, (send.len(), receive.len()))?;
+        let (wire, prepared) = self.prepared(&Key { elements, ..key })?;
+        wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)
+    }
+
+    /// How many elements a block has in buffers so long, which must agree.
+    #[inline]
+    fn elements(&self, key: &Key, (send, receive): (usize, usize)) -> Result<usize, Error> {
+        let (sends, receives) = self.blocks(key);
+        let (what, found, blocks) = match (sends, key.in_place) {
+            (1.., _) => ("send buffer", send, sends),
+            (0, true) => ("buffer", receive, receives),
+            (0, false) => ("receive buffer", receive, receives),
+        };
+        if blocks == 0 || !key.collective.has_bytes() {
+            return Ok(0);
+        }
+        if !found.is_multiple_of(blocks) {
+            return Err(Error::Length {
+                what,
+                expected: format!("a multiple of {blocks}, one block for each rank"),
+                found,
+            });
+        }
+        let elements = found / blocks;
+        check("receive buffer", receive, total(elements, receives, key.element)?)?;
+        Ok(elements)
+    }
+
+    /// How many blocks this rank's input and output have.
+    #[inline]
+    pub(super) fn blocks(&self, key: &Key) -> (usize, usize) {
+        let (before, after) = key.collective.buffers();
+        let seat = key.collective.seat(self.size(), Rank::new(self.rank()));
+        (if key.in_place { 0 } else { before.at(seat) }, after.at(seat))
     }
 }
 
 #[inline]
-pub(super) fn key<T>(collective: Collective, elements: usize) -> Key {
+pub(super) fn key<T>(collective: Collective) -> Key {
     Key {
         collective,
         element: size_of::<T>(),
-        elements,
+        elements: 0,
         in_place: false,
         kind: "",
         purpose: Cow::Borrowed(""),

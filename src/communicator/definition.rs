@@ -8,7 +8,7 @@ use super::Options;
 use super::agreement::Agreed;
 use super::cache::{Cache, Kept};
 use super::motion::Planned;
-use super::prepared::{Key, Prepared, native_call, native_manner};
+use super::prepared::{Key, Prepared, native_manner};
 use super::wire::Wire;
 use crate::block::Block;
 use crate::collective::Collective;
@@ -206,7 +206,7 @@ impl Communicator {
         }
         let kind = if collective == "alltoallv" { "alltoall" } else { collective };
         let Some(problem) = Collective::named(kind, Rank::new(0)) else {
-            let known = Collective::NAMES.join(", ");
+            let known = Collective::names().collect::<Vec<_>>().join(", ");
             return Err(Error::Argument(format!(
                 "no collective {}; there are: {known}, alltoallv, {PERMUTE}",
                 quoted(collective)
@@ -329,7 +329,7 @@ impl Communicator {
         };
         let block_bytes = layout.element * *elements as u64;
         let mut choice = self.select_again(collective, key.is_own(), block_bytes)?;
-        if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), native_call(key)) {
+        if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), key.native()) {
             if self.offers(&call) {
                 let words = words(&(choice.algorithm.name() + native_manner(&call)));
                 return self.prepare_native(call, self.signature(words));

@@ -59,8 +59,7 @@ impl Communicator {
     ///
     /// [`Error::Plan`] where a buffer would be too long; [`Error::Build`] where the chosen algorithm does not fit.
     pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        let len = total(elements, self.size(), size_of::<T>())?;
-        self.persistent(&key::<T>(Collective::Alltoall, elements), len, len)
+        self.persistent(Key { elements, ..key::<T>(Collective::Alltoall) })
     }
 
     /// Plans an [`allgather`](Self::allgather) of blocks of so many elements. Local.
@@ -69,16 +68,17 @@ impl Communicator {
     ///
     /// As [`alltoall_init`](Self::alltoall_init).
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        let len = total(elements, self.size(), size_of::<T>())?;
-        self.persistent(&key::<T>(Collective::Allgather, elements), elements, len)
+        self.persistent(Key { elements, ..key::<T>(Collective::Allgather) })
     }
 
-    fn persistent<T: Pod>(&mut self, key: &Key, send: usize, receive: usize) -> Result<Persistent<T>, Error> {
+    fn persistent<T: Pod>(&mut self, key: Key) -> Result<Persistent<T>, Error> {
+        let (send, receive) = self.blocks(&key);
+        let need = |blocks| Ok::<_, Error>(Need::Exactly(total(key.elements, blocks, key.element)?));
         Ok(Persistent {
-            prepared: self.compile(key)?,
+            send: need(send)?,
+            receive: need(receive)?,
+            prepared: self.compile(&key)?,
             maker: self.wire.maker(),
-            send: Need::Exactly(send),
-            receive: Need::Exactly(receive),
             of: PhantomData,
         })
     }

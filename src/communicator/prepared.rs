@@ -7,7 +7,7 @@ use crate::collective::Collective;
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::transport::Signature;
-use crate::transport::native::{Contributions, NativeCall, Predefined};
+use crate::transport::native::{NativeCall, Predefined, Regular};
 
 /// A call that can be made: what its members must agree on, and how it goes.
 #[derive(Debug)]
@@ -104,28 +104,22 @@ impl PartialEq for Key {
     }
 }
 
-/// What a library is asked to do for a regular call; `None` for one that none is asked for.
-pub(super) fn native_call(key: &Key) -> Option<NativeCall> {
-    let (element, count) = (key.element as u64, key.elements as u64);
-    let block = element.checked_mul(count)?;
-    let contributions = Contributions { element, count, predefined: key.predefined };
-    Some(match key.collective {
-        Collective::Alltoall => NativeCall::Alltoall { block, in_place: key.in_place },
-        Collective::Allgather => NativeCall::Allgather { block },
-        Collective::Allreduce => NativeCall::Allreduce(contributions),
-        Collective::Scan => NativeCall::Scan(contributions),
-        Collective::Broadcast { root } => NativeCall::Broadcast { root, bytes: block },
-        Collective::Barrier => NativeCall::Barrier,
-        _ => return None,
-    })
+impl Key {
+    /// What a library is asked to do for the call; `None` where its blocks are too long.
+    pub(super) fn native(&self) -> Option<NativeCall> {
+        let Self { collective, in_place, predefined, .. } = self;
+        let (element, count) = (self.element as u64, self.elements as u64);
+        element.checked_mul(count)?;
+        let (collective, in_place, predefined) = (collective.clone(), *in_place, *predefined);
+        Some(NativeCall::Regular(Regular { collective, element, count, in_place, predefined }))
+    }
 }
 
 /// What members must agree on where a library does the call, though a schedule's messages would be the same.
 pub(super) fn native_manner(call: &NativeCall) -> &'static str {
     match call {
-        NativeCall::Alltoall { in_place: true, .. } => ", in place",
-        NativeCall::Allreduce(Contributions { predefined: Some(_), .. }) => ", predefined",
-        NativeCall::Scan(Contributions { predefined: Some(_), .. }) => ", predefined",
+        NativeCall::Regular(Regular { predefined: Some(_), .. }) => ", predefined",
+        NativeCall::Regular(Regular { in_place: true, collective, .. }) if collective.root().is_none() => ", in place",
         _ => "",
     }
 }

@@ -106,9 +106,9 @@ impl Wire {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         let Native { call, barrier, agreed } = native;
-        let (size, timeout) = (self.transport.size(), self.timeout);
+        let ((rank, size), timeout) = ((self.transport.rank(), self.transport.size()), self.timeout);
         // Before anything moves.
-        let io = NativeIo::new(call, size, (input, output), reduction, self.history.calls, signature, timeout);
+        let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeout);
         let Some(mut io) = io else {
             let words = "a buffer is shorter than the library's call needs, or not aligned as its elements are";
             return Err(Error::Argument(words.to_owned()));

@@ -82,15 +82,11 @@ fn before(collective: &Collective, size: usize, ordered: bool, rank: Rank, cuts:
 pub(super) fn amount(problem: &Problem) -> u128 {
     let ranks = problem.ranks() as u128;
     let all = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum::<u128>();
-    let blocks = match problem.collective() {
-        Collective::Alltoall => 2 * ranks * ranks,
-        Collective::Allgather | Collective::ReduceScatter | Collective::Barrier => ranks * ranks + ranks,
-        Collective::Scatter { .. } | Collective::Gather { .. } => 2 * ranks,
-        Collective::Broadcast { .. } | Collective::Reduce { .. } => ranks + 1,
-        Collective::Allreduce | Collective::Scan | Collective::Exscan => 2 * ranks,
-        Collective::Custom(custom) => all(&custom.pre) + all(&custom.post),
-    };
-    ranks + blocks
+    if let Collective::Custom(custom) = problem.collective() {
+        return ranks + all(&custom.pre) + all(&custom.post);
+    }
+    let (before, after) = problem.collective().buffers();
+    ranks + before.together(ranks, ranks) + after.together(ranks, ranks)
 }
 
 /// Notes how a custom collective cuts its blocks, and reports what is wrong with it.

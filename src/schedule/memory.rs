@@ -46,7 +46,7 @@ const HOPELESS: u128 = 1 << 40;
 pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<u128, BuildError> {
     crate::algorithm::scheduled(algorithm, problem)?;
     let ranks = problem.ranks() as u128;
-    let held = held(problem.collective(), ranks);
+    let held = held(problem.collective(), ranks, ranks);
     let least = sum(&[(held, HELD), (pages(problem).min(held), PAGE), (ranks, RANK)]);
     if least > HOPELESS {
         return Ok(least);
@@ -75,11 +75,7 @@ pub fn memory_to_sample(
     crate::algorithm::scheduled(algorithm, problem)?;
     let ranks = problem.ranks() as u128;
     let sampled = (sampled as u128).min(ranks);
-    let held = match problem.collective() {
-        Collective::Alltoall | Collective::Allgather | Collective::Barrier => sampled * ranks,
-        Collective::Broadcast { .. } => sampled,
-        other => held(other, ranks),
-    };
+    let held = held(problem.collective(), sampled, ranks);
     // The table of one rank is there twice while it grows.
     let least = sum(&[(held, HELD * 3 / 2), (sampled, RANK)]);
     if least > enough {
@@ -161,13 +157,18 @@ fn sum(parts: &[(u128, u128)]) -> u128 {
     parts.iter().fold(0, |sum, (many, bytes)| sum.saturating_add(many.saturating_mul(*bytes)))
 }
 
-/// How many blocks all ranks together hold, at most.
-fn held(collective: &Collective, ranks: u128) -> u128 {
-    let all = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum::<u128>();
-    match collective {
-        Collective::Alltoall | Collective::Allgather | Collective::ReduceScatter | Collective::Barrier => ranks * ranks,
-        Collective::Custom(custom) => all(&custom.pre).max(all(&custom.post)),
-        Collective::Broadcast { .. } => ranks,
-        _ => 2 * ranks,
-    }
+/// How many blocks that many of the ranks together hold, at most.
+fn held(collective: &Collective, some: u128, all: u128) -> u128 {
+    let (before, after) = match collective {
+        Collective::Custom(custom) => {
+            let blocks = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum::<u128>();
+            (blocks(&custom.pre), blocks(&custom.post))
+        }
+        collective => {
+            let (before, after) = collective.buffers();
+            (before.together(some, all), after.together(some, all))
+        }
+    };
+    // Where results are made of contributions both may be there.
+    if collective.is_reduction() { before + after } else { before.max(after) }
 }

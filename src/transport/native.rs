@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Cause, Failure, Signature};
+use crate::collective::Collective;
 use crate::ids::Rank;
 pub use crate::op::{Operation, Predefined, Primitive};
 use crate::plan::{Place, Reduction, Run};
@@ -54,14 +55,9 @@ pub trait Native {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NativeCall {
-    /// Block j of the input goes to rank j; block i of the output comes from rank i.
-    Alltoall {
-        /// The length of a block.
-        block: u64,
-        /// Whether there is no input: what goes out lies in the output, where what comes in its stead will.
-        in_place: bool,
-    },
-    /// The same with blocks of any length, each in one piece: at most one run, with a count of 1.
+    /// A collective of blocks of equal length.
+    Regular(Regular),
+    /// An alltoall with blocks of any length, each in one piece: at most one run, with a count of 1.
     Alltoallv {
         /// What goes to each rank: in the input.
         send: Blocks,
@@ -75,42 +71,63 @@ pub enum NativeCall {
         /// What comes from each rank: in the output, none overlapping another.
         receive: Blocks,
     },
-    /// Block i of the output is rank i's input.
-    Allgather {
-        /// The length of a block.
-        block: u64,
-    },
-    /// The output is all ranks' inputs combined, element by element.
-    Allreduce(Contributions),
-    /// The output of rank i is the inputs of ranks 0 to i combined, element by element.
-    Scan(Contributions),
-    /// The output becomes the root's; there is no input.
-    Broadcast {
-        /// Whose.
-        root: Rank,
-        /// Its length.
-        bytes: u64,
-    },
-    /// Nobody is through before everybody has come.
-    Barrier,
 }
 
-/// What the members of a reduction contribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Contributions {
+/// A collective of blocks of equal length. Those that a rank has before lie in the input, those that it has after in the output,
+/// one after the other by rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Regular {
+    /// Which, and from or to which root. Not a [custom](Collective::Custom) one.
+    pub collective: Collective,
     /// The size of an element.
     pub element: u64,
-    /// How many elements each member has.
+    /// How many elements a block has.
     pub count: u64,
-    /// The operation, if libraries have it, on numbers that are as long as an element, and no more aligned. Otherwise [`NativeIo::reduction`] alone knows it, and it may not commute.
+    /// Whether there is no input: what goes out lies in the output, where what comes in its stead will. A broadcast always is.
+    pub in_place: bool,
+    /// The operation of a reduction, if libraries have it, on numbers that are as long as an element, and no more aligned. Otherwise
+    /// [`NativeIo::reduction`] alone knows it, and it may not commute.
     pub predefined: Option<Predefined>,
 }
 
-impl Contributions {
-    /// Their length; `None` where that is no number.
+impl Regular {
+    /// The length of a block; `None` where that is no number.
     #[must_use]
-    pub fn bytes(&self) -> Option<u64> {
-        self.element.checked_mul(self.count)
+    pub fn block(&self) -> Option<u64> {
+        self.element.checked_mul(if self.collective.has_bytes() { self.count } else { 0 })
+    }
+
+    /// How long the input and the output of a rank of so many must be; `None` where there is no such call.
+    #[inline]
+    fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
+        let block = self.block()?;
+        let root = self.collective.root();
+        let number = self.predefined.map(|of| of.number.layout().size() as u64);
+        if root.is_some_and(|root| root.index() >= ranks) || number.is_some_and(|size| size != self.element) {
+            return None;
+        }
+        let (before, after) = self.collective.buffers();
+        let seat = self.collective.seat(ranks, rank);
+        let input = if self.in_place { 0 } else { before.at(seat) as u64 };
+        Some((input.checked_mul(block)?, block.checked_mul(after.at(seat) as u64)?))
+    }
+}
+
+impl fmt::Display for Regular {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { collective, element, count, in_place, predefined } = self;
+        write!(f, "{collective}")?;
+        if collective.has_bytes() {
+            write!(f, " of {count} elements of {element} bytes")?;
+        }
+        if *in_place && collective.root().is_none() {
+            f.write_str(" in place")?;
+        }
+        match predefined {
+            Some(Predefined { operation, number }) => write!(f, " by the predefined {operation:?} of {number:?}"),
+            None if collective.is_reduction() => f.write_str(" by an operation of one's own"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -161,39 +178,27 @@ impl Blocks {
 }
 
 impl NativeCall {
-    /// How long the input and the output must be among so many ranks; `None` where there is no such call.
+    /// How long the input and the output of a rank of so many must be; `None` where there is no such call.
     #[inline]
-    fn lengths(&self, ranks: usize) -> Option<(u64, u64)> {
-        let of_all = |block: u64| block.checked_mul(ranks as u64);
-        Some(match self {
-            Self::Alltoall { block, in_place } => (if *in_place { 0 } else { of_all(*block)? }, of_all(*block)?),
+    fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
+        match self {
+            Self::Regular(regular) => regular.lengths(rank, ranks),
             Self::Alltoallv { send, receive } => {
                 let plain = |blocks: &Blocks| (0..ranks).all(|rank| blocks.piece(Rank::new(rank)).is_some());
-                (send.ranks() == ranks && receive.ranks() == ranks && plain(send) && plain(receive))
-                    .then_some((send.end, receive.end))?
+                let sound = send.ranks() == ranks && receive.ranks() == ranks && plain(send) && plain(receive);
+                sound.then_some((send.end, receive.end))
             }
             Self::Alltoallw { send, receive } => {
-                (send.ranks() == ranks && receive.ranks() == ranks).then_some((send.end, receive.end))?
+                (send.ranks() == ranks && receive.ranks() == ranks).then_some((send.end, receive.end))
             }
-            Self::Allgather { block } => (*block, of_all(*block)?),
-            Self::Allreduce(contributions) | Self::Scan(contributions) => {
-                let bytes = contributions.bytes()?;
-                let known = contributions.predefined;
-                known
-                    .is_none_or(|of| of.number.layout().size() as u64 == contributions.element)
-                    .then_some((bytes, bytes))?
-            }
-            Self::Broadcast { root, bytes } => (root.index() < ranks).then_some((0, *bytes))?,
-            Self::Barrier => (0, 0),
-        })
+        }
     }
 
     /// At multiples of which address its buffers must be.
     #[inline]
     fn alignment(&self) -> usize {
         match self {
-            Self::Allreduce(Contributions { predefined: Some(of), .. })
-            | Self::Scan(Contributions { predefined: Some(of), .. }) => of.number.layout().align(),
+            Self::Regular(Regular { predefined: Some(of), .. }) => of.number.layout().align(),
             _ => 1,
         }
     }
@@ -201,31 +206,17 @@ impl NativeCall {
     /// Whether something is combined, so that it needs a [`Reduction`].
     #[must_use]
     pub fn reduces(&self) -> bool {
-        matches!(self, Self::Allreduce(_) | Self::Scan(_))
+        matches!(self, Self::Regular(Regular { collective, .. }) if collective.is_reduction())
     }
 }
 
 /// The collective with what members have in common.
 impl fmt::Display for NativeCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reduction = |f: &mut fmt::Formatter<'_>, name: &str, of: &Contributions| {
-            write!(f, "{name} of {} elements of {} bytes", of.count, of.element)?;
-            match of.predefined {
-                Some(Predefined { operation, number }) => write!(f, " by the predefined {operation:?} of {number:?}"),
-                None => f.write_str(" by an operation of one's own"),
-            }
-        };
         match self {
-            Self::Alltoall { block, in_place } => {
-                write!(f, "alltoall of {block} bytes{}", if *in_place { " in place" } else { "" })
-            }
+            Self::Regular(regular) => regular.fmt(f),
             Self::Alltoallv { .. } => f.write_str("alltoallv"),
             Self::Alltoallw { .. } => f.write_str("alltoallw"),
-            Self::Allgather { block } => write!(f, "allgather of {block} bytes"),
-            Self::Allreduce(of) => reduction(f, "allreduce", of),
-            Self::Scan(of) => reduction(f, "scan", of),
-            Self::Broadcast { root, bytes } => write!(f, "broadcast of {bytes} bytes from root {root}"),
-            Self::Barrier => f.write_str("barrier"),
         }
     }
 }
@@ -233,6 +224,7 @@ impl fmt::Display for NativeCall {
 /// A native call, as a transport is given it.
 pub struct NativeIo<'a> {
     what: &'a NativeCall,
+    rank: Rank,
     ranks: usize,
     input: &'a [u8],
     output: &'a mut [u8],
@@ -246,27 +238,27 @@ pub struct NativeIo<'a> {
 }
 
 impl<'a> NativeIo<'a> {
-    /// This call on these buffers, among so many ranks; `None` if there is no such call among them, a buffer is shorter than
+    /// This rank's part of the call, among so many ranks, on these buffers; `None` if there is no such call among them, a buffer is shorter than
     /// it needs or not as aligned, or it combines and there is no reduction.
     #[must_use]
     #[inline]
     pub fn new(
         what: &'a NativeCall,
-        ranks: usize,
+        (rank, ranks): (Rank, usize),
         (input, output): (&'a [u8], &'a mut [u8]),
         reduction: Option<&'a dyn Reduction>,
         call: u64,
         signature: &'a Signature,
         timeout: Duration,
     ) -> Option<Self> {
-        let (sent, received) = what.lengths(ranks)?;
+        let (sent, received) = what.lengths(rank, ranks)?;
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
         let fits = fits && reduction.is_some() >= what.reduces();
         // What has no bytes may be anywhere.
-        let align = if sent > 0 { what.alignment() } else { 1 };
+        let align = if sent > 0 || received > 0 { what.alignment() } else { 1 };
         let fits = fits && input.as_ptr().addr().is_multiple_of(align) && output.as_ptr().addr().is_multiple_of(align);
         // No `then_some`, for which it would be put together elsewhere first.
-        if fits { Some(Self { what, ranks, input, output, reduction, call, signature, timeout }) } else { None }
+        if fits { Some(Self { what, rank, ranks, input, output, reduction, call, signature, timeout }) } else { None }
     }
 
     /// What is to be done.
@@ -304,20 +296,16 @@ impl<'a> NativeIo<'a> {
         }
     }
 
-    /// How many bytes that rank gives to the call.
-    pub(super) fn given(&self, rank: Rank) -> u64 {
+    /// How many bytes this rank gives to the call.
+    pub(super) fn given(&self) -> u64 {
         let sum = |blocks: &Blocks| (0..blocks.ranks()).flat_map(|j| blocks.of(Rank::new(j))).map(Run::bytes).sum();
         match self.what {
-            NativeCall::Alltoall { in_place: true, .. } => self.output.len() as u64,
             NativeCall::Alltoallv { send, .. } | NativeCall::Alltoallw { send, .. } => sum(send),
-            NativeCall::Broadcast { root, bytes } => {
-                if *root == rank {
-                    *bytes
-                } else {
-                    0
-                }
+            NativeCall::Regular(regular) => {
+                let (before, _) = regular.collective.buffers();
+                let blocks = before.at(regular.collective.seat(self.ranks, self.rank)) as u64;
+                regular.block().unwrap_or(0).saturating_mul(blocks)
             }
-            _ => self.input.len() as u64,
         }
     }
 }
@@ -345,6 +333,10 @@ mod tests {
         Place::from_elem(run, 1)
     }
 
+    fn regular(collective: Collective, element: u64, count: u64) -> NativeCall {
+        NativeCall::Regular(Regular { collective, element, count, in_place: false, predefined: None })
+    }
+
     fn fits(what: &NativeCall, input: usize, output: usize) -> bool {
         fits_at(what, (0, input), (0, output))
     }
@@ -361,7 +353,7 @@ mod tests {
         let (from, mut to) = (vec![0_u128; input / 16 + 2], vec![0_u128; output / 16 + 2]);
         let from = &bytemuck::cast_slice(&from)[before..before + input];
         let buffers = (from, &mut bytemuck::cast_slice_mut(&mut to)[into..into + output]);
-        NativeIo::new(what, 3, buffers, Some(&Nothing), 0, &signature, Duration::ZERO).is_some()
+        NativeIo::new(what, (Rank::new(1), 3), buffers, Some(&Nothing), 0, &signature, Duration::ZERO).is_some()
     }
 
     #[test]
@@ -372,22 +364,31 @@ mod tests {
         assert_eq!((send.end(), receive.end()), (11, 15));
         assert_eq!((send.piece(Rank::new(1)), receive.piece(Rank::new(1))), (Some((9, 2)), None));
         assert_eq!(receive.piece(Rank::new(2)), Some((0, 0)));
-        let each = Contributions { element: 4, count: 5, predefined: None };
+        let root = |root| Rank::new(root);
+        let in_place = |what: NativeCall| match what {
+            NativeCall::Regular(regular) => NativeCall::Regular(Regular { in_place: true, ..regular }),
+            other => other,
+        };
         let cases = [
-            (NativeCall::Alltoall { block: 4, in_place: false }, Some((12, 12))),
-            (NativeCall::Alltoall { block: 4, in_place: true }, Some((0, 12))),
-            (NativeCall::Alltoall { block: u64::MAX / 2, in_place: true }, None),
+            (regular(Collective::Alltoall, 4, 1), Some((12, 12))),
+            (in_place(regular(Collective::Alltoall, 4, 1)), Some((0, 12))),
+            (in_place(regular(Collective::Alltoall, 2, u64::MAX / 4)), None),
             (NativeCall::Alltoallv { send: send.clone(), receive: send.clone() }, Some((11, 11))),
             // Not in one piece, or not for as many.
             (NativeCall::Alltoallv { send: send.clone(), receive: receive.clone() }, None),
             (NativeCall::Alltoallw { send: send.clone(), receive: Blocks::default() }, None),
             (NativeCall::Alltoallw { send, receive }, Some((11, 15))),
-            (NativeCall::Allgather { block: 4 }, Some((4, 12))),
-            (NativeCall::Allreduce(each), Some((20, 20))),
-            (NativeCall::Scan(Contributions { count: u64::MAX, ..each }), None),
-            (NativeCall::Broadcast { root: Rank::new(2), bytes: 7 }, Some((0, 7))),
-            (NativeCall::Broadcast { root: Rank::new(3), bytes: 7 }, None),
-            (NativeCall::Barrier, Some((0, 0))),
+            (regular(Collective::Allgather, 4, 1), Some((4, 12))),
+            (regular(Collective::Allreduce, 4, 5), Some((20, 20))),
+            (regular(Collective::Scan, 4, u64::MAX), None),
+            (regular(Collective::ReduceScatter, 4, 5), Some((60, 20))),
+            (in_place(regular(Collective::Broadcast { root: root(2) }, 1, 7)), Some((0, 7))),
+            (in_place(regular(Collective::Broadcast { root: root(3) }, 1, 7)), None),
+            (regular(Collective::Gather { root: root(1) }, 1, 7), Some((7, 21))),
+            (regular(Collective::Gather { root: root(2) }, 1, 7), Some((7, 0))),
+            (regular(Collective::Scatter { root: root(1) }, 1, 7), Some((21, 7))),
+            (regular(Collective::Scatter { root: root(0) }, 1, 7), Some((0, 7))),
+            (regular(Collective::Barrier, 1, 0), Some((0, 0))),
         ];
         for (what, lengths) in cases {
             let Some((input, output)) = lengths else {
@@ -412,19 +413,25 @@ mod tests {
     #[test]
     fn a_reduction_needs_an_operation() {
         let signature = Signature { fingerprint: 0, words: "".into() };
-        let what = NativeCall::Scan(Contributions { element: 1, count: 0, predefined: None });
-        assert!(NativeIo::new(&what, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
-        assert!(NativeIo::new(&NativeCall::Barrier, 3, (&[], &mut []), None, 0, &signature, Duration::ZERO).is_some());
+        let (what, barrier) = (regular(Collective::Scan, 1, 0), regular(Collective::Barrier, 1, 0));
+        assert!(NativeIo::new(&what, (Rank::new(1), 3), (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
+        assert!(
+            NativeIo::new(&barrier, (Rank::new(1), 3), (&[], &mut []), None, 0, &signature, Duration::ZERO).is_some()
+        );
     }
 
     #[test]
     fn predefined_operations_are_on_numbers_as_long_as_an_element() {
         let predefined = Some(Predefined { operation: Operation::Sum, number: Primitive::F64 });
         for element in [0, 1, 7, 8, 9, 16] {
-            let what = NativeCall::Allreduce(Contributions { element, count: 2, predefined });
+            let collective = Collective::Allreduce;
+            let what = NativeCall::Regular(Regular { collective, element, count: 2, in_place: false, predefined });
             assert_eq!(fits(&what, 100, 100), element == 8, "{element}");
         }
-        let of = |count, predefined| NativeCall::Scan(Contributions { element: 8, count, predefined });
+        let of = |count, predefined| {
+            let collective = Collective::Scan;
+            NativeCall::Regular(Regular { collective, element: 8, count, in_place: false, predefined })
+        };
         for (from, to) in [(0, 0), (8, 8), (1, 0), (0, 4)] {
             let aligned = from % 8 == 0 && to % 8 == 0;
             assert_eq!(fits_at(&of(2, predefined), (from, 16), (to, 16)), aligned, "{from} {to}");

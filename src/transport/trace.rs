@@ -208,7 +208,7 @@ impl Native for TracedTransport {
 
     fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure> {
         let rank = self.inner.rank();
-        let (call, words, bytes) = (io.call, io.signature.words.clone(), io.given(rank));
+        let (call, words, bytes) = (io.call, io.signature.words.clone(), io.given());
         let begin = self.tracing.0.start.elapsed();
         let outcome = crate::transport::call_native(&mut *self.inner, io);
         let end = self.tracing.0.start.elapsed();

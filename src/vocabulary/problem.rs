@@ -78,7 +78,7 @@ impl Problem {
 
     /// Whether blocks have bytes: those of a barrier have none.
     pub(crate) fn has_bytes(&self) -> bool {
-        !matches!(self.collective, Collective::Barrier)
+        self.collective.has_bytes()
     }
 
     /// How many ranks there are.

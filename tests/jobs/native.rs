@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use necklace::collective::Collective;
 use necklace::machine::Machine;
 use necklace::op::Number;
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
@@ -164,28 +165,49 @@ impl Native for Member {
         let run = |buffer, block: usize, bytes: u64| Some(vec![Run::new(buffer, block as u64 * bytes, bytes)]);
         let for_all = |part: &dyn Fn(usize) -> Part| (0..size).map(part).collect::<Vec<Part>>();
         let (sends, receives) = match what {
-            NativeCall::Alltoall { block, in_place } => {
-                let from = if *in_place { Buffer::Scratch } else { Buffer::Input };
-                scratch = if *in_place { output.to_vec() } else { vec![] };
-                (for_all(&|to| run(from, to, *block)), for_all(&|from| run(Buffer::Output, from, *block)))
-            }
             NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive } => (
                 for_all(&|to| Some(send.of(Rank::new(to)).to_vec())),
                 for_all(&|from| Some(receive.of(Rank::new(from)).to_vec())),
             ),
-            NativeCall::Allgather { block } => {
-                (for_all(&|_| run(Buffer::Input, 0, *block)), for_all(&|from| run(Buffer::Output, from, *block)))
+            NativeCall::Regular(regular) => {
+                let block = regular.block().unwrap();
+                let whole = |it: bool, buffer| if it { run(buffer, 0, block) } else { None };
+                match &regular.collective {
+                    Collective::Alltoall => {
+                        let from = if regular.in_place { Buffer::Scratch } else { Buffer::Input };
+                        scratch = if regular.in_place { output.to_vec() } else { vec![] };
+                        (for_all(&|to| run(from, to, block)), for_all(&|from| run(Buffer::Output, from, block)))
+                    }
+                    Collective::Allgather => {
+                        (for_all(&|_| run(Buffer::Input, 0, block)), for_all(&|from| run(Buffer::Output, from, block)))
+                    }
+                    Collective::Allreduce | Collective::Scan => {
+                        scratch = vec![0; size * block as usize];
+                        (for_all(&|_| run(Buffer::Input, 0, block)), for_all(&|from| run(Buffer::Scratch, from, block)))
+                    }
+                    Collective::ReduceScatter => {
+                        scratch = vec![0; size * block as usize];
+                        (
+                            for_all(&|to| run(Buffer::Input, to, block)),
+                            for_all(&|from| run(Buffer::Scratch, from, block)),
+                        )
+                    }
+                    Collective::Broadcast { root } => (
+                        for_all(&|to| whole(me == root.index() && to != me, Buffer::Output)),
+                        for_all(&|from| whole(from == root.index(), Buffer::Output)),
+                    ),
+                    Collective::Gather { root } => (
+                        for_all(&|to| whole(to == root.index(), Buffer::Input)),
+                        for_all(&|from| if me == root.index() { run(Buffer::Output, from, block) } else { None }),
+                    ),
+                    Collective::Scatter { root } => (
+                        for_all(&|to| if me == root.index() { run(Buffer::Input, to, block) } else { None }),
+                        for_all(&|from| whole(from == root.index(), Buffer::Output)),
+                    ),
+                    Collective::Barrier => (for_all(&|_| Some(vec![])), for_all(&|_| Some(vec![]))),
+                    other => panic!("what is {other}?"),
+                }
             }
-            NativeCall::Allreduce(each) | NativeCall::Scan(each) => {
-                let bytes = each.bytes().unwrap();
-                scratch = vec![0; size * bytes as usize];
-                (for_all(&|_| run(Buffer::Input, 0, bytes)), for_all(&|from| run(Buffer::Scratch, from, bytes)))
-            }
-            NativeCall::Broadcast { root, bytes } => {
-                let whole = |it: bool| if it { run(Buffer::Output, 0, *bytes) } else { None };
-                (for_all(&|to| whole(me == root.index() && to != me)), for_all(&|from| whole(from == root.index())))
-            }
-            NativeCall::Barrier => (for_all(&|_| Some(vec![])), for_all(&|_| Some(vec![]))),
             other => panic!("what is {other}?"),
         };
         let mut buffers = Buffers { input, output, scratch: &mut scratch };
@@ -195,13 +217,15 @@ impl Native for Member {
         if let (Some(from), Some(into)) = (&sends[me], &receives[me]) {
             copy(from, into, &mut buffers);
         }
-        if let NativeCall::Allreduce(each) | NativeCall::Scan(each) = what {
-            let bytes = each.bytes().unwrap() as usize;
-            let last = if matches!(what, NativeCall::Scan(_)) { me } else { size - 1 };
+        if let NativeCall::Regular(regular) = what
+            && regular.collective.is_reduction()
+        {
+            let bytes = regular.block().unwrap() as usize;
+            let last = if regular.collective == Collective::Scan { me } else { size - 1 };
             let contribution = |rank: usize| &scratch[rank * bytes..][..bytes];
             output[..bytes].copy_from_slice(contribution(0));
             for rank in 1..=last {
-                match each.predefined {
+                match regular.predefined {
                     Some(predefined) => combine(predefined, &mut output[..bytes], contribution(rank)),
                     None => reduction.unwrap().append(&mut output[..bytes], contribution(rank)),
                 }

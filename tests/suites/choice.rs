@@ -12,7 +12,7 @@ use necklace::schedule::{Placement, Problem};
 use necklace::topology::{Graph, Neighbours, Topology};
 use necklace::{Communicator, Error, Node, Options, Rank};
 
-use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
+use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything, performs};
 use crate::jobs::{self, Job, topology, watched};
 
 fn topologies() -> Vec<Arc<dyn Topology>> {
@@ -44,7 +44,7 @@ fn or_native(name: &'static str) -> &'static str {
     if jobs::is_native() { "native" } else { name }
 }
 
-/// The collective's calls, whatever its algorithm.
+/// By its typed method, where the suites have one, and by its value, from or to every root.
 fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     match collective {
         "alltoall" => alltoall::<[f32; 3]>(comm, elements),
@@ -54,8 +54,14 @@ fn call(comm: &mut Communicator, collective: &str, elements: usize) {
             composition(comm, elements);
         }
         "broadcast" => (0..comm.size()).for_each(|root| broadcast::<[f32; 3]>(comm, elements, root)),
-        "barrier" => comm.barrier().unwrap(),
-        other => panic!("there is no call for {other}"),
+        _ => {}
+    }
+    for root in 0..comm.size() {
+        let collective = Collective::named(collective, Rank::new(root)).unwrap();
+        performs(comm, &collective, elements);
+        if collective.root().is_none() {
+            break;
+        }
     }
 }
 

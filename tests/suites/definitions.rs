@@ -3,8 +3,10 @@
 use std::fmt::Debug;
 
 use bytemuck::Pod;
-use necklace::Communicator;
+use necklace::collective::Collective;
 use necklace::op::by;
+use necklace::schedule::Block;
+use necklace::{Communicator, Rank};
 use num_complex::Complex64;
 
 /// A type whose values can be made of numbers.
@@ -134,6 +136,24 @@ pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
     same(comm, "scan to the first", &receive, &block(0, 2, elements));
     comm.scan(&send, &mut receive, by("last", |_, right| right)).unwrap();
     same(comm, "scan to the last", &receive, &block(me, 2, elements));
+}
+
+/// Does a collective by its value, and checks that what it says is there afterwards is: blocks as they were, results combined in rank
+/// order.
+pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usize) {
+    let (me, size) = (Rank::new(comm.rank()), comm.size());
+    let elements = if *collective == Collective::Barrier { 0 } else { elements };
+    let content = |from: Rank, of: Block| block::<u64>(from.index(), (of.destination() + 5) as usize, elements);
+    let send: Vec<u64> = collective.before(size, me).iter().flat_map(|(block, _)| content(me, *block)).collect();
+    let combined = |of: Block, from: &[Rank]| {
+        let each = from.iter().map(|&from| content(from, of));
+        let both = |left: Vec<u64>, right: Vec<u64>| left.iter().zip(right).map(|(&l, r)| compose(l, r)).collect();
+        each.reduce(both).unwrap()
+    };
+    let wanted: Vec<u64> = collective.after(size, me).iter().flat_map(|(block, from)| combined(*block, from)).collect();
+    let mut receive = poisoned(wanted.len());
+    comm.perform(collective, &send, &mut receive, by("compose", compose)).unwrap();
+    same(comm, &collective.to_string(), &receive, &wanted);
 }
 
 /// x -> a x + b modulo 2^32, as one number; `left` is done first. Associative, and sensitive to order and repetition.

@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     transport: Transport,
 
     /// Use collective C
-    #[arg(long, value_name = "C", default_value = "alltoall", value_parser = PossibleValuesParser::new(Collective::NAMES))]
+    #[arg(long, value_name = "C", default_value = "alltoall", value_parser = PossibleValuesParser::new(Collective::names()))]
     collective: String,
 
     /// Use these algorithms, named as in `necklace plan --list`, on the networks they fit

@@ -30,7 +30,7 @@ pub(super) fn contestants(
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
     let call = Call::named(collective).ok_or_else(|| {
-        let known: Vec<&str> = CALLS.iter().map(|(name, _)| *name).collect();
+        let known: Vec<&str> = Call::names().collect();
         Failure::Usage(format!("{collective} cannot be measured yet; expected one of {}", known.join(", ")))
     })?;
     let mut all: Vec<Box<dyn Contestant>> = Vec::new();
@@ -43,7 +43,10 @@ pub(super) fn contestants(
         let (topology, collective) = (Arc::clone(topology), collective.to_owned());
         let pace = Pace::default();
         all.push(match transport {
-            Transport::Local => Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, pace }),
+            Transport::Local => {
+                let call = call.clone();
+                Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, pace })
+            }
             #[cfg(unix)]
             Transport::Tcp => {
                 let topology = topology.text();
@@ -194,35 +197,40 @@ impl Contestant for Bare {
     }
 }
 
-/// A plain collective on these buffers, which are of a block a rank.
-type Body = fn(&mut Communicator, &[u8], &mut [u8], usize) -> Result<(), Error>;
-
-#[derive(Clone, Copy)]
-pub(super) struct Call(Body);
-
-/// Those that can be measured. Operations are on bytes: what moves is measured, not what is computed.
-const CALLS: [(&str, Body); 6] = [
-    ("alltoall", |comm, send, receive, _| comm.alltoall(send, receive)),
-    ("allgather", |comm, send, receive, bytes| comm.allgather(&send[..bytes], receive)),
-    ("broadcast", |comm, _, receive, bytes| comm.broadcast(&mut receive[..bytes], 0)),
-    ("allreduce", |comm, send, receive, bytes| comm.allreduce(&send[..bytes], &mut receive[..bytes], Max)),
-    ("scan", |comm, send, receive, bytes| comm.scan(&send[..bytes], &mut receive[..bytes], Max)),
-    ("barrier", |comm, _, _, _| comm.barrier()),
-];
+/// A collective that can be measured, from or to rank 0. Operations are on bytes: what moves is measured, not what is computed.
+#[derive(Clone)]
+pub(super) struct Call(Collective);
 
 impl Call {
+    /// That of this name, if the library has an algorithm for it.
     pub(super) fn named(name: &str) -> Option<Self> {
-        CALLS.iter().find(|(known, _)| *known == name).map(|(_, body)| Self(*body))
+        let known = all_for(name).any(|algorithm| algorithm.priced_as().is_none());
+        Collective::named(name, Rank::new(0)).filter(|_| known).map(Self)
+    }
+
+    /// The names of all.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        Collective::names().filter(|name| Self::named(name).is_some())
     }
 
     /// What one rank does: calls at that pace, on blocks of that size. Seconds a call, sample by sample.
-    pub(super) fn times(self, comm: &mut Communicator, bytes: usize, pace: Pace) -> Result<Vec<f64>, Error> {
-        let len = bytes.checked_mul(comm.size()).ok_or_else(|| Error::Argument(format!("blocks of {bytes} bytes")))?;
-        let (send, mut receive) = (Memory::new(len, 1), Memory::new(len, 2));
+    pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, pace: Pace) -> Result<Vec<f64>, Error> {
+        let (size, rank) = (comm.size(), Rank::new(comm.rank()));
+        let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
+        let length = |blocks: usize| {
+            bytes.checked_mul(blocks).ok_or_else(|| Error::Argument(format!("blocks of {bytes} bytes")))
+        };
+        let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());
+        let (send, mut receive) = (Memory::new(length(before)?, 1), Memory::new(length(after)?, 2));
         let mut outcome = Ok(());
         let times = pace.pass(|| {
             if outcome.is_ok() {
-                outcome = self.0(comm, send.bytes(), receive.bytes_mut(), bytes);
+                let (send, receive) = (send.bytes(), receive.bytes_mut());
+                outcome = match self.0 {
+                    // In one buffer, as MPI's.
+                    Collective::Broadcast { root } => comm.broadcast(receive, root.index()),
+                    _ => comm.perform(&self.0, send, receive, Max),
+                };
             }
         });
         outcome.map(|()| times)

@@ -308,8 +308,8 @@ fn a_sample_larger_than_memory_is_refused_before_it_begins() {
     let (status, text, said) = sample("1000", "100M");
     assert_eq!((status, text.as_str()), (Some(1), ""), "{said}");
     for part in [
-        "a check of 1000 ranks' parts in direct takes about",
-        "100.0 MiB are allowed; allow more with --memory, or check fewer ranks",
+        "a check of 1000 ranks' parts in direct needs about",
+        "100.0 MiB is allowed; allow more with --memory, or verify fewer ranks",
     ] {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
@@ -332,7 +332,7 @@ fn a_sample_takes_memory_for_its_own_ranks() {
     let output = std::process::Command::new("sh").args(["-c", &command, program]).output().unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("takes at least") && said.contains("MiB are available"), "{said}");
+    assert!(said.contains("needs at least") && said.contains("MiB is available"), "{said}");
 }
 
 #[cfg(unix)]
@@ -369,7 +369,7 @@ fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
         assert!(text.contains(others), "{text}");
     }
     let help = printed(&["plan", "--help"]);
-    for part in ["Reductions (allreduce, scan, ..) cannot be checked so", "It takes the time to make"] {
+    for part in ["Reductions (allreduce, scan, ..) cannot be verified in part", "Takes the time to make"] {
         assert!(help.contains(part), "{part:?} is not in the help");
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! A rank's own time and memory are in proportion to log N.
 
+use crate::algorithm::tree::{at, from_root};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
 use crate::block::Block;
 use crate::ids::Rank;
@@ -57,14 +58,4 @@ impl Algorithm for Binomial {
             }
         }))
     }
-}
-
-/// A rank's place in the tree, the root's being 0. By exclusive or where that can be, so that a cube's channels are used.
-fn from_root(rank: usize, root: usize, size: usize) -> usize {
-    if size.is_power_of_two() { rank ^ root } else { (rank + size - root) % size }
-}
-
-/// The rank at that place.
-fn at(place: usize, root: usize, size: usize) -> usize {
-    if size.is_power_of_two() { place ^ root } else { (place + root) % size }
 }

@@ -167,7 +167,7 @@ fn collective(
     post: Option<Vec<HoldingIn>>,
 ) -> Result<Collective, JsonError> {
     if text != "custom" {
-        let known = || format!("{} or custom", Collective::NAMES.join(", "));
+        let known = || format!("{} or custom", Collective::names().collect::<Vec<_>>().join(", "));
         let at = root.as_ref().map_or(Rank::new(0), |&RankIn(root)| root);
         let collective =
             Collective::named(text, at).ok_or_else(|| member("collective", quoted(text).to_string(), known()))?;
@@ -191,21 +191,27 @@ fn collective(
         Ok(side.into_iter().map(|side| holding(side).collect()).collect::<Vec<Holding>>())
     };
     let custom = Custom { pre: side("pre", pre)?, post: side("post", post)? };
-    match name {
-        Some("barrier") if is_barrier(&custom, ranks) => Ok(Collective::Barrier),
-        Some("barrier") => {
-            let found = "\"barrier\" with other \"pre\" and \"post\" than a barrier's".to_owned();
-            Err(member("name", found, "every rank to hold a block at first, and everybody's at last".to_owned()))
+    let named = name.and_then(|name| Collective::named(name, Rank::new(0)));
+    match named.filter(|collective| !collective.is_known_by_name()) {
+        Some(collective) if is_of(&collective, &custom, ranks) => Ok(collective),
+        Some(collective) => {
+            let found = format!("{:?} with other \"pre\" and \"post\" than it has", collective.name());
+            Err(member("name", found, format!("what ranks hold before and after a {collective}")))
         }
-        _ => Ok(Collective::Custom(Arc::new(custom))),
+        None => Ok(Collective::Custom(Arc::new(custom))),
     }
 }
 
-fn is_barrier(custom: &Custom, ranks: usize) -> bool {
+/// Whether these are the conditions of a collective.
+fn is_of(collective: &Collective, custom: &Custom, ranks: usize) -> bool {
+    let (before, after) = collective.buffers();
     custom.pre.iter().zip(&custom.post).enumerate().all(|(rank, (pre, post))| {
-        // The length first, so that nothing longer than the document is made.
-        let (barrier, rank) = (Collective::Barrier, Rank::new(rank));
-        post.len() == ranks && *pre == barrier.before(ranks, rank) && *post == barrier.after(ranks, rank)
+        let rank = Rank::new(rank);
+        let seat = collective.seat(ranks, rank);
+        // The lengths first, so that nothing longer than the document is made.
+        (pre.len(), post.len()) == (before.at(seat), after.at(seat))
+            && *pre == collective.before(ranks, rank)
+            && *post == collective.after(ranks, rank)
     })
 }
 

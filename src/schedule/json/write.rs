@@ -74,15 +74,14 @@ impl<W: Write> JsonWriter<W> {
         let text = topology.text();
         let graph = crate::topology::parse(&text).is_err();
         let text = if graph && !text.starts_with("graph") { format!("graph:{text}") } else { text };
-        // No text describes a barrier to a reader that knows the collectives of the format only; its conditions do.
-        let barrier = matches!(collective, Collective::Barrier);
-        let conditions = barrier || matches!(collective, Collective::Custom(_));
+        // The name of a barrier says nothing to a reader that knows the collectives of the format only; its conditions do.
+        let conditions = !collective.is_known_by_name();
 
         write!(out, "{{\"format\":\"{FORMAT}\"")?;
         member(&mut out, "topology", &text)?;
         member(&mut out, "nodes", &topology.nodes())?;
-        member(&mut out, "collective", if barrier { "custom" } else { collective.name() })?;
-        if barrier {
+        member(&mut out, "collective", if conditions { "custom" } else { collective.name() })?;
+        if conditions && !matches!(collective, Collective::Custom(_)) {
             member(&mut out, "name", collective.name())?;
         }
         member(&mut out, "root", &collective.root().map(Rank::index))?;

@@ -16,9 +16,10 @@ use super::error::MpiError;
 use super::library::{alive, call};
 use super::operation::{Operation, Payload};
 use super::predefined;
+use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::transport::engine::outside::Outside;
-use crate::transport::native::{Blocks, Contributions, NativeCall, NativeIo};
+use crate::transport::native::{Blocks, NativeCall, NativeIo, Regular};
 use crate::transport::{ContextId, Failure};
 
 /// Those of one context.
@@ -66,6 +67,12 @@ struct Side {
     /// Those that are to be freed.
     _made: Vec<Datatype>,
 }
+
+/// One of MPI's reductions, of so many elements.
+type Run = fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op, ffi::MPI_Comm) -> Result<(), MpiError>;
+
+/// How many elements MPI is told of at a time.
+pub(super) const MOST: u64 = 1 << 30;
 
 impl Collectives {
     pub(super) fn new(
@@ -135,18 +142,7 @@ impl Collectives {
         let (input, output) = io.buffers();
         let (from, into) = (place(input.as_ptr(), input.len()), place(output.as_mut_ptr(), output.len()).cast_mut());
         match what {
-            NativeCall::Alltoall { block, in_place } => {
-                let (count, of) = Datatype::bytes(*block)?;
-                let from = if *in_place {
-                    // Faster than what libraries do in place.
-                    self.copy.clear();
-                    self.copy.extend_from_slice(output);
-                    place(self.copy.as_ptr(), self.copy.len())
-                } else {
-                    from
-                };
-                call!(MPI_Alltoall(from, count, of.handle, into, count, of.handle, comm))
-            }
+            NativeCall::Regular(regular) => self.regular(comm, regular, (from, into, output), reduction),
             NativeCall::Alltoallv { .. } | NativeCall::Alltoallw { .. } => {
                 let Both { send, receive, .. } = self.both(what)?;
                 // All ranks must call the same function, and this is the one that has what any of them may need.
@@ -160,27 +156,60 @@ impl Collectives {
                     receive.offsets.as_ptr(),
                     receive.types.as_ptr(),
                     comm
-                ))
+                ))?;
+                Ok(None)
             }
-            NativeCall::Allgather { block } => {
-                let (count, of) = Datatype::bytes(*block)?;
-                call!(MPI_Allgather(from, count, of.handle, into, count, of.handle, comm))
+        }
+    }
+
+    /// A collective of blocks of equal length.
+    #[inline]
+    fn regular(
+        &mut self,
+        comm: ffi::MPI_Comm,
+        regular: &Regular,
+        (from, into, output): (*const c_void, *mut c_void, &[u8]),
+        reduction: Option<&dyn crate::plan::Reduction>,
+    ) -> Result<Option<Panic>, MpiError> {
+        let collective = &regular.collective;
+        let unknown = || MpiError::Refused { call: "MPI", words: format!("it has no {collective}") };
+        if collective.is_reduction() {
+            let run: Run = match collective {
+                Collective::Allreduce => {
+                    |from, into, count, of, op, comm| call!(MPI_Allreduce(from, into, count, of, op, comm))
+                }
+                Collective::Scan => |from, into, count, of, op, comm| call!(MPI_Scan(from, into, count, of, op, comm)),
+                Collective::ReduceScatter => {
+                    |from, into, count, of, op, comm| call!(MPI_Reduce_scatter_block(from, into, count, of, op, comm))
+                }
+                _ => return Err(unknown()),
+            };
+            return self.reduce(comm, regular, (from, into), reduction, run);
+        }
+        let root = collective.root().map_or(0, |root| root.index() as c_int);
+        let (count, of) = Datatype::bytes(regular.block().unwrap_or(0))?;
+        match collective {
+            Collective::Alltoall => {
+                let from = if regular.in_place {
+                    // Faster than what libraries do in place.
+                    self.copy.clear();
+                    self.copy.extend_from_slice(output);
+                    place(self.copy.as_ptr(), self.copy.len())
+                } else {
+                    from
+                };
+                call!(MPI_Alltoall(from, count, of.handle, into, count, of.handle, comm))
             }
-            NativeCall::Allreduce(of) => {
-                return self.reduce(comm, of, (from, into), reduction, |from, into, count, of, op| {
-                    call!(MPI_Allreduce(from, into, count, of, op, comm))
-                });
+            Collective::Allgather => call!(MPI_Allgather(from, count, of.handle, into, count, of.handle, comm)),
+            Collective::Gather { .. } => {
+                call!(MPI_Gather(from, count, of.handle, into, count, of.handle, root, comm))
             }
-            NativeCall::Scan(of) => {
-                return self.reduce(comm, of, (from, into), reduction, |from, into, count, of, op| {
-                    call!(MPI_Scan(from, into, count, of, op, comm))
-                });
+            Collective::Scatter { .. } => {
+                call!(MPI_Scatter(from, count, of.handle, into, count, of.handle, root, comm))
             }
-            NativeCall::Broadcast { root, bytes } => {
-                let (count, of) = Datatype::bytes(*bytes)?;
-                call!(MPI_Bcast(into, count, of.handle, root.index() as c_int, comm))
-            }
-            NativeCall::Barrier => call!(MPI_Barrier(comm)),
+            Collective::Broadcast { .. } => call!(MPI_Bcast(into, count, of.handle, root, comm)),
+            Collective::Barrier => call!(MPI_Barrier(comm)),
+            _ => Err(unknown()),
         }?;
         Ok(None)
     }
@@ -189,17 +218,16 @@ impl Collectives {
     fn reduce(
         &mut self,
         comm: ffi::MPI_Comm,
-        of: &Contributions,
+        of: &Regular,
         (from, into): (*const c_void, *mut c_void),
         reduction: Option<&dyn crate::plan::Reduction>,
-        run: impl Fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op) -> Result<(), MpiError>,
+        run: Run,
     ) -> Result<Option<Panic>, MpiError> {
-        const MOST: u64 = 1 << 30;
         let part = |first: u64, kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {
             let (at, count) = ((first * of.element) as usize, (of.count - first).min(MOST) as c_int);
             // SAFETY: as many elements are in both buffers.
             let (from, into) = unsafe { (from.byte_add(at), into.byte_add(at)) };
-            run(from, into, count, kind, op)
+            run(from, into, count, kind, op, comm)
         };
         let mut parts = (0..of.count).step_by(MOST as usize);
         if let Some(predefined) = of.predefined {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use mpi::ffi;
 
 use super::collectives::Collectives;
+use super::collectives::MOST;
 use super::comm::Comm;
+use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::engine::member::Member;
@@ -89,8 +91,12 @@ impl Transport for Both {
 }
 
 impl Native for Both {
-    fn offers(&mut self, _: &NativeCall) -> bool {
-        true
+    /// All that MPI can be told of at once.
+    fn offers(&mut self, what: &NativeCall) -> bool {
+        match what {
+            NativeCall::Regular(regular) => regular.collective != Collective::ReduceScatter || regular.count <= MOST,
+            _ => true,
+        }
     }
 
     fn call(&mut self, mut io: NativeIo<'_>) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use necklace::op::{Sum, by};
 use necklace::schedule::Problem;
 use necklace::select::{Terms, select};
 use necklace::simulate::simulate;
-use necklace::transport::native::{Contributions, NativeCall};
+use necklace::transport::native::NativeCall;
 use necklace::{Error, Options, Rank, local};
 
 use necklace_tests::jobs::Backend;
@@ -19,16 +19,20 @@ use necklace_tests::jobs::native::{Calls, WithLibrary, offering};
 use necklace_tests::suites::definitions::{compose, everything};
 use necklace_tests::{topology, watched};
 
-const KINDS: [&str; 6] = ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier"];
+const KINDS: [&str; 9] =
+    ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier", "scatter", "gather", "reduce_scatter"];
 
 /// What libraries are taken to have, whatever the parameters, beside what is written in the algorithm.
-const KNOWN: [(&str, &[&str]); 6] = [
+const KNOWN: [(&str, &[&str]); 9] = [
     ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
     ("allgather", &["ring", "recursive-doubling"]),
     ("allreduce", &["recursive-doubling"]),
     ("scan", &["recursive-doubling"]),
     ("broadcast", &["binomial"]),
     ("barrier", &["dissemination"]),
+    ("scatter", &["direct", "binomial"]),
+    ("gather", &["direct", "binomial"]),
+    ("reduce_scatter", &["pairwise", "recursive-halving"]),
 ];
 
 fn problem(network: &str, kind: &str) -> Problem {
@@ -169,13 +173,10 @@ fn over_a_backend_without_it_may_not_be_chosen() {
 
 /// As a library that has neither operations of its users nor exchanges of unequal blocks.
 fn plain(what: &NativeCall) -> bool {
-    !matches!(
-        what,
-        NativeCall::Allreduce(Contributions { predefined: None, .. })
-            | NativeCall::Scan(Contributions { predefined: None, .. })
-            | NativeCall::Alltoallv { .. }
-            | NativeCall::Alltoallw { .. }
-    )
+    match what {
+        NativeCall::Regular(regular) => !regular.collective.is_reduction() || regular.predefined.is_some(),
+        _ => false,
+    }
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! Gather along a binomial tree: a scatter backwards.
+//!
+//! Source: Grama et al., §4.4 (the dual of its scatter). Needs: nothing. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | ceil(log N), the one-port lower bound |
+//! | blocks sent | N - 1 for powers of two, the lower bound; at most that otherwise |
+//! | hops on a cube | log N |
+//!
+//! A rank's own time and memory are in proportion to log N and the blocks that go through it.
+
+use crate::algorithm::tree::{at, below, from_root, transmission};
+use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
+
+/// In round k, from the ranks whose place, counted from the root, ends with bit k, to the one 2^k before.
+#[derive(Clone, Copy, Debug)]
+pub struct Binomial;
+
+static ABOUT: About = About {
+    collective: "gather",
+    name: "binomial",
+    summary: "round k: half of those that still have blocks hand all that they have to the other half",
+    source: "Grama et al., 4.4",
+    needs: "nothing",
+    claims: "ceil(log N) start-ups, for powers of two N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks",
+    ports: Ports::One,
+};
+
+impl Algorithm for Binomial {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let size = problem.ranks();
+        let rounds = u64::from(doublings(size));
+        let most = (0..doublings(size)).map(|k| below(1 << k, k, size).len() as u64).max();
+        Claims {
+            transmission: Some(transmission(size)),
+            messages: Some(rounds.min(1)),
+            volume: Some(Volume::from(most.unwrap_or(0))),
+            ..Claims::of_single_blocks(rounds, is_complete(problem) || is_cube(problem))
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        let root = problem.collective().root().unwrap_or_default();
+        let me = from_root(rank.index(), root.index(), size);
+        Box::new((0..doublings(size)).map(move |k| {
+            let step = 1 << k;
+            let rank = |place| Rank::new(at(place, root.index(), size));
+            let end = |peer, sender| {
+                let blocks = below(sender, k, size).map(|place| Block::new(rank(place), root)).collect();
+                Some(End::new(rank(peer), blocks))
+            };
+            let (sends, receives) = match me % (2 * step) {
+                0 => (None, Some(me + step).filter(|&from| from < size).and_then(|from| end(from, from))),
+                last if last == step => (end(me - step, me), None),
+                _ => (None, None),
+            };
+            RankRound {
+                sends: sends.into_iter().collect(),
+                receives: receives.into_iter().collect(),
+                ..RankRound::default()
+            }
+        }))
+    }
+}

@@ -1,0 +1,56 @@
+//! Gather all at once: everyone sends its block straight to the root.
+//!
+//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited ports.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | 1 |
+//! | blocks through the root's port | N - 1, the lower bound |
+//!
+//! The root's time and memory are in proportion to N, another rank's to 1.
+
+use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
+
+/// Everyone to the root, in one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct;
+
+static ABOUT: About = About {
+    collective: "gather",
+    name: "direct",
+    summary: "everyone sends its block straight to the root",
+    source: "the definition",
+    needs: "nothing",
+    claims: "1 start-up; N - 1 blocks through the root's port; contention-free on complete networks",
+    ports: Ports::Unlimited,
+};
+
+impl Algorithm for Direct {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let others = problem.ranks() as u64 - 1;
+        Claims {
+            port_transmission: Some(Volume::from(others)),
+            handled: Some(others + others.min(1)),
+            ..Claims::of_single_blocks(others.min(1), is_complete(problem))
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let root = problem.collective().root().unwrap_or_default();
+        let end = |peer, sender| End::new(peer, vec![Block::new(sender, root)]);
+        let round = if rank == root {
+            let receives = problem.all().filter(|&other| other != root).map(|other| end(other, other)).collect();
+            RankRound { receives, ..RankRound::default() }
+        } else {
+            RankRound { sends: vec![end(root, rank)], ..RankRound::default() }
+        };
+        Box::new((problem.ranks() > 1).then_some(round).into_iter())
+    }
+}

@@ -1,0 +1,7 @@
+//! Gather: everyone has a block for the root (all-to-one personalised).
+
+mod binomial;
+mod direct;
+
+pub use binomial::Binomial;
+pub use direct::Direct;

@@ -1,0 +1,81 @@
+//! Reduce-scatter by rotation: in round i everyone sends its contribution to the rank i further on.
+//!
+//! Source: Grama et al., §4.6 (the circular shifts of its exchange), with results in place of blocks; "pairwise exchange" in MPI
+//! libraries. Needs: nothing. Model: one-port. Combines contributions in rank order, so operations need not commute.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | N - 1 |
+//! | blocks sent | N - 1, the one-port lower bound |
+//!
+//! A rank's own time and memory are in proportion to N.
+//!
+//! # Idea
+//!
+//! Contributions come to a rank from the one before it, then from the one before that, and so on, round the ranks: first those of
+//! lower ranks, each to the left of what is there, then those of higher ranks, from the highest on. These are combined apart, each
+//! to the left of the ones before, and put to the right of the others in the end.
+
+use crate::algorithm::loads::Pattern;
+use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
+
+/// In round i, from every rank to the one i further on.
+#[derive(Clone, Copy, Debug)]
+pub struct Pairwise;
+
+static ABOUT: About = About {
+    collective: "reduce_scatter",
+    name: "pairwise",
+    summary: "round i: the contribution to the result of the rank i further on, straight to it",
+    source: "Grama et al., 4.6",
+    needs: "nothing",
+    claims: "N - 1 start-ups, N - 1 blocks; contention-free on complete networks and cubes; combines in rank order",
+    ports: Ports::One,
+};
+
+impl Algorithm for Pairwise {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let claims = Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem));
+        let block = Volume::from(1);
+        claims.routed(Pattern::rotations(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))))
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let (size, me) = (problem.ranks(), rank.index());
+        // What goes to lower ranks is combined apart there.
+        let apart = |to| LocalStep { from: Block::result(to), into: from_above(to), combine: Combine::Replace };
+        let local = (0..me).map(|to| apart(Rank::new(to))).collect();
+        let begin = (size > 1).then(|| RankRound { local, ..RankRound::default() });
+        let rotation = (1..size).map(move |i| {
+            let (to, from) = ((me + i) % size, (me + size - i) % size);
+            let end = |peer: usize, sender: usize, receiver: usize| {
+                let result = Rank::new(receiver);
+                let block = if sender < receiver { Block::result(result) } else { from_above(result) };
+                // The highest is the first of those above.
+                let combine = if sender == size - 1 { Combine::Replace } else { Combine::Left };
+                End::new(Rank::new(peer), vec![block]).combined(combine)
+            };
+            let last = i == size - 1 && me < size - 1;
+            let joined = LocalStep { from: from_above(rank), into: Block::result(rank), combine: Combine::Right };
+            RankRound {
+                sends: vec![end(to, me, to)],
+                receives: vec![end(from, from, me)],
+                local: last.then_some(joined).into_iter().collect(),
+                ..RankRound::default()
+            }
+        });
+        Box::new(begin.into_iter().chain(rotation))
+    }
+}
+
+/// What ranks above a rank contribute to its result: a temporary.
+fn from_above(rank: Rank) -> Block {
+    Block::raw(-2, rank.index() as i32)
+}

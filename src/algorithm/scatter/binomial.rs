@@ -1,0 +1,74 @@
+//! Scatter along a binomial tree: in each round everyone who has blocks of others hands half of them on.
+//!
+//! Source: Grama et al., §4.4. Needs: nothing. Model: one-port.
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | ceil(log N), the one-port lower bound |
+//! | blocks sent | N - 1 for powers of two, the lower bound; at most that otherwise |
+//! | hops on a cube | log N |
+//!
+//! A rank's own time and memory are in proportion to log N and the blocks that go through it.
+
+use crate::algorithm::tree::{at, below, from_root, transmission};
+use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
+
+/// From the highest bit on, from the ranks whose place, counted from the root, ends before bit k, to the one 2^k after.
+#[derive(Clone, Copy, Debug)]
+pub struct Binomial;
+
+static ABOUT: About = About {
+    collective: "scatter",
+    name: "binomial",
+    summary: "everyone who has blocks of others hands half of them on, round by round",
+    source: "Grama et al., 4.4",
+    needs: "nothing",
+    claims: "ceil(log N) start-ups, for powers of two N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks",
+    ports: Ports::One,
+};
+
+impl Algorithm for Binomial {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let size = problem.ranks();
+        let rounds = u64::from(doublings(size));
+        // The root sends in every round, and the most of all.
+        let sent = transmission(size);
+        Claims {
+            transmission: Some(sent),
+            messages: Some(rounds),
+            volume: Some(Volume::from(size as u64 - 1)),
+            ..Claims::of_single_blocks(rounds, is_complete(problem) || is_cube(problem))
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks();
+        let root = problem.collective().root().unwrap_or_default();
+        let me = from_root(rank.index(), root.index(), size);
+        Box::new((0..doublings(size)).rev().map(move |k| {
+            let step = 1 << k;
+            let rank = |place| Rank::new(at(place, root.index(), size));
+            let end = |peer, receiver| {
+                let blocks = below(receiver, k, size).map(|place| Block::new(root, rank(place))).collect();
+                Some(End::new(rank(peer), blocks))
+            };
+            let (sends, receives) = match me % (2 * step) {
+                0 => (Some(me + step).filter(|&to| to < size).and_then(|to| end(to, to)), None),
+                last if last == step => (None, end(me - step, me)),
+                _ => (None, None),
+            };
+            RankRound {
+                sends: sends.into_iter().collect(),
+                receives: receives.into_iter().collect(),
+                ..RankRound::default()
+            }
+        }))
+    }
+}

@@ -1,0 +1,29 @@
+//! Everyone has a block that all shall have.
+
+use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use crate::block::Block;
+
+/// Rank i holds `[i, -1]` before, and `[j, -1]` for every j after.
+pub(super) struct Allgather;
+
+impl Row for Allgather {
+    fn name(&self) -> &'static str {
+        "allgather"
+    }
+
+    fn before(&self, seat: Seat) -> Holding {
+        vec![seat.own(Block::from(seat.rank))]
+    }
+
+    fn after(&self, seat: Seat) -> Holding {
+        seat.all().map(|j| (Block::from(j), vec![j])).collect()
+    }
+
+    fn buffers(&self) -> (Blocks, Blocks) {
+        (Blocks::One, Blocks::Each)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::All
+    }
+}

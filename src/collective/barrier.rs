@@ -1,0 +1,37 @@
+//! Nobody leaves before everybody has come.
+
+use super::allgather::Allgather;
+use super::row::{Blocks, Holding, Row, Seat, Traffic};
+
+/// An allgather of blocks of no bytes: who has them has heard of everybody.
+pub(super) struct Barrier;
+
+impl Row for Barrier {
+    fn name(&self) -> &'static str {
+        "barrier"
+    }
+
+    fn before(&self, seat: Seat) -> Holding {
+        Allgather.before(seat)
+    }
+
+    fn after(&self, seat: Seat) -> Holding {
+        Allgather.after(seat)
+    }
+
+    fn buffers(&self) -> (Blocks, Blocks) {
+        Allgather.buffers()
+    }
+
+    fn traffic(&self) -> Traffic {
+        Allgather.traffic()
+    }
+
+    fn has_bytes(&self) -> bool {
+        false
+    }
+
+    fn is_known_by_name(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,29 @@
+//! The root has a block that all shall have.
+
+use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use crate::block::Block;
+
+/// The root holds `[root, -1]` before, and everyone after.
+pub(super) struct Broadcast;
+
+impl Row for Broadcast {
+    fn name(&self) -> &'static str {
+        "broadcast"
+    }
+
+    fn before(&self, seat: Seat) -> Holding {
+        if seat.is_root() { vec![seat.own(Block::from(seat.root))] } else { vec![] }
+    }
+
+    fn after(&self, seat: Seat) -> Holding {
+        vec![(Block::from(seat.root), vec![seat.root])]
+    }
+
+    fn buffers(&self) -> (Blocks, Blocks) {
+        (Blocks::OneAtRoot, Blocks::One)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::Tree
+    }
+}

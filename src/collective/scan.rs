@@ -1,0 +1,74 @@
+//! Each rank shall have the combination of those before it, with its own or without.
+
+use std::ops::Range;
+
+use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use crate::block::Block;
+use crate::ids::Rank;
+
+/// Rank i holds its contribution to `[-1, i]` before, and that of ranks `0..=i` after.
+pub(super) struct Scan;
+
+/// Rank i holds its contribution to `[-1, i]` before, and that of ranks `0..i` after: rank 0 nothing.
+pub(super) struct Exscan;
+
+impl Row for Scan {
+    fn name(&self) -> &'static str {
+        "scan"
+    }
+
+    fn before(&self, seat: Seat) -> Holding {
+        vec![seat.own(Block::result(seat.rank))]
+    }
+
+    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
+        Some((Block::result(seat.rank), 0..seat.size.min(seat.rank.index() + 1)))
+    }
+
+    fn buffers(&self) -> (Blocks, Blocks) {
+        (Blocks::One, Blocks::One)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::Tree
+    }
+
+    fn centre(&self, _: Option<Rank>) -> Option<Rank> {
+        Some(Rank::new(0))
+    }
+
+    fn combines(&self) -> bool {
+        true
+    }
+}
+
+impl Row for Exscan {
+    fn name(&self) -> &'static str {
+        "exscan"
+    }
+
+    fn before(&self, seat: Seat) -> Holding {
+        Scan.before(seat)
+    }
+
+    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
+        let before = seat.size.min(seat.rank.index());
+        (before > 0).then(|| (Block::result(seat.rank), 0..before))
+    }
+
+    fn buffers(&self) -> (Blocks, Blocks) {
+        Scan.buffers()
+    }
+
+    fn traffic(&self) -> Traffic {
+        Scan.traffic()
+    }
+
+    fn centre(&self, root: Option<Rank>) -> Option<Rank> {
+        Scan.centre(root)
+    }
+
+    fn combines(&self) -> bool {
+        true
+    }
+}
