@@ -174,7 +174,7 @@ impl Topology for Broken {
             RouteWanders if self.is_odd_call() => self.grid.route(to, from).into_iter().rev().collect(),
             // The same, but for going down where both ways are equally long.
             ProductOfOtherTies => {
-                let across = |node: Node| Node::new((4 - node.index() / 5) % 4 * 5 + (5 - node.index() % 5) % 5);
+                let across = |node: Node| Node::new((4 - node.index() / 5 % 4) % 4 * 5 + (5 - node.index() % 5) % 5);
                 self.grid.route(across(from), across(to)).into_iter().map(across).collect()
             }
             TextOfOtherRoutes | ProductOfOtherRoutes => self.grid.route(to, from).into_iter().rev().collect(),
