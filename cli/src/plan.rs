@@ -27,11 +27,7 @@ use crate::progress::Progress;
 use crate::reading::size;
 use crate::{figures, list, machine, memory};
 
-const EXAMPLES: &str = "\
-Topologies:
-  line:N  ring:N  mesh:AxB[xC..]  torus:AxB[xC..]  hypercube:D  ghc:K,N  ghc:AxB[x..]
-  complete:N  graph:@FILE
-
+const EXAMPLES: &str = "
 Examples:
   necklace plan --list --topology torus:12x12
   necklace plan --topology torus:12x12 --collective alltoall --algorithm torus-exchange
@@ -48,7 +44,8 @@ Exit status: 0 on success; 1 if the schedule is wrong or contradicts the claims 
 command line is wrong or asks for the impossible, such as an algorithm that does not fit the network.";
 
 pub(crate) fn after_help() -> String {
-    [EXAMPLES, picture::EXAMPLES, STATUS].concat()
+    let topologies = format!("Topologies: {}\n", necklace::topology::expected());
+    [&topologies, EXAMPLES, picture::EXAMPLES, STATUS].concat()
 }
 
 #[derive(Args, Debug)]
