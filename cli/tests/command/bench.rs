@@ -50,7 +50,8 @@ fn algorithms_that_do_not_fit_a_network_are_left_out_there() {
 fn proofs_and_other_collectives_are_measured_too() {
     let verify = ["bench", "verify", "--topology", "torus:4x4", "--algorithm", "torus-exchange", "--csv", "-"];
     assert_eq!(cells(&printed(&verify)).len(), 1);
-    for collective in ["allgather", "broadcast", "allreduce", "scan", "barrier"] {
+    for collective in ["allgather", "broadcast", "allreduce", "scan", "barrier", "gather", "scatter", "reduce_scatter"]
+    {
         let arguments = ["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1", "--csv", "-"];
         let csv = printed(&[&arguments[..], &["--collective", collective]].concat());
         assert_eq!(cells(&csv).iter().map(|row| row[2]).collect::<Vec<_>>(), [collective]);
@@ -80,7 +81,7 @@ fn what_cannot_be_measured_is_a_usage_error() {
         (&["--bytes", "1.5K"][..], "not a number of bytes"),
         (&["--ranks", "0"], "0 is not in"),
         (&["--algorithm", "unheard-of"], "unheard-of"),
-        (&["--collective", "gather"], "cannot be measured yet"),
+        (&["--collective", "exscan"], "cannot be measured yet"),
         (&["--topology", "torus:"], "torus"),
         (&["--ranks", "2", "--topology", "ring:2"], "cannot be used with"),
         (&["--rounds", "0"], "0 is not in"),
