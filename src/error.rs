@@ -1,5 +1,6 @@
 //! What can go wrong in a call on a communicator.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::ids::Rank;
@@ -15,7 +16,7 @@ pub use crate::vocabulary::BuildError;
 /// [`Plan`](Self::Plan), [`Memory`](Self::Memory), ..) are found before anything moves, concern this rank alone and
 /// leave the communicator usable. [`Failed`](Self::Failed) is everybody's: each member gets an equal one, at its next
 /// call if it had done its part, and the communicator refuses work from then on ([`Dead`](Self::Dead)).
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no schedule for what is asked.
@@ -96,6 +97,13 @@ pub enum Error {
     Environment(String),
 }
 
+/// As [`Display`](fmt::Display): `main` and `unwrap` print an error by this.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 impl From<crate::transport::Discord> for Error {
     fn from(crate::transport::Discord { failure, rank, members }: crate::transport::Discord) -> Self {
@@ -108,4 +116,15 @@ impl From<crate::transport::Discord> for Error {
 pub(crate) fn panic_words(payload: &(dyn std::any::Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_prints_what_display_does() {
+        let error = Error::Length { what: "send buffer", expected: "a multiple of 3".to_owned(), found: 4 };
+        assert_eq!(format!("{error:?}"), "the send buffer has 4 elements, it must have a multiple of 3");
+    }
 }

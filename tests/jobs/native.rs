@@ -192,6 +192,10 @@ impl Native for Member {
                             for_all(&|from| run(Buffer::Scratch, from, block)),
                         )
                     }
+                    Collective::Broadcast { root } if !regular.in_place => (
+                        for_all(&|_| whole(me == root.index(), Buffer::Input)),
+                        for_all(&|from| whole(from == root.index(), Buffer::Output)),
+                    ),
                     Collective::Broadcast { root } => (
                         for_all(&|to| whole(me == root.index() && to != me, Buffer::Output)),
                         for_all(&|from| whole(from == root.index(), Buffer::Output)),

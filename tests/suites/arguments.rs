@@ -325,7 +325,7 @@ pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
         says(comm.choose("alltoall", "rung"), is_unknown, &["rung"]);
         assert_eq!(comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name(), "ring");
         // A collective for which there is no algorithm yet.
-        says(comm.explain(&Collective::Gather { root: Rank::new(0) }, 8), is_unfit, &["gather", "torus:4x6"]);
+        says(comm.explain(&Collective::Reduce { root: Rank::new(0) }, 8), is_unfit, &["reduce", "torus:4x6"]);
         let nothing =
             Collective::Custom(std::sync::Arc::new(necklace::collective::Custom { pre: vec![], post: vec![] }));
         says(comm.prove(&nothing, 8), is_unfit, &["custom"]);

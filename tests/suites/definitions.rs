@@ -143,7 +143,12 @@ pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
 pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usize) {
     let (me, size) = (Rank::new(comm.rank()), comm.size());
     let elements = if *collective == Collective::Barrier { 0 } else { elements };
-    let content = |from: Rank, of: Block| block::<u64>(from.index(), (of.destination() + 5) as usize, elements);
+    // A rank's contribution to a result is what it holds under that name, or, in a scan, the only block that it holds.
+    let content = |from: Rank, of: Block| {
+        let held = collective.before(size, from);
+        let of = held.iter().map(|(held, _)| *held).find(|held| *held == of).unwrap_or(held[0].0);
+        block::<u64>(from.index(), (of.destination() + 5) as usize, elements)
+    };
     let send: Vec<u64> = collective.before(size, me).iter().flat_map(|(block, _)| content(me, *block)).collect();
     let combined = |of: Block, from: &[Rank]| {
         let each = from.iter().map(|&from| content(from, of));

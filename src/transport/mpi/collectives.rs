@@ -140,6 +140,12 @@ impl Collectives {
     fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
         let (what, reduction) = (io.what(), io.reduction());
         let (input, output) = io.buffers();
+        if let NativeCall::Regular(Regular { collective: Collective::Broadcast { .. }, in_place: false, .. }) = what
+            && let Some(output) = output.get_mut(..input.len())
+        {
+            // MPI's has one buffer. Only the root has an input.
+            output.copy_from_slice(input);
+        }
         let (from, into) = (place(input.as_ptr(), input.len()), place(output.as_mut_ptr(), output.len()).cast_mut());
         match what {
             NativeCall::Regular(regular) => self.regular(comm, regular, (from, into, output), reduction),
