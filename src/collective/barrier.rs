@@ -31,6 +31,7 @@ impl Row for Barrier {
         false
     }
 
+    #[cfg(feature = "json")]
     fn is_known_by_name(&self) -> bool {
         false
     }

@@ -57,6 +57,7 @@ impl Row for Custom {
         before.is_some() && before == once(&self.post)
     }
 
+    #[cfg(feature = "json")]
     fn is_known_by_name(&self) -> bool {
         false
     }

@@ -151,6 +151,7 @@ pub(crate) trait Row {
     }
 
     /// Whether readers of documents know what it means by its name. Of others, documents have the conditions.
+    #[cfg(feature = "json")]
     fn is_known_by_name(&self) -> bool {
         true
     }
