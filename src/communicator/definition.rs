@@ -246,9 +246,13 @@ impl Communicator {
         verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
     }
 
-    /// Ends the communicator: collective, as `MPI_Comm_free`. Returns when all members have come to its end, and have called the same
-    /// until then. To drop it is no call and waits for nobody; what members had called is then compared by those that leave
-    /// later, and [`launch`](crate::launch()) and `local::run` return what they find.
+    /// Ends the communicator: collective, as `MPI_Comm_free`. Returns when all members have called it, and have called the same
+    /// until then. It covers this communicator alone: those made from it by [`split`](Self::split) have calls of their own.
+    ///
+    /// Dropping a communicator is not a call and waits for no rank. What members had called is then compared by those that leave
+    /// later; [`launch`](crate::launch()) and `local::run` return what they find. Nothing compares the calls of a communicator that
+    /// is forgotten, of a process that calls `std::process::exit`, or of one that [`connect`](crate::connect()) made and that is
+    /// only dropped.
     ///
     /// # Errors
     ///
