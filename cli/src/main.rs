@@ -129,7 +129,7 @@ fn bounded(mut error: clap::Error) -> clap::Error {
         ContextValue::Strings(texts) => {
             Some(ContextValue::Strings(texts.iter().map(|text| shown(text).to_string()).collect()))
         }
-        // A tip that repeats what is long helps nobody.
+        // Drop tips that repeat a long value.
         ContextValue::StyledStrs(tips) => {
             let short = |tip: &&StyledStr| tip.to_string().len() <= TIP;
             Some(ContextValue::StyledStrs(tips.iter().filter(short).cloned().collect()))

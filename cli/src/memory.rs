@@ -7,8 +7,8 @@ use sysinfo::{MemoryRefreshKind, System};
 
 use crate::output::Failure;
 
-/// Refuses a proof, or a check of the parts of so many ranks, that needs more memory than is allowed or available: the system
-/// would kill the process on the way. The remedy is for a limit in bytes.
+/// Refuses a proof, or a check of some ranks' parts, that needs more memory than is allowed or available. Otherwise the
+/// system would kill the process on the way. `remedy` takes the limit in bytes.
 pub(crate) fn suffices(
     algorithm: &dyn Algorithm,
     problem: &Problem,

@@ -77,7 +77,7 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// What its file says of it.
+    /// Returns the definition in its file.
     fn row(&self) -> &dyn Row {
         match self {
             Self::Alltoall => &Alltoall,
@@ -169,7 +169,7 @@ impl Collective {
         self.row().buffers()
     }
 
-    /// What must be carried.
+    /// Returns the data that every schedule must move.
     pub(crate) fn traffic(&self) -> Traffic {
         self.row().traffic()
     }

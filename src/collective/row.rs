@@ -1,4 +1,4 @@
-//! What there is to say of a collective: one file each says it.
+//! The definition of a collective: each has one file.
 
 use std::ops::Range;
 
@@ -82,7 +82,7 @@ impl Blocks {
     }
 }
 
-/// What must be carried, whatever the schedule: the lower bounds of a collective follow from it.
+/// The data that every schedule must move. The lower bounds of a collective follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Traffic {
     /// A block from each rank to each other.
@@ -122,7 +122,7 @@ pub(crate) trait Row {
     /// The blocks of a rank's input and of its output.
     fn buffers(&self) -> (Blocks, Blocks);
 
-    /// What must be carried.
+    /// Returns the data that every schedule must move.
     fn traffic(&self) -> Traffic;
 
     /// From where to all others news must travel, or from all others to there. `None` for from everywhere to everywhere.

@@ -202,7 +202,7 @@ impl Contestant for Bare {
 pub(super) struct Call(Collective);
 
 impl Call {
-    /// That of this name, if the library has an algorithm for it.
+    /// Returns the call of a collective, if the library has an algorithm for it.
     pub(super) fn named(name: &str) -> Option<Self> {
         let known = all_for(name).any(|algorithm| algorithm.priced_as().is_none());
         Collective::named(name, Rank::new(0)).filter(|_| known).map(Self)

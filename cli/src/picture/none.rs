@@ -26,7 +26,7 @@ impl Wanted {
     }
 }
 
-/// There is none.
+/// A picture under way; it has no values without the feature `draw`.
 pub(crate) enum Picture {}
 
 impl Picture {
