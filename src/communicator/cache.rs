@@ -63,6 +63,7 @@ impl<K: PartialEq, V: Kept> Cache<K, V> {
 mod tests {
     use super::*;
     use crate::collective::Collective;
+    use crate::communicator::element::Element;
     use crate::communicator::prepared::{Key, Prepared, Way};
     use crate::plan::Plan;
     use crate::transport::Signature;
@@ -71,10 +72,9 @@ mod tests {
     fn key(elements: usize) -> Key {
         Key {
             collective: Collective::Alltoall,
-            element: 8,
+            element: Element::of::<u64>(),
             elements,
             in_place: false,
-            kind: "",
             purpose: "".into(),
             predefined: None,
         }
@@ -110,14 +110,13 @@ mod tests {
     fn keys_differ_in_every_part() {
         let other = [
             Key { collective: Collective::Allgather, ..key(1) },
-            Key { element: 4, ..key(1) },
+            Key { element: Element::of::<f64>(), ..key(1) },
             key(2),
             Key { in_place: true, ..key(1) },
-            Key { kind: "f64", ..key(1) },
             Key { purpose: "sum".into(), ..key(1) },
         ];
         let known = Some(Predefined { operation: Operation::Sum, number: Primitive::U64 });
-        let reduction = |predefined| Key { kind: "u64", predefined, ..key(1) };
+        let reduction = |predefined| Key { purpose: "sum".into(), predefined, ..key(1) };
         assert!(reduction(None) != reduction(known) && reduction(known) == reduction(known));
         assert!(key(1) == key(1) && other.iter().all(|other| key(1) != *other && *other == other.clone()));
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 
 use super::Communicator;
+use super::element::Element;
 use super::lengths::{check, total};
 use super::prepared::Key;
 use crate::collective::Collective;
@@ -117,7 +118,7 @@ impl Communicator {
             );
             return Err(Error::Argument(words));
         }
-        let key = Key { kind: type_name::<T>(), purpose: op.name(), predefined, ..key::<T>(collective) };
+        let key = Key { purpose: op.name(), predefined, ..key::<T>(collective) };
         self.regular(key, send, receive, Some(&OnBytes::<T, O>::new(op)))
     }
 
@@ -291,7 +292,7 @@ impl Communicator {
             });
         }
         let elements = found / blocks;
-        check("receive buffer", receive, total(elements, receives, key.element)?)?;
+        check("receive buffer", receive, total(elements, receives, key.element.size)?)?;
         Ok(elements)
     }
 
@@ -305,13 +306,12 @@ impl Communicator {
 }
 
 #[inline]
-pub(super) fn key<T>(collective: Collective) -> Key {
+pub(super) fn key<T: Pod>(collective: Collective) -> Key {
     Key {
         collective,
-        element: size_of::<T>(),
+        element: Element::of::<T>(),
         elements: 0,
         in_place: false,
-        kind: "",
         purpose: Cow::Borrowed(""),
         predefined: None,
     }

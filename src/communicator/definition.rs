@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Options;
 use super::agreement::Agreed;
 use super::cache::{Cache, Kept};
+use super::element::Element;
 use super::motion::Planned;
 use super::prepared::{Key, Prepared, native_manner};
 use super::wire::Wire;
@@ -62,7 +63,7 @@ pub struct Communicator {
     pub(super) cache: Cache<Key, Prepared>,
     /// What there is to choose from, for collectives.
     pub(super) fields: Cache<Collective, Field>,
-    pub(super) permutations: Cache<(BitMap, usize), Planned>,
+    pub(super) permutations: Cache<(BitMap, Element, usize), Planned>,
     pub(super) splits: u64,
     /// In which members agree on native calls, once there is one.
     pub(super) barrier: Option<Arc<Plan>>,
@@ -310,13 +311,13 @@ impl Communicator {
     }
 
     pub(super) fn compile(&mut self, key: &Key) -> Result<Prepared, Error> {
-        let Key { collective, element, elements, in_place, kind, purpose, .. } = key;
+        let Key { collective, element, elements, in_place, purpose, .. } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem(collective.clone())?;
         let blocks =
             |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
         let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
-        let mut layout = Layout::consecutive(*element, *elements, &before, &after)?;
+        let mut layout = Layout::consecutive(element.size, *elements, &before, &after)?;
         if *in_place {
             // Alltoall: what goes to j lies where what comes from j will.
             let back = |block: Block| Block::raw(block.destination(), block.source());
@@ -324,9 +325,9 @@ impl Communicator {
         }
         let topology = self.topology.text();
         let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
-        let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
+        let Element { size: bytes, name, .. } = element;
         let words = |algorithm: &str| {
-            let what = format!("{collective}{what} of blocks of {elements} x {element} bytes{kind}");
+            let what = format!("{collective}{what} of blocks of {elements} x {bytes} bytes ({name})");
             let words = format!("{what} among {size} ranks by {algorithm} on {topology}");
             log::debug!("rank {rank}: planned {words}");
             words

@@ -4,6 +4,7 @@ mod agreement;
 mod cache;
 mod collectives;
 mod definition;
+mod element;
 mod lengths;
 mod motion;
 mod native;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::definition::PERMUTE;
+use super::element::Element;
 use super::lengths::{Need, check, total};
 use super::motion::{Motion, Planned};
 use super::prepared::Prepared;
@@ -65,10 +66,10 @@ impl Communicator {
             return Err(Error::Argument(words));
         }
         check("receive buffer", receive.len(), send.len())?;
-        let element = send.len() / each * size_of::<T>();
-        if !self.permutations.find_by(|(known, bytes)| known == map && *bytes == element) {
-            let (prepared, motion) = self.plan_permutation(map, element)?;
-            self.permutations.insert((map.clone(), element), Planned { prepared, motion });
+        let (element, width) = (Element::of::<T>(), send.len() / each);
+        if !self.permutations.find_by(|(known, of, wide)| (known, *of, *wide) == (map, element, width)) {
+            let (prepared, motion) = self.plan_permutation(map, element, width)?;
+            self.permutations.insert((map.clone(), element, width), Planned { prepared, motion });
         }
         let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
         let Planned { prepared, motion } = self.permutations.last().ok_or_else(lost)?;
@@ -85,7 +86,7 @@ impl Communicator {
     pub fn permute_init<T: Pod>(&mut self, map: &BitMap, width: usize) -> Result<(Persistent<T>, Motion), Error> {
         let each = self.part(map)?;
         let length = total(width, each, size_of::<T>())?;
-        let (prepared, motion) = self.plan_permutation(map, width.saturating_mul(size_of::<T>()))?;
+        let (prepared, motion) = self.plan_permutation(map, Element::of::<T>(), width)?;
         let (maker, need) = (self.wire.maker(), Need::Exactly(length));
         Ok((Persistent { prepared, maker, send: need, receive: need, of: PhantomData }, motion))
     }
@@ -120,7 +121,14 @@ impl Communicator {
         }
     }
 
-    fn plan_permutation(&mut self, map: &BitMap, element: usize) -> Result<(Prepared, Motion), Error> {
+    /// An element of the array is `width` elements of a buffer.
+    fn plan_permutation(
+        &mut self,
+        map: &BitMap,
+        Element { size: bytes, name, .. }: Element,
+        width: usize,
+    ) -> Result<(Prepared, Motion), Error> {
+        let element = width.saturating_mul(bytes);
         let permutation = self.permutation(map, element)?;
         let rank = Rank::new(self.rank());
         let (pieces, most) = (permutation.pieces(), Layout::MOST_RUNS);
@@ -137,7 +145,9 @@ impl Communicator {
         let rounds: Vec<_> = permutation.moves(rank).collect();
         let way = permutation.way();
         let (size, topology) = (self.size(), self.topology.text());
-        let words = format!("permute {map}, elements of {element} bytes among {size} ranks {way} on {topology}");
+        let words = format!(
+            "permute {map}, elements of {element} bytes ({width} x {name}) among {size} ranks {way} on {topology}"
+        );
         let channel = permutation.channel();
         let mut motion = Motion { way, rounds: rounds.len(), messages: 0, sent: 0, transmission: 0, channel };
         for round in &rounds {

@@ -73,7 +73,7 @@ impl Communicator {
 
     fn persistent<T: Pod>(&mut self, key: Key) -> Result<Persistent<T>, Error> {
         let (send, receive) = self.blocks(&key);
-        let need = |blocks| Ok::<_, Error>(Need::Exactly(total(key.elements, blocks, key.element)?));
+        let need = |blocks| Ok::<_, Error>(Need::Exactly(total(key.elements, blocks, key.element.size)?));
         Ok(Persistent {
             send: need(send)?,
             receive: need(receive)?,

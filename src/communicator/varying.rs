@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use super::element::Element;
 use super::lengths::{Need, check};
 use super::prepared::Prepared;
 use super::{Communicator, Persistent};
@@ -142,7 +143,7 @@ impl Communicator {
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), Error> {
         let (from, into) = (Side::new("send", from, Some(send.len())), Side::new("receive", into, Some(receive.len())));
-        let mut prepared = self.plan_varying(collective, size_of::<T>(), &from, &into, false)?;
+        let mut prepared = self.plan_varying(collective, Element::of::<T>(), &from, &into, false)?;
         self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
     }
 
@@ -154,7 +155,7 @@ impl Communicator {
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Side::new("send", from, None), Side::new("receive", into, None));
         Ok(Persistent {
-            prepared: self.plan_varying(collective, size_of::<T>(), &from, &into, true)?,
+            prepared: self.plan_varying(collective, Element::of::<T>(), &from, &into, true)?,
             maker: self.wire.maker(),
             send: Need::AtLeast(from.length),
             receive: Need::AtLeast(into.length),
@@ -165,7 +166,7 @@ impl Communicator {
     fn plan_varying(
         &mut self,
         collective: &str,
-        element: usize,
+        element: Element,
         send: &Side<'_>,
         receive: &Side<'_>,
         again: bool,
@@ -173,7 +174,7 @@ impl Communicator {
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let (sent, awaited) = (send.check(size)?, receive.check(size)?);
         let problem = self.problem(Collective::Alltoall)?;
-        let mut layout = Layout::strided(rank, element, &send.blocks, &receive.blocks, (send.length, receive.length))?;
+        let mut layout = Layout::strided(rank, element.size, &send.blocks, &receive.blocks, (send.length, receive.length))?;
         receive.check_apart()?;
         let (out, back) = (sent[rank.index()], awaited[rank.index()]);
         if out != back {
@@ -192,21 +193,21 @@ impl Communicator {
             None => Arc::new(Direct),
         };
         let by = if native.is_some() { "native".to_owned() } else { algorithm.name() };
-        let what = format!("of {element}-byte elements among {size} ranks by {by}");
+        let what = format!("of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
         let words = format!("{collective} {what} on {}", self.topology.text());
         if let Some(call) = native {
-            return self.plan_native(call, &problem, (&sent, &awaited), element, words);
+            return self.plan_native(call, &problem, (&sent, &awaited), element.size, words);
         }
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         if algorithm.name() == "direct" {
             return Prepared::new(compile(rounds, &layout)?, self.signature(words));
         }
         let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {words}"))?;
-        self.check_counts(&passing, &awaited, element as u64, &words)?;
+        self.check_counts(&passing, &awaited, element.size as u64, &words)?;
         let own = |(i, &count): (usize, &usize)| (Block::new(rank, Rank::new(i)), count as u64);
         layout.lengths = Lengths::Each(passing.into_iter().chain(sent.iter().enumerate().map(own)).collect());
         // The others rely on this rank by now: what keeps it from planning is everybody's failure.
-        let planned = check_sums(&layout, element)
+        let planned = check_sums(&layout, element.size)
             .and_then(|()| Ok(compile(rounds, &layout)?))
             .and_then(|plan| Prepared::new(plan, self.signature(words.clone())));
         planned.map_err(|error| {

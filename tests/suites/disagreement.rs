@@ -25,13 +25,27 @@ fn received(outcome: Result<(), Error>, buffer: &[u64], mine: u64) -> Result<(),
 }
 
 /// All different from each other. On two ranks nothing can move; what each has is 1.
-const CALLS: [Call; 19] = [
+const CALLS: [Call; 24] = [
     // By name: what is chosen for it may be one of those below.
     ("alltoall", |comm| {
         comm.choose("alltoall", "direct")?;
         exchange(comm, 1)
     }),
     ("2 x 8 bytes", |comm| exchange(comm, 2)),
+    // As many bytes of another type.
+    ("1 x 8 bytes (f64)", |comm| {
+        let (send, mut receive) = (vec![1.0; comm.size()], vec![1.0; comm.size()]);
+        comm.alltoall(&send, &mut receive)
+    }),
+    ("alltoallv of 8-byte elements (i64)", |comm| {
+        let size = comm.size();
+        let (counts, places): (Vec<usize>, Vec<usize>) = (vec![1; size], (0..size).collect());
+        comm.choose("alltoallv", "direct")?;
+        comm.alltoallv(&vec![1_i64; size], &counts, &places, &mut vec![0; size], &counts, &places)
+    }),
+    ("1 x 8 bytes (f64)", |comm| comm.allgather(&[1.0], &mut vec![1.0; comm.size()])),
+    ("1 x 8 bytes (f64)", |comm| comm.broadcast(&mut [1.0], 0)),
+    ("1 x 8 bytes (i64)", |comm| comm.allreduce(&[1_i64], &mut [0], Sum)),
     ("alltoall", |comm| comm.alltoall_in_place(&mut vec![1_u8; comm.size()])),
     ("direct-rotated", |comm| {
         comm.choose("alltoall", "direct-rotated")?;

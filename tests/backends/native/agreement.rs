@@ -124,8 +124,8 @@ type Call = (&'static str, fn(&mut Communicator) -> Result<(), Error>);
 
 /// All different to a library, though the messages of a schedule might be the same.
 const CALLS: [Call; 9] = [
-    ("alltoall of blocks of 1 x 8 bytes among 3 ranks by native on", |comm| exchange(comm, 1)),
-    ("alltoall of blocks of 1 x 8 bytes among 3 ranks by native, in place", |comm| {
+    ("alltoall of blocks of 1 x 8 bytes (u64) among 3 ranks by native on", |comm| exchange(comm, 1)),
+    ("alltoall of blocks of 1 x 8 bytes (u64) among 3 ranks by native, in place", |comm| {
         comm.alltoall_in_place(&mut [1_u64; 3])
     }),
     ("by direct", |comm| {
