@@ -62,6 +62,8 @@
 //! | `tcp` | ranks as processes: [`launch()`](fn@launch) under a launcher, [`connect`], `transport::tcp` | no |
 //! | `mpi` | ranks as those of Open MPI or MPICH: [`launch()`](fn@launch) under `mpirun`, [`connect`], `transport::mpi`. Needs one of these libraries and libclang | no |
 //! | `json` | schedules as JSON: `schedule::json`; machines from files | no |
+//! | `half` | reductions of `f16` and `bf16` of the crate `half` | no |
+//! | `num-complex` | reductions of complex numbers of the crate `num-complex` | no |
 //! | `draw` | schedules as pictures: `schedule::draw` | no |
 
 pub mod algorithm;
@@ -90,6 +92,8 @@ pub mod topology;
 pub mod transport;
 mod vocabulary;
 
+/// Elements of buffers are [`bytemuck::Pod`].
+pub use bytemuck;
 pub use communicator::{Communicator, Options, Persistent};
 pub use error::Error;
 pub use ids::{Channel, Node, Rank};

@@ -77,6 +77,7 @@ mod tests {
             in_place: false,
             purpose: "".into(),
             predefined: None,
+            commutes: true,
         }
     }
 
@@ -114,6 +115,7 @@ mod tests {
             key(2),
             Key { in_place: true, ..key(1) },
             Key { purpose: "sum".into(), ..key(1) },
+            Key { commutes: false, ..key(1) },
         ];
         let known = Some(Predefined { operation: Operation::Sum, number: Primitive::U64 });
         let reduction = |predefined| Key { purpose: "sum".into(), predefined, ..key(1) };

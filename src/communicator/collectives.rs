@@ -65,7 +65,8 @@ impl Communicator {
         self.regular(Key { purpose, ..key::<T>(Collective::Allgather) }, send, receive, None)
     }
 
-    /// Everyone gets the combination of all ranks' `send`, element by element, in rank order (but see [`Op::predefined`]).
+    /// Everyone gets the combination of all ranks' `send`, element by element, in rank order unless the operation
+    /// [commutes](Op::is_commutative).
     ///
     /// ```
     /// use necklace::op::Max;
@@ -85,7 +86,8 @@ impl Communicator {
         self.reduce_by(Collective::Allreduce, send, receive, &op)
     }
 
-    /// Rank i gets the combination of the `send`s of ranks 0 to i, element by element, in rank order.
+    /// Rank i gets the combination of the `send`s of ranks 0 to i, element by element, in rank order unless the operation
+    /// [commutes](Op::is_commutative).
     ///
     /// # Errors
     ///
@@ -118,7 +120,7 @@ impl Communicator {
             );
             return Err(Error::Argument(words));
         }
-        let key = Key { purpose: op.name(), predefined, ..key::<T>(collective) };
+        let key = Key { purpose: op.name(), predefined, commutes: op.is_commutative(), ..key::<T>(collective) };
         self.regular(key, send, receive, Some(&OnBytes::<T, O>::new(op)))
     }
 
@@ -186,7 +188,8 @@ impl Communicator {
         self.regular(key::<T>(Collective::Scatter { root }), send, receive, None)
     }
 
-    /// Rank i gets the combination of the i-th blocks of all ranks' `send`, element by element, in rank order.
+    /// Rank i gets the combination of the i-th blocks of all ranks' `send`, element by element, in rank order unless the
+    /// operation [commutes](Op::is_commutative).
     ///
     /// ```
     /// use necklace::op::Sum;
@@ -314,5 +317,6 @@ pub(super) fn key<T: Pod>(collective: Collective) -> Key {
         in_place: false,
         purpose: Cow::Borrowed(""),
         predefined: None,
+        commutes: true,
     }
 }

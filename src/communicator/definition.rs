@@ -61,8 +61,8 @@ pub struct Communicator {
     /// By collective; `auto` where there is none.
     pub(super) algorithms: HashMap<&'static str, String>,
     pub(super) cache: Cache<Key, Prepared>,
-    /// What there is to choose from, for collectives.
-    pub(super) fields: Cache<Collective, Field>,
+    /// What there is to choose from, for collectives whose operation commutes or does not.
+    pub(super) fields: Cache<(Collective, bool), Field>,
     pub(super) permutations: Cache<(BitMap, Element, usize), Planned>,
     pub(super) splits: u64,
     /// In which members agree on native calls, once there is one.
@@ -224,7 +224,7 @@ impl Communicator {
 
     /// Which algorithm a collective of blocks of so many bytes would use, and why. Print it. (Where that is `native` and the
     /// backend does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest of the
-    /// others.)
+    /// others.) Of a reduction, by an operation that [commutes](crate::op::Op::is_commutative).
     ///
     /// # Errors
     ///
@@ -235,7 +235,7 @@ impl Communicator {
 
     /// Proves the schedule that a collective of blocks of so many bytes uses: that everything is delivered, and within
     /// the ports and the channels it promises. Local, but of all ranks' shares: time and memory in proportion to the
-    /// whole schedule.
+    /// whole schedule. Of a reduction, by an operation that [commutes](crate::op::Op::is_commutative).
     ///
     /// # Errors
     ///
@@ -267,10 +267,14 @@ impl Communicator {
         self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
     }
 
+    /// Of an operation that commutes, if there is one.
     pub(super) fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
-        // Contributions are combined in rank order whatever the operation: then the bits are the same everywhere.
-        let problem = Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)?;
-        Ok(problem.ordered())
+        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)
+    }
+
+    fn problem_of(&self, Key { collective, commutes, .. }: &Key) -> Result<Problem, BuildError> {
+        let problem = self.problem(collective.clone())?;
+        Ok(if *commutes { problem } else { problem.ordered() })
     }
 
     pub(super) fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
@@ -283,14 +287,10 @@ impl Communicator {
     }
 
     /// The same, for all sizes of blocks from what has been found out once; if so asked, of those with a schedule.
-    pub(super) fn select_again(
-        &mut self,
-        collective: &Collective,
-        scheduled: bool,
-        block_bytes: u64,
-    ) -> Result<Choice, Error> {
-        if !self.fields.find(collective) {
-            self.fields.insert(collective.clone(), Field::of(&self.problem(collective.clone())?));
+    fn select_again(&mut self, key: &Key, scheduled: bool, block_bytes: u64) -> Result<Choice, Error> {
+        let Key { collective, commutes, .. } = key;
+        if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
+            self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?));
         }
         let terms = self.terms(block_bytes).over_native(self.wire.native && !scheduled);
         let name = self.algorithms.get(collective.name()).filter(|name| !scheduled || *name != "native");
@@ -311,9 +311,9 @@ impl Communicator {
     }
 
     pub(super) fn compile(&mut self, key: &Key) -> Result<Prepared, Error> {
-        let Key { collective, element, elements, in_place, purpose, .. } = key;
+        let Key { collective, element, elements, in_place, purpose, commutes, .. } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
-        let problem = self.problem(collective.clone())?;
+        let problem = self.problem_of(key)?;
         let blocks =
             |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
         let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
@@ -326,14 +326,15 @@ impl Communicator {
         let topology = self.topology.text();
         let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
         let Element { size: bytes, name, .. } = element;
+        let order = if *commutes { "" } else { ", in rank order" };
         let words = |algorithm: &str| {
-            let what = format!("{collective}{what} of blocks of {elements} x {bytes} bytes ({name})");
+            let what = format!("{collective}{what} of blocks of {elements} x {bytes} bytes ({name}){order}");
             let words = format!("{what} among {size} ranks by {algorithm} on {topology}");
             log::debug!("rank {rank}: planned {words}");
             words
         };
         let block_bytes = layout.element * *elements as u64;
-        let mut choice = self.select_again(collective, key.is_own(), block_bytes)?;
+        let mut choice = self.select_again(key, key.is_own(), block_bytes)?;
         if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), key.native()) {
             if self.offers(&call) {
                 let words = words(&(choice.algorithm.name() + native_manner(&call)));
@@ -342,7 +343,7 @@ impl Communicator {
             if choice.named {
                 return Err(self.not_offered(collective, &call));
             }
-            choice = self.select_again(collective, true, block_bytes)?;
+            choice = self.select_again(key, true, block_bytes)?;
         }
         let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
         Prepared::new(plan, self.signature(words(&choice.algorithm.name())))

@@ -75,6 +75,8 @@ pub(super) struct Key {
     pub(super) purpose: std::borrow::Cow<'static, str>,
     /// What libraries call its operation.
     pub(super) predefined: Option<Predefined>,
+    /// Whether its operation commutes; where there is none, it does.
+    pub(super) commutes: bool,
 }
 
 impl Key {
@@ -88,10 +90,11 @@ impl Key {
 impl PartialEq for Key {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        let Self { collective, element, elements, in_place, purpose, predefined } = self;
+        let Self { collective, element, elements, in_place, purpose, predefined, commutes } = self;
         *elements == other.elements
             && *element == other.element
             && *in_place == other.in_place
+            && *commutes == other.commutes
             && *collective == other.collective
             && purpose.len() == other.purpose.len()
             // Most calls have no purpose. `memcmp` of two empty slices was measured to take 80 ns with glibc's for AVX-512: more

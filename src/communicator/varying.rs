@@ -174,7 +174,8 @@ impl Communicator {
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let (sent, awaited) = (send.check(size)?, receive.check(size)?);
         let problem = self.problem(Collective::Alltoall)?;
-        let mut layout = Layout::strided(rank, element.size, &send.blocks, &receive.blocks, (send.length, receive.length))?;
+        let mut layout =
+            Layout::strided(rank, element.size, &send.blocks, &receive.blocks, (send.length, receive.length))?;
         receive.check_apart()?;
         let (out, back) = (sent[rank.index()], awaited[rank.index()]);
         if out != back {

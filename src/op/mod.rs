@@ -1,158 +1,94 @@
 //! Operations of reductions.
+//!
+//! | operation | of | |
+//! |---|---|---|
+//! | [`Sum`], [`Product`] | [`Number`]s: primitive numbers, `Wrapping`, with the feature `num-complex` complex numbers, with `half` `f16` and `bf16` | integers wrap |
+//! | [`Min`], [`Max`] | what is [`Ordered`]: primitive numbers, `f16` and `bf16` | not a number wins |
+//! | [`by`] | anything | a closure |
+//! | your own type | anything | `impl Op<T>` |
 
+mod bytes;
+mod number;
+mod ordered;
 mod predefined;
+mod standard;
 
 use std::borrow::Cow;
-use std::cmp::Ordering::{Equal, Greater, Less};
-use std::marker::PhantomData;
 
-use bytemuck::Pod;
-
+pub(crate) use bytes::OnBytes;
+/// The neutral elements of [`Number`]s.
+pub use num_traits::{One, Zero};
+pub use number::Number;
+pub use ordered::Ordered;
 pub use predefined::{Operation, Predefined, Primitive};
+pub use standard::{Max, Min, Product, Sum};
 
-use crate::plan::Reduction;
-
-/// How two contributions become one. Must be associative; contributions are combined in rank order, so it need not
-/// commute. (Floating-point sums are associative but for rounding: the order is fixed by the algorithm, so the bits are
-/// the same on every rank and in every run. Where the backend's own library does it, by the algorithm `native`, it is that which
-/// puts the brackets, and what is [predefined](Self::predefined) it may take in another order.)
+/// Combines two contributions into one. Must be associative.
 ///
-/// A closure `|left, right| ...` is made one by [`by`].
-pub trait Op<T> {
-    /// What ranks compare to find that they disagree.
+/// Contributions are combined in rank order unless the operation says that it [commutes](Self::is_commutative). Floating-point
+/// sums are associative but for rounding: the algorithm fixes the order, so the bits are the same on every rank and in every
+/// run. Where the backend's own library combines (algorithm `native`), the library sets the brackets, and it may take what is
+/// [predefined](Self::predefined), or commutes, in any order.
+///
+/// A closure `|left, right| ...` becomes an operation by [`by`]. References to operations are operations.
+pub trait Op<T>: Send + Sync {
+    /// Names the operation. Ranks compare the name to find that they disagree.
     fn name(&self) -> Cow<'static, str>;
 
-    /// `left` before `right`.
+    /// Combines `left` with `right`, where `left` comes from lower ranks if the operation does not commute.
     fn combine(&self, left: T, right: T) -> T;
 
-    /// Which of the operations that libraries have predefined this is, if it is one, and an element such a number: as long, and
-    /// as aligned. A library beneath the backend may then use its own, which does not call [`combine`](Self::combine), and
-    /// may combine in any order. `None` unless overridden.
+    /// Returns whether `combine(a, b)` is `combine(b, a)` (of floats, but for the bits of a NaN). If so, algorithms may combine
+    /// in any order. `false` unless overridden.
+    fn is_commutative(&self) -> bool {
+        false
+    }
+
+    /// Returns the element that changes nothing when combined with any other, if there is one (of float sums, but for the sign
+    /// of zero). `None` unless overridden.
+    fn identity(&self) -> Option<T> {
+        None
+    }
+
+    /// Returns which of the operations that libraries have predefined this is, if it is one and an element is such a number: as
+    /// long, and as aligned. A library beneath the backend may then use its own, which does not call
+    /// [`combine`](Self::combine), and may combine in any order. `None` unless overridden.
     fn predefined(&self) -> Option<Predefined> {
         None
     }
 }
 
-/// A number that can be added, multiplied and compared without panicking: integers wrap, as in MPI.
-pub trait Number: Pod + PartialOrd {
-    /// The sum.
-    #[must_use]
-    fn plus(self, other: Self) -> Self;
-    /// The product.
-    #[must_use]
-    fn times(self, other: Self) -> Self;
-
-    /// The least of both. Unless overridden, of equals this one, and what is not a number, since it differs from itself, is
-    /// less than all.
-    #[must_use]
-    fn least(self, other: Self) -> Self {
-        if other < self || is_not_a_number(other) { other } else { self }
+impl<T, O: Op<T> + ?Sized> Op<T> for &O {
+    fn name(&self) -> Cow<'static, str> {
+        (**self).name()
     }
 
-    /// The greatest of both. Unless overridden as [`least`](Self::least), but for the direction.
-    #[must_use]
-    fn greatest(self, other: Self) -> Self {
-        if other > self || is_not_a_number(other) { other } else { self }
+    fn combine(&self, left: T, right: T) -> T {
+        (**self).combine(left, right)
+    }
+
+    fn is_commutative(&self) -> bool {
+        (**self).is_commutative()
+    }
+
+    fn identity(&self) -> Option<T> {
+        (**self).identity()
+    }
+
+    fn predefined(&self) -> Option<Predefined> {
+        (**self).predefined()
     }
 }
 
-/// Only that differs from itself. (It must win over what is a number: else the result would depend on the order, and minimum and
-/// maximum would not be associative.)
-#[allow(clippy::eq_op)]
-fn is_not_a_number<T: Number>(value: T) -> bool {
-    value != value
-}
-
-macro_rules! integers {
-    ($($t:ty)*) => {$(
-        impl Number for $t {
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-
-            fn times(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-        }
-    )*};
-}
-
-macro_rules! floats {
-    ($($t:ty)*) => {$(
-        impl Number for $t {
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
-
-            // Both to the last bit the same whichever comes first, so that libraries may take what they like first.
-            fn least(self, other: Self) -> Self {
-                match self.partial_cmp(&other) {
-                    Some(Less) => self,
-                    Some(Greater) => other,
-                    Some(Equal) => Self::from_bits(self.to_bits() | other.to_bits()),
-                    None => Self::NAN,
-                }
-            }
-
-            fn greatest(self, other: Self) -> Self {
-                match self.partial_cmp(&other) {
-                    Some(Less) => other,
-                    Some(Greater) => self,
-                    Some(Equal) => Self::from_bits(self.to_bits() & other.to_bits()),
-                    None => Self::NAN,
-                }
-            }
-        }
-    )*};
-}
-
-integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
-floats!(f32 f64);
-
-macro_rules! op {
-    ($(#[$doc:meta])* $name:ident, $text:literal, |$left:ident, $right:ident| $combine:expr) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default)]
-        pub struct $name;
-
-        impl<T: Number> Op<T> for $name {
-            fn name(&self) -> Cow<'static, str> {
-                Cow::Borrowed($text)
-            }
-
-            fn combine(&self, $left: T, $right: T) -> T {
-                $combine
-            }
-
-            fn predefined(&self) -> Option<Predefined> {
-                Primitive::of::<T>().map(|number| Predefined { operation: Operation::$name, number })
-            }
-        }
-    };
-}
-
-op!(/** The sum; integers wrap. */ Sum, "sum", |left, right| left.plus(right));
-op!(/** The product; integers wrap. */ Product, "product", |left, right| left.times(right));
-op!(/** The least; of floats not a number where any is not one, and -0 before 0. */ Min, "min", |left, right| {
-    left.least(right)
-});
-op!(/** The greatest; of floats not a number where any is not one, and 0 before -0. */ Max, "max", |left, right| {
-    left.greatest(right)
-});
-
-/// An operation of one's own. All ranks must give it the same name: that is how they find that they disagree.
+/// Makes an operation of a closure. All ranks must give it the same name: that is how they find that they disagree.
 ///
 /// ```
 /// use necklace::op::{Op, by};
 /// let longer = by("longer", |left: [u8; 2], right| if right[1] > left[1] { right } else { left });
 /// assert_eq!(longer.combine([1, 5], [2, 7]), [2, 7]);
 /// ```
-pub fn by<T, F: Fn(T, T) -> T>(name: &'static str, combine: F) -> By<F> {
-    By { name, combine }
+pub fn by<T, F: Fn(T, T) -> T + Send + Sync>(name: &'static str, combine: F) -> By<F> {
+    By { name, combine, commutes: false }
 }
 
 /// An operation made by [`by`].
@@ -160,9 +96,18 @@ pub fn by<T, F: Fn(T, T) -> T>(name: &'static str, combine: F) -> By<F> {
 pub struct By<F> {
     name: &'static str,
     combine: F,
+    commutes: bool,
 }
 
-impl<T, F: Fn(T, T) -> T> Op<T> for By<F> {
+impl<F> By<F> {
+    /// Says that the closure [commutes](Op::is_commutative), so that algorithms may combine in any order.
+    #[must_use]
+    pub fn commutative(self) -> Self {
+        Self { commutes: true, ..self }
+    }
+}
+
+impl<T, F: Fn(T, T) -> T + Send + Sync> Op<T> for By<F> {
     fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed(self.name)
     }
@@ -170,111 +115,8 @@ impl<T, F: Fn(T, T) -> T> Op<T> for By<F> {
     fn combine(&self, left: T, right: T) -> T {
         (self.combine)(left, right)
     }
-}
 
-/// An operation on elements as one on bytes.
-pub(crate) struct OnBytes<'a, T, O> {
-    op: &'a O,
-    of: PhantomData<T>,
-}
-
-impl<'a, T: Pod, O: Op<T>> OnBytes<'a, T, O> {
-    pub(crate) fn new(op: &'a O) -> Self {
-        Self { op, of: PhantomData }
-    }
-
-    /// Element by element, on typed slices where the bytes are aligned. (They are: the user's buffers are slices of `T`,
-    /// the scratch is aligned for every primitive type; a type that asks for more goes the slow way.)
-    fn each(into: &mut [u8], other: &[u8], combine: impl Fn(T, T) -> T) {
-        match (bytemuck::try_cast_slice_mut::<u8, T>(into), bytemuck::try_cast_slice::<u8, T>(other)) {
-            (Ok(into), Ok(other)) => {
-                for (into, &other) in into.iter_mut().zip(other) {
-                    *into = combine(*into, other);
-                }
-            }
-            _ => {
-                let size = size_of::<T>().max(1);
-                for (into, other) in into.chunks_exact_mut(size).zip(other.chunks_exact(size)) {
-                    let combined = combine(bytemuck::pod_read_unaligned(into), bytemuck::pod_read_unaligned(other));
-                    into.copy_from_slice(bytemuck::bytes_of(&combined));
-                }
-            }
-        }
-    }
-}
-
-impl<T: Pod, O: Op<T>> Reduction for OnBytes<'_, T, O> {
-    fn merge(&self, into: &mut [u8], left: &[u8], right: &[u8]) {
-        let typed = bytemuck::try_cast_slice_mut::<u8, T>(into);
-        let operands = bytemuck::try_cast_slice::<u8, T>(left).ok().zip(bytemuck::try_cast_slice::<u8, T>(right).ok());
-        if let (Ok(into), Some((left, right))) = (typed, operands) {
-            for ((into, &left), &right) in into.iter_mut().zip(left).zip(right) {
-                *into = self.op.combine(left, right);
-            }
-        } else {
-            into.copy_from_slice(left);
-            self.append(into, right);
-        }
-    }
-
-    fn prepend(&self, into: &mut [u8], left: &[u8]) {
-        Self::each(into, left, |into, left| self.op.combine(left, into));
-    }
-
-    fn append(&self, into: &mut [u8], right: &[u8]) {
-        Self::each(into, right, |into, right| self.op.combine(into, right));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unaligned_bytes_are_combined_all_the_same() {
-        let minus = by("minus", |left: u32, right: u32| left.wrapping_sub(right));
-        let op = OnBytes::<u32, _>::new(&minus);
-        let values = |x: u32, y: u32| [x.to_ne_bytes(), y.to_ne_bytes()].concat();
-        for shift in 0..4 {
-            let moved = |bytes: Vec<u8>| [vec![0; shift], bytes].concat();
-            let (left, right) = (moved(values(10, 20)), moved(values(1, 2)));
-            let mut into = moved(values(0, 0));
-            op.merge(&mut into[shift..], &left[shift..], &right[shift..]);
-            assert_eq!(into[shift..], values(9, 18));
-            op.append(&mut into[shift..], &right[shift..]);
-            assert_eq!(into[shift..], values(8, 16));
-            op.prepend(&mut into[shift..], &left[shift..]);
-            assert_eq!(into[shift..], values(2, 4));
-        }
-    }
-
-    #[test]
-    fn integers_wrap_and_what_is_not_a_number_stays_so() {
-        assert_eq!(Sum.combine(u8::MAX, 2), 1);
-        assert_eq!(Product.combine(i8::MAX, 2), -2);
-        for (a, b) in [(f64::NAN, 1.0), (1.0, f64::NAN)] {
-            assert!(Op::<f64>::combine(&Min, a, b).is_nan() && Op::<f64>::combine(&Max, a, b).is_nan());
-        }
-        assert_eq!((Op::<f64>::combine(&Min, 2.0, 1.0), Op::<f64>::combine(&Max, 2.0, 1.0)), (1.0, 2.0));
-    }
-
-    #[test]
-    fn the_least_and_the_greatest_float_commute_and_associate_to_the_last_bit() {
-        let odd = f32::from_bits(0xffc0_1234);
-        let all = [f32::NEG_INFINITY, -1.0, -f32::MIN_POSITIVE / 2.0, -0.0, 0.0, 1.0, f32::INFINITY, f32::NAN, odd];
-        for op in [f32::least, f32::greatest] {
-            for (a, b) in all.into_iter().flat_map(|a| all.map(|b| (a, b))) {
-                assert_eq!(op(a, b).to_bits(), op(b, a).to_bits(), "{a} {b}");
-                for c in all {
-                    assert_eq!(op(op(a, b), c).to_bits(), op(a, op(b, c)).to_bits(), "{a} {b} {c}");
-                }
-            }
-        }
-        // In order, as they stand.
-        for (at, value) in all[..7].iter().enumerate() {
-            assert!(all[at..7].iter().all(|other| value.least(*other).to_bits() == value.to_bits()), "{value}");
-            assert!(all[..=at].iter().all(|other| value.greatest(*other).to_bits() == value.to_bits()), "{value}");
-        }
-        assert!(odd.least(1.0).is_nan() && 1.0_f32.greatest(odd).is_nan());
+    fn is_commutative(&self) -> bool {
+        self.commutes
     }
 }

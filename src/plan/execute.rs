@@ -121,6 +121,11 @@ pub trait Reduction {
 
     /// `into` becomes itself combined with `right`.
     fn append(&self, into: &mut [u8], right: &[u8]);
+
+    /// Returns whether contributions may be combined in any order. `false` unless overridden.
+    fn is_commutative(&self) -> bool {
+        false
+    }
 }
 
 /// A walk through a plan. It does no I/O: [`advance`](Self::advance) does the local work that is due and hands out the

@@ -86,7 +86,7 @@ pub struct Regular {
     /// Whether there is no input: what goes out lies in the output, where what comes in its stead will. A broadcast always is.
     pub in_place: bool,
     /// The operation of a reduction, if libraries have it, on numbers that are as long as an element, and no more aligned. Otherwise
-    /// [`NativeIo::reduction`] alone knows it, and it may not commute.
+    /// [`NativeIo::reduction`] alone knows it, and [whether it commutes](Reduction::is_commutative).
     pub predefined: Option<Predefined>,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use necklace::collective::Collective;
 use necklace::machine::Machine;
-use necklace::op::Number;
+use necklace::op::{Number, Ordered};
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use necklace::topology::Topology;
 use necklace::transport::native::{Native, NativeCall, NativeIo, Operation, Predefined, Primitive};
@@ -283,7 +283,7 @@ fn copy(from: &[Run], into: &[Run], buffers: &mut Buffers<'_>) {
 
 /// A predefined operation, as a library has it: from its name alone.
 fn combine(Predefined { operation, number }: Predefined, into: &mut [u8], right: &[u8]) {
-    fn each<T: Number>(operation: Operation, into: &mut [u8], right: &[u8]) {
+    fn each<T: Number + Ordered>(operation: Operation, into: &mut [u8], right: &[u8]) {
         let size = size_of::<T>();
         for (into, right) in into.chunks_exact_mut(size).zip(right.chunks_exact(size)) {
             let (a, b): (T, T) = (bytemuck::pod_read_unaligned(into), bytemuck::pod_read_unaligned(right));

@@ -25,7 +25,7 @@ fn received(outcome: Result<(), Error>, buffer: &[u64], mine: u64) -> Result<(),
 }
 
 /// All different from each other. On two ranks nothing can move; what each has is 1.
-const CALLS: [Call; 24] = [
+const CALLS: [Call; 25] = [
     // By name: what is chosen for it may be one of those below.
     ("alltoall", |comm| {
         comm.choose("alltoall", "direct")?;
@@ -81,6 +81,9 @@ const CALLS: [Call; 24] = [
         received(outcome, &buffer, 1)
     }),
     ("allreduce (mine)", |comm| comm.allreduce(&[1_u64], &mut [0], by("mine", |left, _| left))),
+    ("allreduce (mine) of blocks of 1 x 8 bytes (u64) among", |comm| {
+        comm.allreduce(&[1_u64], &mut [0], by("mine", u64::wrapping_add).commutative())
+    }),
     ("allreduce (sum)", |comm| comm.allreduce(&[1_u64, 2], &mut [0, 0], Sum)),
     ("scan", |comm| comm.scan(&[1_u64], &mut [0], Sum)),
     ("broadcast from root 0", |comm| comm.broadcast(&mut [1_u64], 0)),

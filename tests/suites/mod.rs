@@ -119,6 +119,8 @@ macro_rules! suites {
             reductions {
                 every_operation_is_done_on_every_integer
                 every_operation_is_done_on_floats_that_are_exact
+                operations_of_ones_own_that_commute_are_done_in_any_order
+                numbers_of_other_crates_are_summed_and_multiplied
                 rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run
                 contributions_are_combined_in_rank_order_however_ranks_are_placed
             }

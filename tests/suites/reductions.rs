@@ -1,13 +1,19 @@
 //! Operations of reductions.
 
-use necklace::op::{Max, Min, Number, Op, Product, Sum, by};
+use std::num::Wrapping;
+
+use half::{bf16, f16};
+use necklace::bytemuck::Pod;
+use necklace::op::{Max, Min, Op, Product, Sum, by};
 use necklace::{Communicator, Options};
+
+use num_complex::Complex;
 
 use super::definitions::{element, same};
 use crate::jobs::{self, on, watched};
 
 /// That allreduce and scan by an operation are what combining in rank order gives.
-fn check<T: Number + std::fmt::Debug, O: Op<T> + Copy>(
+fn check<T: Pod + PartialEq + std::fmt::Debug, O: Op<T> + Copy>(
     comm: &mut Communicator,
     values: impl Fn(usize, usize) -> T,
     op: O,
@@ -38,6 +44,39 @@ pub(super) fn every_operation_is_done_on_every_integer() {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
                 all!(comm, i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+            })
+            .unwrap();
+        });
+    }
+}
+
+pub(super) fn operations_of_ones_own_that_commute_are_done_in_any_order() {
+    for ranks in [1, 2, 5, 8] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                let wide = |rank, i| [element::<u64>(rank, 9, i), element::<u64>(rank, 8, i)];
+                let both = |left: [u64; 2], right: [u64; 2]| [left[0] ^ right[0], left[1].wrapping_add(right[1])];
+                check(&mut comm, wide, &by("both", both).commutative());
+                check(&mut comm, wide, &by("both", both));
+            })
+            .unwrap();
+        });
+    }
+}
+
+pub(super) fn numbers_of_other_crates_are_summed_and_multiplied() {
+    for ranks in [1, 3, 8] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                let small = |rank: usize, i: usize| f32::from((rank + i) as u8 % 3) - 1.0;
+                let complex = |rank, i| Complex::new(f64::from(small(rank, i)), f64::from(small(i, rank + 1)));
+                check(&mut comm, complex, Sum);
+                check(&mut comm, complex, Product);
+                check(&mut comm, |rank, i| f16::from_f32(small(rank, i)), Sum);
+                check(&mut comm, |rank, i| f16::from_f32(small(rank, i)), Max);
+                check(&mut comm, |rank, i| bf16::from_f32(small(rank, i)), Product);
+                check(&mut comm, |rank, i| bf16::from_f32(small(rank, i)), Min);
+                check(&mut comm, |rank, i| Wrapping(element::<u64>(rank, 9, i) as i16), Product);
             })
             .unwrap();
         });

@@ -242,9 +242,9 @@ impl Collectives {
             return Ok(None);
         }
         let Some(reduction) = reduction.filter(|_| of.element > 0) else { return Ok(None) };
-        let bytes = of.element as usize;
-        if self.operation.as_ref().is_none_or(|operation| !operation.is_of(bytes)) {
-            self.operation = Some(Operation::new(bytes)?);
+        let (bytes, commutes) = (of.element as usize, reduction.is_commutative());
+        if self.operation.as_ref().is_none_or(|operation| !operation.is_of(bytes, commutes)) {
+            self.operation = Some(Operation::new(bytes, commutes)?);
         }
         let Some(operation) = &self.operation else { return Ok(None) };
         let own =

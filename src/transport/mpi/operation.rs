@@ -20,11 +20,12 @@ use crate::transport::engine::state::this_thread;
 /// What MPI calls finds the reduction by the datatype of the elements: nothing else is handed to it.
 #[derive(Debug)]
 pub(super) struct Operation {
-    /// The same for all.
+    /// The same for all that commute, and for all that do not.
     pub(super) op: ffi::MPI_Op,
     /// An element.
     pub(super) element: Datatype,
     bytes: usize,
+    commutes: bool,
 }
 
 // SAFETY: handles may be used by any thread: MPI is initialized for that.
@@ -45,15 +46,15 @@ struct Work<'r> {
 pub(super) type Payload = Box<dyn Any + Send>;
 
 impl Operation {
-    /// On elements of so many bytes. It is not taken to commute.
-    pub(super) fn new(bytes: usize) -> Result<Self, MpiError> {
+    /// On elements of so many bytes, in any order if it commutes.
+    pub(super) fn new(bytes: usize, commutes: bool) -> Result<Self, MpiError> {
         key()?;
         let element = Datatype::byte().repeated(bytes as u64, 1)?.committed()?;
-        Ok(Self { op: op()?, element, bytes })
+        Ok(Self { op: op(commutes)?, element, bytes, commutes })
     }
 
-    pub(super) fn is_of(&self, bytes: usize) -> bool {
-        self.bytes == bytes
+    pub(super) fn is_of(&self, bytes: usize, commutes: bool) -> bool {
+        self.bytes == bytes && self.commutes == commutes
     }
 
     /// Has MPI do something with the reduction. What that has panicked with, if it has.
@@ -80,9 +81,9 @@ impl Operation {
 }
 
 /// What has MPI combine by [`combine`].
-fn op() -> Result<ffi::MPI_Op, MpiError> {
-    static OP: OnceLock<Result<Handle, MpiError>> = OnceLock::new();
-    OP.get_or_init(|| Handle::new(combine, false)).clone().map(|handle| handle.0)
+fn op(commutes: bool) -> Result<ffi::MPI_Op, MpiError> {
+    static OPS: [OnceLock<Result<Handle, MpiError>>; 2] = [OnceLock::new(), OnceLock::new()];
+    OPS[usize::from(commutes)].get_or_init(|| Handle::new(combine, commutes)).clone().map(|handle| handle.0)
 }
 
 /// What MPI combines by: a function, and whether that commutes. It is never freed.

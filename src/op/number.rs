@@ -1,0 +1,60 @@
+//! What can be summed and multiplied.
+
+use std::num::Wrapping;
+
+use bytemuck::Pod;
+use num_traits::{One, WrappingAdd, WrappingMul, Zero};
+
+/// A number that can be added and multiplied without panicking: integers wrap, as in MPI.
+///
+/// Implement it for a type of your own by an empty `impl` if its `+` and `*` never panic, are associative, and `+` commutes.
+pub trait Number: Pod + Zero + One {
+    /// Whether the product commutes: that of matrices does not. `false` unless overridden.
+    const PRODUCT_COMMUTES: bool = false;
+
+    /// Returns the sum. `+` unless overridden.
+    #[must_use]
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+
+    /// Returns the product. `*` unless overridden.
+    #[must_use]
+    fn times(self, other: Self) -> Self {
+        self * other
+    }
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Number for $t {
+            const PRODUCT_COMMUTES: bool = true;
+
+            fn plus(self, other: Self) -> Self {
+                WrappingAdd::wrapping_add(&self, &other)
+            }
+
+            fn times(self, other: Self) -> Self {
+                WrappingMul::wrapping_mul(&self, &other)
+            }
+        }
+
+        commuting!(Wrapping<$t>);
+    )*};
+}
+
+macro_rules! commuting {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            const PRODUCT_COMMUTES: bool = true;
+        }
+    )*};
+}
+
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+commuting!(f32, f64);
+#[cfg(feature = "half")]
+commuting!(half::f16, half::bf16);
+#[cfg(feature = "num-complex")]
+commuting!(num_complex::Complex<f32>, num_complex::Complex<f64>);
