@@ -12,22 +12,25 @@ pub use predefined::{Operation, Predefined, Primitive};
 
 use crate::plan::Reduction;
 
-/// How two contributions become one. Must be associative; contributions are combined in rank order, so it need not
-/// commute. (Floating-point sums are associative but for rounding: the order is fixed by the algorithm, so the bits are
-/// the same on every rank and in every run. Where the backend's own library does it, by the algorithm `native`, it is that which
-/// puts the brackets, and what is [predefined](Self::predefined) it may take in another order.)
+/// The operation of a reduction: combines two contributions into one.
 ///
-/// A closure `|left, right| ...` is made one by [`by`].
+/// It must be associative. It need not commute: contributions combine in rank order. (Floating-point sums
+/// are associative except for rounding. The algorithm fixes the order, so the bits are the same on every
+/// rank and in every run. With the algorithm `native`, the backend's library sets the brackets, and may
+/// take [predefined](Self::predefined) operations in another order.)
+///
+/// [`by`] makes an operation from a closure `|left, right| ...`.
 pub trait Op<T> {
-    /// What ranks compare to find that they disagree.
+    /// Returns the name, which ranks compare to find that they disagree.
     fn name(&self) -> Cow<'static, str>;
 
-    /// `left` before `right`.
+    /// Combines two contributions; `left` is of lower ranks than `right`.
     fn combine(&self, left: T, right: T) -> T;
 
-    /// Which of the operations that libraries have predefined this is, if it is one, and an element such a number: as long, and
-    /// as aligned. A library beneath the backend may then use its own, which does not call [`combine`](Self::combine), and
-    /// may combine in any order. `None` unless overridden.
+    /// Returns the predefined operation that this is, if libraries have it ready. The default is `None`.
+    ///
+    /// An element must then be a number of that length and alignment. A library beneath the backend may use
+    /// its own operation, which does not call [`combine`](Self::combine), and may combine in any order.
     fn predefined(&self) -> Option<Predefined> {
         None
     }
@@ -35,21 +38,23 @@ pub trait Op<T> {
 
 /// A number that can be added, multiplied and compared without panicking: integers wrap, as in MPI.
 pub trait Number: Pod + PartialOrd {
-    /// The sum.
+    /// Returns the sum.
     #[must_use]
     fn plus(self, other: Self) -> Self;
-    /// The product.
+    /// Returns the product.
     #[must_use]
     fn times(self, other: Self) -> Self;
 
-    /// The least of both. Unless overridden, of equals this one, and what is not a number, since it differs from itself, is
-    /// less than all.
+    /// Returns the lesser of both.
+    ///
+    /// By default, of equal values it is this one, and a value that differs from itself (not a number) is
+    /// less than all others.
     #[must_use]
     fn least(self, other: Self) -> Self {
         if other < self || is_not_a_number(other) { other } else { self }
     }
 
-    /// The greatest of both. Unless overridden as [`least`](Self::least), but for the direction.
+    /// Returns the greater of both. By default as [`least`](Self::least), in the other direction.
     #[must_use]
     fn greatest(self, other: Self) -> Self {
         if other > self || is_not_a_number(other) { other } else { self }
@@ -137,14 +142,16 @@ macro_rules! op {
 
 op!(/** The sum; integers wrap. */ Sum, "sum", |left, right| left.plus(right));
 op!(/** The product; integers wrap. */ Product, "product", |left, right| left.times(right));
-op!(/** The least; of floats not a number where any is not one, and -0 before 0. */ Min, "min", |left, right| {
+op!(/** The minimum; of floats NaN if any is NaN, and -0 is less than 0. */ Min, "min", |left, right| {
     left.least(right)
 });
-op!(/** The greatest; of floats not a number where any is not one, and 0 before -0. */ Max, "max", |left, right| {
+op!(/** The maximum; of floats NaN if any is NaN, and 0 is greater than -0. */ Max, "max", |left, right| {
     left.greatest(right)
 });
 
-/// An operation of one's own. All ranks must give it the same name: that is how they find that they disagree.
+/// Makes an operation from a closure.
+///
+/// All ranks must give it the same name: ranks compare names to find that they disagree.
 ///
 /// ```
 /// use necklace::op::{Op, by};
