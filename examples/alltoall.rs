@@ -1,116 +1,26 @@
-//! How long an alltoall takes: blocks of so many bytes, by this algorithm, over whatever the environment offers.
-//!
-//! The ranks are threads, or processes under a launcher; the program does not know. Every rank fills its blocks so that each byte
-//! tells where it comes from and where it belongs, and checks what it gets. A call has taken as long as its slowest rank;
-//! the ranks begin it together, as far as a barrier can see to that.
+//! Alltoall: every rank sends a block to every rank.
 //!
 //! ```text
-//! cargo run --release --example alltoall -- --topology torus:4x4 --algorithm torus-exchange --bytes 1024
+//! cargo run -p necklace-examples --example alltoall
 //! ```
 #![allow(clippy::print_stdout)]
 
-use std::error::Error;
-use std::process::ExitCode;
-use std::time::Instant;
+use necklace::launch::Launch;
 
-use lexopt::{Parser, ValueExt};
-use necklace::collective::Collective;
-use necklace::{Communicator, Error as Failed, op};
-use necklace_examples::{Program, Ranks, squarest_torus};
-
-const USAGE: &str = "usage: alltoall [--bytes B] [--calls K] [--algorithm A] [--topology T] [--ranks N]
-  --bytes B       the length of a block, perhaps 0; 1024 unless given
-  --calls K       how many calls are timed, at least 1; 20 unless given
-  --algorithm A   a name as `necklace plan --list` shows, or auto; auto unless given
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --ranks N       how many ranks; 4 unless given here, by the environment or by the network";
-
-struct Arguments {
-    bytes: usize,
-    calls: usize,
-    ranks: Ranks,
-}
-
-impl Default for Arguments {
-    fn default() -> Self {
-        Self { bytes: 1024, calls: 20, ranks: Ranks::default() }
+fn main() -> Result<(), necklace::Error> {
+    // Four ranks on a ring: threads, or processes under a launcher.
+    let lines = Launch::default().ranks(4).topology_for(|ranks| format!("ring:{ranks}")).run(|mut comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        // Block j goes to rank j. Here a block is one number.
+        let send: Vec<usize> = (0..size).map(|to| 10 * rank + to).collect();
+        let mut receive = vec![0; size];
+        comm.alltoall(&send, &mut receive)?;
+        // Block i came from rank i.
+        assert!(receive.iter().enumerate().all(|(from, &number)| number == 10 * from + rank));
+        Ok::<_, necklace::Error>(format!("rank {rank} sent {send:?} and received {receive:?}"))
+    })?;
+    for line in lines {
+        println!("{}", line?);
     }
-}
-
-fn main() -> ExitCode {
-    necklace_examples::main::<Arguments>()
-}
-
-impl Program for Arguments {
-    const USAGE: &str = USAGE;
-
-    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
-        match name {
-            "bytes" => self.bytes = parser.value()?.parse()?,
-            "calls" => self.calls = parser.value()?.parse()?,
-            _ => return self.ranks.set(name, parser),
-        }
-        Ok(true)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if self.calls == 0 {
-            return Err("--calls 0: at least 1 is timed".to_owned());
-        }
-        Ok(())
-    }
-
-    fn run(self) -> Result<(), Box<dyn Error>> {
-        let algorithm = self.ranks.algorithm.as_deref().unwrap_or("auto");
-        let launch = self.ranks.launch(4, squarest_torus).choose("alltoall", algorithm);
-        let reports = launch.run(|comm| time(comm, &self).map_err(|error| error.to_string()))?;
-        // Only rank 0 has a report; other processes of the job have none.
-        for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-            println!("{report}");
-        }
-        Ok(())
-    }
-}
-
-/// The report, on rank 0.
-fn time(mut comm: Communicator, &Arguments { bytes, calls, .. }: &Arguments) -> Result<Option<String>, Box<dyn Error>> {
-    let (rank, size) = (comm.rank(), comm.size());
-    let send: Vec<u8> = (0..size).flat_map(|to| block(rank, to, bytes)).collect();
-    let expected: Vec<u8> = (0..size).flat_map(|from| block(from, rank, bytes)).collect();
-    let mut receive = vec![0; expected.len()];
-    let mut times = Vec::with_capacity(calls);
-    // The first call makes the plan, and is not counted.
-    for call in 0..=calls {
-        receive.fill(!0);
-        let time = slowest(&mut comm, |comm| comm.alltoall(&send, &mut receive))?;
-        if let Some(wrong) = receive.iter().zip(&expected).position(|(found, expected)| found != expected) {
-            return Err(format!("rank {rank}, call {call}: byte {wrong} of {} is wrong", receive.len()).into());
-        }
-        if call > 0 {
-            times.push(time);
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    let algorithm = comm.explain(&Collective::Alltoall, bytes)?.algorithm.name();
-    let (network, median, least, most) = (comm.topology().text(), times[calls / 2], times[0], times[calls - 1]);
-    let report = format!(
-        "{size} ranks on {network}, blocks of {bytes} bytes by {algorithm}: {median:.1} us a call in the median of {calls} \
-         ({least:.1} to {most:.1}); every byte is where it belongs"
-    );
-    Ok((rank == 0).then_some(report))
-}
-
-/// How many microseconds a call took on the slowest rank.
-fn slowest(comm: &mut Communicator, call: impl FnOnce(&mut Communicator) -> Result<(), Failed>) -> Result<f64, Failed> {
-    comm.barrier()?;
-    let start = Instant::now();
-    call(comm)?;
-    let mut time = [0.0];
-    comm.allreduce(&[start.elapsed().as_secs_f64() * 1e6], &mut time, op::Max)?;
-    Ok(time[0])
-}
-
-/// What `from` sends to `to`.
-fn block(from: usize, to: usize, bytes: usize) -> impl Iterator<Item = u8> {
-    (0..bytes).map(move |i| (7 * from + 13 * to + i) as u8)
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in a call on a communicator.
+//! Errors of calls on a communicator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,19 +10,20 @@ pub use crate::quote::{Shown, shown};
 use crate::transport::{Failure, OpenError, rank_words};
 pub use crate::vocabulary::BuildError;
 
-/// A call on a communicator did not succeed.
+/// Error of a call on a communicator.
 ///
-/// Mistakes of the caller ([`Argument`](Self::Argument), [`Length`](Self::Length), [`Build`](Self::Build),
-/// [`Plan`](Self::Plan), [`Memory`](Self::Memory), ..) are found before anything moves, concern this rank alone and
-/// leave the communicator usable. [`Failed`](Self::Failed) is everybody's: each member gets an equal one, at its next
-/// call if it had done its part, and the communicator refuses work from then on ([`Dead`](Self::Dead)).
+/// Mistakes of the caller ([`Argument`](Self::Argument), [`Length`](Self::Length),
+/// [`Build`](Self::Build), [`Plan`](Self::Plan), [`Memory`](Self::Memory), ..) are found before anything
+/// moves, concern this rank alone and leave the communicator usable. [`Failed`](Self::Failed) is common
+/// to all: each member gets an equal one (in its next call, if it had done its part), and the
+/// communicator refuses calls from then on ([`Dead`](Self::Dead)).
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no schedule for what is asked.
+    /// There is no schedule for the call.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Where the elements of an array should go is no map of address bits, or none of an array on so many ranks.
+    /// A permutation is not a valid map of address bits, or does not fit the number of ranks.
     #[error(transparent)]
     Map(#[from] BitMapError),
     /// The schedule cannot be compiled for these sizes.
@@ -31,35 +32,35 @@ pub enum Error {
     /// A context cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A buffer is not as long as the call needs.
+    /// A buffer does not have the length that the call needs.
     #[error("the {what} has {found} elements, it must have {expected}")]
     Length {
         /// Which buffer or list.
         what: &'static str,
-        /// What would be right.
+        /// The expected length.
         expected: String,
         /// Its length in elements.
         found: usize,
     },
-    /// A plan needs memory that there is not.
+    /// A plan needs more memory than there is.
     #[error("{words}: {bytes} bytes of scratch are needed, and cannot be had")]
     Memory {
-        /// The call in words.
+        /// Description of the call.
         words: Arc<str>,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// An argument makes no sense.
+    /// Invalid argument.
     #[error("{0}")]
     Argument(String),
-    /// The call failed, on every member. In words, ranks of a part of the job are named by their numbers in the job, too.
+    /// The call failed on every member. The text gives ranks of a part also by their ranks in the job.
     #[error("{}: {}", rank_words(*rank, members), failure.named(members))]
     Failed {
-        /// This rank, as the others in the failure by its number in the communicator.
+        /// This rank. As in the failure, ranks are those of the communicator.
         rank: Rank,
-        /// What happened: the same on every member.
+        /// The failure, equal on every member.
         failure: Box<Failure>,
-        /// The members' ranks in the job; empty where each is the same there.
+        /// The ranks of the members in the job; empty if all are the same there.
         members: Arc<[Rank]>,
     },
     /// The communicator failed in an earlier call.
@@ -69,30 +70,30 @@ pub enum Error {
         failure.named(members)
     )]
     Dead {
-        /// This rank, as the others in the failure by its number in the communicator.
+        /// This rank. As in the failure, ranks are those of the communicator.
         rank: Rank,
-        /// What happened then.
+        /// The failure of that call.
         failure: Box<Failure>,
-        /// The members' ranks in the job; empty where each is the same there.
+        /// The ranks of the members in the job; empty if all are the same there.
         members: Arc<[Rank]>,
     },
     /// A rank panicked, or could not be started.
     #[error("rank {rank} {how}")]
     Rank {
-        /// Which.
+        /// The rank.
         rank: Rank,
         /// `panicked: ...`, or why it could not be started.
         how: String,
     },
-    /// The ranks of a job, which are processes, do not come together.
+    /// The processes of a job cannot connect to each other.
     #[cfg(feature = "tcp")]
     #[error(transparent)]
     Join(#[from] crate::transport::tcp::JoinError),
-    /// This process has no place in a job over MPI.
+    /// This process cannot join a job over MPI.
     #[cfg(feature = "mpi")]
     #[error(transparent)]
     Mpi(#[from] crate::transport::mpi::MpiError),
-    /// The environment asks for something that cannot be.
+    /// The environment is invalid or contradicts itself.
     #[error("{0}")]
     Environment(String),
 }

@@ -1,9 +1,9 @@
 //! Collective communication that knows the network it runs on.
 //!
-//! An application (a distributed Fourier transform, a matrix transpose, a sort, a shuffle) gets a [`Communicator`] and calls
-//! [`alltoall`](Communicator::alltoall). How the blocks travel is a *schedule*: made by an algorithm for the network at hand,
-//! data that can be [proved](Communicator::prove) before it runs (everything is delivered, no channel and no port is used twice
-//! at a time), as the tests do with each, and executed straight from and into the caller's memory.
+//! A program gets a [`Communicator`] and calls [`alltoall`](Communicator::alltoall) or another
+//! collective. An algorithm made for the network at hand turns the call into a *schedule*. A schedule is
+//! data: it can be [proved](Communicator::prove) before it runs, and it is executed straight from and into
+//! the caller's memory.
 //!
 //! ```
 //! // Sixteen ranks, as threads, on a torus.
@@ -19,12 +19,17 @@
 //! # Ok::<(), necklace::Error>(())
 //! ```
 //!
-//! The rounds of such an exchange on 8 x 8 nodes, as `schedule::draw` draws them; every arrow is a message, and no channel
-//! carries two at a time:
+//! The [`guide`] starts with a [quick start](guide::quick_start). It has chapters for readers
+//! who come [from MPI](guide::from_mpi) or [from `torch.distributed`](guide::from_torch), and on
+//! [backends](guide::backends), [testing](guide::testing), [failures](guide::failures) and
+//! [security](guide::security).
+//!
+//! The rounds of the exchange above on 8 x 8 nodes, drawn by `schedule::draw`. Each arrow is a
+//! message. No channel carries two messages at a time:
 //!
 #![cfg_attr(doc, doc = include_str!("../doc/torus-exchange.svg"))]
 //!
-//! # The way of the data
+//! # Modules
 //!
 //! ```text
 //! Topology ──► Algorithm ──► Schedule ──► Plan ──► Transport ──► bytes
@@ -32,27 +37,30 @@
 //!  routes)      what, when)   blocks)      ranges)   round)
 //! ```
 //!
-//! Each room knows only those to its left, and each can be used by itself:
+//! Each module knows only the modules to its left. Each can be used by itself:
 //!
-//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized ones, complete networks, graphs; bring your own
-//!   by implementing [`Topology`](topology::Topology).
-//! - [`algorithm`]: the [registry](algorithm::registry), and the trait for an algorithm of your own.
-//! - [`schedule`]: rounds of transfers of blocks as data; [`verify`](schedule::verify()) proves them; with the feature
-//!   `json` they can be written and read, with `draw` drawn.
-//! - [`plan`]: byte ranges for one rank.
-//! - [`permutation`]: what is done to distributed arrays by their addresses' bits.
-//! - [`transport`]: what moves them: among threads, over TCP, over MPI, and the trait for a backend of your own.
+//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized hypercubes, complete networks and
+//!   graphs. For a network of your own, implement [`Topology`](topology::Topology).
+//! - [`algorithm`]: the [registry](algorithm::registry()), and the trait for an algorithm of your own.
+//! - [`schedule`]: rounds of transfers of blocks, as data. [`verify`](schedule::verify()) proves a schedule.
+//!   The feature `json` writes and reads schedules, `draw` draws them.
+//! - [`plan`]: the byte ranges of one rank.
+//! - [`transport`]: the backends (threads, TCP, MPI), and the traits for a backend of your own.
+//! - [`permutation`]: permutations of distributed arrays by the bits of their addresses.
+//! - [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`]: prices, lower bounds, simulated times,
+//!   and the choice of an algorithm by price.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on every member, naming the rank
-//!   that all wait for. A rank that panics, leaves or is killed is reported at once.
-//! - **Ranks that disagree are found.** Collective, sizes, algorithm, root and operation are compared by every message (before the
-//!   first call of its kind where the backend's own library does it).
-//! - **Bad input is an error before anything moves**; nothing panics.
-//! - **The same bits.** A reduction combines in the schedule's order, on every rank and in every run. (Where the backend's own
-//!   library does it, by the algorithm `native`, the library orders it.)
-//! - An execution of a cached or [persistent](Persistent) plan **allocates nothing**.
+//! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on every
+//!   member, with an error that names the rank that the others wait for. A rank that panics, leaves or is
+//!   killed is reported at once.
+//! - **Disagreement is found.** Every message carries a fingerprint of collective, sizes, algorithm, root and
+//!   operation. (Over a library's own collectives, ranks compare them before the first call of each kind.)
+//! - **Bad input is an error before anything moves.** Nothing panics.
+//! - **Reductions are reproducible.** They combine in the order of the schedule, on every rank and in every
+//!   run. (With the algorithm `native`, the backend's library decides the order.)
+//! - **Executions do not allocate**, with a cached or [persistent](Persistent) plan.
 //!
 //! # Features
 //!
@@ -60,7 +68,7 @@
 //! |---|---|---|
 //! | `local` | ranks as threads: [`local`], [`launch()`](fn@launch), [`transport::local`] | yes |
 //! | `tcp` | ranks as processes: [`launch()`](fn@launch) under a launcher, [`connect`], `transport::tcp` | no |
-//! | `mpi` | ranks as those of Open MPI or MPICH: [`launch()`](fn@launch) under `mpirun`, [`connect`], `transport::mpi`. Needs one of these libraries and libclang | no |
+//! | `mpi` | ranks of Open MPI or MPICH: [`launch()`](fn@launch) under `mpirun`, [`connect`], `transport::mpi`. Needs one of these libraries and libclang | no |
 //! | `json` | schedules as JSON: `schedule::json`; machines from files | no |
 //! | `half` | reductions of `f16` and `bf16` of the crate `half` | no |
 //! | `num-complex` | reductions of complex numbers of the crate `num-complex` | no |
@@ -73,6 +81,8 @@ pub mod collective;
 pub mod communicator;
 pub mod cost;
 pub mod error;
+#[cfg(doc)]
+pub mod guide;
 mod hash;
 pub mod ids;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
@@ -102,22 +112,12 @@ pub use launch::{connect, launch};
 pub use load::load;
 pub use plan::Strided;
 
-/// The README's programs, compiled and run.
+/// The programs of the README, compiled and run.
 #[cfg(all(doctest, feature = "local"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The programs of the page for people who come from MPI.
-#[cfg(all(doctest, feature = "local"))]
-#[doc = include_str!("../doc/from-mpi.md")]
-struct FromMpi;
-
-/// The programs of the pages on MPI.
-#[cfg(all(doctest, feature = "mpi"))]
-#[doc = include_str!("../doc/mpi.md")]
-struct OverMpi;
-
 /// The program of a job at scale.
 #[cfg(all(doctest, feature = "mpi"))]
-#[doc = include_str!("../doc/slurm-torus.md")]
+#[doc = include_str!("../doc/notes/slurm-torus.md")]
 struct OnATorus;

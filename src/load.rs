@@ -9,8 +9,10 @@ use crate::topology::{Named, ParseError, Topology, edge_list, parse_or_file};
 /// How many bytes a file may have.
 const LARGEST: u64 = 256 << 20;
 
-/// The network that a text names: as [`parse`](crate::topology::parse()), and for `graph:@FILE` the graph whose
-/// [edge list](edge_list) is in that file. The graph does not look at the file again.
+/// Returns the network that a text names, also from a file.
+///
+/// As [`parse`](crate::topology::parse()), and for `graph:@FILE` the graph whose [edge list](edge_list) is
+/// in that file. The file is read once.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Ranks that are threads of this process: for tests, for one machine, for a first try.
+//! Ranks as threads of this process: for tests, for one machine, for a first try.
 //!
 //! Inside an ordinary `#[test]` function, or anywhere:
 //!
@@ -22,24 +22,26 @@ use crate::load::load;
 use crate::topology::{Complete, Topology};
 use crate::transport::{Endpoint, local};
 
-/// Runs the closure on so many threads, each with its communicator, and returns their results by rank. The network is
-/// taken for complete.
+/// Runs the closure on `ranks` threads, each with its communicator, and returns their results by rank.
+///
+/// The network is complete: every rank reaches every rank directly.
 ///
 /// # Errors
 ///
-/// [`Error::Rank`] with the first rank that panicked (the others get an error in their calls); [`Error::Argument`] for no
-/// rank or too many; [`Error::Failed`] where some ranks' calls have failed before another one has started, or where ranks have left
-/// a communicator after other calls than each other, which no message has told them.
+/// [`Error::Rank`] with the first rank that panicked (the others get an error in their calls);
+/// [`Error::Argument`] for no ranks or too many; [`Error::Failed`] if calls of some ranks failed before
+/// another rank started, or if ranks left a communicator after different calls and no message had shown
+/// it.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     let topology = Complete::new(ranks).ok_or_else(|| no_such_job(ranks))?;
     Job::on(Arc::new(topology)).run(body)
 }
 
-/// The same on a network, given by its text: a thread a node.
+/// Runs the closure on a network given by its text, with a thread for each node.
 ///
 /// # Errors
 ///
-/// As [`run`], and [`Error::Build`] for a text that is no topology.
+/// Those of [`run`], and [`Error::Build`] if the text does not describe a topology.
 pub fn run_on<R: Send>(topology: &str, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     Job::on(load(topology).map_err(crate::vocabulary::BuildError::from)?).run(body)
 }
@@ -60,27 +62,27 @@ pub struct Job {
 }
 
 impl Job {
-    /// A thread on every node of a network.
+    /// Makes a job with a thread on every node of a network.
     #[must_use]
     pub fn on(topology: Arc<dyn Topology>) -> Self {
         Self { topology, options: Options::default(), wrap: None, algorithms: Vec::new() }
     }
 
-    /// With options for every communicator.
+    /// Sets the options of every communicator.
     #[must_use]
     pub fn options(self, options: Options) -> Self {
         Self { options, ..self }
     }
 
-    /// With an algorithm for a collective on every communicator, as by [`Communicator::choose`].
+    /// Chooses an algorithm for a collective on every communicator, as [`Communicator::choose`] does.
     #[must_use]
     pub fn choose(mut self, collective: &str, algorithm: &str) -> Self {
         self.algorithms.push((collective.to_owned(), algorithm.to_owned()));
         self
     }
 
-    /// With something round each rank's endpoint: a [trace](crate::transport::trace),
-    /// [faults](crate::transport::fault), your own.
+    /// Wraps the endpoint of each rank: in a [trace](crate::transport::trace), in
+    /// [faults](crate::transport::fault), or in a wrapper of your own.
     #[must_use]
     pub fn wrap(self, wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Sync + Send + 'static) -> Self {
         Self { wrap: Some(Box::new(wrap)), ..self }
@@ -90,7 +92,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// As [`run`], and what keeps a communicator from being made.
+    /// Those of [`run`] and of [`Communicator::with_options`].
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
         let ranks = self.topology.nodes();
         let (supervisor, endpoints) = local::supervised(ranks).map_err(|_| no_such_job(ranks))?;

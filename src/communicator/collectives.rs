@@ -17,8 +17,10 @@ use crate::op::{OnBytes, Op};
 use crate::plan::Reduction;
 
 impl Communicator {
-    /// Everyone gives everyone a block: block j of `send` goes to rank j, block i of `receive` comes from rank i. Blocks
-    /// are of equal length, one after the other, by rank.
+    /// Sends a block to every rank and receives one from every rank.
+    ///
+    /// Block j of `send` goes to rank j; block i of `receive` comes from rank i. Blocks have equal
+    /// lengths and lie one after the other, in rank order.
     ///
     /// ```
     /// let sums = necklace::local::run(4, |mut comm| {
@@ -32,26 +34,29 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both have the same number of elements, a multiple of the ranks; else as
-    /// [`Communicator`] says.
+    /// [`Error::Length`] unless both have the same number of elements, a multiple of the number of ranks;
+    /// otherwise see [`Communicator`].
     pub fn alltoall<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         self.regular(key::<T>(Collective::Alltoall), send, receive, None)
     }
 
-    /// The same in one buffer: block j goes to rank j, and what comes from rank j takes its place.
+    /// Exchanges blocks as [`alltoall`](Self::alltoall), in one buffer: block j goes to rank j, and the
+    /// block from rank j takes its place.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless the buffer has a multiple of the ranks of elements; else as [`Communicator`] says.
+    /// [`Error::Length`] unless the number of elements is a multiple of the number of ranks; otherwise see
+    /// [`Communicator`].
     pub fn alltoall_in_place<T: Pod>(&mut self, buffer: &mut [T]) -> Result<(), Error> {
         self.regular(Key { in_place: true, ..key::<T>(Collective::Alltoall) }, &[], buffer, None)
     }
 
-    /// Everyone gets everyone's block: block i of `receive` is rank i's `send`.
+    /// Gives every rank the blocks of all ranks: block i of `receive` is the `send` of rank i.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless `receive` is as long as the `send`s of all ranks together; else as [`Communicator`] says.
+    /// [`Error::Length`] unless `receive` is as long as the `send`s of all ranks together; otherwise see
+    /// [`Communicator`].
     pub fn allgather<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         self.allgather_for(send, receive, "".into())
     }
@@ -65,8 +70,9 @@ impl Communicator {
         self.regular(Key { purpose, ..key::<T>(Collective::Allgather) }, send, receive, None)
     }
 
-    /// Everyone gets the combination of all ranks' `send`, element by element, in rank order unless the operation
-    /// [commutes](Op::is_commutative).
+    /// Combines the `send` of all ranks, element by element, and gives the result to every rank.
+    ///
+    /// Contributions combine in rank order unless the operation [commutes](Op::is_commutative).
     ///
     /// ```
     /// use necklace::op::Max;
@@ -80,13 +86,14 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both have the same number of elements; [`Error::Argument`] where the operation says to be a
-    /// [predefined](Op::predefined) one on numbers of another length or alignment; else as [`Communicator`] says.
+    /// [`Error::Length`] unless both have the same number of elements; [`Error::Argument`] if the
+    /// operation claims to be a [predefined](Op::predefined) one on numbers of another length or
+    /// alignment; otherwise see [`Communicator`].
     pub fn allreduce<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_by(Collective::Allreduce, send, receive, &op)
     }
 
-    /// Rank i gets the combination of the `send`s of ranks 0 to i, element by element, in rank order unless the operation
+    /// Combines the `send` of ranks 0 to i for rank i, element by element, in rank order unless the operation
     /// [commutes](Op::is_commutative).
     ///
     /// # Errors
@@ -124,12 +131,12 @@ impl Communicator {
         self.regular(key, send, receive, Some(&OnBytes::<T, O>::new(op)))
     }
 
-    /// Everyone gets the root's buffer.
+    /// Copies the buffer of the root to every rank.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Rank`] where the root is no member ([`Error::Argument`] where it cannot be a rank at all); else as
-    /// [`Communicator`] says.
+    /// [`BuildError::Rank`] if the root is not a member ([`Error::Argument`] if it cannot be a rank at
+    /// all); otherwise see [`Communicator`].
     pub fn broadcast<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), Error> {
         self.broadcast_for(buffer, root, "".into())
     }
@@ -144,7 +151,9 @@ impl Communicator {
         self.regular(Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
     }
 
-    /// The root gets everyone's block: block i of its `receive` is rank i's `send`. Others need no `receive`.
+    /// Collects a block from every rank at the root: block i of its `receive` is the `send` of rank i.
+    ///
+    /// Other ranks need no `receive`.
     ///
     /// ```
     /// let all = necklace::local::run(3, |mut comm| {
@@ -158,15 +167,17 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless the root's `receive` is as long as the `send`s of all ranks together; else as
-    /// [`broadcast`](Self::broadcast).
+    /// [`Error::Length`] unless the root's `receive` is as long as the `send`s of all ranks together;
+    /// otherwise see [`broadcast`](Self::broadcast).
     pub fn gather<T: Pod>(&mut self, send: &[T], receive: Option<&mut [T]>, root: usize) -> Result<(), Error> {
         let root = self.root(root)?;
         let receive = receive.filter(|_| root.index() == self.rank()).unwrap_or_default();
         self.regular(key::<T>(Collective::Gather { root }), send, receive, None)
     }
 
-    /// Everyone gets a block of the root's: rank i the i-th of its `send`. Others need no `send`.
+    /// Distributes the blocks of the root: rank i receives the i-th block of its `send`.
+    ///
+    /// Other ranks need no `send`.
     ///
     /// ```
     /// let parts = necklace::local::run(3, |mut comm| {
@@ -180,16 +191,16 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless the root's `send` is as long as the `receive`s of all ranks together; else as
-    /// [`broadcast`](Self::broadcast).
+    /// [`Error::Length`] unless the root's `send` is as long as the `receive`s of all ranks together;
+    /// otherwise see [`broadcast`](Self::broadcast).
     pub fn scatter<T: Pod>(&mut self, send: Option<&[T]>, receive: &mut [T], root: usize) -> Result<(), Error> {
         let root = self.root(root)?;
         let send = send.filter(|_| root.index() == self.rank()).unwrap_or_default();
         self.regular(key::<T>(Collective::Scatter { root }), send, receive, None)
     }
 
-    /// Rank i gets the combination of the i-th blocks of all ranks' `send`, element by element, in rank order unless the
-    /// operation [commutes](Op::is_commutative).
+    /// Combines the i-th blocks of all ranks for rank i, element by element, in rank order unless the operation
+    /// [commutes](Op::is_commutative).
     ///
     /// ```
     /// use necklace::op::Sum;
@@ -203,13 +214,16 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless `send` is as long as `receive` for each rank; else as [`allreduce`](Self::allreduce).
+    /// [`Error::Length`] unless `send` has the length of `receive` times the number of ranks; otherwise
+    /// see [`allreduce`](Self::allreduce).
     pub fn reduce_scatter<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_by(Collective::ReduceScatter, send, receive, &op)
     }
 
-    /// Does any collective but a [custom](Collective::Custom) one: `send` has the blocks that this rank holds before, `receive` those that
-    /// it has after, one after the other by rank. The operation is for reductions; others do not look at it.
+    /// Performs any collective but a [custom](Collective::Custom) one.
+    ///
+    /// `send` has the blocks that this rank holds before, `receive` those that it holds after, one after
+    /// the other in rank order. Only reductions use the operation.
     ///
     /// ```
     /// use necklace::collective::Collective;
@@ -224,8 +238,9 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both are as long as the collective says; [`BuildError::Rank`] where the root is no member;
-    /// [`BuildError::Unfit`] where there is no algorithm for it; else as [`allreduce`](Self::allreduce).
+    /// [`Error::Length`] unless both have the lengths that the collective needs; [`BuildError::Rank`] if
+    /// the root is not a member; [`BuildError::Unfit`] if there is no algorithm for it; otherwise see
+    /// [`allreduce`](Self::allreduce).
     pub fn perform<T: Pod>(
         &mut self,
         collective: &Collective,
@@ -251,11 +266,11 @@ impl Communicator {
         if root < ranks { Ok(rank) } else { Err(BuildError::Rank { rank, ranks }.into()) }
     }
 
-    /// Returns when every member has called it.
+    /// Waits until every member has called it.
     ///
     /// # Errors
     ///
-    /// As [`Communicator`] says.
+    /// See [`Communicator`].
     pub fn barrier(&mut self) -> Result<(), Error> {
         self.regular::<u8>(key::<u8>(Collective::Barrier), &[], &mut [], None)
     }

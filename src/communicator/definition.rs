@@ -34,24 +34,26 @@ impl Kept for Field {
     }
 }
 
-/// A group of ranks that do collectives together, on a network that they know.
+/// A group of ranks that call collectives together, on a network that they know.
 ///
-/// Every member calls the same collectives in the same order, as in MPI. A call returns when this rank's part is done;
-/// only [`barrier`](Self::barrier) says anything of the others. It is driven by one thread at a time; to use several
-/// threads, [`split`](Self::split) off a communicator for each.
+/// Every member calls the same collectives in the same order, as in MPI. A call returns when this
+/// rank's part is done; only [`barrier`](Self::barrier) waits for the others. One thread at a time
+/// drives a communicator; to use several threads, [`split`](Self::split) off a communicator for each.
 ///
-/// Where the backend has [collectives of its own](crate::transport::native), such as MPI, `auto` takes those unless another
-/// algorithm is cheaper. Their members do not compare what they call in every message: they do so before each call of one kind,
-/// algorithm, size, root and operation is made for the first time (and now and then again, if there are hundreds). Should they
-/// later come to two different ones of these, what happens is the library's affair, until the timeout.
+/// If the backend has [collectives of its own](crate::transport::native), as MPI does, `auto` uses them
+/// unless another algorithm is cheaper. Members then compare what they call before the first call of
+/// each kind, algorithm, size, root and operation (and again now and then, if there are hundreds), not
+/// in every message. If they later make two different calls of these, the library decides what
+/// happens, until the timeout.
 ///
 /// # Errors
 ///
-/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. What befalls a call under
-/// way (a member that is missing, gone, or calls something else) is an equal [`Error::Failed`] on every member, within the
-/// [timeout](Options::timeout), or at the next call of one that had done its part; from then on calls fail with
-/// [`Error::Dead`]. Nothing panics. Calls in which ranks only send, such as broadcasts from different roots, tell nobody that they
-/// differ; members find it in a later call, by [`close`](Self::close), or when they leave.
+/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. If a
+/// call fails under way (a member is missing, gone, or calls something else), every member gets the
+/// same [`Error::Failed`], within the [timeout](Options::timeout); a member that had done its part gets
+/// it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics. Calls in which
+/// ranks only send, such as broadcasts from different roots, do not show that they differ; members find
+/// out in a later call, by [`close`](Self::close), or when they leave.
 #[derive(Debug)]
 pub struct Communicator {
     pub(super) endpoint: Arc<dyn Endpoint>,
@@ -76,22 +78,24 @@ pub struct Communicator {
 const FIELDS: usize = 16;
 
 impl Communicator {
-    /// All processes of the endpoint's job, on that network, rank i on node i. Collective: the ranks check that they agree
-    /// on the network.
+    /// Makes the communicator of all processes of a job, with rank i on node i of the network.
+    ///
+    /// Collective: the ranks check that they agree on the network.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Ranks`] where the network has not as many nodes as the job has processes; [`Error::Failed`] as for
-    /// any call.
+    /// [`BuildError::Ranks`] unless the network has as many nodes as the job has processes;
+    /// [`Error::Failed`] as for any call.
     pub fn new(endpoint: Arc<dyn Endpoint>, topology: Arc<dyn Topology>) -> Result<Self, Error> {
         Self::with_options(endpoint, topology, Options::default())
     }
 
-    /// The same with options.
+    /// Makes the communicator of all processes of a job, as [`new`](Self::new), with options.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new), and [`BuildError::Ranks`] where the placement is not of as many ranks.
+    /// Those of [`new`](Self::new), and [`BuildError::Ranks`] if the placement is for another number of
+    /// ranks.
     pub fn with_options(
         endpoint: Arc<dyn Endpoint>,
         topology: Arc<dyn Topology>,
@@ -167,40 +171,45 @@ impl Communicator {
         Ok(())
     }
 
-    /// This process's rank.
+    /// Returns the rank of this process.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.wire.transport.rank().index()
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     #[must_use]
     pub fn size(&self) -> usize {
         self.wire.members.len()
     }
 
-    /// The network of the members.
+    /// Returns the network of the members.
     #[must_use]
     pub fn topology(&self) -> &Arc<dyn Topology> {
         &self.topology
     }
 
-    /// Which node each member sits on.
+    /// Returns the placement: which node each member sits on.
     #[must_use]
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
 
-    /// The algorithm to use for a collective from now on: a name of the registry, with `:key=value,..` behind it where it
-    /// takes parameters, or `auto`. `native` is what the backend's own library does, where it [has
-    /// one](crate::transport::native), such as MPI. `alltoallv` may have one of its own among those of alltoall; `auto` is `direct`
-    /// for it, and `native` for its plans where the backend offers that. For [`permute`](Self::permute) there are `exchange`,
-    /// wherever map and network are such that it can be, `straight`, and `auto`. Every member chooses the same.
+    /// Sets the algorithm for a collective, from now on. Every member chooses the same one.
+    ///
+    /// The algorithm is a name of the registry, followed by `:key=value,..` if it takes parameters, or
+    /// `auto`. `native` stands for the collective of the backend's own library, if it [has
+    /// one](crate::transport::native), such as MPI.
+    ///
+    /// `alltoallv` (which includes `alltoallw`) has a choice of its own among the algorithms of alltoall;
+    /// `auto` is `direct` for it, and `native` for its persistent plans if the backend offers that.
+    /// [`permute`](Self::permute) has `exchange` (if map and network permit it), `straight`, and `auto`.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] for an unknown collective, [`BuildError::Unknown`] for an unknown algorithm,
-    /// [`BuildError::Parameters`] for parameters that it does not take, [`BuildError::Unfit`] for one that does not fit.
+    /// [`BuildError::Parameters`] for parameters that it does not take, [`BuildError::Unfit`] for an
+    /// algorithm that does not fit.
     pub fn choose(&mut self, collective: &str, algorithm: &str) -> Result<(), Error> {
         if collective == PERMUTE {
             return self.choose_way(algorithm);
@@ -222,43 +231,50 @@ impl Communicator {
         Ok(())
     }
 
-    /// Which algorithm a collective of blocks of so many bytes would use, and why. Print it. (Where that is `native` and the
-    /// backend does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest of the
-    /// others.) Of a reduction, by an operation that [commutes](crate::op::Op::is_commutative).
+    /// Returns the algorithm that a collective of blocks of `block_bytes` bytes would use, and why.
+    ///
+    /// The result prints as a table of all candidates and their prices. (If it is `native` and the backend
+    /// does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest
+    /// of the others.) The operation of a reduction is taken to [commute](crate::op::Op::is_commutative).
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where there is none.
+    /// [`BuildError`] if no algorithm fits.
     pub fn explain(&self, collective: &Collective, block_bytes: usize) -> Result<Choice, Error> {
         self.select(collective, block_bytes as u64)
     }
 
-    /// Proves the schedule that a collective of blocks of so many bytes uses: that everything is delivered, and within
-    /// the ports and the channels it promises. Local, but of all ranks' shares: time and memory in proportion to the
-    /// whole schedule. Of a reduction, by an operation that [commutes](crate::op::Op::is_commutative).
+    /// Proves the schedule that a collective of blocks of `block_bytes` bytes uses.
+    ///
+    /// The proof says that everything is delivered, within the ports and channels that the algorithm
+    /// promises. Local, but it covers the shares of all ranks: time and memory are in proportion to the
+    /// whole schedule. The operation of a reduction is taken to [commute](crate::op::Op::is_commutative).
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where there is no schedule ([`Unscheduled`](BuildError::Unscheduled) where the backend does it in its own
-    /// way), [`Error::Argument`] with all violations where it is wrong.
+    /// [`BuildError`] if there is no schedule ([`Unscheduled`](BuildError::Unscheduled) for `native`),
+    /// [`Error::Argument`] with all violations if the schedule is wrong.
     pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
         let choice = self.select(collective, block_bytes as u64)?;
         let shares = choice.algorithm.shares(&self.problem(collective.clone())?)?;
         verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
     }
 
-    /// Ends the communicator: collective, as `MPI_Comm_free`. Returns when all members have called it, and have called the same
-    /// until then. It covers this communicator alone: those made from it by [`split`](Self::split) have calls of their own.
+    /// Ends the communicator. Collective, as `MPI_Comm_free`.
     ///
-    /// Dropping a communicator is not a call and waits for no rank. What members had called is then compared by those that leave
-    /// later; [`launch`](crate::launch()) and `local::run` return what they find. Nothing compares the calls of a communicator that
-    /// is forgotten, of a process that calls `std::process::exit`, or of one that [`connect`](crate::connect()) made and that is
-    /// only dropped.
+    /// Returns when all members have called it and have made the same calls until then. It covers this
+    /// communicator alone: those made from it by [`split`](Self::split) have calls of their own.
+    ///
+    /// Dropping a communicator is not a call and waits for no rank. Members that leave later compare what
+    /// was called; [`launch`](crate::launch()) and `local::run` return what they find. Nothing compares the
+    /// calls of a communicator that is forgotten, of a process that calls `std::process::exit`, or of a
+    /// communicator that [`connect`](crate::connect()) made and that is only dropped.
     ///
     /// # Errors
     ///
-    /// As [`Communicator`] says. [`Cause::Disagree`](crate::transport::Cause::Disagree) where members have called other things, and
-    /// no message had told them: two that took themselves for the root of one broadcast, say.
+    /// See [`Communicator`]. [`Cause::Disagree`](crate::transport::Cause::Disagree) if members have made
+    /// different calls and no message had shown it: for example, if two ranks each took themselves for the
+    /// root of one broadcast.
     pub fn close(mut self) -> Result<(), Error> {
         self.wire.alive()?;
         let History { calls, digest } = self.wire.history;

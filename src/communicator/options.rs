@@ -1,11 +1,11 @@
-//! What a communicator is told at its making.
+//! Options of a communicator.
 
 use std::time::Duration;
 
 use crate::machine::Machine;
 use crate::vocabulary::Placement;
 
-/// What a communicator may be told at its making. The same on every rank.
+/// Options of a new communicator. They must be the same on every rank.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) timeout: Duration,
@@ -30,33 +30,40 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How long a rank waits without any progress before the call fails. 5 minutes unless set.
+    /// Sets the maximum time without progress before a call fails. The default is 5 minutes.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// Whether ranks compare what they call, and so find that they disagree. On unless set. Lengths of messages are compared all
-    /// the same, but a call that the backend's own library does is then as unguarded as there.
+    /// Sets whether ranks compare what they call, to find that they disagree. The default is true.
+    ///
+    /// Without it, lengths of messages are still compared. A call of the backend's own library is then as
+    /// unguarded as in the library itself.
     #[must_use]
     pub fn fingerprints(self, fingerprints: bool) -> Self {
         Self { fingerprints, ..self }
     }
 
-    /// How many plans are kept, and of how many bytes together; those unused longest go first. 32 of 256 MiB unless set. As
-    /// much again is kept for permutations of arrays.
+    /// Sets how many plans are cached, and their total size in bytes. The default is 32 plans, 256 MiB.
+    ///
+    /// The least recently used plans are dropped first. Permutations of arrays have a second cache of the
+    /// same size.
     #[must_use]
     pub fn cache(self, plans: usize, bytes: usize) -> Self {
         Self { plans, plan_bytes: bytes, ..self }
     }
 
-    /// The prices by which `auto` chooses; the [endpoint's](crate::transport::Endpoint::machine) unless set. Rank 0's count, for everybody.
+    /// Sets the prices by which `auto` chooses. The default is the
+    /// [endpoint's machine](crate::transport::Endpoint::machine).
+    ///
+    /// All ranks use the machine of rank 0.
     #[must_use]
     pub fn machine(self, machine: Machine) -> Self {
         Self { machine: Some(machine), ..self }
     }
 
-    /// Which node each rank sits on. Rank i on node i unless set.
+    /// Sets which node each rank sits on. By default rank i sits on node i.
     #[must_use]
     pub fn placement(self, placement: Placement) -> Self {
         Self { placement: Some(placement), ..self }

@@ -22,14 +22,17 @@ const STRAIGHT: &str = "straight";
 const WAYS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
 
 impl Communicator {
-    /// Permutes an array of which every member has an equal part: the one at address x, which lies at rank x / L, place x mod L, goes to
-    /// the address that the map says; L, the elements of a member, is the same everywhere. An element may be several of
-    /// `T`: as many as `send` is longer than the map's part. Says what it cost. See [`permutation`](crate::permutation) for the ways
-    /// to do it, of which it takes that which was [chosen](Self::choose), or the cheaper one.
+    /// Permutes a distributed array by a map of address bits, and returns what that cost.
     ///
-    /// The plan of a map and a length is made once, and then [kept](crate::communicator::Options::cache): the same again allocates
-    /// nothing. To make it takes time and memory in proportion to the pieces that a rank's part falls into: its elements, over those
-    /// that stay together; and to the d 2^(d-1) blocks, or their chunks, that go through a rank in an exchange of d dimensions. Add to that what
+    /// Every member has an equal part of L elements. The element at address x, at place x mod L of rank
+    /// x / L, goes to the address that the map gives. An element may consist of several `T`: as many as
+    /// `send` is longer than the map's part. [`permutation`](crate::permutation) explains the methods; the
+    /// [chosen](Self::choose) one is used, or the cheaper one.
+    ///
+    /// The plan of a map and a length is made once and then [cached](crate::communicator::Options::cache);
+    /// with a cached plan, nothing is allocated. Planning takes time and memory in proportion to the pieces
+    /// of a rank's part (its elements, divided by those that stay together) and to the d 2^(d-1) blocks, or
+    /// their chunks, that pass through a rank in an exchange of d dimensions, besides what
     /// [`Permutation::new`] takes.
     ///
     /// ```
@@ -50,9 +53,10 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Array`] unless the members are a power of two, and no more than the map's elements; [`Error::Argument`] where `send`
-    /// is no multiple of the map's part, and for more than 2^24 pieces a rank; [`Error::Length`] where `receive` is not as long; else
-    /// as [`Communicator`] says.
+    /// [`BuildError::Array`] unless the number of members is a power of two, and at most the number of the
+    /// map's elements; [`Error::Argument`] if `send` is not a multiple of the map's part, and for more than
+    /// 2^24 pieces a rank; [`Error::Length`] if `receive` has another length; otherwise see
+    /// [`Communicator`].
     pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, Error> {
         let each = self.part(map)?;
         if !send.len().is_multiple_of(each) {
@@ -77,12 +81,13 @@ impl Communicator {
         Ok(*motion)
     }
 
-    /// Plans a [`permute`](Self::permute) of an array each of whose elements is `width` of `T`. Local. Says what it will cost. Takes
-    /// time and memory as that.
+    /// Plans a [`permute`](Self::permute) of elements of `width` `T` each, and returns what it will cost.
+    ///
+    /// Local. Takes as much time and memory as the planning of [`permute`](Self::permute).
     ///
     /// # Errors
     ///
-    /// As [`permute`](Self::permute), and [`Error::Plan`] where a buffer would be too long.
+    /// Those of [`permute`](Self::permute), and [`Error::Plan`] if a buffer would be too long.
     pub fn permute_init<T: Pod>(&mut self, map: &BitMap, width: usize) -> Result<(Persistent<T>, Motion), Error> {
         let each = self.part(map)?;
         let length = total(width, each, size_of::<T>())?;

@@ -12,11 +12,12 @@ use super::wire::Maker;
 use crate::collective::Collective;
 use crate::error::Error;
 
-/// A collective of one communicator for fixed sizes, planned: an execution looks nothing up and allocates nothing.
+/// A persistent plan: a collective of one communicator, planned for fixed sizes, as in MPI.
 ///
-/// Made by [`alltoall_init`](Communicator::alltoall_init), [`alltoallv_init`](Communicator::alltoallv_init),
-/// [`alltoallw_init`](Communicator::alltoallw_init) and [`allgather_init`](Communicator::allgather_init), as MPI's persistent
-/// collectives are.
+/// An execution looks nothing up and allocates nothing. Made by
+/// [`alltoall_init`](Communicator::alltoall_init), [`alltoallv_init`](Communicator::alltoallv_init),
+/// [`alltoallw_init`](Communicator::alltoallw_init), [`allgather_init`](Communicator::allgather_init) and
+/// [`permute_init`](Communicator::permute_init).
 #[derive(Debug)]
 pub struct Persistent<T> {
     pub(super) prepared: Prepared,
@@ -27,12 +28,12 @@ pub struct Persistent<T> {
 }
 
 impl<T: Pod> Persistent<T> {
-    /// Does the call on these buffers. Every member executes its plan of the same making.
+    /// Executes the plan on these buffers. Every member executes its plan of the same call.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] on another communicator than the plan was made by, [`Error::Length`] for buffers of other
-    /// lengths; else as [`Communicator`] says.
+    /// [`Error::Argument`] on another communicator than the one that made the plan, [`Error::Length`] for
+    /// buffers of other lengths; otherwise see [`Communicator`].
     #[inline]
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         let (made, used) = (self.maker, comm.wire.maker());
@@ -45,7 +46,7 @@ impl<T: Pod> Persistent<T> {
         comm.wire.execute(&mut self.prepared, input, output, None)
     }
 
-    /// The call in words: collective, sizes, algorithm, network.
+    /// Returns the call as text: collective, sizes, algorithm, network.
     #[must_use]
     pub fn words(&self) -> &str {
         &self.prepared.signature.words
@@ -53,20 +54,20 @@ impl<T: Pod> Persistent<T> {
 }
 
 impl Communicator {
-    /// Plans an [`alltoall`](Self::alltoall) of blocks of so many elements. Local.
+    /// Plans an [`alltoall`](Self::alltoall) of blocks of `elements` elements. Local.
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] where a buffer would be too long; [`Error::Build`] where the chosen algorithm does not fit.
+    /// [`Error::Plan`] if a buffer would be too long; [`Error::Build`] if the chosen algorithm does not fit.
     pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
         self.persistent(Key { elements, ..key::<T>(Collective::Alltoall) })
     }
 
-    /// Plans an [`allgather`](Self::allgather) of blocks of so many elements. Local.
+    /// Plans an [`allgather`](Self::allgather) of blocks of `elements` elements. Local.
     ///
     /// # Errors
     ///
-    /// As [`alltoall_init`](Self::alltoall_init).
+    /// Those of [`alltoall_init`](Self::alltoall_init).
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
         self.persistent(Key { elements, ..key::<T>(Collective::Allgather) })
     }

@@ -9,13 +9,14 @@ use crate::topology::{Complete, Topology};
 use crate::vocabulary::Placement;
 
 impl Communicator {
-    /// Members of one colour become a communicator, ranked by key, of equal keys by rank. `None` as a colour takes part in
-    /// the call but in no part. Collective.
+    /// Splits the communicator: members of one colour form a new one, ranked by key, then by rank.
     ///
-    /// A part knows its part of the network: a row of a torus is a ring, a face of a cube a cube. Where the members are
-    /// not linked among themselves, or not as a network of a known kind, they are taken for a complete one: messages
-    /// between them then pass through nodes that are none of theirs. A part has this communicator's options, but not its
-    /// [chosen](Self::choose) algorithms, which may not fit it.
+    /// Collective. A member with the colour `None` takes part in the call but in no new communicator.
+    ///
+    /// A part knows its part of the network: a row of a torus is a ring, a face of a cube is a cube. If the
+    /// members are not linked among themselves, or not as a network of a known kind, the part takes its
+    /// network for complete; messages between members then pass through other nodes. A part has the options
+    /// of this communicator, but not its [chosen](Self::choose) algorithms, which may not fit.
     ///
     /// ```
     /// // Rows of a 3 x 4 torus.
@@ -28,7 +29,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// As [`Communicator`] says.
+    /// See [`Communicator`].
     pub fn split(&mut self, colour: Option<u32>, key: i64) -> Result<Option<Self>, Error> {
         let mine = [i64::from(colour.is_some()), i64::from(colour.unwrap_or(0)), key];
         let mut all = vec![0; 3 * self.size()];

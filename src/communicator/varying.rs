@@ -26,16 +26,20 @@ use crate::transport::{Cause, Failure};
 use crate::vocabulary::{Problem, RankRound};
 
 impl Communicator {
-    /// Everyone gives everyone a block of any length: `send_counts[j]` elements from `send_displacements[j]` on go to rank
-    /// j; what comes from rank i, `receive_counts[i]` elements, goes to `receive_displacements[i]`. Counts may be 0. Uses
-    /// `direct` unless [told otherwise](Self::choose) for `alltoallv`; other algorithms, also `native`, pay for an exchange of the
-    /// counts in each call, which [`alltoallv_init`](Self::alltoallv_init) pays once.
+    /// Exchanges blocks of any lengths between all ranks.
+    ///
+    /// `send_counts[j]` elements from `send_displacements[j]` on go to rank j; `receive_counts[i]` elements
+    /// come from rank i and go to `receive_displacements[i]`. Counts may be 0.
+    ///
+    /// Uses `direct` unless [told otherwise](Self::choose) for `alltoallv`. Other algorithms, also `native`,
+    /// exchange the counts in each call; [`alltoallv_init`](Self::alltoallv_init) does that once.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless there is a count and a displacement for each rank; [`Error::Argument`] where a block lies
-    /// outside its buffer, two received ones overlap, or this rank's block for itself has two lengths; [`Error::Failed`],
-    /// with [`Cause::Length`], where what a rank awaits is not what the other sends; else as [`Communicator`] says.
+    /// [`Error::Length`] unless there is a count and a displacement for each rank; [`Error::Argument`] if a
+    /// block lies outside its buffer, two received blocks overlap, or this rank's block for itself has two
+    /// lengths; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than the other
+    /// sends; otherwise see [`Communicator`].
     pub fn alltoallv<T: Pod>(
         &mut self,
         send: &[T],
@@ -50,13 +54,14 @@ impl Communicator {
         self.exchange("alltoallv", (send, &from), (receive, &into))
     }
 
-    /// Plans an [`alltoallv`](Self::alltoallv) of these counts, by the algorithm chosen for `alltoallv`; unless one is, by
-    /// `native` where the backend [offers](crate::transport::native) it, otherwise by `direct`. Collective, unless it is
-    /// `direct`.
+    /// Plans an [`alltoallv`](Self::alltoallv) of these counts.
+    ///
+    /// Uses the algorithm chosen for `alltoallv`. If none is chosen, uses `native` if the backend
+    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless it is `direct`.
     ///
     /// # Errors
     ///
-    /// As [`alltoallv`](Self::alltoallv).
+    /// Those of [`alltoallv`](Self::alltoallv).
     pub fn alltoallv_init<T: Pod>(
         &mut self,
         send_counts: &[usize],
@@ -69,11 +74,12 @@ impl Communicator {
         self.exchange_init("alltoallv", &from, &into)
     }
 
-    /// Everyone gives everyone a block that may lie in its buffer in any regular way, and be placed in another: those
-    /// elements of `send` that `from[j]` names go to rank j, into the elements that it names for this rank, in order. So a
-    /// part of a matrix is sent from and received into where it belongs, transposed if one side names rows and the other
-    /// columns, and nothing is packed. A block may be a [`Strided`], or several, one after the other (as an array or a vector
-    /// of them). Blocks may be empty.
+    /// Exchanges strided blocks between all ranks, without packing.
+    ///
+    /// The elements of `send` that `from[j]` names go to rank j, into the elements that rank j names for this
+    /// rank, in order. So a part of a matrix is sent from and received into its place, transposed if one
+    /// side names rows and the other columns. A block is a [`Strided`], or several, one after the other (an
+    /// array or a vector of them). Blocks may be empty.
     ///
     /// Uses the algorithm [chosen](Self::choose) for `alltoallv`, and costs as [`alltoallv`](Self::alltoallv) does; a plan
     /// made by [`alltoallw_init`](Self::alltoallw_init) is much cheaper in a loop. Pieces of a few bytes cost more than
@@ -95,11 +101,12 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless there is a block for each rank on both sides; [`Error::Argument`] where a block lies outside
-    /// its buffer, two elements are received into one, a [`Strided`] names an element twice (or its dimensions interlock,
-    /// so that this is not plain), or this rank's block for itself has two lengths; [`Error::Plan`], with
-    /// [`PlanError::Runs`], where the blocks are in more places than can be listed; [`Error::Failed`], with
-    /// [`Cause::Length`], where what a rank awaits is not as long as what the other sends; else as [`Communicator`] says.
+    /// [`Error::Length`] unless there is a block for each rank on both sides; [`Error::Argument`] if a block
+    /// lies outside its buffer, two elements are received into one, a [`Strided`] names an element twice (or
+    /// its dimensions interlock, so that this cannot be excluded), or this rank's block for itself has two
+    /// lengths; [`Error::Plan`] with [`PlanError::Runs`] if the blocks are in more places than can be
+    /// listed; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than the other
+    /// sends; otherwise see [`Communicator`].
     pub fn alltoallw<T: Pod>(
         &mut self,
         send: &[T],
@@ -110,13 +117,15 @@ impl Communicator {
         self.exchange("alltoallw", (send, from), (receive, into))
     }
 
-    /// Plans an [`alltoallw`](Self::alltoallw) of blocks that lie so, for buffers that are long enough for them, by the algorithm
-    /// that [`alltoallv_init`](Self::alltoallv_init) would use. Collective, unless that is `direct`. Executed on a slice that
-    /// begins further on, the plan moves what lies there; so one plan serves all bands of a matrix.
+    /// Plans an [`alltoallw`](Self::alltoallw) of these blocks, for buffers that are long enough for them.
+    ///
+    /// Uses the algorithm that [`alltoallv_init`](Self::alltoallv_init) would use. Collective, unless that is
+    /// `direct`. One plan serves all bands of a matrix: executed on a slice that begins further on, it moves
+    /// what lies there.
     ///
     /// # Errors
     ///
-    /// As [`alltoallw`](Self::alltoallw).
+    /// Those of [`alltoallw`](Self::alltoallw).
     pub fn alltoallw_init<T: Pod>(
         &mut self,
         from: &[impl AsRef<[Strided]>],

@@ -1,4 +1,4 @@
-//! Starts the ranks of a program: as its environment says.
+//! Starts the ranks of a program, as its environment says.
 
 mod claim;
 mod environment;
@@ -37,65 +37,69 @@ use crate::transport::tcp::{Join, Key, Root};
 use claim::Started;
 use environment::{Built, Said, Seat};
 
-/// Runs the closure on every rank of this process, as the environment says, and returns their results: one, on this
-/// process's communicator, where a launcher has started it as a rank of a job; otherwise one for each of
-/// `NECKLACE_RANKS` threads.
+/// Runs the closure on every rank of this process, as the environment says, and returns their results.
+///
+/// If a launcher has started this process as a rank of a job, there is one result, of this rank.
+/// Otherwise there is one for each of `NECKLACE_RANKS` threads.
 ///
 /// | variable | says |
 /// |---|---|
-/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set ([`connect`] refuses it); `tcp`: a process that is a rank; `mpi`: a rank of MPI's |
+/// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set ([`connect`] refuses it); `tcp`: a rank over TCP; `mpi`: a rank of MPI |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
 /// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring` |
-/// | `NECKLACE_TIMEOUT` | how many seconds to wait for progress in a call, and for other ranks to come; 300 unless set |
+/// | `NECKLACE_TIMEOUT` | the maximum time in seconds without progress in a call, and until all ranks have come; 300 unless set |
 /// | threads | |
-/// | `NECKLACE_RANKS` | how many; unless set, as many as the topology has nodes, or the machine cores |
+/// | `NECKLACE_RANKS` | the number of ranks; unless set, the number of nodes of the topology, or of cores |
 /// | processes | |
 /// | `NECKLACE_RANK`, `NECKLACE_SIZE` | which rank this is, of how many |
-/// | `NECKLACE_ROOT` | where rank 0 listens, and all meet: `host:port` |
-/// | `NECKLACE_RENDEZVOUS` | `file:PATH` in its place: rank 0 writes into that file where it listens |
+/// | `NECKLACE_ROOT` | the rendezvous address, where rank 0 listens: `host:port` |
+/// | `NECKLACE_RENDEZVOUS` | instead of it, `file:PATH`: rank 0 writes into that file where it listens |
 /// | `NECKLACE_KEY_FILE` | a file that holds the job's key, 16 to 4096 bytes, which no other user may read |
 /// | `NECKLACE_ADDRESS` | the address on which this rank listens; unless set, that of the interface by which it reaches rank 0 |
-/// | `NECKLACE_INSECURE` | `1`: a job without a key may listen where other machines reach it, and takes whoever comes |
+/// | `NECKLACE_INSECURE` | `1`: a job without a key may listen where other machines reach it, and accepts any process |
 ///
 /// Unless `NECKLACE_BACKEND` is set, a process is a rank where a launcher has said so. Without a key, ranks listen on
 /// the loopback interface only.
 ///
-/// `necklace run` sets all that is needed; a rank that it has started ends when whatever has started it on its host is
-/// killed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting point from `MASTER_ADDR`,
+/// `necklace run` sets all that is needed; a rank that it has started ends when its launcher on that host
+/// is killed. Rank and size may also come from torchrun (`RANK`, `WORLD_SIZE`, and the meeting point from `MASTER_ADDR`,
 /// `MASTER_PORT`), Slurm (`SLURM_PROCID`, `SLURM_NTASKS`), Open MPI (`OMPI_COMM_WORLD_RANK`, `_SIZE`), PMI (`PMI_RANK`,
-/// `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`). Where one of the last four, which start programs of MPI,
-/// has started a program that has the feature `mpi`, its ranks are those of MPI; otherwise, for all but torchrun, say
-/// by `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS` where to meet, over TCP. One of these that says that the size is 1 is
-/// taken for none, but by [`connect`]; what Slurm says of a batch script gives way to a launcher that was started
-/// there.
-/// `NECKLACE_*` overrides them.
+/// `PMI_SIZE`) or MVAPICH (`MV2_COMM_WORLD_RANK`, `_SIZE`). The last four start programs of MPI. If one of
+/// them has started a program that has the feature `mpi`, its ranks are those of MPI. Otherwise the ranks
+/// meet over TCP; for all but torchrun, set `NECKLACE_ROOT` or `NECKLACE_RENDEZVOUS`. A launcher that says
+/// that the size is 1 is ignored, except by [`connect`]. What Slurm says of a batch script gives way to a
+/// launcher that was started in it. `NECKLACE_*` overrides them all.
 ///
-/// A process returns when the other ranks have read what it has sent them, which they do whatever they are doing; one that is
-/// stopped or out of reach is waited for as long as the longest deadline was, at most half a minute.
+/// A process returns when the other ranks have read what it has sent them; they do so whatever they are
+/// doing. It waits for a rank that is stopped or unreachable as long as the longest deadline was, at most
+/// half a minute.
 ///
 /// # Errors
 ///
-/// [`Error::Environment`] for a variable that makes no sense, for half of what is needed, for launchers that disagree, and for
-/// a backend that this program was built without: never a job of one where several were started. Where a
-/// rank cannot join, `Error::Join`, and over MPI `Error::Mpi`. [`Error::Failed`] where the closure has let go of its communicators
-/// after other calls than another rank, which no message has told them, on at least one of these. [`Error::Rank`] where the closure
-/// panics; the other ranks get an error in their calls. Else as `local::run`.
+/// [`Error::Environment`] for an invalid variable, for a missing one, for launchers that disagree, and
+/// for a backend that this program was built without; it never runs as a job of one rank where several
+/// were started. `Error::Join`, over MPI `Error::Mpi`, if a rank cannot join. [`Error::Failed`], on at
+/// least one of the ranks concerned, if ranks have dropped their communicators after different calls and no
+/// message had shown it. [`Error::Rank`] if the closure panics; the other ranks get an error in their
+/// calls. Otherwise as `local::run`.
 pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
     Launch::default().run(body)
 }
 
-/// This process's communicator, where a launcher has started it as a rank of a job. The environment is that of
-/// [`launch`]. Whoever drops the last handle of the job waits until the others have read what was sent, as there. A drop has nobody
-/// to tell that ranks have called other things than each other; [`close`](Communicator::close) returns it.
+/// Joins the job that a launcher has started this process for, and returns its communicator.
+///
+/// The environment is that of [`launch`]. Dropping the last handle of the job waits until the others have
+/// read what was sent, as there. A drop cannot report that ranks have made different calls;
+/// [`close`](Communicator::close) does.
 ///
 /// # Errors
 ///
-/// [`Error::Environment`] where no launcher has, and else as [`launch`].
+/// [`Error::Environment`] if no launcher has started this process; otherwise those of [`launch`].
 pub fn connect() -> Result<Communicator, Error> {
     Launch::default().connect()
 }
 
-/// A launch with defaults of the program's own; the environment overrides them.
+/// A launch with defaults of the program. The environment overrides them.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     #[cfg_attr(not(feature = "local"), allow(dead_code))]
@@ -107,20 +111,21 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// With so many ranks.
+    /// Sets the number of ranks.
     #[must_use]
     pub fn ranks(self, ranks: usize) -> Self {
         Self { ranks: Some(ranks), ..self }
     }
 
-    /// On that network.
+    /// Sets the network.
     #[must_use]
     pub fn topology(self, text: &str) -> Self {
         Self { topology: Some(text.to_owned()), ..self }
     }
 
-    /// On the network that the function names for the number of ranks, where no other is named. Without it that is the
-    /// complete network.
+    /// Sets a function that names the network for a number of ranks, used if no network is named.
+    ///
+    /// Without it, that network is complete.
     ///
     /// ```
     /// let launch = necklace::launch::Launch::default().ranks(6).topology_for(|ranks| format!("ring:{ranks}"));
@@ -133,14 +138,14 @@ impl Launch {
         Self { topology_for: Some(network), ..self }
     }
 
-    /// With an algorithm for a collective, as by [`Communicator::choose`].
+    /// Chooses an algorithm for a collective, as [`Communicator::choose`] does.
     #[must_use]
     pub fn choose(mut self, collective: &str, algorithm: &str) -> Self {
         self.algorithms.push((collective.to_owned(), algorithm.to_owned()));
         self
     }
 
-    /// With options for every communicator.
+    /// Sets the options of every communicator.
     #[must_use]
     pub fn options(self, options: Options) -> Self {
         Self { options, ..self }
@@ -150,7 +155,7 @@ impl Launch {
     ///
     /// # Errors
     ///
-    /// As [`launch`].
+    /// Those of [`launch`].
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
         match environment::read(&system, false, BUILT)? {
             Said::Threads => self.run_threads(body),
@@ -159,11 +164,11 @@ impl Launch {
         }
     }
 
-    /// This process's communicator.
+    /// Joins the job and returns the communicator of this process.
     ///
     /// # Errors
     ///
-    /// As [`connect`].
+    /// Those of [`connect`].
     pub fn connect(self) -> Result<Communicator, Error> {
         match environment::read(&system, true, BUILT)? {
             Said::Process(seat) => self.join(&seat, system),

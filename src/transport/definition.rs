@@ -1,4 +1,4 @@
-//! What a backend is.
+//! The traits of a backend.
 
 use std::fmt;
 
@@ -7,24 +7,27 @@ use super::{ContextId, Failure, History, OpenError, RoundIo};
 use crate::ids::Rank;
 use crate::machine::Machine;
 
-/// A process's hold on the wire.
+/// A process's access to the job.
 pub trait Endpoint: Send + Sync + fmt::Debug {
-    /// Which of the job's processes this is.
+    /// Returns the rank of this process in the job.
     fn rank(&self) -> Rank;
 
-    /// How many processes the job has.
+    /// Returns the number of processes of the job.
     fn size(&self) -> usize;
 
-    /// Opens a context among `members`, ranks of the job in the order of their ranks in the context. Every member opens
-    /// it, with the same identity and the same members; none need wait for another.
+    /// Opens a context among `members`, ranks of the job in the order of their ranks in the context.
+    ///
+    /// Every member opens it with the same identity and the same members. None waits for another.
     ///
     /// # Errors
     ///
-    /// Where this process is no member, a member is out of range or named twice, or the identity is in use here.
+    /// If this process is not a member, a member is out of range or named twice, or the identity is in use
+    /// here.
     fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError>;
 
-    /// What its messages cost, as far as that is known beforehand: the prices by which a communicator chooses unless it is
-    /// [told](crate::Options::machine) others.
+    /// Returns the prices of messages, as far as they are known beforehand.
+    ///
+    /// A communicator chooses by them unless it is [given](crate::Options::machine) others.
     fn machine(&self) -> Machine {
         Machine::THREADS
     }
@@ -32,10 +35,10 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
 
 /// One context of an endpoint. See the [module](super) for what it promises.
 pub trait Transport: Send + fmt::Debug {
-    /// This process's rank in the context.
+    /// Returns the rank of this process in the context.
     fn rank(&self) -> Rank;
 
-    /// How many ranks the context has.
+    /// Returns the number of ranks of the context.
     fn size(&self) -> usize;
 
     /// Moves the messages of one round.
@@ -45,33 +48,37 @@ pub trait Transport: Send + fmt::Debug {
     /// The context's first failure, the same on every member.
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure>;
 
-    /// Fails the context on everybody's behalf. What it failed of is this, unless something else came before:
-    /// [`failure`](Self::failure) and the next round say. Does not block.
+    /// Fails the context for all members, with this failure unless there is an earlier one.
+    ///
+    /// [`failure`](Self::failure) and the next round return the one that counts. Does not block.
     fn abort(&mut self, failure: Failure);
 
-    /// The context's failure, if it has one.
+    /// Returns the failure of the context, if it has failed.
     fn failure(&self) -> Option<Failure>;
 
-    /// Notes what this member has called, just before it is dropped. Members that leave a context after other calls than each
-    /// other have disagreed, though no message may have told them. A backend that compares what they say as they leave has its
-    /// launcher report that ([`launch`](crate::launch()) and `local::run` return it as an error). Ignored unless overridden.
+    /// Records what this member has called, just before it is dropped. The default does nothing.
+    ///
+    /// Members that leave a context after different calls have disagreed, though no message may have shown
+    /// it. A backend that compares these records has its launcher report that ([`launch`](crate::launch())
+    /// and `local::run` return it as an error).
     fn conclude(&mut self, history: History) {
         let _ = history;
     }
 
-    /// The [collectives of its own](super::native), if it has any: on every member or on none, and at any time. None unless
-    /// overridden.
+    /// Returns the [collectives of its own](super::native), if it has any. The default is `None`.
+    ///
+    /// A transport has them on every member or on none, at any time.
     fn native(&mut self) -> Option<&mut dyn Native> {
         None
     }
 }
 
-/// The rank of `process` among `members`, if they can be the members of a context of a job of `size` processes: the check
-/// that every [`Endpoint::open`] begins with.
+/// Checks the members of a context of a job of `size` processes, and returns the rank of `process` among
+/// them. Every [`Endpoint::open`] begins with this check.
 ///
 /// # Errors
 ///
-/// Where `process` is no member, or a member is out of range or named twice.
+/// If `process` is not a member, or a member is out of range or named twice.
 pub fn position(process: Rank, size: usize, members: &[Rank]) -> Result<usize, OpenError> {
     if let Some(member) = members.iter().find(|member| member.index() >= size) {
         return Err(OpenError::Member { member: *member, size });

@@ -1,4 +1,4 @@
-//! What can go wrong in a context.
+//! Failures of a context.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use super::ContextId;
 use crate::ids::Rank;
 
-/// Why a context failed: the same on every member.
+/// Failure of a context, equal on every member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call} ({words}), round {round}: {cause}")]
 pub struct Failure {
-    /// Which call of the context.
+    /// Zero-based number of the call within the context.
     pub call: u64,
-    /// What the call was, in the words of the rank that found the failure.
+    /// Description of the call, by the rank that found the failure.
     pub words: Arc<str>,
-    /// In which round of the schedule.
+    /// Round of the schedule.
     pub round: u32,
-    /// Who found it.
+    /// The rank that found the failure.
     pub observer: Rank,
-    /// Whose fault it is, where that is known.
+    /// The rank that caused the failure, if known.
     pub culprit: Option<Rank>,
-    /// What happened.
+    /// The cause.
     pub cause: Cause,
 }
 
@@ -54,49 +54,49 @@ pub(crate) fn rank_words(rank: Rank, members: &[Rank]) -> String {
     }
 }
 
-/// What happened to a context.
+/// Cause of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// Nothing happened for too long.
+    /// No progress until the deadline.
     Deadline {
-        /// How long.
+        /// The time without progress.
         waited: Duration,
-        /// Who waits for whom, in words: `rank 0 waits for rank 3, which has not called`.
+        /// Description of the ranks that wait for each other: `rank 0 waits for rank 3, which has not called`.
         chain: Arc<str>,
     },
-    /// A rank is no longer there.
+    /// A rank has left or is lost.
     Gone {
-        /// Which.
+        /// The rank.
         rank: Rank,
-        /// How it went: `returned before the call`, `panicked: index out of bounds`.
+        /// How it left: `returned before the call`, `panicked: index out of bounds`.
         how: Arc<str>,
     },
-    /// Two ranks do not do the same.
+    /// Two ranks make different calls.
     Disagree {
         /// One of them.
         one: Rank,
-        /// What it does.
+        /// Its call.
         ones: Arc<str>,
         /// The other.
         other: Rank,
-        /// What that does.
+        /// The call of the other.
         others: Arc<str>,
     },
-    /// A message is not as long as awaited.
+    /// A message has another length than its receiver expects.
     Length {
         /// The sender.
         from: Rank,
         /// The receiver.
         to: Rank,
-        /// What is awaited.
+        /// The expected length in bytes.
         expected: u64,
-        /// What is sent.
+        /// The length that is sent, in bytes.
         found: u64,
     },
     /// A rank gave up, for a reason of its own.
     Aborted {
-        /// Which.
+        /// The rank.
         rank: Rank,
         /// Its reason.
         reason: Arc<str>,
@@ -128,25 +128,25 @@ impl fmt::Display for Cause {
 
 impl std::error::Error for Cause {}
 
-/// A context cannot be opened.
+/// Error of opening a context.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A member is no process of the job.
+    /// A member is not a process of the job.
     #[error("member {member} is out of range: the job has {size} processes")]
     Member {
-        /// Which.
+        /// The member.
         member: Rank,
-        /// How many there are.
+        /// The number of processes.
         size: usize,
     },
     /// A member is named twice.
     #[error("member {0} is named twice")]
     Twice(Rank),
-    /// This process is no member.
+    /// This process is not a member.
     #[error("process {0} opens a context that it is no member of")]
     Outside(Rank),
-    /// Somebody opened a context of that identity with other members, or it is open here.
+    /// The context is open here, or another process has opened it with other members.
     #[error("context {0} is open already, or open with other members")]
     InUse(ContextId),
 }

@@ -56,8 +56,8 @@ pub(super) fn operations_of_ones_own_that_commute_are_done_in_any_order() {
             jobs::run(ranks, |mut comm| {
                 let wide = |rank, i| [element::<u64>(rank, 9, i), element::<u64>(rank, 8, i)];
                 let both = |left: [u64; 2], right: [u64; 2]| [left[0] ^ right[0], left[1].wrapping_add(right[1])];
-                check(&mut comm, wide, &by("both", both).commutative());
-                check(&mut comm, wide, &by("both", both));
+                check(&mut comm, wide, by("both", both).commutative());
+                check(&mut comm, wide, by("both", both));
             })
             .unwrap();
         });

@@ -5,13 +5,14 @@ use std::ffi::{c_int, c_void};
 use std::slice;
 use std::sync::OnceLock;
 
+use bytemuck::Pod;
 use mpi::ffi;
 
 use super::error::MpiError;
 use super::operation::{Function, Handle};
 use crate::op::Operation::{Max, Min, Product, Sum};
 use crate::op::Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-use crate::op::{self, Number, OnBytes, Op, Operation, Predefined, Primitive};
+use crate::op::{self, Number, OnBytes, Op, Operation, Ordered, Predefined, Primitive};
 use crate::plan::Reduction;
 
 /// What the numbers are, and what combines them.
@@ -72,7 +73,7 @@ fn ours(of: Predefined) -> Result<ffi::MPI_Op, MpiError> {
 }
 
 fn function(of: Predefined) -> Function {
-    fn of_numbers<T: Number>(operation: Operation) -> Function {
+    fn of_numbers<T: Number + Ordered>(operation: Operation) -> Function {
         match operation {
             Sum => combine::<T, op::Sum>,
             Product => combine::<T, op::Product>,
@@ -95,7 +96,7 @@ fn function(of: Predefined) -> Function {
     of_numbers(of.operation)
 }
 
-unsafe extern "C" fn combine<T: Number, O: Op<T> + Default>(
+unsafe extern "C" fn combine<T: Pod, O: Op<T> + Default>(
     from: *mut c_void,
     into: *mut c_void,
     count: *mut c_int,

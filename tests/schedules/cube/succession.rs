@@ -220,7 +220,7 @@ fn an_axis_idles_before_it_is_reached_and_after_only() {
 
 #[test]
 fn the_page_on_cubes_has_these_steps() {
-    let page = include_str!("../../../doc/cubes.md");
+    let page = include_str!("../../../doc/notes/cubes.md");
     for (axes, d, places) in [(2, 3, 6), (3, 2, 4), (3, 3, 6), (4, 2, 4), (5, 2, 6), (7, 1, 5), (6, 4, 8)] {
         let half = 1 << (places - 1);
         let pipelined = Succession::pipelined(axes, d, places).unwrap().steps();

@@ -68,7 +68,7 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
 
 #[test]
 fn the_page_on_cubes_has_these_loads() {
-    let page = include_str!("../../../doc/cubes.md");
+    let page = include_str!("../../../doc/notes/cubes.md");
     let reversed: Vec<usize> = (0..6).chain((6..12).rev()).collect();
     for (name, map) in [
         ("transpose of 64 x 64", BitMap::transpose(6, 6)),

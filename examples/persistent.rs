@@ -1,0 +1,28 @@
+//! A persistent plan: planned once, executed many times, on any buffers of these lengths.
+//!
+//! ```text
+//! cargo run -p necklace-examples --example persistent
+//! ```
+#![allow(clippy::print_stdout)]
+
+use necklace::launch::Launch;
+
+fn main() -> Result<(), necklace::Error> {
+    let lines = Launch::default().ranks(4).run(|mut comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        // An alltoall of blocks of one number. An execution looks nothing up and allocates nothing.
+        let mut exchange = comm.alltoall_init(1)?;
+        let (mut here, mut there) = (vec![rank; size], vec![0; size]);
+        for _ in 0..1000 {
+            exchange.execute(&mut comm, &here, &mut there)?;
+            exchange.execute(&mut comm, &there, &mut here)?;
+        }
+        // Two exchanges bring every block back.
+        assert_eq!(here, vec![rank; size]);
+        Ok::<_, necklace::Error>(format!("rank {rank} executed 2000 times: {}", exchange.words()))
+    })?;
+    for line in lines {
+        println!("{}", line?);
+    }
+    Ok(())
+}

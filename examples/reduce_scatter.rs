@@ -1,0 +1,26 @@
+//! Reduce-scatter: rank i gets the combination of the i-th blocks of all ranks.
+//!
+//! ```text
+//! cargo run -p necklace-examples --example reduce_scatter
+//! ```
+#![allow(clippy::print_stdout)]
+
+use necklace::launch::Launch;
+use necklace::op::Sum;
+
+fn main() -> Result<(), necklace::Error> {
+    let lines = Launch::default().ranks(4).run(|mut comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        // A gradient of two numbers for each rank; every rank keeps the sum of its own two.
+        let gradient: Vec<usize> = (0..2 * size).map(|i| i + rank).collect();
+        let mut sum = [0; 2];
+        comm.reduce_scatter(&gradient, &mut sum, Sum)?;
+        let of_ranks: usize = (0..size).sum();
+        assert_eq!(sum, [2 * rank, 2 * rank + 1].map(|i| size * i + of_ranks));
+        Ok::<_, necklace::Error>(format!("rank {rank} gave {gradient:?} and keeps {sum:?}"))
+    })?;
+    for line in lines {
+        println!("{}", line?);
+    }
+    Ok(())
+}

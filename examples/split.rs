@@ -1,0 +1,33 @@
+//! Split: rows and columns of a torus become communicators of their own.
+//!
+//! ```text
+//! cargo run -p necklace-examples --example split
+//! ```
+#![allow(clippy::print_stdout)]
+
+use necklace::launch::Launch;
+use necklace::op::Sum;
+
+fn main() -> Result<(), necklace::Error> {
+    let lines = Launch::default().topology("torus:3x4").run(|mut comm| {
+        let rank = comm.rank();
+        // Ranks of one colour become a part; `None` would be in no part.
+        let of_colour = || necklace::Error::Argument("every rank has a colour".to_owned());
+        let mut row = comm.split(Some(rank as u32 / 4), 0)?.ok_or_else(of_colour)?;
+        let mut column = comm.split(Some(rank as u32 % 4), 0)?.ok_or_else(of_colour)?;
+        let (mut of_row, mut of_column) = ([0], [0]);
+        row.allreduce(&[rank], &mut of_row, Sum)?;
+        column.allreduce(&[rank], &mut of_column, Sum)?;
+        // A part knows its network: a row of the torus is a ring.
+        let (row, column) = (row.topology().text(), column.topology().text());
+        assert_eq!((&row[..], &column[..]), ("ring:4", "ring:3"));
+        let ([of_row], [of_column]) = (of_row, of_column);
+        Ok::<_, necklace::Error>(format!(
+            "rank {rank}: its row ({row}) sums to {of_row}, its column ({column}) to {of_column}"
+        ))
+    })?;
+    for line in lines {
+        println!("{}", line?);
+    }
+    Ok(())
+}
