@@ -15,7 +15,7 @@ fn main() -> Result<(), necklace::Error> {
         let mut end = [0];
         comm.scan(&[length], &mut end, Sum)?;
         let begin = end[0] - length;
-        assert_eq!(begin, (0..rank).map(|before| 100 + 10 * before).sum());
+        assert_eq!(begin, (0..rank).map(|before| 100 + 10 * before).sum::<usize>());
         Ok::<_, necklace::Error>(format!("rank {rank} writes {length} bytes from {begin} on"))
     })?;
     for line in lines {
