@@ -40,6 +40,7 @@ use self::port::Held;
 use self::protocol::{Description, MAGIC, Order, Report, Root};
 pub(crate) use self::rank::is_of_jobs;
 use self::secret::Secret;
+use crate::room;
 
 /// How long processes that ranks have left behind may write after the last rank has ended.
 const LINGER: Duration = Duration::from_millis(500);
@@ -214,8 +215,13 @@ pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> 
     }
 }
 
+/// The address space that must be left for a thread: the stack for its signals, output on its way, and other threads.
+const ROOM: u64 = 4 << 20;
+
 /// Starts a thread that only waits and forwards. A launcher may have thousands of these.
 pub(crate) fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    // A thread that starts without that room aborts the process.
+    room::check(ROOM).map_err(|_| Errno::AGAIN)?;
     thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let ranks: usize = job.places.iter().map(|(_, ranks)| ranks.len()).sum();
     let style = if arguments.no_prefix { Style::Plain } else { Style::Prefixed((ranks - 1).to_string().len()) };
     let (events, queue) = job::events();
-    let output = Output::standard(style, &events).map_err(failed("cannot print"))?;
+    let output = Output::standard(style, &events).map_err(failed("cannot start a thread to print"))?;
     listen_to_signals(events.clone())?;
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
 }
@@ -169,7 +169,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         command: words.collect(),
     };
     let (events, queue) = job::events();
-    let output = Arc::new(Output::kept(&events).map_err(failed("cannot keep the output"))?);
+    let output = Arc::new(Output::kept(&events).map_err(failed("cannot start a thread to print"))?);
     match job::run(&job(&arguments)?, &output, (events, queue))? {
         0 => Ok(String::from_utf8_lossy(&output.take()).into_owned()),
         status => Err(Failure::Failed(format!("the ranks ended with status {status}"))),
