@@ -141,7 +141,9 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         }
     };
     loop {
-        wait_for_orders(&orders, &mut launcher, arguments.session);
+        if !has_orders(&orders, &mut launcher, arguments.session) {
+            break;
+        }
         let mut order = [0; 4];
         // Orders are written at once.
         match orders.read_exact(&mut order).map(|()| i32::from_le_bytes(order)) {
@@ -161,22 +163,25 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Waits until the agent gives an order or ends. Kills the agent if it does neither after its launcher is gone.
-fn wait_for_orders(orders: &File, launcher: &mut Option<OwnedFd>, agent: i32) {
+/// Waits until the agent gives an order or ends. If it does neither after its launcher is gone, kills it and returns
+/// false: a process that it has just created may keep the orders open.
+fn has_orders(orders: &File, launcher: &mut Option<OwnedFd>, agent: i32) -> bool {
     if let Some(connection) = launcher {
         let mut both = [PollFd::new(orders, PollFlags::IN), PollFd::new(connection, HANG_UP)];
         let _ = retry_on_intr(|| poll(&mut both, None));
         if !both[0].revents().is_empty() {
-            return;
+            return true;
         }
         *launcher = None;
     }
     let waited = retry_on_intr(|| poll(&mut [PollFd::new(orders, PollFlags::IN)], Some(&ORPHANED)));
-    if waited == Ok(0)
-        && let Some(agent) = getppid().filter(|parent| parent.as_raw_nonzero().get() == agent)
-    {
+    if waited != Ok(0) {
+        return true;
+    }
+    if let Some(agent) = getppid().filter(|parent| parent.as_raw_nonzero().get() == agent) {
         let _ = kill_process(agent, Signal::KILL);
     }
+    false
 }
 
 /// The peer has closed its side. A pipe that hangs up says so without being asked.

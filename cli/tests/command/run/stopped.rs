@@ -1,7 +1,9 @@
 //! Parts of the command that are stopped: the job ends all the same, with its own status where that is known.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -64,6 +66,26 @@ fn stopped_agent_does_not_keep_a_killed_launcher_from_leaving_nothing() {
             place.nothing_is_left();
         }
     }
+}
+
+#[test]
+fn guard_of_a_stopped_agent_cleans_up_while_others_hold_its_orders() {
+    let place = Place::new("stopped_holder");
+    let path = |name: &str| place.directory.join(name);
+    fs::create_dir(path("keys/job")).unwrap();
+    fs::write(path("keys/job/key"), "").unwrap();
+    // In the place of an agent; a process that it has just created may hold what it holds.
+    let guard = env!("CARGO_BIN_EXE_necklace");
+    let script = format!("{guard} guard $$ $PWD/keys/job <orders 1<launcher & kill -STOP $$");
+    let made = Command::new("mkfifo").args([path("orders"), path("launcher")]).status().unwrap();
+    assert!(made.success());
+    let mut agent = Command::new("setsid").args(["sh", "-c", &script]).current_dir(&place.directory).spawn().unwrap();
+    let [orders, launcher] =
+        ["orders", "launcher"].map(|name| fs::OpenOptions::new().write(true).open(path(name)).unwrap());
+    drop(launcher);
+    assert_eq!(agent.wait().unwrap().signal(), Some(9));
+    place.nothing_is_left();
+    drop(orders);
 }
 
 #[test]
