@@ -25,6 +25,8 @@ mod problem;
 mod progress;
 mod reading;
 #[cfg(unix)]
+mod room;
+#[cfg(unix)]
 mod run;
 mod simulate;
 mod sweep;
@@ -98,6 +100,10 @@ Exit status: 0 on success; 1 if a schedule is wrong or an operation failed; 2 if
 wrong.";
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    if let Err(error) = room::check(LEAST) {
+        return output::Failure::Failed(format!("cannot start: {}", agent::with_limit(&error))).report();
+    }
     let done = match Arguments::try_parse().unwrap_or_else(|error| bounded(error).exit()).command {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
@@ -143,6 +149,10 @@ fn bounded(mut error: clap::Error) -> clap::Error {
     }
     error
 }
+
+/// The address space that reading the command line takes, with room to spare.
+#[cfg(unix)]
+const LEAST: u64 = 1 << 20;
 
 /// A tip of clap's, at most.
 const TIP: usize = 200;

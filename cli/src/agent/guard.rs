@@ -1,11 +1,14 @@
 //! The guard: a process that outlives the agent of a host, however the agent ends, and cleans up.
 //!
-//! The guard reads the process groups of the ranks from its standard input. At the end of that input,
-//! when the agent closes it or dies, the guard kills these groups, the other processes of the agent's
+//! The guard reads the process groups of the ranks from its standard input. When the agent asks for it, or at
+//! the end of that input, when the agent dies, the guard kills these groups, the other processes of the agent's
 //! session, and all processes that have the job's key file in their environment. Then it removes the
 //! directory with the key. A process escapes only if it has created a session of its own and removed the
 //! key file from its environment. Without `/proc`, or with the `/proc` of another namespace, every
 //! process outside of the groups escapes.
+//!
+//! The guard holds the agent's connection to the launcher too, and notices without reading it when the launcher
+//! has closed it. An agent that does not end then, since it is stopped, is killed.
 //!
 //! If the guard is killed together with the agent, the ranks still end on Linux ([`super::becoming`]), but
 //! other processes continue. Ranks that use the library notice the loss on every system (they wait for
@@ -13,18 +16,22 @@
 //! killed before, the directory with the key stays until this user's next job on this host
 //! ([`super::secret`]).
 
-use std::io::{self, PipeWriter, Write};
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::{env, fs, thread};
 
 use clap::Args;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, geteuid, getpid, getppid, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -32,26 +39,36 @@ use super::secret::KEY;
 use super::wait;
 
 /// How long the agent waits for the guard to clean up before it does so itself.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
+/// How long the guard waits for the agent to end whose launcher is gone.
+const ORPHANED: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
+/// The order to clean up. Other orders are the numbers of process groups.
+const CLEAR: i32 = 0;
+
+/// The answer to that order.
+const CLEARED: u8 = b'.';
 
 /// The agent's side of the guard.
 #[derive(Debug)]
 pub(super) struct Guard {
     child: Child,
     told: PipeWriter,
+    says: PipeReader,
     directory: PathBuf,
 }
 
 impl Guard {
-    /// Starts the process, which will remove that directory. The directory need not exist yet.
-    /// The agent must lead its session.
-    pub(super) fn start(directory: &Path) -> io::Result<Self> {
-        let (reader, told) = io::pipe()?;
+    /// Starts the process, which will remove that directory. The directory need not exist yet. The agent must lead its
+    /// session, and that is its connection to the launcher.
+    pub(super) fn start(directory: &Path, launcher: OwnedFd) -> io::Result<Self> {
+        let ((reader, told), (says, writer)) = (io::pipe()?, io::pipe()?);
         let mut command = Command::new(env::current_exe()?);
         command.arg("guard").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
         // A group of its own: signals to the agent's group do not reach it.
-        command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        Ok(Self { child: command.spawn()?, told, directory: directory.to_owned() })
+        command.stdin(reader).stdout(launcher).stderr(writer).process_group(0);
+        Ok(Self { child: command.spawn()?, told, says, directory: directory.to_owned() })
     }
 
     /// The process number.
@@ -61,18 +78,33 @@ impl Guard {
 
     /// Adds the process group of a rank.
     pub(super) fn watch(&mut self, group: Pid) -> io::Result<()> {
-        writeln!(self.told, "{}", group.as_raw_nonzero())
+        self.told.write_all(&group.as_raw_nonzero().get().to_le_bytes())
     }
 
-    /// Makes the guard clean up. Nothing is left when this returns.
-    pub(super) fn clear(self, groups: &[Pid]) {
-        let Self { mut child, told, directory } = self;
+    /// Makes the guard clean up. Nothing is left but the guard itself when this returns.
+    pub(super) fn clear(&mut self, groups: &[Pid]) {
+        let told = self.told.write_all(&CLEAR.to_le_bytes());
+        if told.is_err() || !self.has_cleared() {
+            // The guard was killed or stopped.
+            let _ = self.child.kill();
+            clear_up(Some(getpid()), groups, &self.directory);
+        }
+    }
+
+    /// Waits for the answer.
+    fn has_cleared(&mut self) -> bool {
+        let mut answer = [0];
+        let answered = poll(&mut [PollFd::new(&self.says, PollFlags::IN)], Some(&PATIENCE));
+        answered.is_ok_and(|count| count > 0) && self.says.read_exact(&mut answer).is_ok() && answer == [CLEARED]
+    }
+
+    /// Ends the guard, which has cleaned up.
+    pub(super) fn end(self) {
+        let Self { mut child, told, .. } = self;
         drop(told);
-        // If the guard was killed or stopped, the agent cleans up.
-        if !wait(&mut child, PATIENCE).is_some_and(|status| status.success()) {
+        if wait(&mut child, Duration::from_secs(2)).is_none() {
             let _ = child.kill();
-            clear_up(Some(getpid()), groups, &directory);
-            wait(&mut child, PATIENCE);
+            let _ = child.wait();
         }
     }
 }
@@ -94,13 +126,69 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
-    let groups = io::stdin().lines().map_while(Result::ok).filter_map(|line| Pid::from_raw(line.parse().ok()?));
-    let groups: Vec<Pid> = groups.collect();
-    // Never a session that another process has created.
-    let session = running_in(getpid()).filter(|session| session.as_raw_nonzero().get() == arguments.session);
-    clear_up(session, &groups, &arguments.directory);
+    let ends = io::stdin().as_fd().try_clone_to_owned().and_then(|orders| {
+        let launcher = io::stdout().as_fd().try_clone_to_owned()?;
+        Ok((File::from(orders), launcher))
+    });
+    let Ok((mut orders, launcher)) = ends else { return ExitCode::FAILURE };
+    let mut launcher = Some(launcher);
+    let mut groups = Some(Vec::new());
+    let clear = |groups: Option<Vec<Pid>>| {
+        // Never a session that another process has created.
+        let session = running_in(getpid()).filter(|session| session.as_raw_nonzero().get() == arguments.session);
+        if let Some(groups) = groups {
+            clear_up(session, &groups, &arguments.directory);
+        }
+    };
+    loop {
+        if !has_orders(&orders, &mut launcher, arguments.session) {
+            break;
+        }
+        let mut order = [0; 4];
+        // Orders are written at once.
+        match orders.read_exact(&mut order).map(|()| i32::from_le_bytes(order)) {
+            Ok(CLEAR) => {
+                clear(groups.take());
+                let _ = io::stderr().write_all(&[CLEARED]);
+            }
+            Ok(group) => {
+                if let Some(groups) = &mut groups {
+                    groups.extend(Pid::from_raw(group));
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    clear(groups.take());
     ExitCode::SUCCESS
 }
+
+/// Waits until the agent gives an order or ends. If it does neither after its launcher is gone, kills it and returns
+/// false: a process that it has just created may keep the orders open.
+fn has_orders(orders: &File, launcher: &mut Option<OwnedFd>, agent: i32) -> bool {
+    if let Some(connection) = launcher {
+        let mut both = [PollFd::new(orders, PollFlags::IN), PollFd::new(connection, HANG_UP)];
+        let _ = retry_on_intr(|| poll(&mut both, None));
+        if !both[0].revents().is_empty() {
+            return true;
+        }
+        *launcher = None;
+    }
+    let waited = retry_on_intr(|| poll(&mut [PollFd::new(orders, PollFlags::IN)], Some(&ORPHANED)));
+    if waited != Ok(0) {
+        return true;
+    }
+    if let Some(agent) = getppid().filter(|parent| parent.as_raw_nonzero().get() == agent) {
+        let _ = kill_process(agent, Signal::KILL);
+    }
+    false
+}
+
+/// The peer has closed its side. A pipe that hangs up says so without being asked.
+#[cfg(target_os = "linux")]
+const HANG_UP: PollFlags = PollFlags::RDHUP;
+#[cfg(not(target_os = "linux"))]
+const HANG_UP: PollFlags = PollFlags::empty();
 
 /// Kills these process groups and all other processes of the job, except this process and its parent. Then
 /// removes the key, which a living rank may need.

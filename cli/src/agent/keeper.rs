@@ -16,29 +16,33 @@ use super::guard::Guard;
 pub(super) struct Keeper(Arc<Mutex<Started>>);
 
 struct Started {
-    /// `None` after the guard was told to clean up.
+    /// `None` after it was ended.
     guard: Option<Guard>,
     groups: Vec<Pid>,
+    /// Whether everything has been cleaned up.
+    cleared: bool,
     /// Whether the ranks were asked to end. No rank starts after that.
     asked: bool,
 }
 
 impl Keeper {
     pub(super) fn of(guard: Guard) -> Self {
-        Self(Arc::new(Mutex::new(Started { guard: Some(guard), groups: Vec::new(), asked: false })))
+        Self(Arc::new(Mutex::new(Started { guard: Some(guard), groups: Vec::new(), cleared: false, asked: false })))
     }
 
     /// Runs an operation whose result needs to be cleaned up, unless that has been done already.
     pub(super) fn place<T>(&self, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         // The lock is held meanwhile, so the operation is either cleaned up later or not run.
         let started = self.started();
-        if started.guard.is_some() { what() } else { Err(cleared()) }
+        if started.cleared { Err(cleared()) } else { what() }
     }
 
     /// Starts a process that leads a group, unless the job is over. Returns `None` if the ranks were asked to end.
     pub(super) fn start(&self, command: Command) -> io::Result<Option<Becoming>> {
         let mut started = self.started();
-        let Started { guard: Some(guard), groups, asked } = &mut *started else { return Err(cleared()) };
+        let Started { guard: Some(guard), groups, cleared: false, asked } = &mut *started else {
+            return Err(cleared());
+        };
         if *asked {
             return Ok(None);
         }
@@ -61,21 +65,33 @@ impl Keeper {
         }
     }
 
-    /// Makes the guard clean up. Nothing of the job is left on this host when this returns, in any thread.
+    /// Makes the guard clean up. Nothing of the job runs on this host when this returns, in any thread.
     pub(super) fn clear(&self) {
         // A second caller waits here for the first.
         let mut started = self.started();
-        if let Some(guard) = started.guard.take() {
-            guard.clear(&started.groups);
-            // Reap the processes here. From now on their numbers may be reused.
-            for group in mem::take(&mut started.groups) {
-                let _ = waitpid(Some(group), WaitOptions::NOHANG);
-            }
+        if mem::replace(&mut started.cleared, true) {
+            return;
+        }
+        let groups = mem::take(&mut started.groups);
+        if let Some(guard) = &mut started.guard {
+            guard.clear(&groups);
+        }
+        // Reap the processes here. From now on their numbers may be reused.
+        for group in groups {
+            let _ = waitpid(Some(group), WaitOptions::NOHANG);
+        }
+    }
+
+    /// Ends the guard too, once it has cleaned up.
+    pub(super) fn end(&self) {
+        self.clear();
+        if let Some(guard) = self.started().guard.take() {
+            guard.end();
         }
     }
 
     pub(super) fn has_cleared(&self) -> bool {
-        self.started().guard.is_none()
+        self.started().cleared
     }
 
     fn started(&self) -> MutexGuard<'_, Started> {

@@ -4,10 +4,11 @@
 //! ends: when the launcher ends, however it does, so does the input, and the agent makes its [`guard`]
 //! clean up. The output of the ranks goes to the launcher in frames ([`protocol`]).
 //!
-//! One thread per stream waits for output, one per rank for its end, and one for orders. Neither orders nor
-//! reports wait for anybody to read the output of the ranks ([`launcher`]).
+//! The main thread starts the ranks, one thread serves all of them ([`forwarder`]), and one waits for orders.
+//! Neither orders nor reports wait for anybody to read the output of the ranks.
 
 mod becoming;
+mod forwarder;
 mod guard;
 mod keeper;
 mod launcher;
@@ -18,18 +19,19 @@ mod secret;
 
 use std::env;
 use std::fs::File;
-use std::io::{self, ErrorKind, Stdin, Write};
+use std::io::{self, Stdin, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitCode, ExitStatus, exit};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use necklace::error::shown;
 use rustix::io::Errno;
-use rustix::process::{Pid, setsid};
+use rustix::process::setsid;
 
 pub(crate) use self::becoming::{Arguments as BecomeArguments, run as run_become};
+use self::forwarder::Forwarder;
 use self::guard::Guard;
 pub(crate) use self::guard::{Arguments as GuardArguments, run as run_guard};
 use self::keeper::Keeper;
@@ -38,6 +40,7 @@ use self::port::Held;
 use self::protocol::{Description, MAGIC, Order, Report, Root};
 pub(crate) use self::rank::is_of_jobs;
 use self::secret::Secret;
+use crate::room;
 
 /// How long processes that ranks have left behind may write after the last rank has ended.
 const LINGER: Duration = Duration::from_millis(500);
@@ -102,7 +105,8 @@ fn prepare(description: &Description) -> Result<(Secret, Guard), Refusal> {
     env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
     let secret = Secret::place().map_err(|error| Refusal::of("cannot draw a name for the key's file", &error))?;
     secret.remove_others();
-    let guard = Guard::start(secret.directory()).map_err(|error| Refusal::of("cannot start the guard", &error))?;
+    let guard = io::stdin().as_fd().try_clone_to_owned().and_then(|orders| Guard::start(secret.directory(), orders));
+    let guard = guard.map_err(|error| Refusal::of("cannot start the guard", &error))?;
     Ok((secret, guard))
 }
 
@@ -118,14 +122,20 @@ fn serve(
     let guarding = guard.process();
     let keeper = Keeper::of(guard);
     // From here on everything is cleaned up, whatever happens.
-    let outcome = obey(stdin, keeper.clone(), launcher.clone())
-        .and_then(|()| wait_for_guard(guarding, events.clone()))
-        .map_err(|error| Refusal::of("cannot start a thread for orders", &error))
-        .and_then(|()| start(description, secret, launcher, &keeper, &events))
-        .and_then(|(ranks, held)| attend(&queue, ranks, &keeper, launcher).map(|()| held))
+    let outcome = Forwarder::start(launcher.clone(), guarding, events)
+        .and_then(|forwarder| {
+            obey(stdin, keeper.clone(), launcher.clone(), forwarder.clone())?;
+            Ok(forwarder)
+        })
+        .map_err(|error| Refusal::of("cannot start a thread for the ranks and one for orders", &error))
+        .and_then(|forwarder| {
+            let (ranks, held) = start(description, secret, launcher, &keeper, &forwarder)?;
+            attend(&queue, ranks, &keeper, &forwarder)?;
+            Ok(held)
+        })
         // Reported before the cleanup, which kills the other ranks.
         .map_err(|refusal| refusal.report(description, launcher));
-    keeper.clear();
+    keeper.end();
     // The port is held until here.
     outcome.map(drop)
 }
@@ -137,7 +147,7 @@ fn start(
     secret: &Secret,
     launcher: &Launcher,
     keeper: &Keeper,
-    events: &Sender<Event>,
+    forwarder: &Forwarder,
 ) -> Result<(usize, Option<Held>), Refusal> {
     let key = keeper
         .place(|| secret.keep(&description.key))
@@ -162,16 +172,19 @@ fn start(
         let Some(becoming) = becoming.map_err(|error| cannot_be_started(description, &error))? else { break };
         let child = becoming.finish().map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
-        rank::attend(rank, child, launcher, events)
-            .map_err(|error| Refusal::of(&format!("cannot start a thread for rank {rank}"), &error))?;
+        forwarder.attend(rank, child);
         started += 1;
     }
     Ok((started, held))
 }
 
-/// Uses the exit status of a shell.
+/// Uses the exit status of a shell, unless it is not the program's fault.
 fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
-    let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+    let status = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT) => 127,
+        Some(Errno::NOMEM | Errno::AGAIN) => 1,
+        _ => 126,
+    };
     let program = description.program.to_string_lossy();
     Refusal(format!("{} cannot be started: {}", shown(&program), with_limit(error)), status)
 }
@@ -202,41 +215,36 @@ pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> 
     }
 }
 
-/// Starts a thread that only waits and forwards. A host may have thousands of these.
+/// The address space that must be left for a thread: the stack for its signals, output on its way, and other threads.
+const ROOM: u64 = 4 << 20;
+
+/// Starts a thread that only waits and forwards. A launcher may have thousands of these.
 pub(crate) fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    // A thread that starts without that room aborts the process.
+    room::check(ROOM).map_err(|_| Errno::AGAIN)?;
     thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
 }
 
 /// Obeys the launcher until its orders end.
-fn obey(mut stdin: Stdin, keeper: Keeper, launcher: Launcher) -> io::Result<()> {
+fn obey(mut stdin: Stdin, keeper: Keeper, launcher: Launcher, forwarder: Forwarder) -> io::Result<()> {
     small_thread(move || {
         loop {
             match protocol::receive(&mut stdin) {
                 Ok(Some(Order::Terminate)) => keeper.terminate(),
                 Ok(Some(Order::Kill)) => keeper.clear(),
-                Ok(Some(Order::Printed { stream, cost })) => launcher.printed(stream, cost),
+                Ok(Some(Order::Printed { stream, cost })) => forwarder.printed(stream, cost),
                 Ok(Some(Order::Answer)) => launcher.report(&Report::Alive),
                 // The launcher is gone, or sends invalid orders.
                 Ok(None) | Err(_) => break,
             }
         }
-        keeper.clear();
+        keeper.end();
         exit(1);
     })
 }
 
-fn wait_for_guard(guard: Option<Pid>, events: Sender<Event>) -> io::Result<()> {
-    small_thread(move || {
-        if let Some(guard) = guard {
-            rank::wait(guard);
-        }
-        // The main thread may have stopped listening.
-        let _ = events.send(Event::GuardEnded);
-    })
-}
-
 /// Waits until the ranks have ended and their output has been sent.
-fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, launcher: &Launcher) -> Result<(), Refusal> {
+fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, forwarder: &Forwarder) -> Result<(), Refusal> {
     let (mut running, mut open) = (ranks, 2 * ranks);
     while running > 0 {
         match queue.recv() {
@@ -258,13 +266,12 @@ fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, launcher: &Lau
         }
     }
     keeper.clear();
-    launcher.send_rest();
     // Output that was written by now waits for its reader without limit. Processes that escaped are not awaited.
+    forwarder.finish();
     while open > 0 {
-        match queue.recv_timeout(LINGER) {
+        match queue.recv() {
             Ok(Event::Silent) => open -= 1,
             Ok(_) => {}
-            Err(RecvTimeoutError::Timeout) if launcher.is_awaited() => {}
             Err(_) => break,
         }
     }

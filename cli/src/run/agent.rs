@@ -27,6 +27,8 @@ use crate::output::Failure;
 pub(super) enum Event {
     /// The agent with this number reports.
     Report(usize, Report),
+    /// All output of the ranks of the agent with this number has arrived.
+    Complete(usize),
     /// The agent with this number has closed its output, for this reason if one is known.
     Gone(usize, Option<String>),
     /// The output of the ranks cannot be written.
@@ -184,6 +186,15 @@ impl Agent {
         }
     }
 
+    /// Describes an agent that is silent after its ranks have ended, before all of their output has arrived.
+    pub(super) fn missing(&self, patience: Duration) -> String {
+        let (host, seconds) = (&self.host, patience.as_secs());
+        format!(
+            "output of ranks on {host} is missing: its agent has been silent for {seconds} s; it may be stopped or \
+             unreachable"
+        )
+    }
+
     /// Describes the end of an agent that has closed its output.
     pub(super) fn fate(&mut self, was_here: bool, why: Option<String>) -> String {
         let status = self.reap(Duration::from_millis(500));
@@ -281,6 +292,7 @@ impl Hearing {
 
     fn hear(&self, from: &mut impl Read) -> io::Result<()> {
         let mut lines: HashMap<(usize, bool), Lines> = HashMap::new();
+        let mut open = 2 * self.ranks.len();
         while let Some(said) = protocol::hear(from)? {
             let (rank, stream, bytes) = match said {
                 Said::Report(report) => {
@@ -299,6 +311,12 @@ impl Hearing {
                 length => (line.push(&bytes), protocol::cost(length)),
             };
             self.print(rank, stream, whole, cost);
+            if bytes.is_empty() {
+                open = open.saturating_sub(1);
+                if open == 0 {
+                    let _ = self.events.send(Event::Complete(self.number));
+                }
+            }
         }
         // Streams whose end was not reported.
         for ((rank, out), mut line) in lines {

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::agent::{Agent, Event, Reach, legible};
+use super::member::Member;
 use super::output::Output;
 use crate::agent::protocol::{Description, End, Order, Report, Root};
 use crate::output::Failure;
@@ -40,9 +41,6 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Interval between questions whether agents are alive.
 const TICK: Duration = Duration::from_secs(1);
-
-/// Maximum time for an agent to answer whose ranks have all ended.
-const ENDED: Duration = Duration::from_secs(10);
 
 /// Maximum time without anybody reading the remaining output of a job that has failed or was ended.
 const UNHEARD: Duration = Duration::from_secs(2);
@@ -83,72 +81,6 @@ struct Cause {
     message: String,
     /// Whether the rank was killed, so that no other rank is to blame.
     killed: bool,
-}
-
-/// An agent and its progress.
-struct Member {
-    agent: Agent,
-    here: bool,
-    described: bool,
-    /// Number of its ranks that have started.
-    started: usize,
-    /// Number of its ranks that have ended.
-    ended: usize,
-    over: bool,
-    /// Number of ticks since it was asked whether it is alive, until it answers. Ticks are counted instead of time,
-    /// because a launcher that was itself stopped has not waited.
-    asked: Option<u32>,
-    /// When it last progressed, or could from then on.
-    since: Instant,
-}
-
-impl Member {
-    fn of(agent: Agent) -> Self {
-        Self {
-            agent,
-            here: false,
-            described: false,
-            started: 0,
-            ended: 0,
-            over: false,
-            asked: None,
-            since: Instant::now(),
-        }
-    }
-
-    /// Returns until when the agent is awaited, if it is: to answer, or to start its ranks. An agent that has
-    /// answered before the ranks' meeting point is known has nothing to report.
-    fn awaited(&self, patience: Duration) -> Option<Instant> {
-        let awaited = !self.here || self.described && self.started < self.agent.ranks.len();
-        if awaited && !self.over { self.since.checked_add(patience) } else { None }
-    }
-
-    fn has_started(&self) -> bool {
-        self.started == self.agent.ranks.len()
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended == self.agent.ranks.len()
-    }
-
-    /// Asks whether the agent is alive. Returns whether it has not answered for that long, in ticks of that length.
-    fn ask(&mut self, patience: Duration, tick: Duration) -> bool {
-        if self.over || !self.has_started() {
-            return false;
-        }
-        let patience = if self.has_ended() { patience.min(ENDED) } else { patience };
-        match &mut self.asked {
-            Some(ticks) => {
-                *ticks += 1;
-                tick * *ticks >= patience
-            }
-            None => {
-                self.asked = Some(0);
-                self.agent.tell(&Order::Answer);
-                false
-            }
-        }
-    }
 }
 
 struct Launch<'a> {
@@ -338,14 +270,18 @@ impl Launch<'_> {
                 continue;
             }
             member.agent.kill();
-            if member.has_ended() {
+            if member.has_reported() {
                 // The outcome of the job is known without this agent.
                 member.over = true;
                 let line =
                     format!("warning: the agent on {} was killed, because it does not clean up\n", member.agent.host);
                 self.say(line);
             } else {
-                let message = member.agent.silence(true, true, patience);
+                let message = if member.has_ended() {
+                    member.agent.missing(patience)
+                } else {
+                    member.agent.silence(true, true, patience)
+                };
                 self.fail(1, message, false);
                 self.enter(Stage::Terminating);
             }
@@ -374,6 +310,11 @@ impl Launch<'_> {
     fn hear(&mut self, event: Event) {
         match event {
             Event::Report(number, report) => self.hear_report(number, report),
+            Event::Complete(number) => {
+                if let Some(member) = self.members.get_mut(number) {
+                    member.complete = true;
+                }
+            }
             Event::Gone(number, why) => {
                 let Some(member) = self.members.get_mut(number) else { return };
                 if !mem::replace(&mut member.over, true) {

@@ -7,6 +7,7 @@ mod agent;
 mod hosts;
 mod job;
 mod lines;
+mod member;
 mod output;
 mod printer;
 mod repeats;
@@ -68,7 +69,8 @@ The same happens if this command is killed, or its agent on a host, or the guard
 guard are killed at once, the ranks still end (on Linux; elsewhere, ranks that use the library). A rank that
 uses the library also ends its process group and removes the key. Other processes continue, and the next job on
 that host removes a key that is left. If a guard or an agent is stopped, the job ends with its own status if
-its ranks are known to have ended; otherwise it fails when the agent has not answered for the timeout.
+its ranks are known to have ended and all their output has arrived; otherwise it fails when the agent has not
+answered for the timeout. If this command has ended, a stopped agent is killed by its guard.
 
 Exit status: 0 if all ranks end with 0; otherwise the status of the first rank that fails, 128 + n for signal n;
 127 if the program is not found, 126 if it cannot be started; 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP ends
@@ -143,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let ranks: usize = job.places.iter().map(|(_, ranks)| ranks.len()).sum();
     let style = if arguments.no_prefix { Style::Plain } else { Style::Prefixed((ranks - 1).to_string().len()) };
     let (events, queue) = job::events();
-    let output = Output::standard(style, &events).map_err(failed("cannot print"))?;
+    let output = Output::standard(style, &events).map_err(failed("cannot start a thread to print"))?;
     listen_to_signals(events.clone())?;
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
 }
@@ -167,7 +169,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         command: words.collect(),
     };
     let (events, queue) = job::events();
-    let output = Arc::new(Output::kept(&events).map_err(failed("cannot keep the output"))?);
+    let output = Arc::new(Output::kept(&events).map_err(failed("cannot start a thread to print"))?);
     match job::run(&job(&arguments)?, &output, (events, queue))? {
         0 => Ok(String::from_utf8_lossy(&output.take()).into_owned()),
         status => Err(Failure::Failed(format!("the ranks ended with status {status}"))),

@@ -64,9 +64,13 @@ impl Place {
 
     /// What still runs or lies about: processes with the mark, keys.
     pub(crate) fn left(&self) -> Vec<String> {
+        self.processes().into_iter().map(|(process, name)| format!("{process:?} {name}")).chain(self.keys()).collect()
+    }
+
+    /// The directories of keys.
+    pub(crate) fn keys(&self) -> Vec<String> {
         let keys = fs::read_dir(self.directory.join("keys")).unwrap();
-        let keys = keys.map(|entry| entry.unwrap().path().display().to_string());
-        self.processes().into_iter().map(|(process, name)| format!("{process:?} {name}")).chain(keys).collect()
+        keys.map(|entry| entry.unwrap().path().display().to_string()).collect()
     }
 
     /// The processes with the mark that have not ended, and what they are called with.
@@ -85,12 +89,17 @@ impl Place {
 
     /// One of the command's own processes: its agent, or its guard.
     pub(crate) fn called(&self, which: &str) -> Option<Pid> {
+        self.all_called(which).pop()
+    }
+
+    /// All of these.
+    pub(crate) fn all_called(&self, which: &str) -> Vec<Pid> {
         let is_it = |name: &str| name.contains(&format!("necklace {which} "));
         // What an agent starts has the agent's words until its own program is loaded; but only an agent leads a session.
         let its = |(process, name): (Pid, String)| {
             (is_it(&name) && leads_session(process) == (which == "agent")).then_some(process)
         };
-        self.processes().into_iter().find_map(its)
+        self.processes().into_iter().filter_map(its).collect()
     }
 
     pub(crate) fn nothing_is_left(&self) {

@@ -266,3 +266,37 @@ fn memory_that_does_not_suffice_for_threads_fails_the_job() {
     }
     assert!(refused > 0);
 }
+
+#[test]
+fn memory_limit_that_is_met_ends_the_job_with_one_error() {
+    let place = Place::new("memory_sweep");
+    let limited = |kilobytes: u32, command: Command| {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"")]);
+        limited.arg(command.get_program()).args(command.get_args());
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        limited.current_dir(&place.directory).output().unwrap()
+    };
+    // With less, the system cannot load the command.
+    let least = (4_000..200_000).step_by(200).find(|kilobytes| {
+        let mut version = Command::new(env!("CARGO_BIN_EXE_necklace"));
+        version.arg("--version");
+        limited(*kilobytes, version).status.success()
+    });
+    let least = least.unwrap();
+    let (mut refused, mut ended) = (0, 0);
+    for kilobytes in (least..least + 8_000).step_by(200) {
+        let output = limited(kilobytes, place.command(&["-n", "8", "true"]));
+        place.nothing_is_left();
+        let error = stderr(&output);
+        if output.status.success() {
+            assert_eq!(error, "", "{kilobytes}");
+            ended += 1;
+        } else {
+            assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{kilobytes}: {error}");
+            assert!(error.starts_with("error: ") && error.contains("ulimit -v"), "{kilobytes}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 0 && ended > 0, "{refused} {ended}");
+}

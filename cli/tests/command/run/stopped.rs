@@ -1,13 +1,16 @@
 //! Parts of the command that are stopped: the job ends all the same, with its own status where that is known.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
-use super::ENDLESS;
-use super::place::{Place, until};
+use super::place::{Place, Running, until};
+use super::{ENDLESS, PARENT, STUBBORN};
 
 #[test]
 fn stopped_guard_does_not_keep_the_job_from_ending() {
@@ -48,19 +51,131 @@ fn stopped_agent_fails_the_job_after_the_timeout() {
 }
 
 #[test]
+fn stopped_agent_does_not_keep_a_killed_launcher_from_leaving_nothing() {
+    let place = Place::new("stopped_orphan");
+    let stand_in = place.stand_in();
+    for on in [&[][..], &["--hosts", "one,two", "--agent", &stand_in]] {
+        for script in [ENDLESS, STUBBORN, PARENT] {
+            let mut job = place.start(&[&["-n", "4"], on, &["--", script]].concat());
+            job.lines(4);
+            for agent in place.all_called("agent") {
+                kill_process(agent, Signal::STOP).unwrap();
+            }
+            job.send(Signal::KILL);
+            job.end();
+            place.nothing_is_left();
+        }
+    }
+}
+
+#[test]
+fn guard_of_a_stopped_agent_cleans_up_while_others_hold_its_orders() {
+    let place = Place::new("stopped_holder");
+    let path = |name: &str| place.directory.join(name);
+    fs::create_dir(path("keys/job")).unwrap();
+    fs::write(path("keys/job/key"), "").unwrap();
+    // In the place of an agent; a process that it has just created may hold what it holds.
+    let guard = env!("CARGO_BIN_EXE_necklace");
+    let script = format!("{guard} guard $$ $PWD/keys/job <orders 1<launcher & kill -STOP $$");
+    let made = Command::new("mkfifo").args([path("orders"), path("launcher")]).status().unwrap();
+    assert!(made.success());
+    let mut agent = Command::new("setsid").args(["sh", "-c", &script]).current_dir(&place.directory).spawn().unwrap();
+    let [orders, launcher] =
+        ["orders", "launcher"].map(|name| fs::OpenOptions::new().write(true).open(path(name)).unwrap());
+    drop(launcher);
+    assert_eq!(agent.wait().unwrap().signal(), Some(9));
+    place.nothing_is_left();
+    drop(orders);
+}
+
+#[test]
+fn stopped_agent_on_another_host_leaves_nothing_after_its_launcher() {
+    let place = Place::new("stopped_elsewhere");
+    let stand_in = place.stand_in();
+    let options = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &stand_in];
+    let mut job = place.start(&[&options[..], &["--", ENDLESS]].concat());
+    job.lines(2);
+    for agent in place.all_called("agent") {
+        kill_process(agent, Signal::STOP).unwrap();
+    }
+    let (status, _, error) = job.end();
+    assert_eq!(status.code(), Some(1), "{error}");
+    place.nothing_is_left();
+}
+
+#[test]
 fn agent_stopped_after_its_ranks_ended_leaves_the_job_its_status() {
     let place = Place::new("stopped_late");
-    // As much as may be on its way to the launcher, if it came in one piece: the rest lies with the agent, which waits.
-    let script = "yes | head -c 1048576 | dd bs=1048576 iflag=fullblock status=none; : >written";
-    let mut job = place.start(&["-n", "1", "--timeout", "1", "--no-prefix", "--", script]);
-    until("all is written", || place.directory.join("written").exists().then_some(()).ok_or("it is not"));
-    until("the guard has ended", || place.called("guard").is_none().then_some(()).ok_or("it runs"));
+    for status in [0, 3] {
+        let script = format!("echo ready; until test -e go; do sleep 0.01; done; echo last; exit {status}");
+        let mut job = place.start(&["-n", "2", "--timeout", "1", "--no-prefix", "--", &script]);
+        job.lines(2);
+        // The agent waits for the guard.
+        let (agent, guard) = (place.called("agent").unwrap(), place.called("guard").unwrap());
+        kill_process(guard, Signal::STOP).unwrap();
+        let ranks = place.processes().into_iter().filter(|(_, name)| name.contains("echo last"));
+        let streams: Vec<PathBuf> = ranks.flat_map(|(rank, _)| [1, 2].map(|number| file(rank, number))).collect();
+        let is_open = || files(agent).iter().any(|file| streams.contains(file));
+        assert!(is_open());
+        fs::write(place.directory.join("go"), "").unwrap();
+        until("the output has ended", || if is_open() { Err("it is open") } else { Ok(()) });
+        thread::sleep(Duration::from_millis(100));
+        kill_process(agent, Signal::STOP).unwrap();
+        let (ended, rest, error) = job.end();
+        assert_eq!((ended.code(), rest.as_str()), (Some(status), "last\nlast\n"), "{error}");
+        assert!(status == 3 || error.starts_with("warning: the agent on ") && error.lines().count() == 1, "{error}");
+        kill_process(guard, Signal::CONT).unwrap();
+        place.nothing_is_left();
+        fs::remove_file(place.directory.join("go")).unwrap();
+    }
+}
+
+/// More than may be on its way to a launcher whose output nobody reads: the rest stays in the pipe of the rank, which
+/// ends.
+const WAITING: &str = "yes | head -c 1080000 | dd bs=1080000 iflag=fullblock status=none";
+
+/// Starts such a rank, and waits until it has ended.
+fn start_waiting(place: &Place, timeout: &str) -> Running {
+    let job = place.start(&["-n", "1", "--timeout", timeout, "--no-prefix", "--", WAITING]);
+    until("there is a key", || (!place.keys().is_empty()).then_some(()).ok_or("there is none"));
+    until("the key is removed", || place.keys().is_empty().then_some(()).ok_or("it is there"));
+    job
+}
+
+#[test]
+fn output_that_is_lost_with_a_stopped_agent_fails_the_job() {
+    let place = Place::new("stopped_lost");
+    let job = start_waiting(&place, "1");
     kill_process(place.called("agent").unwrap(), Signal::STOP).unwrap();
-    until("the agent is ended", || place.called("agent").is_none().then_some(()).ok_or("it runs"));
-    assert_eq!(job.child.try_wait().unwrap(), None);
-    let (status, _, error) = job.end();
-    assert_eq!(status.code(), Some(0), "{error}");
-    assert!(error.starts_with("warning: the agent on ") && error.lines().count() == 1, "{error}");
+    until("the agent is killed", || place.called("agent").is_none().then_some(()).ok_or("it runs"));
+    let (status, text, error) = job.end();
+    assert_eq!(status.code(), Some(1), "{error}");
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let words = format!("error: output of ranks on {host} is missing: its agent has been silent for 1 s");
+    assert!(text.len() < 1_080_000 && error.starts_with(&words), "{error}");
+    place.nothing_is_left();
+}
+
+#[test]
+fn stopped_agent_that_continues_hands_over_all_output() {
+    let place = Place::new("stopped_continues");
+    let mut job = start_waiting(&place, "100");
+    let agent = place.called("agent").unwrap();
+    kill_process(agent, Signal::STOP).unwrap();
+    let some = job.lines(300_000).len();
+    kill_process(agent, Signal::CONT).unwrap();
+    let (status, text, error) = job.end();
+    assert_eq!((status.code(), error.as_str(), 2 * some + text.len()), (Some(0), "", 1_080_000));
+    place.nothing_is_left();
+}
+
+#[test]
+fn agent_stopped_while_its_output_waits_ends_with_a_killed_launcher() {
+    let place = Place::new("stopped_last");
+    let job = start_waiting(&place, "100");
+    kill_process(place.called("agent").unwrap(), Signal::STOP).unwrap();
+    job.send(Signal::KILL);
+    job.end();
     place.nothing_is_left();
 }
 
@@ -77,4 +192,15 @@ fn launcher_stopped_past_the_timeout_goes_on() {
     fs::write(place.directory.join("go"), "").unwrap();
     let (status, _, error) = job.end();
     assert_eq!((status.code(), error.as_str()), (Some(0), ""));
+}
+
+/// What a process has open under that number.
+fn file(process: Pid, number: u32) -> PathBuf {
+    fs::read_link(format!("/proc/{}/fd/{number}", process.as_raw_nonzero())).unwrap()
+}
+
+/// All that a process has open.
+fn files(process: Pid) -> Vec<PathBuf> {
+    let files = fs::read_dir(format!("/proc/{}/fd", process.as_raw_nonzero())).into_iter().flatten().flatten();
+    files.filter_map(|file| fs::read_link(file.path()).ok()).collect()
 }

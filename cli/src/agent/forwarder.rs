@@ -1,0 +1,246 @@
+//! The thread that forwards the output of all ranks of a host and reports how they end.
+//!
+//! It reads a stream only as far as there is credit, so output that nobody reads stays in the pipes of the
+//! ranks, which then wait to write more. Reports overtake that output.
+//!
+//! One thread serves all ranks: a thread for each stream would take its own stack, and its own part of the
+//! address space to allocate from, which `ulimit -v` limits.
+
+use std::io::{self, ErrorKind, PipeReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, ioctl_fionread};
+use rustix::process::Pid;
+use signal_hook::consts::SIGCHLD;
+
+use super::launcher::Launcher;
+use super::protocol::{CHUNK, Report, Stream, WINDOW, cost};
+use super::rank::{Outcome, outcome};
+use super::{Event, small_thread};
+
+/// Output is not sent in smaller pieces for lack of credit.
+const LEAST: usize = 1 << 12;
+
+/// The other threads' side.
+#[derive(Clone)]
+pub(super) struct Forwarder {
+    tasks: Sender<Task>,
+    wake: Arc<UnixStream>,
+}
+
+enum Task {
+    /// Forward the output of this rank, and report its end.
+    Attend(usize, Child),
+    /// Credit for output that was printed.
+    Printed(Stream, usize),
+    /// Forward no more than the pipes hold now: a process that has escaped could write without end.
+    Finish,
+}
+
+impl Forwarder {
+    /// Starts the thread, before the first rank. It also watches the guard.
+    pub(super) fn start(launcher: Launcher, guard: Option<Pid>, events: Sender<Event>) -> io::Result<Self> {
+        let (wake, woken) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        woken.set_nonblocking(true)?;
+        // In this order: the flag is up when the thread wakes.
+        let ended = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register(SIGCHLD, Arc::clone(&ended))?;
+        signal_hook::low_level::pipe::register(SIGCHLD, wake.try_clone()?)?;
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(CHUNK).map_err(|_| Errno::NOMEM)?;
+        buffer.resize(CHUNK, 0);
+        let (tasks, queue) = mpsc::channel();
+        let serving = Serving {
+            launcher,
+            events,
+            queue,
+            woken,
+            ended,
+            guard,
+            running: Vec::new(),
+            open: Vec::new(),
+            out: WINDOW,
+            err: WINDOW,
+            buffer,
+        };
+        small_thread(move || serving.run())?;
+        Ok(Self { tasks, wake: Arc::new(wake) })
+    }
+
+    /// Forwards the output of a rank that has started, and reports its end.
+    pub(super) fn attend(&self, rank: usize, child: Child) {
+        self.ask(Task::Attend(rank, child));
+    }
+
+    /// Returns credit.
+    pub(super) fn printed(&self, stream: Stream, cost: usize) {
+        self.ask(Task::Printed(stream, cost));
+    }
+
+    /// Ends all streams after what has been written by now.
+    pub(super) fn finish(&self) {
+        self.ask(Task::Finish);
+    }
+
+    fn ask(&self, task: Task) {
+        let _ = self.tasks.send(task);
+        // If no more bytes fit, the thread wakes anyway.
+        let _ = (&*self.wake).write(&[0]);
+    }
+}
+
+/// The thread.
+struct Serving {
+    launcher: Launcher,
+    events: Sender<Event>,
+    queue: Receiver<Task>,
+    /// Has bytes after a task or the end of a child.
+    woken: UnixStream,
+    /// Whether a child may have ended.
+    ended: Arc<AtomicBool>,
+    /// The guard, until it ends.
+    guard: Option<Pid>,
+    /// The ranks that have not ended, and their processes.
+    running: Vec<(usize, Child)>,
+    open: Vec<Open>,
+    /// Credit for each stream.
+    out: usize,
+    err: usize,
+    buffer: Vec<u8>,
+}
+
+/// A stream that has not ended.
+struct Open {
+    rank: usize,
+    stream: Stream,
+    from: PipeReader,
+    /// How many bytes are still to be sent, if that is known.
+    rest: Option<usize>,
+}
+
+impl Serving {
+    fn run(mut self) {
+        loop {
+            while let Ok(task) = self.queue.try_recv() {
+                self.obey(task);
+            }
+            if self.ended.swap(false, Ordering::Relaxed) {
+                self.report_ends();
+            }
+            for at in self.wait().into_iter().rev() {
+                self.forward(at);
+            }
+        }
+    }
+
+    fn obey(&mut self, task: Task) {
+        match task {
+            Task::Attend(rank, mut child) => {
+                let out = child.stdout.take().map(|out| (Stream::Out, OwnedFd::from(out)));
+                let err = child.stderr.take().map(|err| (Stream::Err, OwnedFd::from(err)));
+                let streams = [out, err].into_iter().flatten();
+                self.open.extend(streams.map(|(stream, from)| Open { rank, stream, from: from.into(), rest: None }));
+                self.running.push((rank, child));
+                // It may have ended.
+                self.ended.store(true, Ordering::Relaxed);
+            }
+            Task::Printed(stream, cost) => {
+                let credit = self.credit(stream);
+                *credit = credit.saturating_add(cost).min(WINDOW);
+            }
+            Task::Finish => {
+                for at in (0..self.open.len()).rev() {
+                    let rest = ioctl_fionread(&self.open[at].from).unwrap_or(0);
+                    self.open[at].rest = Some(usize::try_from(rest).unwrap_or(usize::MAX));
+                    if rest == 0 {
+                        self.close(at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reports which children have ended.
+    fn report_ends(&mut self) {
+        let Self { launcher, events, running, guard, .. } = self;
+        // The main thread may have stopped listening.
+        running.retain(|(rank, child)| {
+            let how = match Pid::from_raw(child.id().cast_signed()).map_or(Outcome::Unknown, outcome) {
+                Outcome::Runs => return true,
+                Outcome::Ended(how) => Some(how),
+                Outcome::Unknown => None,
+            };
+            if let Some(how) = how {
+                launcher.report(&Report::Ended { rank: *rank, how });
+            }
+            let _ = events.send(Event::Ended);
+            false
+        });
+        if guard.take_if(|guard| outcome(*guard) != Outcome::Runs).is_some() {
+            let _ = events.send(Event::GuardEnded);
+        }
+    }
+
+    /// Waits for a task, the end of a child, or output for which there is credit. Returns the streams that have some.
+    fn wait(&mut self) -> Vec<usize> {
+        let may = |open: &Open| (if open.stream == Stream::Out { self.out } else { self.err }) >= cost(LEAST);
+        let candidates: Vec<usize> = (0..self.open.len()).filter(|at| may(&self.open[*at])).collect();
+        let mut files = vec![PollFd::new(&self.woken, PollFlags::IN)];
+        files.extend(candidates.iter().map(|at| PollFd::new(&self.open[*at].from, PollFlags::IN)));
+        match poll(&mut files, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            // The system is short of memory.
+            Err(_) => thread::sleep(Duration::from_millis(1)),
+        }
+        let is_ready: Vec<bool> = files.iter().map(|file| !file.revents().is_empty()).collect();
+        if is_ready[0] {
+            // What is left wakes the thread again.
+            let _ = (&self.woken).read(&mut self.buffer);
+        }
+        candidates.into_iter().zip(&is_ready[1..]).filter_map(|(at, ready)| ready.then_some(at)).collect()
+    }
+
+    /// Forwards what this stream has, as far as there is credit.
+    fn forward(&mut self, at: usize) {
+        let Open { rank, stream, rest, .. } = self.open[at];
+        let credit = *self.credit(stream);
+        if credit < cost(LEAST) {
+            return;
+        }
+        let most = CHUNK.min(credit - cost(0)).min(rest.unwrap_or(CHUNK));
+        match self.open[at].from.read(&mut self.buffer[..most]) {
+            Ok(length @ 1..) => {
+                *self.credit(stream) -= cost(length);
+                self.launcher.output(rank, stream, &self.buffer[..length]);
+                self.open[at].rest = rest.map(|rest| rest - length);
+                if rest == Some(length) {
+                    self.close(at);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => self.close(at),
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        let Open { rank, stream, .. } = self.open.swap_remove(at);
+        self.launcher.silent(rank, stream);
+        let _ = self.events.send(Event::Silent);
+    }
+
+    fn credit(&mut self, stream: Stream) -> &mut usize {
+        match stream {
+            Stream::Out => &mut self.out,
+            Stream::Err => &mut self.err,
+        }
+    }
+}
