@@ -282,6 +282,18 @@ fn a_simulation_of_long_messages_makes_no_blocks() {
     assert!(count.bytes < 256 * 1280 * 20, "{count:?}");
 }
 
+/// Nor does what ranks do by themselves take any room in it.
+#[test]
+fn a_simulation_takes_memory_for_ranks_and_not_for_local_steps() {
+    for dimensions in [7, 9] {
+        let (problem, algorithm) = named(&format!("hypercube:{dimensions}"), "reduce_scatter", "pairwise");
+        let (played, count) = counted(|| simulate(&*algorithm, &problem, &Machine::PARAGON, 8, |_| ()).unwrap());
+        let ranks = 1 << dimensions;
+        assert_eq!(played.messages, ranks * (ranks - 1));
+        assert!(count.peak < 1000 * ranks as i64, "{ranks} ranks: {count:?}");
+    }
+}
+
 /// What is named, as a problem and an algorithm for it.
 fn named(topology: &str, collective: &str, algorithm: &str) -> (Problem, Arc<dyn Algorithm>) {
     let kind = Collective::named(collective, Rank::new(0)).unwrap();
