@@ -20,7 +20,9 @@ use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::vocabulary::{Amount, Amounts, Combine, End, LocalStep, Ports, Problem, RankAmounts, RankRound, Route, Share};
+use crate::vocabulary::{
+    Amount, Amounts, Combine, End, LocalStep, Ports, Problem, RankAmounts, RankRound, Route, Share,
+};
 
 /// In round i, from every rank to the one i further on.
 #[derive(Clone, Copy, Debug)]
