@@ -15,7 +15,7 @@ use necklace::machine::Machine;
 use necklace::op::{Max, Sum, by};
 use necklace::permutation::{BitMap, Way};
 use necklace::plan::{Layout, compile};
-use necklace::schedule::{Block, Problem, memory_to_sample, memory_to_verify, verify_sample, verify_shares};
+use necklace::schedule::{Block, Problem, from_json, memory_to_sample, memory_to_verify, verify_sample, verify_shares};
 use necklace::simulate::simulate;
 use necklace::topology::{Complete, Grid, Hypercube, parse};
 use necklace::transport::native::{Native, NativeCall, NativeIo};
@@ -280,6 +280,54 @@ fn a_simulation_of_long_messages_makes_no_blocks() {
     // Ten rounds; their blocks are 1280 a rank, each of them named twice, in 20 bytes.
     assert_eq!(played.messages, 256 * 10);
     assert!(count.bytes < 256 * 1280 * 20, "{count:?}");
+}
+
+/// Nor does what ranks do by themselves take any room in it.
+#[test]
+fn a_simulation_takes_memory_for_ranks_and_not_for_local_steps() {
+    for dimensions in [7, 9] {
+        let (problem, algorithm) = named(&format!("hypercube:{dimensions}"), "reduce_scatter", "pairwise");
+        let (played, count) = counted(|| simulate(&*algorithm, &problem, &Machine::PARAGON, 8, |_| ()).unwrap());
+        let ranks = 1 << dimensions;
+        assert_eq!(played.messages, ranks * (ranks - 1));
+        assert!(count.peak < 1000 * ranks as i64, "{ranks} ranks: {count:?}");
+    }
+}
+
+/// Short lists take the least text.
+#[test]
+fn a_document_takes_memory_in_proportion_to_its_text() {
+    const BLOCK: &str = "[[0,0],[0,0,0,1],[0,1]],";
+    for (begins, element, ends) in [
+        ("\"phases\":[", "\"\",", ""),
+        ("\"placement\":[", "0,", ""),
+        ("\"edges\":[", "[0,1],", ""),
+        ("\"pre\":[", "[],", ""),
+        ("\"pre\":[", "[[[0,0],[0]]],", ""),
+        ("\"post\":[[", "[[0,0],[0]],", "]"),
+        ("\"post\":[[[[0,0],[", "0,", "]]]]"),
+        ("\"rounds\":[", "{\"transfers\":[]},", ""),
+        ("\"rounds\":[", "[0,[]],", ""),
+        ("\"rounds\":[", "{\"transfers\":[{\"src\":0,\"dst\":1,\"route\":[0],\"blocks\":[[0,1]]}]},", ""),
+        ("\"rounds\":[{\"transfers\":[", "{\"src\":0,\"dst\":1,\"blocks\":[]},", "]}"),
+        ("\"rounds\":[{\"transfers\":[{\"src\":0,\"dst\":1,\"blocks\":[", "[0,1],", "]}]}"),
+        ("\"rounds\":[{\"transfers\":[{\"src\":0,\"dst\":1,\"blocks\":[],\"route\":[", "0,", "]}]}"),
+        ("\"rounds\":[{\"transfers\":[],\"local\":[", "{\"rank\":0,\"from\":[0,1],\"into\":[0,1]},", "]}"),
+        ("\"else\":[", BLOCK, ""),
+        ("\"nodes\":[", BLOCK, ""),
+        ("\"algorithm\":\"", "\x7f", "\""),
+    ] {
+        // A power of two of elements fills what a list that doubles allocates.
+        let elements = element.repeat(1 << 17);
+        let elements = elements.strip_suffix(',').unwrap_or(&elements);
+        let close = if ends == "\"" { "" } else { "]" };
+        let text = format!("{{{begins}{elements}{ends}{close}}}");
+        let (read, count) = counted(|| from_json(&text).map(drop));
+        let name = format!("{begins} {element}");
+        assert!(read.is_err(), "{name} is a schedule");
+        let most = 8 * text.len() as i64 + 100_000;
+        assert!(count.peak <= most, "{name}: {} bytes of {}", count.peak, text.len());
+    }
 }
 
 /// What is named, as a problem and an algorithm for it.

@@ -1,5 +1,6 @@
 //! The events, and what they do.
 
+use super::channels::Channels;
 use super::network::Network;
 use super::queue::Queue;
 use super::sends::{Sends, Sent, length};
@@ -7,7 +8,7 @@ use super::{Played, SimulateError};
 use crate::cost::own_blocks;
 use crate::ids::{Node, Rank};
 use crate::machine::{Machine, Switching};
-use crate::vocabulary::{Amounts, Placement, Problem};
+use crate::vocabulary::{Amounts, Problem};
 
 /// That a message takes its way by default.
 const DEFAULT: u32 = u32::MAX;
@@ -60,22 +61,16 @@ struct Member {
     idle: bool,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Channel {
-    free: u64,
-    carrying: u64,
-}
-
 pub(super) struct Engine<'m> {
+    problem: &'m Problem,
     machine: &'m Machine,
     block_bytes: u64,
     /// What putting a rank's blocks into another order takes.
     rearranging: u64,
     network: Network,
-    placement: Placement,
     queue: Queue<Event>,
     members: Vec<Member>,
-    channels: Vec<Channel>,
+    channels: Channels,
     routes: Vec<Box<[Node]>>,
     unused: Vec<u32>,
     played: Played,
@@ -84,8 +79,8 @@ pub(super) struct Engine<'m> {
 impl<'m> Engine<'m> {
     pub(super) fn new(
         shares: Vec<Amounts>,
-        problem: &Problem,
-        network: Network,
+        problem: &'m Problem,
+        (network, channels): (Network, Channels),
         machine: &'m Machine,
         block_bytes: u64,
     ) -> Self {
@@ -109,12 +104,12 @@ impl<'m> Engine<'m> {
         let mut queue = Queue::new();
         (0..shares.len() as u32).for_each(|rank| queue.push(0, Event::Enter(rank)));
         Self {
+            problem,
             machine,
             block_bytes,
             rearranging: length(own_blocks(problem), block_bytes).saturating_mul(machine.rearrangement),
-            channels: vec![Channel::default(); network.places(topology.nodes())],
             network,
-            placement: problem.placement().clone(),
+            channels,
             queue,
             played: Played { ranks: vec![0; shares.len()], channels: topology.channels() as u64, ..Played::default() },
             members: shares.into_iter().map(member).collect(),
@@ -137,6 +132,7 @@ impl<'m> Engine<'m> {
                     arrived += 1;
                     if arrived.is_multiple_of(1 << 14) {
                         progress(arrived);
+                        self.channels.fit(self.problem)?;
                     }
                     self.arrived(rank, round, now);
                 }
@@ -154,8 +150,8 @@ impl<'m> Engine<'m> {
         if self.played.time == u64::MAX {
             return Err(SimulateError::TooLong { block_bytes: self.block_bytes });
         }
-        self.played.busiest_channel = self.channels.iter().map(|channel| channel.carrying).max().unwrap_or(0);
-        self.played.carrying = self.channels.iter().map(|channel| u128::from(channel.carrying)).sum();
+        self.played.busiest_channel = self.channels.carrying().max().unwrap_or(0);
+        self.played.carrying = self.channels.carrying().map(u128::from).sum();
         Ok(self.played)
     }
 
@@ -205,7 +201,8 @@ impl<'m> Engine<'m> {
         let Some(Sent { peer, bytes, route }) = member.prepared.take() else { return Ok(()) };
         let round = member.rounds - 1;
         member.out = now.saturating_add(bytes.saturating_mul(self.machine.byte));
-        let (from, to) = (self.placement.node(Rank::new(rank as usize)), self.placement.node(peer));
+        let placement = self.problem.placement();
+        let (from, to) = (placement.node(Rank::new(rank as usize)), placement.node(peer));
         let mut head = Head {
             at: from.index() as u32,
             to: to.index() as u32,
@@ -246,7 +243,7 @@ impl<'m> Engine<'m> {
     /// Takes the next channel; when all of the message has left the node.
     fn cross(&mut self, mut head: Head, now: u64) -> u64 {
         let Some((next, channel)) = self.next(&mut head) else { return now };
-        let used = &mut self.channels[channel];
+        let used = self.channels.at(channel);
         let start = used.free.max(now);
         let carrying = head.bytes.saturating_mul(self.machine.channel);
         // Where bytes come more slowly than the channel carries them, others go between them.
@@ -282,7 +279,7 @@ impl<'m> Engine<'m> {
             self.routes[head.route as usize] = Box::default();
             self.unused.push(head.route);
         }
-        let Some(rank) = self.placement.rank(Node::new(head.to as usize)) else { return now };
+        let Some(rank) = self.problem.placement().rank(Node::new(head.to as usize)) else { return now };
         let member = &mut self.members[rank.index()];
         let start = member.into.max(now);
         member.into = start.saturating_add(head.bytes.saturating_mul(self.machine.byte));

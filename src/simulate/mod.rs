@@ -36,7 +36,8 @@
 //! An event for each channel of each message's way and two for its ends; 56 bytes for each message under way, and the sends
 //! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, by
 //! [amounts](Algorithm::amounts): the exchanges that combine messages do not name blocks for it, so that the time is in proportion to
-//! messages and channels. `torus-exchange` on 65,536 nodes, 8.5 million messages for 2.8e11 blocks, takes half a minute of one core and 100 MB.
+//! messages and channels. What a channel has carried takes 16 bytes; where a network has many channels for each node, such as a
+//! complete one, and the schedule uses few of them, only for those in use, of up to 60 bytes. `torus-exchange` on 65,536 nodes, 8.5 million messages for 2.8e11 blocks, takes half a minute of one core and 100 MB.
 //!
 //! ```
 //! use necklace::collective::Collective;
@@ -53,6 +54,7 @@
 //! # Ok::<(), necklace::error::BuildError>(())
 //! ```
 
+mod channels;
 mod engine;
 mod network;
 mod played;
@@ -61,6 +63,7 @@ mod sends;
 
 pub use played::{Played, SimulateError};
 
+use channels::{Channels, used, used_by};
 use engine::Engine;
 use network::Network;
 
@@ -87,8 +90,9 @@ pub fn simulate(
 ) -> Result<Played, SimulateError> {
     scheduled(algorithm, problem)?;
     let network = Network::new(problem)?;
+    let channels = Channels::new(&network, problem, || Some(used(algorithm, problem, &network)))?;
     let shares = problem.all().map(|rank| algorithm.amounts(problem, rank)).collect();
-    Engine::new(shares, problem, network, machine, block_bytes).play(progress)
+    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
 }
 
 /// The same for a schedule in memory.
@@ -103,6 +107,8 @@ pub fn simulate_schedule(
     progress: impl FnMut(u64),
 ) -> Result<Played, SimulateError> {
     let problem = &schedule.outline.problem;
+    let network = Network::new(problem)?;
+    let channels = Channels::new(&network, problem, || Some(used_by(schedule, &network)))?;
     let mut shares: Vec<Vec<RankRound>> = vec![Vec::with_capacity(schedule.rounds.len()); problem.ranks()];
     for round in &schedule.rounds {
         for share in &mut shares {
@@ -123,8 +129,9 @@ pub fn simulate_schedule(
             }
         }
     }
-    let shares = shares.into_iter().map(|share| -> Share { Box::new(share.into_iter()) }).collect();
-    simulate_shares(shares, problem, machine, block_bytes, progress)
+    let amounts = |share: Vec<RankRound>| -> Amounts { Box::new(share.into_iter().map(RankAmounts::from)) };
+    let shares = shares.into_iter().map(amounts).collect();
+    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
 }
 
 /// The same for the shares of all ranks of a problem, in the order of the ranks.
@@ -141,7 +148,9 @@ pub fn simulate_shares(
 ) -> Result<Played, SimulateError> {
     let amounts = |share: Share| -> Amounts { Box::new(share.map(RankAmounts::from)) };
     let shares = shares.into_iter().map(amounts).collect();
-    Engine::new(shares, problem, Network::new(problem)?, machine, block_bytes).play(progress)
+    let network = Network::new(problem)?;
+    let channels = Channels::new(&network, problem, || None)?;
+    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
 }
 
 /// How long every schedule of a problem that keeps to these ports takes at least, in picoseconds, by its

@@ -250,7 +250,7 @@ fn errors_name_the_place_the_value_and_what_is_allowed() {
     for (text, words) in [
         ("", ["line 1", "EOF"]),
         ("{\"format\":NaN}", ["line 1, column 11", "expected value"]),
-        ("[]", ["line 1", "expected an object that describes a schedule"]),
+        ("[]", ["line 1", "expected an object"]),
         ("{\n\"nodes\":-3}", ["line 2", "-3"]),
     ] {
         has(from_json(text).unwrap_err().to_string(), &words);

@@ -422,3 +422,24 @@ fn what_takes_too_long_to_count_is_an_error() {
     let message = played.unwrap_err().to_string();
     assert!(message.contains("213 days") && message.contains(&(u64::MAX / 2).to_string()), "{message}");
 }
+
+/// A place for each of its 10^10 channels would take 160 GB.
+#[test]
+fn large_complete_network_is_simulated_where_few_channels_are_used() {
+    let played = |collective: Collective, name: &str| {
+        let problem = Problem::new(parse("complete:100000").unwrap(), collective).unwrap();
+        let algorithm = find(problem.collective(), name).unwrap();
+        simulate(&*algorithm, &problem, &Machine::PARAGON, 64, |_| ())
+    };
+    let root = Rank::new(7);
+    for (collective, name) in [
+        (Collective::Broadcast { root }, "binomial"),
+        (Collective::Scatter { root }, "direct"),
+        (Collective::Gather { root }, "direct"),
+    ] {
+        let found = played(collective, name).unwrap();
+        assert_eq!((found.messages, found.hops, found.channels), (99_999, 99_999, 9_999_900_000), "{name}");
+    }
+    let refused = played(Collective::Alltoall, "direct-rotated").unwrap_err();
+    assert!(matches!(refused, SimulateError::TooLarge { what: "channels in use", .. }), "{refused}");
+}

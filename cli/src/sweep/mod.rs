@@ -25,10 +25,12 @@ use crate::table::{align, write_csv};
 use networks::{COLLECTIVES, Network, SIZES, machines, networks};
 
 pub(crate) const EXAMPLES: &str = "\
-Simulates the choice of `auto` and every other algorithm that fits: 34 networks, 15 machines, 8 block sizes,
-alltoall and allgather. The regret is the time of the choice divided by the best time. An algorithm is skipped
-if the messages or bytes of its busiest rank alone take longer than the best time so far. A sweep takes minutes
-on two cores; --ranks limits the size of the networks.
+Simulates the choice of `auto` and what else it compared: every algorithm that fits, with its default
+parameters and with those that it suggests for the problem itself, such as some radices of bruck. Other
+parameters are not tried. 34 networks, 15 machines, 8 block sizes, alltoall and allgather. The regret is the
+time of the choice divided by the best time. An algorithm is skipped if the messages or bytes of its busiest
+rank alone take longer than the best time so far. A sweep takes minutes on two cores; --ranks limits the size
+of the networks.
 
 Examples:
   necklace sweep --csv sweep.csv

@@ -20,7 +20,9 @@ use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{
+    Amount, Amounts, Combine, End, LocalStep, Ports, Problem, RankAmounts, RankRound, Route, Share,
+};
 
 /// In round i, from every rank to the one i further on.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +72,17 @@ impl Algorithm for Pairwise {
                 local: last.then_some(joined).into_iter().collect(),
                 ..RankRound::default()
             }
+        });
+        Box::new(begin.into_iter().chain(rotation))
+    }
+
+    // What is put apart first would take more than the messages of all ranks.
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let (size, me) = (problem.ranks(), rank.index());
+        let begin = (size > 1).then(RankAmounts::default);
+        let rotation = (1..size).map(move |i| {
+            let to = Amount { peer: Rank::new((me + i) % size), volume: Volume::from(1), route: Route::Default };
+            RankAmounts { sends: vec![to], receives: 1, ..RankAmounts::default() }
         });
         Box::new(begin.into_iter().chain(rotation))
     }

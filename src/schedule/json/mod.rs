@@ -25,10 +25,22 @@
 //! | a transfer's or step's `reduce`, a round's `local` | | `false`, none |
 //!
 //! Members with other names are passed over. Routes are always written; a network that no topology text describes is
-//! written as a graph with its links. A document is never believed: reading takes memory in proportion to its text, not
-//! to any number in it, at most [`MAX_DOCUMENT`] bytes of text where it comes from a reader, and opens no file that it names. That it is well formed does not make it right:
-//! [`verify`](super::verify) says whether it is.
+//! written as a graph with its links.
+//!
+//! A document is never believed. Reading takes memory in proportion to its text, up to eight bytes for each byte of it, and not to any
+//! number in it; it opens no file that the document names. It stops where there is more than this:
+//!
+//! | what | most |
+//! |---|---|
+//! | bytes of text that comes from a reader | [`MAX_DOCUMENT`] |
+//! | bytes of a string; of a name | 1 MiB; 4096 |
+//! | names of phases | 65,536 |
+//! | rounds; ranks that `placement`, `pre` and `post` list; links | 4,194,304 each |
+//! | chunks of a block | [`MAX_CHUNKS`] |
+//!
+//! That a document is well formed does not make it right: [`verify`](super::verify) says whether it is.
 
+mod bounded;
 mod read;
 mod write;
 
@@ -69,6 +81,12 @@ pub enum JsonError {
     TooLong {
         /// How many bytes are read at most.
         limit: u64,
+    },
+    /// A string goes on for longer than is read.
+    #[error("a string in the document has more than {limit} bytes, no more are read")]
+    LongString {
+        /// How many bytes are read at most, escapes included.
+        limit: usize,
     },
     /// The topology, the placement or the root is none; or, in writing, the ranks' shares do not fit together.
     #[error(transparent)]

@@ -1,11 +1,12 @@
 //! Schedules in.
 
 use std::fmt;
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{BufReader, Read};
 use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
+use super::bounded::{Bounded, List, MAX_STRING, Object, Strings};
 use super::{FORMAT, JsonError};
 use crate::block::Block;
 use crate::collective::{Collective, Custom, Holding};
@@ -25,13 +26,23 @@ pub const MAX_DOCUMENT: u64 = 256 << 20;
 /// How many bytes a name in a document may have: what is said of a schedule names its network, algorithm and phases.
 const MAX_NAME: usize = 4096;
 
+/// How many phases a document may name: their names take many times the bytes of the text.
+const MAX_PHASES: usize = 1 << 16;
+
+/// How many rounds, ranks and links a document may have, each.
+const MAX_LISTED: usize = 1 << 22;
+
 /// The schedule that a JSON text describes.
 ///
 /// # Errors
 ///
 /// [`JsonError`] says where the text is wrong, what is there, and what would be right.
 pub fn from_json(text: &str) -> Result<Schedule, JsonError> {
-    schedule(serde_json::from_str(text)?)
+    if !Strings::default().are_short(text.as_bytes()) {
+        return Err(JsonError::LongString { limit: MAX_STRING });
+    }
+    let Object(document) = serde_json::from_str(text)?;
+    schedule(document)
 }
 
 /// The schedule that a JSON document describes.
@@ -45,37 +56,19 @@ pub fn read_json(from: impl Read) -> Result<Schedule, JsonError> {
 }
 
 fn read_bounded(from: impl Read, limit: u64) -> Result<Schedule, JsonError> {
-    let mut bounded = Bounded { from, left: limit, exceeded: false };
+    let mut bounded = Bounded::new(from, limit);
     let document = serde_json::from_reader(BufReader::new(&mut bounded));
     if bounded.exceeded {
         return Err(JsonError::TooLong { limit });
     }
-    schedule(document?)
-}
-
-/// Reads so much, and fails where there is more.
-struct Bounded<R> {
-    from: R,
-    left: u64,
-    exceeded: bool,
-}
-
-impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let room = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        if room == 0 && !into.is_empty() {
-            // A reader may be asked again after it has failed.
-            self.exceeded = self.exceeded || self.from.read(&mut [0])? > 0;
-            return if self.exceeded { Err(ErrorKind::FileTooLarge.into()) } else { Ok(0) };
-        }
-        let count = self.from.read(&mut into[..room])?;
-        self.left -= count as u64;
-        Ok(count)
+    if bounded.long_string {
+        return Err(JsonError::LongString { limit: MAX_STRING });
     }
+    let Object(document) = document?;
+    schedule(document)
 }
 
 #[derive(serde::Deserialize)]
-#[serde(expecting = "an object that describes a schedule")]
 struct Document {
     format: String,
     topology: String,
@@ -87,13 +80,15 @@ struct Document {
     commutative: Option<bool>,
     name: Option<String>,
     contention_free: Option<bool>,
-    phases: Option<Vec<String>>,
-    placement: Option<Vec<NodeIn>>,
-    edges: Option<Vec<(usize, usize)>>,
-    pre: Option<Vec<HoldingIn>>,
-    post: Option<Vec<HoldingIn>>,
-    rounds: Vec<RoundIn>,
+    phases: Option<List<String, MAX_PHASES>>,
+    placement: Option<List<NodeIn, MAX_LISTED>>,
+    edges: Option<List<(usize, usize), MAX_LISTED>>,
+    pre: Option<Sides>,
+    post: Option<Sides>,
+    rounds: List<RoundIn, MAX_LISTED>,
 }
+
+type Sides = List<List<(BlockIn, List<RankIn>)>, MAX_LISTED>;
 
 fn schedule(document: Document) -> Result<Schedule, JsonError> {
     if document.format != FORMAT {
@@ -101,7 +96,7 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
     }
     let names = [("topology", Some(&document.topology)), ("algorithm", document.algorithm.as_ref())];
     let names = names.into_iter().filter_map(|(member, name)| Some((member, name?)));
-    let phases = document.phases.iter().flatten().map(|name| ("phases", name));
+    let phases = document.phases.iter().flat_map(|List(names)| names).map(|name| ("phases", name));
     if let Some((which, name)) = names.chain(phases).find(|(_, name)| name.len() > MAX_NAME) {
         return Err(member(which, quoted(name).to_string(), format!("at most {MAX_NAME} bytes")));
     }
@@ -115,7 +110,7 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
         document;
     let placement = match placement {
         None => Placement::identity(nodes),
-        Some(list) => Placement::new(list.into_iter().map(|NodeIn(node)| node).collect(), nodes)?,
+        Some(List(list)) => Placement::new(list.into_iter().map(|NodeIn(node)| node).collect(), nodes)?,
     };
     let name = document.name.as_deref();
     let collective = collective(&document.collective, document.root, name, placement.ranks(), pre, post)?;
@@ -125,12 +120,12 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
     })?;
     let problem = Problem::placed(topology, placement, collective)?;
     let problem = if commutative == Some(false) { problem.ordered() } else { problem };
-    let mut rounds: Vec<Round> = rounds.into_iter().map(|RoundIn(round)| round).collect();
+    let mut rounds: Vec<Round> = rounds.0.into_iter().map(|RoundIn(round)| round).collect();
     for transfer in rounds.iter_mut().flat_map(|round| &mut round.transfers) {
         unless_default(transfer, &problem);
     }
     let algorithm = algorithm.unwrap_or_default();
-    let phases = phases.unwrap_or_else(|| vec![algorithm.clone()]);
+    let phases = phases.map_or_else(|| vec![algorithm.clone()], |List(names)| names);
     let contention_free = contention_free.unwrap_or(false);
     Ok(Schedule { outline: Outline { problem, algorithm, ports, contention_free, phases }, rounds })
 }
@@ -145,7 +140,7 @@ fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
     let Some(rest) = text.strip_prefix("graph").filter(|rest| rest.is_empty() || rest.starts_with(':')) else {
         return Ok(crate::topology::parse(text).map_err(BuildError::from)?);
     };
-    let Some(edges) = &document.edges else {
+    let Some(List(edges)) = &document.edges else {
         return Err(member("edges", "nothing".to_owned(), format!("the links of {}", quoted(text))));
     };
     let graph = Graph::new(document.nodes, edges.iter().copied()).map_err(|fault| {
@@ -163,8 +158,8 @@ fn collective(
     root: Option<RankIn>,
     name: Option<&str>,
     ranks: usize,
-    pre: Option<Vec<HoldingIn>>,
-    post: Option<Vec<HoldingIn>>,
+    pre: Option<Sides>,
+    post: Option<Sides>,
 ) -> Result<Collective, JsonError> {
     if text != "custom" {
         let known = || format!("{} or custom", Collective::names().collect::<Vec<_>>().join(", "));
@@ -176,8 +171,8 @@ fn collective(
         }
         return Ok(collective);
     }
-    let side = |which, side: Option<Vec<HoldingIn>>| {
-        let side = side.unwrap_or_default();
+    let side = |which, side: Option<Sides>| {
+        let side = side.map_or(Vec::new(), |List(side)| side);
         if side.len() != ranks {
             return Err(member(
                 which,
@@ -185,10 +180,11 @@ fn collective(
                 format!("a list for each of {ranks} ranks"),
             ));
         }
-        let holding = |HoldingIn(holding): HoldingIn| {
-            holding.into_iter().map(|(BlockIn(block), who)| (block, who.into_iter().map(|RankIn(r)| r).collect()))
+        let ranks = |who: Vec<RankIn>| who.into_iter().map(|RankIn(rank)| rank).collect();
+        let holding = |List(holding): List<_>| -> Holding {
+            holding.into_iter().map(|(BlockIn(block), List(who))| (block, ranks(who))).collect()
         };
-        Ok(side.into_iter().map(|side| holding(side).collect()).collect::<Vec<Holding>>())
+        Ok(side.into_iter().map(holding).collect::<Vec<Holding>>())
     };
     let custom = Custom { pre: side("pre", pre)?, post: side("post", post)? };
     let named = name.and_then(|name| Collective::named(name, Rank::new(0)));
@@ -233,7 +229,6 @@ fn unless_default(transfer: &mut Transfer, problem: &Problem) {
 struct RankIn(Rank);
 struct NodeIn(Node);
 struct BlockIn(Block);
-struct HoldingIn(Vec<(BlockIn, Vec<RankIn>)>);
 struct RoundIn(Round);
 struct CombineIn(Combine);
 
@@ -241,18 +236,17 @@ struct CombineIn(Combine);
 struct RawRound {
     #[serde(default)]
     phase: usize,
-    transfers: Vec<RawTransfer>,
-    #[serde(default)]
-    local: Vec<RawStep>,
+    transfers: List<Object<RawTransfer>>,
+    local: Option<List<Object<RawStep>>>,
 }
 
 #[derive(serde::Deserialize)]
 struct RawTransfer {
     src: RankIn,
     dst: RankIn,
-    route: Option<Vec<NodeIn>>,
+    route: Option<List<NodeIn>>,
     reduce: Option<CombineIn>,
-    blocks: Vec<BlockIn>,
+    blocks: List<BlockIn>,
 }
 
 #[derive(serde::Deserialize)]
@@ -266,28 +260,26 @@ struct RawStep {
 // Each round is turned into its final form as soon as it is read, so that no second copy of all rounds is made.
 impl<'de> Deserialize<'de> for RoundIn {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let RawRound { phase, transfers, local } = RawRound::deserialize(deserializer)?;
+        let Object(RawRound { phase, transfers, local }) = Object::deserialize(deserializer)?;
         let combine = |reduce: Option<CombineIn>| reduce.map_or(Combine::Replace, |CombineIn(combine)| combine);
-        let transfer = |raw: RawTransfer| Transfer {
+        let transfer = |Object(raw): Object<RawTransfer>| Transfer {
             source: raw.src.0,
             destination: raw.dst.0,
-            blocks: raw.blocks.into_iter().map(|BlockIn(block)| block).collect(),
+            blocks: raw.blocks.0.into_iter().map(|BlockIn(block)| block).collect(),
             combine: combine(raw.reduce),
             route: match raw.route {
-                Some(nodes) if !nodes.is_empty() => Route::Via(nodes.into_iter().map(|NodeIn(node)| node).collect()),
+                Some(List(nodes)) if !nodes.is_empty() => {
+                    Route::Via(nodes.into_iter().map(|NodeIn(node)| node).collect())
+                }
                 _ => Route::Default,
             },
         };
-        let step =
-            |raw: RawStep| (raw.rank.0, LocalStep { from: raw.from.0, into: raw.into.0, combine: combine(raw.reduce) });
-        let transfers = transfers.into_iter().map(transfer).collect();
-        Ok(Self(Round { phase, transfers, local: local.into_iter().map(step).collect() }))
-    }
-}
-
-impl<'de> Deserialize<'de> for HoldingIn {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(Self)
+        let step = |Object(raw): Object<RawStep>| {
+            (raw.rank.0, LocalStep { from: raw.from.0, into: raw.into.0, combine: combine(raw.reduce) })
+        };
+        let transfers = transfers.0.into_iter().map(transfer).collect();
+        let local = local.map_or(Vec::new(), |List(steps)| steps.into_iter().map(step).collect());
+        Ok(Self(Round { phase, transfers, local }))
     }
 }
 
@@ -393,82 +385,4 @@ impl<'de> Deserialize<'de> for BlockIn {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A document that goes on for ever: so it begins, and so it goes on.
-    fn endless(begins: &'static str, goes_on: &'static str) -> impl Read {
-        struct Again(&'static [u8], usize);
-        impl Read for Again {
-            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-                for byte in into.iter_mut() {
-                    *byte = self.0[self.1 % self.0.len()];
-                    self.1 += 1;
-                }
-                Ok(into.len())
-            }
-        }
-        begins.as_bytes().chain(Again(goes_on.as_bytes(), 0))
-    }
-
-    #[test]
-    fn endless_document_is_refused_with_the_limit() {
-        for (begins, goes_on) in [
-            ("{\"rounds\":[{\"transfers\":[", "{\"src\":0,\"dst\":1,\"blocks\":[[0,1]]},"),
-            ("{\"rounds\":[", "{\"transfers\":[]},"),
-            ("{\"phases\":[", "\"\","),
-            ("{\"format\":\"", "x"),
-            ("", " "),
-        ] {
-            let error = read_bounded(endless(begins, goes_on), 100_000).unwrap_err();
-            assert!(matches!(error, JsonError::TooLong { limit: 100_000 }), "{error}");
-            assert!(error.to_string().contains("more than 100000 bytes"), "{error}");
-        }
-    }
-
-    /// A document of no rounds in which one member is something else.
-    fn document(other: &str, value: &str) -> String {
-        let members = [
-            ("format", "\"necklace-schedule/1\""),
-            ("topology", "\"ring:2\""),
-            ("nodes", "2"),
-            ("collective", "\"allgather\""),
-            ("rounds", "[]"),
-        ];
-        let kept = members.into_iter().filter(|(name, _)| *name != other);
-        let body: Vec<String> =
-            kept.chain([(other, value)]).map(|(name, value)| format!("\"{name}\":{value}")).collect();
-        format!("{{{}}}", body.join(","))
-    }
-
-    #[test]
-    fn document_of_just_the_limit_is_read() {
-        let text = document("algorithm", "\"none\"");
-        let length = text.len() as u64;
-        assert_eq!(read_bounded(text.as_bytes(), length).unwrap().outline.algorithm, "none");
-        assert!(matches!(read_bounded(text.as_bytes(), length - 1), Err(JsonError::TooLong { .. })));
-    }
-
-    #[test]
-    fn errors_about_long_strings_are_short() {
-        let long = "x".repeat(1 << 20);
-        let quoted = format!("\"{long}\"");
-        for (member, value) in [
-            ("format", quoted.clone()),
-            ("topology", quoted.clone()),
-            ("topology", format!("\"graph:@{long}\"")),
-            ("topology", format!("\"mesh:2{}\"", "x1".repeat(1 << 19))),
-            ("nodes", quoted.clone()),
-            ("collective", quoted.clone()),
-            ("ports", quoted.clone()),
-            ("algorithm", quoted.clone()),
-            ("phases", format!("[{quoted}]")),
-            ("placement", quoted.clone()),
-            ("rounds", quoted.clone()),
-            ("rounds", format!("[{{\"transfers\":[{{\"src\":0,\"dst\":1,\"blocks\":[],\"reduce\":{quoted}}}]}}]")),
-        ] {
-            let error = from_json(&document(member, &value)).unwrap_err().to_string();
-            assert!(error.len() < 1000, "{member}: {} bytes, {}", error.len(), &error[..200]);
-        }
-    }
-}
+mod tests;
