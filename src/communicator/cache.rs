@@ -25,6 +25,11 @@ impl<K: PartialEq, V: Kept> Cache<K, V> {
         self.entries.clear();
     }
 
+    /// Lets go of plans whose keys are not such.
+    pub(super) fn retain(&mut self, stays: impl Fn(&K) -> bool) {
+        self.entries.retain(|(key, _)| stays(key));
+    }
+
     /// Whether there is a plan for a key; it is then the last used. Mostly it is already.
     #[inline]
     pub(super) fn find(&mut self, key: &K) -> bool {

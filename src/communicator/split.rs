@@ -14,8 +14,10 @@ impl Communicator {
     ///
     /// A part knows its part of the network: a row of a torus is a ring, a face of a cube a cube. Where the members are
     /// not linked among themselves, or not as a network of a known kind, they are taken for a complete one: messages
-    /// between them then pass through nodes that are none of theirs. A part has this communicator's options, but not its
-    /// [chosen](Self::choose) algorithms, which may not fit it.
+    /// between them then pass through nodes that are none of theirs. A part has this communicator's options, and inherits
+    /// the [chosen](Self::choose) algorithms that fit it: by name, or an algorithm of your own, where these fit the part's network;
+    /// a schedule where the part is the problem that it was made for. For the others it has `auto`. What calls are
+    /// [using](Self::using) is not inherited.
     ///
     /// ```
     /// // Rows of a 3 x 4 torus.
@@ -56,6 +58,8 @@ impl Communicator {
         let members = part.into_iter().map(|(_, rank)| self.wire.members[rank]).collect();
         let context = self.wire.context.child(sequence, colour.into());
         let options = self.options.clone().machine(self.machine);
-        Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options).map(Some)
+        let mut part = Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options)?;
+        part.inherit(self);
+        Ok(Some(part))
     }
 }
