@@ -17,6 +17,7 @@
 //!
 //! ```text
 //! cargo run --release --example custom_topology
+//! necklace run -n 12 -- target/release/examples/custom_topology
 //! ```
 //!
 //! (Where no closed form is at hand, a [`Graph`] of the links does the same, with tables.)
@@ -26,7 +27,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use necklace::collective::Collective;
-use necklace::local::Job;
+use necklace::launch::Launch;
 use necklace::topology::{Graph, Neighbours, Part, Topology, conformance};
 use necklace::{Communicator, Node};
 
@@ -103,20 +104,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         // All that does not hold, not the first alone.
         conformance::run_all(&network).map_err(|findings| format!("{findings:#?}"))?;
     }
-    println!("Dragonflies of 2 to 42 nodes keep the {} promises of a topology", conformance::CHECKS.len());
-
-    let network = Arc::new(Dragonfly { routers: 3 });
-    for algorithm in ["auto", "ring"] {
-        let reports = Job::on(Arc::clone(&network) as Arc<dyn Topology>).choose("alltoall", algorithm).run(exchange)?;
-        for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-            println!("\n{report}");
-        }
+    // Twelve threads, or processes of a launcher: these compare the links when they meet.
+    let launch = Launch::default().topology(Arc::new(Dragonfly { routers: 3 }));
+    let exchanges = |mut comm: Communicator| ["auto", "ring"].map(|algorithm| exchange(&mut comm, algorithm));
+    let reports = launch.run(exchanges)?.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
+    // Of processes the one that is rank 0 has some.
+    let mut reports = reports.into_iter().flatten().peekable();
+    if reports.peek().is_some() {
+        println!("Dragonflies of 2 to 42 nodes keep the {} promises of a topology", conformance::CHECKS.len());
     }
+    reports.for_each(|report| println!("\n{report}"));
     Ok(())
 }
 
 /// Every rank gives every other a number that says from whom to whom. Rank 0 reports.
-fn exchange(mut comm: Communicator) -> Result<Option<String>, necklace::Error> {
+fn exchange(comm: &mut Communicator, algorithm: &str) -> Result<Option<String>, necklace::Error> {
+    comm.choose("alltoall", algorithm)?;
     let (rank, ranks) = (comm.rank(), comm.size());
     let send: Vec<usize> = (0..ranks).map(|to| 100 * rank + to).collect();
     let mut receive = vec![0; ranks];

@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use crate::communicator::{Communicator, Options};
+use crate::communicator::{Communicator, How, Options};
 use crate::error::{Error, panic_words};
 use crate::load::load;
 use crate::topology::{Complete, Topology};
@@ -58,7 +58,7 @@ pub struct Job {
     topology: Arc<dyn Topology>,
     options: Options,
     wrap: Option<Box<Wrap>>,
-    algorithms: Vec<(String, String)>,
+    algorithms: Vec<(String, How)>,
 }
 
 impl Job {
@@ -74,10 +74,11 @@ impl Job {
         Self { options, ..self }
     }
 
-    /// Chooses an algorithm for a collective on every communicator, as [`Communicator::choose`] does.
+    /// Chooses an algorithm for a collective on every communicator, as [`Communicator::choose`] does: by
+    /// name, an algorithm of your own, or a schedule, which is verified once for all threads.
     #[must_use]
-    pub fn choose(mut self, collective: &str, algorithm: &str) -> Self {
-        self.algorithms.push((collective.to_owned(), algorithm.to_owned()));
+    pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
+        self.algorithms.push((collective.to_owned(), how.into()));
         self
     }
 
@@ -135,8 +136,8 @@ impl Job {
     fn communicator(&self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, Error> {
         let endpoint = self.wrap.as_ref().map_or_else(|| Arc::clone(&endpoint), |wrap| wrap(Arc::clone(&endpoint)));
         let mut comm = Communicator::with_options(endpoint, Arc::clone(&self.topology), self.options.clone())?;
-        for (collective, algorithm) in &self.algorithms {
-            comm.choose(collective, algorithm)?;
+        for (collective, how) in &self.algorithms {
+            comm.choose(collective, how)?;
         }
         Ok(comm)
     }

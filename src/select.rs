@@ -17,9 +17,10 @@ use crate::vocabulary::{BuildError, Ports, Problem};
 pub struct Choice {
     /// The algorithm.
     pub algorithm: Arc<dyn Algorithm>,
-    /// Whether the user named it.
+    /// Whether the user chose it.
     pub named: bool,
-    /// What there was to pick from, in the registry's order: each algorithm, and its variants that fit.
+    /// What there was to pick from, in the registry's order: each algorithm, and its variants that fit. An algorithm or a
+    /// schedule of the user's own, if one is chosen, comes last.
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
@@ -131,12 +132,19 @@ impl Field {
         Self { entrants: entrants.collect(), problem: problem.clone() }
     }
 
+    /// This algorithm, which need not be in the registry, beside all that are.
+    pub(crate) fn choose(mut self, algorithm: &Arc<dyn Algorithm>, terms: &Terms) -> Result<Choice, BuildError> {
+        algorithm.fits(&self.problem)?;
+        let demand = Demand::claimed(&**algorithm, &self.problem).map_err(|error| error.to_string());
+        self.entrants.push((Arc::clone(algorithm), demand));
+        Ok(self.choice(Arc::clone(algorithm), true, self.candidates(terms), terms))
+    }
+
     /// As [`select`].
     pub(crate) fn select(&self, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
         let problem = &self.problem;
         let named = name != "auto";
-        let candidates: Vec<Candidate> =
-            (0..self.entrants.len()).map(|entrant| self.candidate(entrant, terms)).collect();
+        let candidates = self.candidates(terms);
         let algorithm = if named {
             named_so(problem, name, terms)?
         } else {
@@ -147,9 +155,17 @@ impl Field {
             };
             cheapest.ok_or_else(|| unfit(problem, name.to_owned(), format!("there is no algorithm for it{keeping}")))?
         };
-        let problem = format!("{} on {}", problem.collective(), problem.topology().text());
+        Ok(self.choice(algorithm, named, candidates, terms))
+    }
+
+    fn choice(&self, algorithm: Arc<dyn Algorithm>, named: bool, candidates: Vec<Candidate>, terms: &Terms) -> Choice {
+        let problem = format!("{} on {}", self.problem.collective(), self.problem.topology().text());
         let Terms { block_bytes, machine, .. } = *terms;
-        Ok(Choice { algorithm, named, candidates, problem, block_bytes, machine })
+        Choice { algorithm, named, candidates, problem, block_bytes, machine }
+    }
+
+    fn candidates(&self, terms: &Terms) -> Vec<Candidate> {
+        (0..self.entrants.len()).map(|entrant| self.candidate(entrant, terms)).collect()
     }
 
     fn candidate(&self, entrant: usize, terms: &Terms) -> Candidate {

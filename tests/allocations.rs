@@ -7,9 +7,10 @@ mod counting;
 
 use std::sync::Arc;
 
-use necklace::algorithm::alltoall::{NecklaceExchange, Ring, TorusExchange};
+use necklace::algorithm::alltoall::{Bruck, NecklaceExchange, Ring, TorusExchange};
 use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
+use necklace::communicator::How;
 use necklace::local;
 use necklace::machine::Machine;
 use necklace::op::{Max, Sum, by};
@@ -85,10 +86,19 @@ fn plain_calls_that_were_made_before_allocate_nothing() {
             let (mixed, reversed) = (BitMap::shuffle(6).unwrap(), BitMap::bit_reversal(6).unwrap());
             settles(&mut comm, "permute", |comm| assert!(comm.permute(&mixed, &send[..4], &mut receive[..4]).is_ok()));
             // The same way again changes nothing.
-            comm.choose("permute", "straight").unwrap();
+            let straight = How::from("straight");
+            comm.choose("permute", &straight).unwrap();
             settles(&mut comm, "permute", |comm| {
-                comm.choose("permute", "straight").unwrap();
+                comm.choose("permute", &straight).unwrap();
                 comm.permute(&mixed, &send[..4], &mut receive[..4]).unwrap();
+            });
+            // What is used for one call costs no more; plans by other choices stay.
+            let (own, bruck) = (How::from(Arc::new(Bruck::default())), How::from("bruck:radix=3"));
+            settles(&mut comm, "using", |comm| {
+                comm.using(&own).alltoall(&send, &mut receive).unwrap();
+                comm.using(&bruck).alltoall(&send, &mut receive).unwrap();
+                comm.using(&straight).permute(&mixed, &send[..4], &mut receive[..4]).unwrap();
+                comm.alltoall(&send, &mut receive).unwrap();
             });
             // And all of them in turn.
             settles(&mut comm, "all", |comm| {

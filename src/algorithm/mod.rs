@@ -9,6 +9,7 @@ pub mod barrier;
 pub mod broadcast;
 pub mod cube;
 mod definition;
+mod fixed;
 pub mod gather;
 mod loads;
 mod native;
@@ -22,6 +23,7 @@ mod tree;
 
 pub(crate) use definition::scheduled;
 pub use definition::{About, Algorithm};
+pub(crate) use fixed::Fixed;
 pub use native::Native;
 pub use parameters::{Parameter, Settings, Values};
 pub use registry::{all_for, candidates, find, registry};

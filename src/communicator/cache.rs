@@ -25,13 +25,12 @@ impl<K: PartialEq, V: Kept> Cache<K, V> {
         self.entries.clear();
     }
 
-    /// Whether there is a plan for a key; it is then the last used. Mostly it is already.
-    #[inline]
-    pub(super) fn find(&mut self, key: &K) -> bool {
-        self.find_by(|known| known == key)
+    /// Lets go of plans whose keys are not such.
+    pub(super) fn retain(&mut self, stays: impl Fn(&K) -> bool) {
+        self.entries.retain(|(key, _)| stays(key));
     }
 
-    /// The same of the key that is meant.
+    /// Whether there is a plan for the key that is meant; it is then the last used. Mostly it is already.
     #[inline]
     pub(super) fn find_by(&mut self, is: impl Fn(&K) -> bool) -> bool {
         self.entries.last().is_some_and(|(last, _)| is(last)) || self.find_before(is)
@@ -92,9 +91,13 @@ mod tests {
         let mut cache = Cache::new(2, usize::MAX);
         cache.insert(key(1), prepared(0));
         cache.insert(key(2), prepared(0));
-        assert!(cache.find(&key(1)));
+        assert!(cache.find_by(|known| *known == key(1)));
         cache.insert(key(3), prepared(0));
-        assert!(cache.find(&key(1)) && !cache.find(&key(2)) && cache.find(&key(3)));
+        assert!(
+            cache.find_by(|known| *known == key(1))
+                && !cache.find_by(|known| *known == key(2))
+                && cache.find_by(|known| *known == key(3))
+        );
     }
 
     #[test]
@@ -102,7 +105,7 @@ mod tests {
         let mut cache = Cache::new(3, usize::MAX);
         (1..=3).for_each(|i| cache.insert(key(i), prepared(16 * i)));
         for i in [2, 1, 1, 3] {
-            assert!(cache.find(&key(i)));
+            assert!(cache.find_by(|known| *known == key(i)));
             assert_eq!(cache.last().map(|prepared| prepared.bytes()), Some(16 * i));
         }
     }
@@ -128,8 +131,8 @@ mod tests {
         let mut cache = Cache::new(8, 1000);
         cache.insert(key(1), prepared(640));
         cache.insert(key(2), prepared(640));
-        assert!(!cache.find(&key(1)) && cache.find(&key(2)));
+        assert!(!cache.find_by(|known| *known == key(1)) && cache.find_by(|known| *known == key(2)));
         cache.insert(key(3), prepared(64_000));
-        assert!(!cache.find(&key(2)) && cache.find(&key(3)));
+        assert!(!cache.find_by(|known| *known == key(2)) && cache.find_by(|known| *known == key(3)));
     }
 }

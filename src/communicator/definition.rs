@@ -8,6 +8,7 @@ use super::Options;
 use super::agreement::Agreed;
 use super::cache::{Cache, Kept};
 use super::element::Element;
+use super::how::How;
 use super::motion::Planned;
 use super::prepared::{Key, Prepared, native_manner};
 use super::wire::Wire;
@@ -18,15 +19,10 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::permutation::BitMap;
 use crate::plan::{Buffers, Layout, Plan, compile};
-use crate::quote::quoted;
-use crate::schedule::{Proof, verify_shares};
-use crate::select::{Choice, Field, Terms, named_so, select};
+use crate::select::Field;
 use crate::topology::{Topology, parse};
 use crate::transport::{ContextId, Endpoint, History, Signature};
 use crate::vocabulary::{Placement, Problem};
-
-/// By that name the way to [`permute`](Communicator::permute) is chosen.
-pub(super) const PERMUTE: &str = "permute";
 
 impl Kept for Field {
     fn bytes(&self) -> usize {
@@ -61,11 +57,14 @@ pub struct Communicator {
     pub(super) topology: Arc<dyn Topology>,
     pub(super) placement: Placement,
     /// By collective; `auto` where there is none.
-    pub(super) algorithms: HashMap<&'static str, String>,
-    pub(super) cache: Cache<Key, Prepared>,
+    pub(super) algorithms: HashMap<&'static str, How>,
+    /// What goes before them for calls that are made [so](Self::using).
+    pub(super) using: Option<How>,
+    /// By the call, and what it was made to use.
+    pub(super) cache: Cache<(Key, Option<How>), Prepared>,
     /// What there is to choose from, for collectives whose operation commutes or does not.
     pub(super) fields: Cache<(Collective, bool), Field>,
-    pub(super) permutations: Cache<(BitMap, Element, usize), Planned>,
+    pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), Planned>,
     pub(super) splits: u64,
     /// In which members agree on native calls, once there is one.
     pub(super) barrier: Option<Arc<Plan>>,
@@ -142,6 +141,7 @@ impl Communicator {
             topology,
             placement,
             algorithms: HashMap::new(),
+            using: None,
             cache: Cache::new(options.plans, options.plan_bytes),
             fields: Cache::new(FIELDS, usize::MAX),
             permutations: Cache::new(options.plans, options.plan_bytes),
@@ -156,7 +156,7 @@ impl Communicator {
     /// and the placement; the barrier keeps everybody until all have compared.
     fn agree(&mut self) -> Result<(), Error> {
         // Nothing that may differ decides before it is known not to differ.
-        self.algorithms.extend([("broadcast", "binomial".to_owned()), ("barrier", "dissemination".to_owned())]);
+        self.algorithms.extend([("broadcast", "binomial".into()), ("barrier", "dissemination".into())]);
         let mut prices = self.machine.words();
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
@@ -195,71 +195,6 @@ impl Communicator {
         &self.placement
     }
 
-    /// Sets the algorithm for a collective, from now on. Every member chooses the same one.
-    ///
-    /// The algorithm is a name of the registry, followed by `:key=value,..` if it takes parameters, or
-    /// `auto`. `native` stands for the collective of the backend's own library, if it [has
-    /// one](crate::transport::native), such as MPI.
-    ///
-    /// `alltoallv` (which includes `alltoallw`) has a choice of its own among the algorithms of alltoall;
-    /// `auto` is `direct` for it, and `native` for its persistent plans if the backend offers that.
-    /// [`permute`](Self::permute) has `exchange` (if map and network permit it), `straight`, and `auto`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] for an unknown collective, [`BuildError::Unknown`] for an unknown algorithm,
-    /// [`BuildError::Parameters`] for parameters that it does not take, [`BuildError::Unfit`] for an
-    /// algorithm that does not fit.
-    pub fn choose(&mut self, collective: &str, algorithm: &str) -> Result<(), Error> {
-        if collective == PERMUTE {
-            return self.choose_way(algorithm);
-        }
-        let kind = if collective == "alltoallv" { "alltoall" } else { collective };
-        let Some(problem) = Collective::named(kind, Rank::new(0)) else {
-            let known = Collective::names().collect::<Vec<_>>().join(", ");
-            return Err(Error::Argument(format!(
-                "no collective {}; there are: {known}, alltoallv, {PERMUTE}",
-                quoted(collective)
-            )));
-        };
-        let name = if collective == "alltoallv" { "alltoallv" } else { problem.name() };
-        if algorithm != "auto" {
-            named_so(&self.problem(problem)?, algorithm, &self.terms(0))?;
-        }
-        self.algorithms.insert(name, algorithm.to_owned());
-        self.cache.clear();
-        Ok(())
-    }
-
-    /// Returns the algorithm that a collective of blocks of `block_bytes` bytes would use, and why.
-    ///
-    /// The result prints as a table of all candidates and their prices. (If it is `native` and the backend
-    /// does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest
-    /// of the others.) The operation of a reduction is taken to [commute](crate::op::Op::is_commutative).
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError`] if no algorithm fits.
-    pub fn explain(&self, collective: &Collective, block_bytes: usize) -> Result<Choice, Error> {
-        self.select(collective, block_bytes as u64)
-    }
-
-    /// Proves the schedule that a collective of blocks of `block_bytes` bytes uses.
-    ///
-    /// The proof says that everything is delivered, within the ports and channels that the algorithm
-    /// promises. Local, but it covers the shares of all ranks: time and memory are in proportion to the
-    /// whole schedule. The operation of a reduction is taken to [commute](crate::op::Op::is_commutative).
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError`] if there is no schedule ([`Unscheduled`](BuildError::Unscheduled) for `native`),
-    /// [`Error::Argument`] with all violations if the schedule is wrong.
-    pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
-        let choice = self.select(collective, block_bytes as u64)?;
-        let shares = choice.algorithm.shares(&self.problem(collective.clone())?)?;
-        verify_shares(shares).map_err(|violations| Error::Argument(violations.to_string()))
-    }
-
     /// Ends the communicator. Collective, as `MPI_Comm_free`.
     ///
     /// Returns when all members have called it and have made the same calls until then. It covers this
@@ -279,7 +214,7 @@ impl Communicator {
         self.wire.alive()?;
         let History { calls, digest } = self.wire.history;
         let plan = self.barrier_of_agreement()?;
-        let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
+        let signature = self.planned(format!("close after {calls} calls ({digest:016x})"));
         self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
     }
 
@@ -288,39 +223,19 @@ impl Communicator {
         Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)
     }
 
-    fn problem_of(&self, Key { collective, commutes, .. }: &Key) -> Result<Problem, BuildError> {
+    pub(super) fn problem_of(&self, Key { collective, commutes, .. }: &Key) -> Result<Problem, BuildError> {
         let problem = self.problem(collective.clone())?;
         Ok(if *commutes { problem } else { problem.ordered() })
-    }
-
-    pub(super) fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, Error> {
-        let name = self.algorithms.get(collective.name()).map_or("auto", String::as_str);
-        Ok(select(&self.problem(collective.clone())?, name, &self.terms(block_bytes))?)
-    }
-
-    pub(super) fn terms(&self, block_bytes: u64) -> Terms {
-        Terms::new(block_bytes, &self.machine).over_native(self.wire.native)
-    }
-
-    /// The same, for all sizes of blocks from what has been found out once; if so asked, of those with a schedule.
-    fn select_again(&mut self, key: &Key, scheduled: bool, block_bytes: u64) -> Result<Choice, Error> {
-        let Key { collective, commutes, .. } = key;
-        if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
-            self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?));
-        }
-        let terms = self.terms(block_bytes).over_native(self.wire.native && !scheduled);
-        let name = self.algorithms.get(collective.name()).filter(|name| !scheduled || *name != "native");
-        let name = name.map_or("auto", String::as_str);
-        let field = self.fields.last().ok_or_else(|| Error::Argument("what was just found is not kept".to_owned()))?;
-        Ok(field.select(name, &terms)?)
     }
 
     /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
     #[inline]
     pub(super) fn prepared(&mut self, key: &Key) -> Result<(&mut Wire, &mut Prepared), Error> {
-        if !self.cache.find(key) {
+        let using = self.using.as_ref().filter(|_| !key.is_own());
+        if !self.cache.find_by(|(known, used)| known == key && used.as_ref() == using) {
+            let kept = (key.clone(), using.cloned());
             let prepared = self.compile(key)?;
-            self.cache.insert(key.clone(), prepared);
+            self.cache.insert(kept, prepared);
         }
         let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
         Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
@@ -345,16 +260,19 @@ impl Communicator {
         let order = if *commutes { "" } else { ", in rank order" };
         let words = |algorithm: &str| {
             let what = format!("{collective}{what} of blocks of {elements} x {bytes} bytes ({name}){order}");
-            let words = format!("{what} among {size} ranks by {algorithm} on {topology}");
-            log::debug!("rank {rank}: planned {words}");
-            words
+            format!("{what} among {size} ranks by {algorithm} on {topology}")
         };
+        if let Some(own) = self.how(collective.name(), key.is_own()).and_then(How::own) {
+            let name = own.certified(&problem)?;
+            let plan = compile(own.algorithm.share(&problem, rank)?, &layout)?;
+            return Prepared::new(plan, self.planned(words(&name)));
+        }
         let block_bytes = layout.element * *elements as u64;
-        let mut choice = self.select_again(key, key.is_own(), block_bytes)?;
+        let mut choice = self.select_again(key, false, block_bytes)?;
         if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), key.native()) {
             if self.offers(&call) {
                 let words = words(&(choice.algorithm.name() + native_manner(&call)));
-                return self.prepare_native(call, self.signature(words));
+                return self.prepare_native(call, self.planned(words));
             }
             if choice.named {
                 return Err(self.not_offered(collective, &call));
@@ -362,10 +280,12 @@ impl Communicator {
             choice = self.select_again(key, true, block_bytes)?;
         }
         let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
-        Prepared::new(plan, self.signature(words(&choice.algorithm.name())))
+        Prepared::new(plan, self.planned(words(&choice.algorithm.name())))
     }
 
-    pub(super) fn signature(&self, words: String) -> Signature {
+    /// What members compare of a call that is planned so, in words. They are logged.
+    pub(super) fn planned(&self, words: String) -> Signature {
+        log::debug!("rank {} of {} in communicator {}: planned {words}", self.rank(), self.size(), self.wire.context);
         if self.options.fingerprints {
             Signature { fingerprint: fingerprint(&words), words: words.into() }
         } else {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::definition::PERMUTE;
+use super::choosing::PERMUTE;
 use super::element::Element;
+use super::how::How;
 use super::lengths::{Need, check, total};
 use super::motion::{Motion, Planned};
 use super::prepared::Prepared;
@@ -71,9 +72,14 @@ impl Communicator {
         }
         check("receive buffer", receive.len(), send.len())?;
         let (element, width) = (Element::of::<T>(), send.len() / each);
-        if !self.permutations.find_by(|(known, of, wide)| (known, *of, *wide) == (map, element, width)) {
+        let using = self.using.as_ref();
+        let same = |(known, of, wide, used): &(BitMap, Element, usize, Option<How>)| {
+            (known, *of, *wide, used.as_ref()) == (map, element, width, using)
+        };
+        if !self.permutations.find_by(same) {
+            let key = (map.clone(), element, width, using.cloned());
             let (prepared, motion) = self.plan_permutation(map, element, width)?;
-            self.permutations.insert((map.clone(), element, width), Planned { prepared, motion });
+            self.permutations.insert(key, Planned { prepared, motion });
         }
         let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
         let Planned { prepared, motion } = self.permutations.last().ok_or_else(lost)?;
@@ -96,17 +102,22 @@ impl Communicator {
         Ok((Persistent { prepared, maker, send: need, receive: need, of: PhantomData }, motion))
     }
 
-    /// The way that arrays are permuted from now on.
-    pub(super) fn choose_way(&mut self, way: &str) -> Result<(), Error> {
-        if !WAYS.contains(&way) {
-            let known = WAYS.map(str::to_owned).to_vec();
-            return Err(BuildError::Unknown { name: way.to_owned(), collective: PERMUTE.to_owned(), known }.into());
+    /// The name of a way to permute arrays.
+    pub(super) fn way<'a>(&self, how: Option<&'a How>) -> Result<&'a str, BuildError> {
+        match how.map(|how| (how, how.named())) {
+            None => Ok("auto"),
+            Some((_, Some(way))) if WAYS.contains(&way) => Ok(way),
+            Some((_, Some(way))) => {
+                let known = WAYS.map(str::to_owned).to_vec();
+                Err(BuildError::Unknown { name: way.to_owned(), collective: PERMUTE.to_owned(), known })
+            }
+            Some((how, None)) => Err(BuildError::Unfit {
+                algorithm: how.name(),
+                collective: PERMUTE.to_owned(),
+                topology: self.topology.text(),
+                needs: format!("ways to permute have names: {}", WAYS.join(", ")),
+            }),
         }
-        if self.algorithms.get(PERMUTE).is_none_or(|before| before != way) {
-            self.algorithms.insert(PERMUTE, way.to_owned());
-            self.permutations.clear();
-        }
-        Ok(())
     }
 
     /// How many elements of an array a member has.
@@ -117,10 +128,11 @@ impl Communicator {
 
     /// The way that was chosen, or the cheaper one.
     fn permutation(&self, map: &BitMap, element: usize) -> Result<Permutation, BuildError> {
+        let way = self.way(self.how(PERMUTE, false))?;
         let permutation = Permutation::new(map.clone(), Arc::clone(&self.topology), self.placement.clone())?;
-        match self.algorithms.get(PERMUTE).map(String::as_str) {
-            Some(STRAIGHT) => Ok(permutation.straight()),
-            Some(EXCHANGE) => Ok(permutation),
+        match way {
+            STRAIGHT => Ok(permutation.straight()),
+            EXCHANGE => Ok(permutation),
             // Elements without bytes go the way of those with one, and move none.
             _ => Ok(permutation.cheaper(&self.machine, element.max(1) as u64)),
         }
@@ -161,6 +173,6 @@ impl Communicator {
             motion.sent += sizes.clone().sum::<u64>();
             motion.transmission += sizes.max().unwrap_or(0);
         }
-        Ok((Prepared::new(compile(rounds, &layout)?, self.signature(words))?, motion))
+        Ok((Prepared::new(compile(rounds, &layout)?, self.planned(words))?, motion))
     }
 }

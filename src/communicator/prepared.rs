@@ -63,7 +63,7 @@ impl Kept for Prepared {
     }
 }
 
-/// What a cached plan is for. The algorithm is not in it: a change of algorithm empties the cache.
+/// What a cached plan is for. The algorithm is not in it: the cache lets go of a collective's plans when another is chosen for it.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) collective: Collective,

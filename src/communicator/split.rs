@@ -15,8 +15,12 @@ impl Communicator {
     ///
     /// A part knows its part of the network: a row of a torus is a ring, a face of a cube is a cube. If the
     /// members are not linked among themselves, or not as a network of a known kind, the part takes its
-    /// network for complete; messages between members then pass through other nodes. A part has the options
-    /// of this communicator, but not its [chosen](Self::choose) algorithms, which may not fit.
+    /// network for complete; messages between members then pass through other nodes.
+    ///
+    /// A part has the options of this communicator. It inherits the [chosen](Self::choose) algorithms that
+    /// fit its network, by name or of your own, and a schedule if it is the problem that the schedule was
+    /// made for. For the other collectives it has `auto`. What calls are [using](Self::using) is not
+    /// inherited.
     ///
     /// ```
     /// // Rows of a 3 x 4 torus.
@@ -57,6 +61,8 @@ impl Communicator {
         let members = part.into_iter().map(|(_, rank)| self.wire.members[rank]).collect();
         let context = self.wire.context.child(sequence, colour.into());
         let options = self.options.clone().machine(self.machine);
-        Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options).map(Some)
+        let mut part = Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options)?;
+        part.inherit(self);
+        Ok(Some(part))
     }
 }

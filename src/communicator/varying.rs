@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use super::choosing::VARYING;
 use super::element::Element;
+use super::how::How;
 use super::lengths::{Need, check};
 use super::prepared::Prepared;
 use super::{Communicator, Persistent};
@@ -190,27 +192,33 @@ impl Communicator {
         if out != back {
             return Err(Error::Argument(format!("rank {rank} sends itself {out} elements but awaits {back}")));
         }
-        let chosen = self.algorithms.get("alltoallv").filter(|name| *name != "auto").cloned();
-        let native = chosen.as_deref().map_or(again && self.wire.native, |name| name == "native");
+        let chosen = self.how(VARYING, false).filter(|how| how.named() != Some("auto")).cloned();
+        let native = chosen.as_ref().map_or(again && self.wire.native, |how| how.named() == Some("native"));
         let native = if native { Some(native_call(collective, &layout)?) } else { None };
         let native = match native {
             Some(call) if self.offers(&call) => Some(call),
             Some(call) if chosen.is_some() => return Err(self.not_offered(problem.collective(), &call)),
             _ => None,
         };
-        let algorithm: Arc<dyn Algorithm> = match &chosen {
-            Some(name) => find(problem.collective(), name)?,
-            None => Arc::new(Direct),
+        let own = chosen.as_ref().and_then(How::own);
+        let algorithm: Arc<dyn Algorithm> = match (&own, chosen.as_ref().and_then(How::named)) {
+            (Some(own), _) => Arc::clone(&own.algorithm),
+            (None, Some(name)) => find(problem.collective(), name)?,
+            (None, None) => Arc::new(Direct),
         };
-        let by = if native.is_some() { "native".to_owned() } else { algorithm.name() };
+        let by = match own {
+            Some(own) => own.certified(&problem)?.to_string(),
+            None if native.is_some() => "native".to_owned(),
+            None => algorithm.name(),
+        };
         let what = format!("of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
         let words = format!("{collective} {what} on {}", self.topology.text());
         if let Some(call) = native {
             return self.plan_native(call, &problem, (&sent, &awaited), element.size, words);
         }
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
-        if algorithm.name() == "direct" {
-            return Prepared::new(compile(rounds, &layout)?, self.signature(words));
+        if own.is_none() && algorithm.name() == "direct" {
+            return Prepared::new(compile(rounds, &layout)?, self.planned(words));
         }
         let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {words}"))?;
         self.check_counts(&passing, &awaited, element.size as u64, &words)?;
@@ -219,7 +227,7 @@ impl Communicator {
         // The others rely on this rank by now: what keeps it from planning is everybody's failure.
         let planned = check_sums(&layout, element.size)
             .and_then(|()| Ok(compile(rounds, &layout)?))
-            .and_then(|plan| Prepared::new(plan, self.signature(words.clone())));
+            .and_then(|plan| Prepared::new(plan, self.planned(words.clone())));
         planned.map_err(|error| {
             let cause = Cause::Aborted { rank, reason: error.to_string().into() };
             self.fail_planning(&words, Some(rank), cause)
@@ -238,7 +246,7 @@ impl Communicator {
         let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of other counts are other calls: the members agree on each by itself.
         let words = format!("{words}, counted in call {}", self.wire.history.calls);
-        let prepared = self.prepare_native(call, self.signature(words.clone()))?;
+        let prepared = self.prepare_native(call, self.planned(words.clone()))?;
         let came = self.exchange_counts(problem, &rounds, sent, format!("counts of {words}"))?;
         self.check_counts(&came, awaited, element as u64, &words)?;
         Ok(prepared)
@@ -266,7 +274,7 @@ impl Communicator {
             input: counts.len() as u64 * WORD,
             output: passing.len() as u64 * WORD,
         };
-        let mut prepared = Prepared::new(compile(rounds.iter().cloned(), &layout)?, self.signature(words))?;
+        let mut prepared = Prepared::new(compile(rounds.iter().cloned(), &layout)?, self.planned(words))?;
         let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
         let mut came = vec![0_u64; passing.len()];
         self.wire.execute(&mut prepared, bytemuck::cast_slice(&sent), bytemuck::cast_slice_mut(&mut came), None)?;

@@ -4,8 +4,10 @@ mod claim;
 mod environment;
 #[cfg(all(unix, feature = "tcp"))]
 mod launcher;
+mod network;
 
 use std::env;
+use std::fmt;
 #[cfg(feature = "local")]
 use std::num::NonZeroUsize;
 #[cfg(any(feature = "mpi", feature = "tcp"))]
@@ -15,13 +17,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::communicator::{Communicator, Options};
+use crate::communicator::{Communicator, How, Options};
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::error::panic_words;
 use crate::error::{BuildError, Error};
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 use crate::ids::Rank;
-use crate::load::load;
 #[cfg(feature = "local")]
 use crate::local::Job;
 use crate::quote::quoted;
@@ -36,6 +37,7 @@ use crate::transport::mpi;
 use crate::transport::tcp::{Join, Key, Root};
 use claim::Started;
 use environment::{Built, Said, Seat};
+pub use network::Network;
 
 /// Runs the closure on every rank of this process, as the environment says, and returns their results.
 ///
@@ -46,7 +48,7 @@ use environment::{Built, Said, Seat};
 /// |---|---|
 /// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set ([`connect`] refuses it); `tcp`: a rank over TCP; `mpi`: a rank of MPI |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
-/// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring` |
+/// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring`; parts made by [`split`](Communicator::split) inherit those that fit them. [The log](crate::communicator#what-is-logged) says what runs |
 /// | `NECKLACE_TIMEOUT` | the maximum time in seconds without progress in a call, and until all ranks have come; 300 unless set |
 /// | threads | |
 /// | `NECKLACE_RANKS` | the number of ranks; unless set, the number of nodes of the topology, or of cores |
@@ -100,15 +102,18 @@ pub fn connect() -> Result<Communicator, Error> {
 }
 
 /// A launch with defaults of the program. The environment overrides them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Launch {
     #[cfg_attr(not(feature = "local"), allow(dead_code))]
     ranks: Option<usize>,
-    topology: Option<String>,
-    topology_for: Option<fn(usize) -> String>,
-    algorithms: Vec<(String, String)>,
+    topology: Option<Network>,
+    topology_for: Option<NetworkFor>,
+    algorithms: Vec<(String, How)>,
     options: Options,
 }
+
+/// The network for a number of ranks.
+type NetworkFor = Arc<dyn Fn(usize) -> Network + Send + Sync>;
 
 impl Launch {
     /// Sets the number of ranks.
@@ -117,13 +122,26 @@ impl Launch {
         Self { ranks: Some(ranks), ..self }
     }
 
-    /// Sets the network.
+    /// Sets the network: a text such as `torus:4x4`, or a topology, which may be one of your own.
+    ///
+    /// Ranks compare it when they meet. If its text does not say what it is, they compare its links.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use necklace::{launch::Launch, topology::Graph};
+    ///
+    /// // Two triangles with a bridge.
+    /// let network = Graph::from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)])?;
+    /// let nodes = Launch::default().topology(Arc::new(network)).run(|comm| comm.topology().nodes())?;
+    /// assert_eq!(nodes, [6; 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn topology(self, text: &str) -> Self {
-        Self { topology: Some(text.to_owned()), ..self }
+    pub fn topology(self, network: impl Into<Network>) -> Self {
+        Self { topology: Some(network.into()), ..self }
     }
 
-    /// Sets a function that names the network for a number of ranks, used if no network is named.
+    /// Sets a function that returns the network for a number of ranks, used if no network is named.
     ///
     /// Without it, that network is complete.
     ///
@@ -134,14 +152,15 @@ impl Launch {
     /// # Ok::<(), necklace::Error>(())
     /// ```
     #[must_use]
-    pub fn topology_for(self, network: fn(usize) -> String) -> Self {
-        Self { topology_for: Some(network), ..self }
+    pub fn topology_for<N: Into<Network>>(self, network: impl Fn(usize) -> N + Send + Sync + 'static) -> Self {
+        Self { topology_for: Some(Arc::new(move |ranks| network(ranks).into())), ..self }
     }
 
-    /// Chooses an algorithm for a collective, as [`Communicator::choose`] does.
+    /// Chooses an algorithm for a collective, as [`Communicator::choose`] does: by name, an algorithm of
+    /// your own, or a schedule.
     #[must_use]
-    pub fn choose(mut self, collective: &str, algorithm: &str) -> Self {
-        self.algorithms.push((collective.to_owned(), algorithm.to_owned()));
+    pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
+        self.algorithms.push((collective.to_owned(), how.into()));
         self
     }
 
@@ -201,7 +220,7 @@ impl Launch {
         let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let asked = self.asked(ranks, cores, &variable)?;
         let job = Job::on(asked.topology).options(asked.options);
-        Ok(asked.algorithms.iter().fold(job, |job, (collective, algorithm)| job.choose(collective, algorithm)))
+        Ok(asked.algorithms.iter().fold(job, |job, (collective, how)| job.choose(collective, how)))
     }
 
     #[cfg(feature = "tcp")]
@@ -297,13 +316,13 @@ impl Launch {
         unless: impl Fn() -> usize,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Asked, Error> {
-        let topology = match variable("NECKLACE_TOPOLOGY").or(self.topology) {
-            Some(text) => load(&text).map_err(BuildError::from)?,
+        let topology = match variable("NECKLACE_TOPOLOGY").map(Network::from).or(self.topology) {
+            Some(network) => network.load().map_err(BuildError::from)?,
             None => {
                 let ranks = ranks.unwrap_or_else(unless);
                 match (self.topology_for, Complete::new(ranks)) {
                     (_, None) => return Err(Error::Argument(format!("a job of {ranks} ranks"))),
-                    (Some(network), Some(_)) => load(&network(ranks)).map_err(BuildError::from)?,
+                    (Some(network), Some(_)) => network(ranks).load().map_err(BuildError::from)?,
                     (None, Some(complete)) => Arc::new(complete),
                 }
             }
@@ -313,13 +332,23 @@ impl Launch {
         }
         let options = timed(&self.options, &variable)?;
         let chosen = variable("NECKLACE_ALGORITHM");
+        chosen.iter().for_each(|text| log::debug!("NECKLACE_ALGORITHM is {}", quoted(text)));
         let chosen = chosen.iter().flat_map(|text| text.split(',')).map(|part| match part.split_once('=') {
             // A name may have parameters: `bruck:radix=4` is not of a collective called `bruck:radix`.
-            Some((collective, name)) if !collective.contains(':') => (collective.to_owned(), name.to_owned()),
-            _ => ("alltoall".to_owned(), part.to_owned()),
+            Some((collective, name)) if !collective.contains(':') => (collective.to_owned(), name.into()),
+            _ => ("alltoall".to_owned(), part.into()),
         });
         let algorithms = self.algorithms.into_iter().chain(chosen).collect();
         Ok(Asked { topology, options, algorithms })
+    }
+}
+
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ranks, topology, algorithms, options, .. } = self;
+        let mut launch = f.debug_struct("Launch");
+        launch.field("ranks", ranks).field("topology", topology).field("algorithms", algorithms);
+        launch.field("options", options).finish_non_exhaustive()
     }
 }
 
@@ -336,15 +365,15 @@ fn timed(options: &Options, variable: impl Fn(&str) -> Option<String>) -> Result
 struct Asked {
     topology: Arc<dyn Topology>,
     options: Options,
-    algorithms: Vec<(String, String)>,
+    algorithms: Vec<(String, How)>,
 }
 
 #[cfg(any(feature = "mpi", feature = "tcp"))]
 impl Asked {
     fn communicator(self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, Error> {
         let mut comm = Communicator::with_options(endpoint, self.topology, self.options)?;
-        for (collective, algorithm) in &self.algorithms {
-            comm.choose(collective, algorithm)?;
+        for (collective, how) in &self.algorithms {
+            comm.choose(collective, how)?;
         }
         Ok(comm)
     }

@@ -145,6 +145,11 @@ pub(crate) fn same(one: &Arc<dyn Topology>, other: &Arc<dyn Topology>) -> bool {
     Arc::ptr_eq(one, other) || one.text() == other.text() && one.edges() == other.edges()
 }
 
+/// Whether two networks have the same nodes and links, whatever they are called and whatever their default routes are.
+pub(crate) fn same_links(one: &Arc<dyn Topology>, other: &Arc<dyn Topology>) -> bool {
+    Arc::ptr_eq(one, other) || one.nodes() == other.nodes() && one.edges() == other.edges()
+}
+
 /// The nodes in ascending order, if they are a set: at least one, none twice, all below `count`.
 pub(super) fn as_set(nodes: &[Node], count: usize) -> Option<Vec<Node>> {
     let mut sorted = nodes.to_vec();

@@ -3,7 +3,12 @@
 use std::env;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 
+use log::{Log, Metadata, Record};
+use necklace::launch::Launch;
+use necklace::permutation::BitMap;
+use necklace::topology::{Graph, Topology};
 use necklace::{Communicator, Error, connect, launch};
 
 /// Every variable that says anything to a rank.
@@ -19,6 +24,17 @@ fn a_started_process() {
         comm.allreduce(&[rank], &mut sum, necklace::op::Sum).map(|()| (rank, comm.size(), sum[0]))
     };
     let said = match &*what {
+        "graph" => Launch::default().topology(bridge()).run(network).map(|results| format!("{results:?}")),
+        "graphs" => {
+            let odd = env::var("NECKLACE_RANK").is_ok_and(|rank| rank == "1");
+            let network = if odd { Arc::new(Graph::from_edges([(0, 1), (0, 2)]).unwrap()) } else { bridge() };
+            Launch::default().topology(network).run(|comm| comm.rank()).map(|results| format!("{results:?}"))
+        }
+        "logged" => {
+            log::set_logger(&Lines).unwrap();
+            log::set_max_level(log::LevelFilter::Debug);
+            launch(parts).map(|_| Lines::all())
+        }
         "launch" => launch(sum).map(|results| format!("{results:?}")),
         "roots" => launch(|mut comm| {
             let root = comm.rank();
@@ -43,6 +59,121 @@ fn a_started_process() {
     let said = said.unwrap_or_else(|error: Error| format!("error: {error}"));
     // The harness keeps what a test prints to itself.
     std::fs::write(env::var("STARTED_SAYS").unwrap(), said).unwrap();
+}
+
+/// What is logged of communicators.
+struct Lines;
+
+static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+impl Lines {
+    fn all() -> String {
+        LINES.lock().unwrap().join("\n")
+    }
+}
+
+impl Log for Lines {
+    fn enabled(&self, of: &Metadata<'_>) -> bool {
+        ["necklace::communicator", "necklace::launch"].iter().any(|room| of.target().starts_with(room))
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            LINES.lock().unwrap().push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// A network without a name: 0 - 1 - 2.
+fn bridge() -> Arc<Graph> {
+    Arc::new(Graph::from_edges([(0, 1), (1, 2)]).unwrap())
+}
+
+fn network(mut comm: Communicator) -> (usize, Vec<usize>, usize) {
+    let mut all = vec![0; comm.size()];
+    let rank = comm.rank();
+    comm.allgather(&[rank], &mut all).unwrap();
+    (rank, all, comm.topology().edges().len())
+}
+
+/// All calls that are planned, of the whole and of its parts: even and odd ranks, and all of them.
+fn parts(mut comm: Communicator) {
+    let calls = |comm: &mut Communicator| {
+        let ranks = comm.size();
+        let (ones, places): (Vec<usize>, Vec<usize>) = (vec![1; ranks], (0..ranks).collect());
+        comm.alltoall(&vec![1_u8; ranks], &mut vec![0; ranks]).unwrap();
+        comm.allgather(&[1_u8], &mut vec![0; ranks]).unwrap();
+        comm.alltoallv(&vec![1_u8; ranks], &ones, &places, &mut vec![0; ranks], &ones, &places).unwrap();
+        comm.alltoall_init::<u8>(7).unwrap();
+    };
+    let mut half = comm.split(Some(comm.rank() as u32 % 2), 0).unwrap().unwrap();
+    calls(&mut half);
+    calls(&mut comm);
+    comm.permute(&BitMap::bit_reversal(2).unwrap(), &[1_u8; 1], &mut [0; 1]).unwrap();
+}
+
+#[test]
+fn the_environments_algorithms_reach_parts_that_they_fit_and_are_logged() {
+    let environment = [
+        ("NECKLACE_TOPOLOGY", "ring:4"),
+        ("NECKLACE_ALGORITHM", "alltoall=bruck:radix=3,allgather=ring,alltoallv=torus-exchange,permute=straight"),
+    ];
+    let threads = start("logged", "logged", &environment).says();
+    let file = env::temp_dir().join(format!("necklace-launch-logged-{}-meeting", std::process::id()));
+    let meeting = format!("file:{}", file.display());
+    let processes: Vec<Started> = ["0", "1", "2", "3"]
+        .into_iter()
+        .map(|rank| {
+            let seat = [("NECKLACE_RANK", rank), ("NECKLACE_SIZE", "4"), ("NECKLACE_RENDEZVOUS", &meeting)];
+            start("logged", &format!("logged-{rank}"), &[&seat[..], &environment].concat())
+        })
+        .collect();
+    for said in processes.into_iter().map(Started::says).chain([threads]) {
+        for line in [
+            "NECKLACE_ALGORITHM is \"alltoall=bruck:radix=3,",
+            " of 4 in communicator world: alltoall by bruck:radix=3 from now on",
+            "planned alltoall of blocks of 1 x 1 bytes among 4 ranks by bruck:radix=3 on ring:4",
+            "planned alltoall of blocks of 7 x 1 bytes among 4 ranks by bruck:radix=3 on ring:4",
+            "planned allgather (split) of blocks of 3 x 8 bytes among 4 ranks by ring on ring:4",
+            "planned allgather of blocks of 1 x 1 bytes among 4 ranks by ring on ring:4",
+            "planned counts of alltoallv of 1-byte elements among 4 ranks by torus-exchange on ring:4",
+            "planned alltoallv of 1-byte elements among 4 ranks by torus-exchange on ring:4",
+            "planned permute",
+            // Even and odd ranks of a ring of four are not linked.
+            ": alltoall by bruck:radix=3 from now on",
+            "planned alltoall of blocks of 1 x 1 bytes among 2 ranks by bruck:radix=3 on complete:2",
+            "planned alltoall of blocks of 7 x 1 bytes among 2 ranks by bruck:radix=3 on complete:2",
+            "planned allgather of blocks of 1 x 1 bytes among 2 ranks by ring on complete:2",
+            ": alltoallv not by torus-exchange: torus-exchange does not fit alltoall on complete:2",
+            "planned alltoallv of 1-byte elements among 2 ranks by direct on complete:2",
+        ] {
+            assert!(said.contains(line), "{line:?} is not in\n{said}");
+        }
+    }
+}
+
+#[test]
+fn a_network_of_ones_own_is_that_of_a_launch() {
+    assert_eq!(
+        start("graph", "graph-threads", &[]).says(),
+        "[(0, [0, 1, 2], 2), (1, [0, 1, 2], 2), (2, [0, 1, 2], 2)]"
+    );
+    let said = job("graph", "graph", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
+    assert_eq!(said, [0, 1, 2].map(|rank| format!("[({rank}, [0, 1, 2], 2)]")));
+    // The environment goes first, and what does not fit the job is refused.
+    let said = start("graph", "graph-named", &[("NECKLACE_TOPOLOGY", "ring:3")]).says();
+    assert!(said.starts_with("[(0, [0, 1, 2], 3)"), "{said}");
+    let said = start("graph", "graph-ranks", &[("NECKLACE_RANKS", "4")]).says();
+    assert!(said.starts_with("error: 4 ranks on graph"), "{said}");
+}
+
+#[test]
+fn ranks_of_different_networks_of_their_own_do_not_start() {
+    for said in job("graphs", "graphs", 3, ("NECKLACE_RANK", "NECKLACE_SIZE")) {
+        assert!(said.starts_with("error: ") && said.matches("(start, links ").count() >= 2, "{said}");
+    }
 }
 
 struct Started {

@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use necklace::communicator::How;
 use necklace::topology::{Complete, Topology};
 use necklace::transport::Endpoint;
 use necklace::{Communicator, Error, Options, local};
@@ -150,8 +151,8 @@ impl Job {
 
     /// As [`local::Job::choose`].
     #[must_use]
-    pub fn choose(self, collective: &str, algorithm: &str) -> Self {
-        Self { job: self.job.choose(collective, algorithm), ..self }
+    pub fn choose(self, collective: &str, how: impl Into<How>) -> Self {
+        Self { job: self.job.choose(collective, how), ..self }
     }
 
     /// As [`local::Job::run`].

@@ -37,6 +37,7 @@ type Deed = fn(&Rank) -> i32;
 const DEEDS: &[(&str, Deed)] = &[
     ("launch", starting::launch),
     ("connect", starting::connect),
+    ("network", starting::network),
     ("beside", beside::beside),
     ("parts", beside::parts),
     ("finalized", beside::finalized),

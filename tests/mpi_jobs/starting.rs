@@ -1,5 +1,9 @@
 //! How jobs begin.
 
+use std::sync::Arc;
+
+use necklace::launch::Launch;
+use necklace::topology::{Graph, Topology};
 use necklace::{Communicator, Error};
 
 use crate::job::Job;
@@ -27,9 +31,25 @@ pub(crate) fn launch(rank: &Rank) -> i32 {
     ended(rank, once().and_then(|first| Ok(format!("{first} and {}", once()?))))
 }
 
+/// On a network of its own: a path.
+pub(crate) fn network(rank: &Rank) -> i32 {
+    let path = Graph::from_edges((1..rank.size).map(|node| (node - 1, node))).unwrap();
+    let results = Launch::default().topology(Arc::new(path)).run(|mut comm| {
+        let links = comm.topology().edges().len();
+        rank.check(&mut comm).map(|()| (comm.rank(), links))
+    });
+    ended(rank, results.and_then(|results| results.into_iter().collect()).map(|all: Vec<_>| format!("{all:?}")))
+}
+
 pub(crate) fn connect(rank: &Rank) -> i32 {
     let result = necklace::connect().and_then(|comm| introduce(rank, comm));
     ended(rank, result.map(|place| format!("{place:?}")))
+}
+
+#[test]
+fn a_network_of_ones_own_is_that_of_a_launch() {
+    let ended = Job::of(3, "network").run().with(0);
+    assert_eq!(ended.all("is "), ["[(0, 2)]", "[(1, 2)]", "[(2, 2)]"]);
 }
 
 #[test]

@@ -114,8 +114,8 @@ pub(super) fn sizes_that_overflow_are_refused() {
             let algorithms: &[&str] =
                 if size == 16 { &["direct", "ring", "torus-exchange"] } else { &["direct", "ring"] };
             for algorithm in algorithms {
-                comm.choose("alltoall", algorithm).unwrap();
-                comm.choose("alltoallv", algorithm).unwrap();
+                comm.choose("alltoall", *algorithm).unwrap();
+                comm.choose("alltoallv", *algorithm).unwrap();
                 for elements in [usize::MAX, usize::MAX / 2, 1 << 60] {
                     let most = elements.to_string();
                     says(comm.alltoall_init::<u64>(elements), is_overflow, &[&most, "2^63"]);

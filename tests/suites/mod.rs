@@ -19,6 +19,7 @@ mod reductions;
 mod regular;
 mod split;
 mod strided;
+mod values;
 mod varying;
 
 use crate::jobs::{Backend, over};
@@ -146,6 +147,23 @@ macro_rules! suites {
                 strided_blocks_go_through_relays
                 a_matrix_is_transposed_on_the_way
                 what_is_sent_may_be_sent_to_several
+            }
+            values {
+                an_algorithm_of_ones_own_does_every_collective
+                pairs_of_ones_own_exchange_blocks_of_any_lengths
+                schedules_read_from_json_do_every_collective
+                what_is_used_for_one_call_is_forgotten_after_it
+                a_call_that_fails_leaves_the_choice_before_it
+                plans_are_kept_apart_by_what_they_use
+                persistent_plans_go_by_what_was_chosen_at_their_making
+                algorithms_that_are_wrong_are_refused_before_anything_moves
+                an_algorithm_that_refuses_a_network_is_not_chosen
+                schedules_of_something_else_are_refused_with_both_named
+                schedules_that_are_wrong_are_refused_before_anything_moves
+                algorithms_of_one_name_that_differ_between_ranks_are_found
+                schedules_of_one_name_that_differ_between_ranks_are_found
+                parts_inherit_what_fits_them
+                random_choices_do_what_the_collective_means
             }
             varying {
                 blocks_of_any_length_go_where_they_are_wanted

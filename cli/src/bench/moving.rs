@@ -256,7 +256,7 @@ impl Contestant for Threads {
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
         let Self { topology, collective, algorithm, call, bytes, pace } = self;
         pace.keep(|pace| {
-            let job = Job::on(Arc::clone(topology)).choose(collective, algorithm);
+            let job = Job::on(Arc::clone(topology)).choose(collective, algorithm.as_str());
             let run = |mut comm: Communicator| {
                 pin(comm.rank());
                 call.times(&mut comm, *bytes, pace)

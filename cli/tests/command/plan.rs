@@ -4,7 +4,10 @@ use crate::support::{checked, directory, necklace, printed, stderr, stdout};
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, registry};
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, from_json, verify};
+use necklace::communicator::How;
+use necklace::local;
+use necklace::op::Max;
+use necklace::schedule::{Block, Ports, Problem, from_json, verify};
 use necklace::topology::parse;
 use serde_json::Value;
 
@@ -371,5 +374,32 @@ fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
     let help = printed(&["plan", "--help"]);
     for part in ["Reductions (allreduce, scan, ..) cannot be verified in part", "Takes the time to make"] {
         assert!(help.contains(part), "{part:?} is not in the help");
+    }
+}
+
+#[test]
+fn what_it_writes_for_each_collective_runs_as_it_is() {
+    let network = "torus:2x3";
+    let mut kinds: Vec<&str> = registry().iter().map(|row| row.about().collective).collect();
+    kinds.dedup();
+    for kind in kinds {
+        let collective = Collective::named(kind, Rank::new(0)).unwrap();
+        let arguments = ["plan", "--topology", network, "--collective", kind, "--json", "-"];
+        let how = How::from(from_json(&printed(&arguments)).unwrap());
+        let outcomes = local::run_on(network, |mut comm| {
+            let rank = Rank::new(comm.rank());
+            // Two numbers a block, which say what it is called. The greatest of them is what reductions give, a scan too.
+            let words = |block: Block| [block.source(), block.destination()].map(i32::cast_unsigned);
+            let buffer = |holding: &[(Block, Vec<Rank>)]| -> Vec<u32> {
+                holding.iter().filter(|_| kind != "barrier").flat_map(|(block, _)| words(*block)).collect()
+            };
+            let wanted = buffer(&collective.after(6, rank));
+            let mut receive = vec![0; wanted.len()];
+            let send = buffer(&collective.before(6, rank));
+            let outcome = comm.using(&how).perform(&collective, &send, &mut receive, Max);
+            assert_eq!(receive, wanted, "{kind}, rank {rank}");
+            outcome
+        });
+        outcomes.unwrap().into_iter().for_each(|outcome| outcome.unwrap());
     }
 }

@@ -1,0 +1,148 @@
+//! A schedule that is already there, as an algorithm for its one problem.
+
+use std::sync::Arc;
+
+use super::definition::{About, Algorithm};
+use crate::ids::Rank;
+use crate::quote::quoted;
+use crate::topology::same_links;
+use crate::vocabulary::{BuildError, Claims, End, Problem, RankRound, Round, Route, Schedule, Share, Shares, Transfer};
+
+/// A schedule in memory. It fits the problem that it was made for, and no other.
+pub(crate) struct Fixed {
+    schedule: Arc<Schedule>,
+    /// For each rank, what it does, in the schedule's order.
+    parts: Vec<Arc<[Step]>>,
+    /// The first round that names a rank which does not exist, and that rank.
+    stray: Option<(usize, Rank)>,
+    about: About,
+}
+
+/// One thing that a rank does: the round, and where it stands there.
+#[derive(Clone, Copy)]
+struct Step {
+    round: usize,
+    index: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Send,
+    Receive,
+    Local,
+}
+
+impl Fixed {
+    /// Takes time and memory in proportion to the schedule's transfers, whose blocks it does not copy.
+    pub(crate) fn new(schedule: Schedule) -> Self {
+        let ranks = schedule.outline.problem.ranks();
+        let mut parts = vec![Vec::new(); ranks];
+        let mut stray = None;
+        let mut add = |rank: Rank, step: Step| match parts.get_mut(rank.index()) {
+            Some(part) => part.push(step),
+            None => drop(stray.get_or_insert((step.round, rank))),
+        };
+        for (round, Round { transfers, local, .. }) in schedule.rounds.iter().enumerate() {
+            for (index, transfer) in transfers.iter().enumerate() {
+                add(transfer.source, Step { round, index, kind: Kind::Send });
+                add(transfer.destination, Step { round, index, kind: Kind::Receive });
+            }
+            for (index, (rank, _)) in local.iter().enumerate() {
+                add(*rank, Step { round, index, kind: Kind::Local });
+            }
+        }
+        let about = About {
+            collective: schedule.outline.problem.collective().name(),
+            name: "schedule",
+            summary: "a schedule that was made elsewhere",
+            source: "its author",
+            needs: "the problem that it was made for",
+            claims: "its port model, and no contention where it says so",
+            ports: schedule.outline.ports,
+        };
+        Self { schedule: Arc::new(schedule), parts: parts.into_iter().map(Arc::from).collect(), stray, about }
+    }
+}
+
+impl Algorithm for Fixed {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn name(&self) -> String {
+        match &*self.schedule.outline.algorithm {
+            "" => "schedule".to_owned(),
+            author => format!("schedule {}", quoted(author)),
+        }
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let own = &self.schedule.outline.problem;
+        let ranks = own.ranks();
+        if let Some((round, rank)) = self.stray {
+            return Some(format!("its round {round} names rank {rank}, which is none of its {ranks} ranks"));
+        }
+        let fits = own.collective() == problem.collective()
+            && own.placement() == problem.placement()
+            && same_links(own.topology(), problem.topology());
+        let placed = if own.placement().is_identity() { "" } else { " placed on it" };
+        let of = || format!("{} among {ranks} ranks{placed} on {}", own.collective(), own.topology().text());
+        let other = || if own.placement() == problem.placement() { "" } else { ", which are placed otherwise here" };
+        (!fits).then(|| format!("it is a schedule of {}{}", of(), other()))
+    }
+
+    fn claims(&self, _: &Problem) -> Claims {
+        Claims { contention_free: self.schedule.outline.contention_free, ..Claims::default() }
+    }
+
+    /// As the schedule names them. Without names, there is one phase.
+    fn phases(&self, _: &Problem) -> Vec<String> {
+        let names = &self.schedule.outline.phases;
+        if names.is_empty() { vec![self.name()] } else { names.clone() }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let schedule = Arc::clone(&self.schedule);
+        let part = self.parts.get(rank.index()).cloned().unwrap_or_default();
+        // Default routes are those of the schedule's own network, whose links alone are known to be the same.
+        let routed = schedule.outline.problem.topology().text() != problem.topology().text();
+        let mut next = 0;
+        Box::new((0..schedule.rounds.len()).map(move |number| {
+            let Round { phase, transfers, local } = &schedule.rounds[number];
+            let mut round = RankRound { phase: *phase, ..RankRound::default() };
+            while let Some(Step { index, kind, .. }) = part.get(next).filter(|step| step.round == number) {
+                match kind {
+                    Kind::Send => round.sends.push(sent(&schedule, &transfers[*index], routed)),
+                    Kind::Receive => {
+                        let Transfer { source, blocks, combine, .. } = &transfers[*index];
+                        round.receives.push(End::new(*source, blocks.clone()).combined(*combine));
+                    }
+                    Kind::Local => round.local.push(local[*index].1),
+                }
+                next += 1;
+            }
+            round
+        }))
+    }
+
+    /// Compares the problems once, not for each rank.
+    fn shares(&self, problem: &Problem) -> Result<Shares, BuildError> {
+        let outline = self.outline(problem)?;
+        Ok(Shares::new(outline, problem.all().map(|rank| self.rounds(problem, rank)).collect()))
+    }
+}
+
+/// The sender's end of a transfer, with its route in full if `routed`.
+fn sent(schedule: &Schedule, transfer: &Transfer, routed: bool) -> End {
+    let Transfer { source, destination, blocks, combine, route } = transfer;
+    let problem = &schedule.outline.problem;
+    let route = match route {
+        Route::Default if routed => {
+            let [from, to] = [*source, *destination].map(|rank| problem.placement().node(rank));
+            Route::Via(problem.topology().route(from, to))
+        }
+        route => route.clone(),
+    };
+    End { peer: *destination, blocks: blocks.clone(), combine: *combine, route }
+}
