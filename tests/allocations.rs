@@ -351,6 +351,7 @@ fn named(topology: &str, collective: &str, algorithm: &str) -> (Problem, Arc<dyn
 /// Estimates are of what the system counts: more than is allocated at once, since freed memory lies in pieces.
 #[test]
 fn what_a_proof_takes_is_estimated_and_not_too_low() {
+    let mut wrong = Vec::new();
     for (topology, collective, algorithm) in [
         ("complete:300", "alltoall", "direct"),
         ("complete:300", "alltoall", "direct-rotated"),
@@ -374,6 +375,14 @@ fn what_a_proof_takes_is_estimated_and_not_too_low() {
         ("complete:3000", "allreduce", "recursive-doubling"),
         ("ring:3000", "broadcast", "binomial"),
         ("complete:3000", "broadcast", "binomial"),
+        ("ring:500", "reduce_scatter", "pairwise"),
+        ("complete:600", "reduce_scatter", "pairwise"),
+        ("hypercube:9", "reduce_scatter", "recursive-halving"),
+        ("complete:20000", "gather", "direct"),
+        ("complete:20000", "gather", "binomial"),
+        ("complete:20000", "scatter", "direct"),
+        ("complete:20000", "scatter", "binomial"),
+        ("hypercube:14", "gather", "binomial"),
     ] {
         let (problem, algorithm) = named(topology, collective, algorithm);
         let estimate = memory_to_verify(&*algorithm, &problem).unwrap();
@@ -381,12 +390,14 @@ fn what_a_proof_takes_is_estimated_and_not_too_low() {
         proof.unwrap();
         let peak = count.peak as u128;
         let name = format!("{collective} on {topology} by {}", algorithm.name());
-        assert!(peak * 4 / 3 <= estimate && estimate <= 3 * peak, "{name}: {peak} bytes, estimated {estimate}");
+        wrong.extend((peak * 4 / 3 > estimate || estimate > 3 * peak).then_some((name, peak, estimate)));
     }
+    assert!(wrong.is_empty(), "taken and estimated: {wrong:#?}");
 }
 
 #[test]
 fn what_a_check_of_some_ranks_takes_is_estimated_and_not_too_low() {
+    let mut wrong = Vec::new();
     for (topology, collective, algorithm) in [
         ("complete:1000", "alltoall", "direct"),
         ("complete:600", "alltoall", "direct-rotated"),
@@ -399,6 +410,11 @@ fn what_a_check_of_some_ranks_takes_is_estimated_and_not_too_low() {
         ("hypercube:9", "alltoall", "necklace-exchange"),
         ("hypercube:12", "allgather", "recursive-doubling"),
         ("complete:3000", "barrier", "dissemination"),
+        ("complete:20000", "gather", "direct"),
+        ("complete:20000", "gather", "binomial"),
+        ("complete:20000", "scatter", "direct"),
+        ("complete:20000", "scatter", "binomial"),
+        ("hypercube:14", "gather", "binomial"),
     ] {
         let (problem, algorithm) = named(topology, collective, algorithm);
         for ranks in [1, 8] {
@@ -408,7 +424,8 @@ fn what_a_check_of_some_ranks_takes_is_estimated_and_not_too_low() {
             sample.unwrap();
             let peak = count.peak as u128;
             let name = format!("{ranks} ranks' parts of {collective} on {topology} by {}", algorithm.name());
-            assert!(peak <= estimate && estimate <= 6 * peak, "{name}: {peak} bytes, estimated {estimate}");
+            wrong.extend((peak > estimate || estimate > 6 * peak).then_some((name, peak, estimate)));
         }
     }
+    assert!(wrong.is_empty(), "taken and estimated: {wrong:#?}");
 }
