@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! rank 0 of 16 in communicator world: alltoall by ring from now on
-//! rank 0 of 16 in communicator world: planned alltoall of blocks of 4 x 8 bytes among 16 ranks by ring on torus:4x4
+//! rank 0 of 16 in communicator world: planned alltoall of blocks of 4 x 8 bytes (f64) among 16 ranks by ring on torus:4x4
 //! rank 0 of 4 in communicator 8a2f9e1c03d47b65: alltoall by ring from now on
 //! ```
 

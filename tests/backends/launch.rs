@@ -134,20 +134,20 @@ fn the_environments_algorithms_reach_parts_that_they_fit_and_are_logged() {
         for line in [
             "NECKLACE_ALGORITHM is \"alltoall=bruck:radix=3,",
             " of 4 in communicator world: alltoall by bruck:radix=3 from now on",
-            "planned alltoall of blocks of 1 x 1 bytes among 4 ranks by bruck:radix=3 on ring:4",
-            "planned alltoall of blocks of 7 x 1 bytes among 4 ranks by bruck:radix=3 on ring:4",
-            "planned allgather (split) of blocks of 3 x 8 bytes among 4 ranks by ring on ring:4",
-            "planned allgather of blocks of 1 x 1 bytes among 4 ranks by ring on ring:4",
-            "planned counts of alltoallv of 1-byte elements among 4 ranks by torus-exchange on ring:4",
-            "planned alltoallv of 1-byte elements among 4 ranks by torus-exchange on ring:4",
+            "planned alltoall of blocks of 1 x 1 bytes (u8) among 4 ranks by bruck:radix=3 on ring:4",
+            "planned alltoall of blocks of 7 x 1 bytes (u8) among 4 ranks by bruck:radix=3 on ring:4",
+            "planned allgather (split) of blocks of 3 x 8 bytes (i64) among 4 ranks by ring on ring:4",
+            "planned allgather of blocks of 1 x 1 bytes (u8) among 4 ranks by ring on ring:4",
+            "planned counts of alltoallv of 1-byte elements (u8) among 4 ranks by torus-exchange on ring:4",
+            "planned alltoallv of 1-byte elements (u8) among 4 ranks by torus-exchange on ring:4",
             "planned permute",
             // Even and odd ranks of a ring of four are not linked.
             ": alltoall by bruck:radix=3 from now on",
-            "planned alltoall of blocks of 1 x 1 bytes among 2 ranks by bruck:radix=3 on complete:2",
-            "planned alltoall of blocks of 7 x 1 bytes among 2 ranks by bruck:radix=3 on complete:2",
-            "planned allgather of blocks of 1 x 1 bytes among 2 ranks by ring on complete:2",
+            "planned alltoall of blocks of 1 x 1 bytes (u8) among 2 ranks by bruck:radix=3 on complete:2",
+            "planned alltoall of blocks of 7 x 1 bytes (u8) among 2 ranks by bruck:radix=3 on complete:2",
+            "planned allgather of blocks of 1 x 1 bytes (u8) among 2 ranks by ring on complete:2",
             ": alltoallv not by torus-exchange: torus-exchange does not fit alltoall on complete:2",
-            "planned alltoallv of 1-byte elements among 2 ranks by direct on complete:2",
+            "planned alltoallv of 1-byte elements (u8) among 2 ranks by direct on complete:2",
         ] {
             assert!(said.contains(line), "{line:?} is not in\n{said}");
         }
