@@ -45,7 +45,7 @@ impl Algorithm for Swap {
         &ABOUT
     }
 
-    /// What is claimed here `auto` and [`Communicator::explain`] price; what is not, they count or bound.
+    /// `auto` and [`Communicator::explain`] use these claims for prices. They count or bound what is not claimed.
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
         // With three ranks or more some pair swaps in every round; two swap in round 1 alone.

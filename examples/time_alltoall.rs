@@ -1,4 +1,4 @@
-//! How long an alltoall takes: blocks of so many bytes, by this algorithm, over whatever the environment offers.
+//! Times an alltoall of blocks of a given size, by a given algorithm, over the backend that the environment names.
 //!
 //! The ranks are threads, or processes under a launcher; the program does not know. Every rank fills its blocks so that each byte
 //! tells where it comes from and where it belongs, and checks what it gets. A call has taken as long as its slowest rank;

@@ -81,7 +81,7 @@ impl Algorithm for Fixed {
         let own = &self.schedule.outline.problem;
         let ranks = own.ranks();
         if let Some((round, rank)) = self.stray {
-            return Some(format!("its round {round} names rank {rank}, which is none of its {ranks} ranks"));
+            return Some(format!("its round {round} names rank {rank}; it has ranks 0 to {}", ranks - 1));
         }
         let fits = own.collective() == problem.collective()
             && own.placement() == problem.placement()

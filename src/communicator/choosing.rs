@@ -18,14 +18,17 @@ pub(super) const PERMUTE: &str = "permute";
 pub(super) const VARYING: &str = "alltoallv";
 
 impl Communicator {
-    /// Chooses the algorithm for a collective from now on: by a name of the registry, with `:key=value,..` behind it where it
-    /// takes parameters; by [an algorithm of your own, or a schedule](How); or `auto`, which takes the cheapest. `native` is what
-    /// the backend's own library does, where it [has one](crate::transport::native), such as MPI. Every member chooses the same.
+    /// Sets the algorithm for a collective, from now on. Every member chooses the same one.
     ///
-    /// `alltoallv` may have one of its own among those of alltoall; `auto` is `direct` for it, and `native` for its plans where
-    /// the backend offers that. For [`permute`](Self::permute) there are `exchange`, wherever map and network are such that it
-    /// can be, `straight`, and `auto`. To choose for a single call, see [`using`](Self::using). Parts made by
-    /// [`split`](Self::split) later inherit what fits them.
+    /// The algorithm is a name of the registry, followed by `:key=value,..` if it takes parameters; [an
+    /// algorithm of your own, or a schedule](How); or `auto`, which takes the cheapest. `native` stands for
+    /// the collective of the backend's own library, if it [has one](crate::transport::native), such as MPI.
+    ///
+    /// `alltoallv` (which includes `alltoallw`) has a choice of its own among the algorithms of alltoall;
+    /// `auto` is `direct` for it, and `native` for its persistent plans if the backend offers that.
+    /// [`permute`](Self::permute) has `exchange` (if map and network permit it), `straight`, and `auto`. To
+    /// choose for a single call, see [`using`](Self::using). Communicators that [`split`](Self::split) makes
+    /// later inherit what fits them.
     ///
     /// Local. The plans of the collective are made anew when they are next needed, unless the same was chosen before; what you
     /// bring yourself is then [verified](How#what-is-proved), before anything moves.
@@ -110,10 +113,12 @@ impl Communicator {
         }
     }
 
-    /// This communicator for calls that go by another algorithm than the [chosen](Self::choose) one: an algorithm's name, an
-    /// algorithm of your own, or a schedule. Applies to calls made through what is returned, also to plans made through it
-    /// (`*_init`), to [`explain`](Self::explain) and [`prove`](Self::prove); afterwards all is as before, also where a call has
-    /// failed. Plans are kept apart from those of other choices, so that none is lost. Every member does the same.
+    /// Returns this communicator for calls by another algorithm than the [chosen](Self::choose) one: a name,
+    /// an algorithm of your own, or a schedule. Every member does the same.
+    ///
+    /// It applies to the calls made through the returned value, to plans made through it (`*_init`), to
+    /// [`explain`](Self::explain) and to [`prove`](Self::prove). Afterwards the earlier choice holds again,
+    /// also if a call has failed. The cache keeps the plans of both.
     ///
     /// Local. What you bring yourself is [verified](How#what-is-proved) before it runs. To call often by the same, make a
     /// [`How`] once, and use that: its plans and its proofs are found again.
@@ -141,20 +146,26 @@ impl Communicator {
         Using::new(self, how.into())
     }
 
-    /// Says which algorithm a collective of blocks of so many bytes would use, and why. Print it. (Where that is `native` and the
-    /// backend does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest of the
-    /// others.) An algorithm or a schedule of your own is priced beside the others, by what it claims. It is not verified.
+    /// Returns the algorithm that a collective of blocks of `block_bytes` bytes would use, and why.
+    ///
+    /// The result prints as a table of all candidates and their prices. (If it is `native` and the backend
+    /// does not offer the call at hand, such as one by an operation of your own, `auto` takes the cheapest
+    /// of the others.) An algorithm or a schedule of your own is priced beside the others, by its claims,
+    /// and not verified. The operation of a reduction is taken to
+    /// [commute](crate::op::Op::is_commutative).
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where there is none.
+    /// [`BuildError`] if no algorithm fits.
     pub fn explain(&self, collective: &Collective, block_bytes: usize) -> Result<Choice, Error> {
         self.select(collective, block_bytes as u64)
     }
 
-    /// Proves the schedule that a collective of blocks of so many bytes uses: that everything is delivered, and within
-    /// the ports and the channels it promises. Local, but of all ranks' shares: time and memory in proportion to the
-    /// whole schedule. Proves also what you have brought yourself, of any size.
+    /// Proves the schedule that a collective of blocks of `block_bytes` bytes uses, also one of your own.
+    ///
+    /// The proof says that everything is delivered, within the ports and channels that the algorithm
+    /// promises. Local, but it covers the shares of all ranks: time and memory are in proportion to the
+    /// whole schedule. The operation of a reduction is taken to [commute](crate::op::Op::is_commutative).
     ///
     /// # Errors
     ///

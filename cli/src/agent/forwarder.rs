@@ -1,7 +1,7 @@
 //! The thread that forwards the output of all ranks of a host and reports how they end.
 //!
-//! It reads a stream only as far as there is credit, so output that nobody reads stays in the pipes of the
-//! ranks, which then wait to write more. Reports overtake that output.
+//! It reads a stream only as far as there is credit, so unread output stays in the pipes of the ranks,
+//! which then block when they write more. Reports overtake that output.
 //!
 //! One thread serves all ranks: a thread for each stream would take its own stack, and its own part of the
 //! address space to allocate from, which `ulimit -v` limits.
@@ -123,7 +123,7 @@ struct Open {
     rank: usize,
     stream: Stream,
     from: PipeReader,
-    /// How many bytes are still to be sent, if that is known.
+    /// Bytes still to be sent, if known.
     rest: Option<usize>,
 }
 

@@ -130,8 +130,7 @@ fn agent_stopped_after_its_ranks_ended_leaves_the_job_its_status() {
     }
 }
 
-/// More than may be on its way to a launcher whose output nobody reads: the rest stays in the pipe of the rank, which
-/// ends.
+/// Writes more than may be in flight to a launcher whose output is not read. The rank ends, and the rest stays in its pipe.
 const WAITING: &str = "yes | head -c 1080000 | dd bs=1080000 iflag=fullblock status=none";
 
 /// Starts such a rank, and waits until it has ended.
