@@ -15,9 +15,8 @@ fn main() -> Result<(), necklace::Error> {
         let (send_counts, send_displacements) = (vec![rank; size], vec![0; size]);
         // So it receives j numbers from rank j, here one block behind the other.
         let counts: Vec<usize> = (0..size).collect();
-        let displacements: Vec<usize> = (0..size).map(|from| (0..from).sum()).collect();
         let mut receive = vec![0; counts.iter().sum()];
-        comm.alltoallv(&send, &send_counts, &send_displacements, &mut receive, &counts, &displacements)?;
+        comm.alltoallv(&send, (&send_counts, &send_displacements), &mut receive, &counts)?;
         assert!(receive.iter().copied().eq((0..size).flat_map(|from| vec![from; from])));
         Ok::<_, necklace::Error>(format!("rank {rank} sent {send:?} to every rank and received {receive:?}"))
     })?;

@@ -26,7 +26,9 @@ use necklace::collective::Collective;
 use necklace::communicator::How;
 use necklace::launch::Launch;
 use necklace::schedule::{Block, End, Ports, Problem, RankRound, Share, Volume, from_json, to_json};
-use necklace::{Communicator, Error as Failed, Rank};
+use necklace::{Communicator, Rank};
+
+type Failed = Box<dyn Error + Send + Sync>;
 
 /// Pairs swap blocks.
 struct Swap;
@@ -67,7 +69,7 @@ impl Algorithm for Swap {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Failed> {
     // One value for all ranks that are threads of this process: it is proved once.
     let swap = How::from(Arc::new(Swap));
     for report in Launch::default().ranks(5).run(|comm| exchange(comm, &swap))? {
@@ -91,7 +93,7 @@ fn exchange(mut comm: Communicator, swap: &How) -> Result<Option<String>, Failed
     // As data: it may as well come from a file, or from another program.
     let problem = Problem::placed(Arc::clone(comm.topology()), comm.placement().clone(), Collective::Alltoall)?;
     let text = to_json(&Swap.shares(&problem)?.collect()?);
-    let schedule = from_json(&text).map_err(|error| Failed::Argument(error.to_string()))?;
+    let schedule = from_json(&text)?;
     let plan = {
         let mut comm = comm.using(schedule);
         check(&mut comm)?;
@@ -111,8 +113,8 @@ fn check(comm: &mut Communicator) -> Result<(), Failed> {
     let send: Vec<usize> = (0..ranks).map(|to| 1000 * rank + to).collect();
     let mut receive = vec![0; ranks];
     comm.alltoall(&send, &mut receive)?;
-    let right = receive.iter().copied().eq((0..ranks).map(|from| 1000 * from + rank));
-    if right { Ok(()) } else { Err(Failed::Argument(format!("rank {rank} received {receive:?}"))) }
+    assert!(receive.iter().copied().eq((0..ranks).map(|from| 1000 * from + rank)), "rank {rank} received {receive:?}");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use std::f64::consts::TAU;
 use std::process::ExitCode;
 
 use lexopt::Parser;
+use necklace::Communicator;
 use necklace::collective::Collective;
-use necklace::error::BuildError;
-use necklace::{Communicator, Error as Failed};
+use necklace::error::{ArgumentError, BuildError};
 use necklace_examples::{Program, Ranks, squarest_torus};
 use num_complex::Complex64;
 use rustfft::algorithm::Radix4;
@@ -134,8 +134,10 @@ fn spectrum(mut comm: Communicator, series: &[Complex64]) -> Result<Option<Repor
     let proof = match comm.prove(&Collective::Alltoall, block_bytes) {
         Ok(proof) => format!("Proved: every block is delivered, nothing is sent that is not held\n{proof}"),
         // The backend does it in its own way, as by `native`.
-        Err(Failed::Build(error @ BuildError::Unscheduled { .. })) => format!("Not proved: {error}"),
-        Err(error) => return Err(error.into()),
+        Err(error) => match error.argument() {
+            Some(ArgumentError::Build(BuildError::Unscheduled { .. })) => format!("Not proved: {error}"),
+            _ => return Err(error.into()),
+        },
     };
     Ok(Some(Report { ranks, schedule, proof, spectrum }))
 }

@@ -12,9 +12,8 @@ fn main() -> Result<(), necklace::Error> {
     let lines = Launch::default().topology("torus:3x4").run(|mut comm| {
         let rank = comm.rank();
         // Ranks of one colour become a part; `None` would be in no part.
-        let of_colour = || necklace::Error::Argument("every rank has a colour".to_owned());
-        let mut row = comm.split(Some(rank as u32 / 4), 0)?.ok_or_else(of_colour)?;
-        let mut column = comm.split(Some(rank as u32 % 4), 0)?.ok_or_else(of_colour)?;
+        let mut row = comm.split(rank as u32 / 4, 0)?;
+        let mut column = comm.split(rank as u32 % 4, 0)?;
         let (mut of_row, mut of_column) = ([0], [0]);
         row.allreduce(&[rank], &mut of_row, Sum)?;
         column.allreduce(&[rank], &mut of_column, Sum)?;

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use lexopt::{Arg, Parser, ValueExt};
-use necklace::error::BuildError;
+use necklace::error::{ArgumentError, BuildError};
 use necklace::launch::Launch;
 use necklace::{Communicator, Error as Failed};
 
@@ -134,9 +134,10 @@ impl Ranks {
         if self.algorithm.is_some() || env::var_os("NECKLACE_ALGORITHM").is_some() {
             return Ok(());
         }
-        match comm.choose("alltoall", algorithm) {
-            Err(Failed::Build(BuildError::Unfit { .. })) => Ok(()),
-            outcome => outcome,
+        let chosen = comm.choose("alltoall", algorithm);
+        match chosen.as_ref().err().and_then(Failed::argument) {
+            Some(ArgumentError::Build(BuildError::Unfit { .. })) => Ok(()),
+            _ => chosen,
         }
     }
 }

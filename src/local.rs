@@ -29,7 +29,7 @@ use crate::transport::{Endpoint, local};
 /// # Errors
 ///
 /// [`Error::Rank`] with the first rank that panicked (the others get an error in their calls);
-/// [`Error::Argument`] for no ranks or too many; [`Error::Failed`] if calls of some ranks failed before
+/// [`Error::Environment`] for no ranks or too many; [`Error::Failed`] if calls of some ranks failed before
 /// another rank started, or if ranks left a communicator after different calls and no message had shown
 /// it.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
@@ -41,13 +41,13 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Re
 ///
 /// # Errors
 ///
-/// Those of [`run`], and [`Error::Build`] if the text does not describe a topology.
+/// Those of [`run`], and [`Error::Environment`] if the text does not describe a topology.
 pub fn run_on<R: Send>(topology: &str, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
-    Job::on(load(topology).map_err(crate::vocabulary::BuildError::from)?).run(body)
+    Job::on(load(topology).map_err(|e| Error::Environment(e.to_string()))?).run(body)
 }
 
 fn no_such_job(ranks: usize) -> Error {
-    Error::Argument(format!("a job of {ranks} threads: it may have 1 to {}", local::MAX_RANKS))
+    Error::Environment(format!("a job of {ranks} threads: it may have 1 to {}", local::MAX_RANKS))
 }
 
 /// What wraps each rank's endpoint.

@@ -56,7 +56,7 @@ fn executions_of_plans_allocate_nothing() {
             // Counts of 0 to 3, the same in both directions.
             let counts: Vec<usize> = (0..16).map(|peer| (peer + comm.rank()) % 4).collect();
             let places: Vec<usize> = (0..16).map(|peer| 3 * peer).collect();
-            let mut plan = comm.alltoallv_init::<u64>(&counts, &places, &counts, &places).unwrap();
+            let mut plan = comm.alltoallv_init::<u64>((&counts, &places), (&counts, &places)).unwrap();
             settles(&mut comm, "alltoallv", |comm| plan.execute(comm, &send, &mut receive).unwrap());
             let columns: Vec<Strided> = (0..16).map(|peer| Strided::matrix(peer, counts[peer], 1, 16)).collect();
             let mut plan = comm.alltoallw_init::<u64>(&columns, &columns).unwrap();
@@ -205,7 +205,7 @@ fn native_calls_that_were_made_before_allocate_nothing() {
         let mut plan = comm.alltoall_init::<u64>(3).unwrap();
         settles(&mut comm, "a plan", |comm| plan.execute(comm, &send, &mut receive).unwrap());
         let places: Vec<usize> = (0..16).map(|peer| 3 * peer).collect();
-        let mut plan = comm.alltoallv_init::<u64>(&[2; 16], &places, &[2; 16], &places).unwrap();
+        let mut plan = comm.alltoallv_init::<u64>((&[2; 16], &places), (&[2; 16], &places)).unwrap();
         settles(&mut comm, "alltoallv", |comm| plan.execute(comm, &send, &mut receive).unwrap());
         let columns: Vec<Strided> = (0..16).map(|peer| Strided::matrix(peer, 2, 1, 16)).collect();
         let mut plan = comm.alltoallw_init::<u64>(&columns, &columns).unwrap();

@@ -85,7 +85,7 @@ fn executions_of_plans_and_plain_calls_that_were_made_before_allocate_nothing() 
                 settles(&mut comm, "allreduce", &mut |comm| comm.allreduce(&send, &mut receive, Sum).unwrap());
                 let counts: Vec<usize> = (0..size).map(|peer| elements * ((peer + comm.rank()) % 3) / 2).collect();
                 let places: Vec<usize> = (0..size).map(|peer| elements * peer).collect();
-                let mut plan = comm.alltoallv_init::<u64>(&counts, &places, &counts, &places).unwrap();
+                let mut plan = comm.alltoallv_init::<u64>((&counts, &places), (&counts, &places)).unwrap();
                 settles(&mut comm, "alltoallv", &mut |comm| plan.execute(comm, &send, &mut receive).unwrap());
             }
         })

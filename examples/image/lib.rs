@@ -17,8 +17,10 @@
 //! cache, are the shortest piece that moves.
 
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::Arc;
 
+use necklace::error::ArgumentError;
 use necklace::{Communicator, Error, Persistent, Strided};
 use num_complex::Complex64;
 use rustfft::{Fft, FftDirection, FftPlanner};
@@ -168,22 +170,27 @@ impl Transform {
     }
 
     /// Transforms this rank's rows in place.
+    #[track_caller]
     pub fn forward(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
         self.run(comm, matrix, false)
     }
 
     /// Undoes [`forward`](Self::forward).
+    #[track_caller]
     pub fn inverse(&mut self, comm: &mut Communicator, matrix: &mut [Complex64]) -> Result<(), Error> {
         self.run(comm, matrix, true)
     }
 
+    #[track_caller]
     fn run(&mut self, comm: &mut Communicator, matrix: &mut [Complex64], inverse: bool) -> Result<(), Error> {
         let Self { rows, columns, own_rows, own_columns, height, pitch, .. } = *self;
         let Self { to_columns, to_rows, band, strip, lines, scratch, .. } = self;
         let transforms = if inverse { &self.inverse } else { &self.forward };
         let factor = if inverse { 1.0 / (rows as f64 * columns as f64) } else { 1.0 };
         if matrix.len() != own_rows * columns {
-            return Err(Error::Argument(format!("{} elements, not {own_rows} rows of {columns}", matrix.len())));
+            let expected = format!("{own_rows} rows of {columns}");
+            let length = ArgumentError::Length { what: "matrix", expected, found: matrix.len() };
+            return Err(Error::Argument { call: "Transform", at: Location::caller(), source: Box::new(length) });
         }
 
         to_columns.each(|part, plan| {

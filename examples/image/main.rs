@@ -144,7 +144,7 @@ fn gather(comm: &mut Communicator, own: &[Complex64], rows: usize, width: usize)
     let receive: Vec<usize> = shares().map(|share| if is_root { share.len() * width } else { 0 }).collect();
     let places: Vec<usize> = shares().map(|share| if is_root { share.start * width } else { 0 }).collect();
     let mut all = vec![Complex64::default(); if is_root { rows * width } else { 0 }];
-    comm.alltoallv(own, &send, &vec![0; ranks], &mut all, &receive, &places)?;
+    comm.alltoallv(own, (&send, &vec![0; ranks]), &mut all, (&receive, &places))?;
     Ok(all)
 }
 

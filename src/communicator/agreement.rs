@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 /// The calls that the members have agreed on last, by fingerprint.
 ///
-/// Nothing but a further agreement changes it, and in that all take part: so it is the same on every member, and what one has
-/// to agree on once more all have.
+/// Nothing but a further agreement changes it, and in that all take part: so it is the same on
+/// every member, and what one has to agree on once more all have.
 #[derive(Debug, Default)]
 pub(super) struct Agreed {
     last: VecDeque<u64>,

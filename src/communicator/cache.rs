@@ -30,7 +30,8 @@ impl<K: PartialEq, V: Kept> Cache<K, V> {
         self.entries.retain(|(key, _)| stays(key));
     }
 
-    /// Whether there is a plan for the key that is meant; it is then the last used. Mostly it is already.
+    /// Whether there is a plan for the key that is meant; it is then the last used. Mostly it is
+    /// already.
     #[inline]
     pub(super) fn find_by(&mut self, is: impl Fn(&K) -> bool) -> bool {
         self.entries.last().is_some_and(|(last, _)| is(last)) || self.find_before(is)

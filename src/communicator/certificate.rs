@@ -4,33 +4,37 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::algorithm::Algorithm;
+use crate::error::ArgumentError;
 use crate::hash::Mix;
 use crate::ids::Rank;
 use crate::schedule::{memory_to_verify, verify_shares};
-use crate::vocabulary::{BuildError, Combine, End, LocalStep, Problem, RankRound, Route};
+use crate::vocabulary::{Combine, End, LocalStep, Problem, RankRound, Route};
 
 /// The name by which ranks compare what was verified, with a digest; or what is wrong.
-pub(super) type Certificate = Result<Arc<str>, BuildError>;
+pub(super) type Certificate = Result<Arc<str>, ArgumentError>;
 
-/// How many bytes a proof of an algorithm's schedule may take: little beside what a process has, though each of a host takes it.
+/// How many bytes a proof of an algorithm's schedule may take: little beside what a process has,
+/// though each of a host takes it.
 const AFFORDABLE: u128 = 64 << 20;
 
-/// Verifies what an algorithm makes of a problem, as a whole where it can be afforded or must be. Returns its name with a digest.
+/// Verifies what an algorithm makes of a problem, as a whole where it can be afforded or must be.
+/// Returns its name with a digest.
 ///
 /// # Errors
 ///
-/// [`BuildError::Unfit`] where it does not fit, [`BuildError::Wrong`] where it is wrong.
+/// [`BuildError::Unfit`](crate::error::BuildError::Unfit) where it does not fit,
+/// [`ArgumentError::Wrong`] where it is wrong.
 pub(super) fn certify(algorithm: &dyn Algorithm, problem: &Problem, whole: bool) -> Certificate {
     algorithm.fits(problem)?;
     let whole = whole || memory_to_verify(algorithm, problem)? <= AFFORDABLE;
     let (name, ranks) = (algorithm.name(), problem.ranks());
     let digest = if whole {
         let (collective, topology) = (problem.collective().to_string(), problem.topology().text());
-        let proof = verify_shares(algorithm.shares(problem)?).map_err(|violations| BuildError::Wrong {
+        let proof = verify_shares(algorithm.shares(problem)?).map_err(|violations| ArgumentError::Wrong {
             algorithm: name.clone(),
             collective: collective.clone(),
             topology: topology.clone(),
-            violations: violations.to_string().into(),
+            violations: violations.into(),
         })?;
         log::debug!("verified {name} for {collective} on {topology}: {} rounds", proof.rounds);
         digest(algorithm, problem, problem.all())
@@ -42,7 +46,8 @@ pub(super) fn certify(algorithm: &dyn Algorithm, problem: &Problem, whole: bool)
     Ok(format!("{name} [{digest:016x}]").into())
 }
 
-/// A hash of what an algorithm promises and of what some ranks do by it. It tells schedules apart, it protects nothing.
+/// A hash of what an algorithm promises and of what some ranks do by it. It tells schedules apart,
+/// it protects nothing.
 fn digest(algorithm: &dyn Algorithm, problem: &Problem, ranks: impl IntoIterator<Item = Rank>) -> u64 {
     let mut hash = Mix::default();
     let promised =
@@ -57,7 +62,8 @@ fn digest(algorithm: &dyn Algorithm, problem: &Problem, ranks: impl IntoIterator
     hash.finish()
 }
 
-/// Adds a round. Every list goes behind its length, so that two rounds which differ are written differently.
+/// Adds a round. Every list goes behind its length, so that two rounds which differ are written
+/// differently.
 fn add(hash: &mut Mix, round: &RankRound) {
     let RankRound { phase, sends, receives, local } = round;
     hash.write_u64(*phase as u64);
@@ -162,7 +168,8 @@ mod tests {
         let mut schedule: Schedule = Direct.shares(&ring).unwrap().collect().unwrap();
         schedule.rounds[0].transfers.pop();
         let refused = certify(&crate::algorithm::Fixed::new(schedule), &ring, true);
-        let Err(BuildError::Wrong { violations, .. }) = refused else { panic!("{refused:?}") };
-        assert!(violations.starts_with("1 violation") && violations.contains("not delivered"), "{violations}");
+        let Err(ArgumentError::Wrong { violations, .. }) = refused else { panic!("{refused:?}") };
+        let words = violations.to_string();
+        assert!(violations.count() == 1 && words.contains("not delivered"), "{words}");
     }
 }

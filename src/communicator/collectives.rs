@@ -11,8 +11,8 @@ use super::element::Element;
 use super::lengths::{check, total};
 use super::prepared::Key;
 use crate::collective::Collective;
-use crate::error::{BuildError, Error};
-use crate::ids::{MAX_NODES, Rank};
+use crate::error::{ArgumentError, CallError, Error};
+use crate::ids::Rank;
 use crate::op::{OnBytes, Op};
 use crate::plan::Reduction;
 
@@ -34,31 +34,35 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both have the same number of elements, a multiple of the number of ranks;
-    /// otherwise see [`Communicator`].
+    /// [`ArgumentError::Length`] unless both have the same number of elements, a multiple of the
+    /// number of ranks; otherwise see [`Communicator`].
+    #[track_caller]
     pub fn alltoall<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        self.regular(key::<T>(Collective::Alltoall), send, receive, None)
+        self.regular(key::<T>(Collective::Alltoall), send, receive, None).map_err(CallError::of("alltoall"))
     }
 
-    /// Exchanges blocks as [`alltoall`](Self::alltoall), in one buffer: block j goes to rank j, and the
-    /// block from rank j takes its place.
+    /// Exchanges blocks as [`alltoall`](Self::alltoall), in one buffer: block j goes to rank j, and
+    /// the block from rank j takes its place.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless the number of elements is a multiple of the number of ranks; otherwise see
-    /// [`Communicator`].
+    /// [`ArgumentError::Length`] unless the number of elements is a multiple of the number of
+    /// ranks; otherwise see [`Communicator`].
+    #[track_caller]
     pub fn alltoall_in_place<T: Pod>(&mut self, buffer: &mut [T]) -> Result<(), Error> {
         self.regular(Key { in_place: true, ..key::<T>(Collective::Alltoall) }, &[], buffer, None)
+            .map_err(CallError::of("alltoall_in_place"))
     }
 
     /// Gives every rank the blocks of all ranks: block i of `receive` is the `send` of rank i.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless `receive` is as long as the `send`s of all ranks together; otherwise see
-    /// [`Communicator`].
+    /// [`ArgumentError::Length`] unless `receive` is as long as the `send`s of all ranks together;
+    /// otherwise see [`Communicator`].
+    #[track_caller]
     pub fn allgather<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        self.allgather_for(send, receive, "".into())
+        self.allgather_for(send, receive, "".into()).map_err(CallError::of("allgather"))
     }
 
     pub(super) fn allgather_for<T: Pod>(
@@ -66,7 +70,7 @@ impl Communicator {
         send: &[T],
         receive: &mut [T],
         purpose: Cow<'static, str>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), CallError> {
         self.regular(Key { purpose, ..key::<T>(Collective::Allgather) }, send, receive, None)
     }
 
@@ -86,21 +90,23 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both have the same number of elements; [`Error::Argument`] if the
-    /// operation claims to be a [predefined](Op::predefined) one on numbers of another length or
-    /// alignment; otherwise see [`Communicator`].
+    /// [`ArgumentError::Length`] unless both have the same number of elements;
+    /// [`ArgumentError::Operation`] if the operation claims to be a [predefined](Op::predefined)
+    /// one on numbers of another length or alignment; otherwise see [`Communicator`].
+    #[track_caller]
     pub fn allreduce<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
-        self.reduce_by(Collective::Allreduce, send, receive, &op)
+        self.reduce_by(Collective::Allreduce, send, receive, &op).map_err(CallError::of("allreduce"))
     }
 
-    /// Combines the `send` of ranks 0 to i for rank i, element by element, in rank order unless the operation
-    /// [commutes](Op::is_commutative).
+    /// Combines the `send` of ranks 0 to i for rank i, element by element, in rank order unless the
+    /// operation [commutes](Op::is_commutative).
     ///
     /// # Errors
     ///
     /// As [`allreduce`](Self::allreduce).
+    #[track_caller]
     pub fn scan<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
-        self.reduce_by(Collective::Scan, send, receive, &op)
+        self.reduce_by(Collective::Scan, send, receive, &op).map_err(CallError::of("scan"))
     }
 
     fn reduce_by<T: Pod, O: Op<T>>(
@@ -109,23 +115,20 @@ impl Communicator {
         send: &[T],
         receive: &mut [T],
         op: &O,
-    ) -> Result<(), Error> {
+    ) -> Result<(), CallError> {
         let predefined = op.predefined();
         let layout = Layout::new::<T>();
         let unfit = |number: Layout| number.size() != layout.size() || number.align() > layout.align();
         if let Some(of) = predefined.filter(|of| unfit(of.number.layout())) {
-            let (kind, number) = (type_name::<T>(), of.number.layout());
-            let words = format!(
-                "operation {} on {kind} cannot be predefined on {:?}: its elements have {} bytes at multiples of {}, such numbers \
-                 {} at multiples of {}",
-                op.name(),
-                of.number,
-                layout.size(),
-                layout.align(),
-                number.size(),
-                number.align()
-            );
-            return Err(Error::Argument(words));
+            let number = of.number.layout();
+            let refused = ArgumentError::Operation {
+                op: op.name().into_owned(),
+                element: type_name::<T>(),
+                number: format!("{:?}", of.number),
+                found: (layout.size(), layout.align()),
+                expected: (number.size(), number.align()),
+            };
+            return Err(refused.into());
         }
         let key = Key { purpose: op.name(), predefined, commutes: op.is_commutative(), ..key::<T>(collective) };
         self.regular(key, send, receive, Some(&OnBytes::<T, O>::new(op)))
@@ -135,10 +138,10 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Rank`] if the root is not a member ([`Error::Argument`] if it cannot be a rank at
-    /// all); otherwise see [`Communicator`].
+    /// [`ArgumentError::Root`] if the root is not a member; otherwise see [`Communicator`].
+    #[track_caller]
     pub fn broadcast<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), Error> {
-        self.broadcast_for(buffer, root, "".into())
+        self.broadcast_for(buffer, root, "".into()).map_err(CallError::of("broadcast"))
     }
 
     pub(super) fn broadcast_for<T: Pod>(
@@ -146,12 +149,13 @@ impl Communicator {
         buffer: &mut [T],
         root: usize,
         purpose: Cow<'static, str>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), CallError> {
         let root = self.root(root)?;
         self.regular(Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
     }
 
-    /// Collects a block from every rank at the root: block i of its `receive` is the `send` of rank i.
+    /// Collects a block from every rank at the root: block i of its `receive` is the `send` of rank
+    /// i.
     ///
     /// Other ranks need no `receive`.
     ///
@@ -167,12 +171,13 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless the root's `receive` is as long as the `send`s of all ranks together;
-    /// otherwise see [`broadcast`](Self::broadcast).
+    /// [`ArgumentError::Length`] unless the root's `receive` is as long as the `send`s of all ranks
+    /// together; otherwise see [`broadcast`](Self::broadcast).
+    #[track_caller]
     pub fn gather<T: Pod>(&mut self, send: &[T], receive: Option<&mut [T]>, root: usize) -> Result<(), Error> {
-        let root = self.root(root)?;
+        let root = self.root(root).map_err(CallError::of("gather"))?;
         let receive = receive.filter(|_| root.index() == self.rank()).unwrap_or_default();
-        self.regular(key::<T>(Collective::Gather { root }), send, receive, None)
+        self.regular(key::<T>(Collective::Gather { root }), send, receive, None).map_err(CallError::of("gather"))
     }
 
     /// Distributes the blocks of the root: rank i receives the i-th block of its `send`.
@@ -191,16 +196,17 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless the root's `send` is as long as the `receive`s of all ranks together;
-    /// otherwise see [`broadcast`](Self::broadcast).
+    /// [`ArgumentError::Length`] unless the root's `send` is as long as the `receive`s of all ranks
+    /// together; otherwise see [`broadcast`](Self::broadcast).
+    #[track_caller]
     pub fn scatter<T: Pod>(&mut self, send: Option<&[T]>, receive: &mut [T], root: usize) -> Result<(), Error> {
-        let root = self.root(root)?;
+        let root = self.root(root).map_err(CallError::of("scatter"))?;
         let send = send.filter(|_| root.index() == self.rank()).unwrap_or_default();
-        self.regular(key::<T>(Collective::Scatter { root }), send, receive, None)
+        self.regular(key::<T>(Collective::Scatter { root }), send, receive, None).map_err(CallError::of("scatter"))
     }
 
-    /// Combines the i-th blocks of all ranks for rank i, element by element, in rank order unless the operation
-    /// [commutes](Op::is_commutative).
+    /// Combines the i-th blocks of all ranks for rank i, element by element, in rank order unless
+    /// the operation [commutes](Op::is_commutative).
     ///
     /// ```
     /// use necklace::op::Sum;
@@ -214,16 +220,17 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless `send` has the length of `receive` times the number of ranks; otherwise
-    /// see [`allreduce`](Self::allreduce).
+    /// [`ArgumentError::Length`] unless `send` has the length of `receive` times the number of
+    /// ranks; otherwise see [`allreduce`](Self::allreduce).
+    #[track_caller]
     pub fn reduce_scatter<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
-        self.reduce_by(Collective::ReduceScatter, send, receive, &op)
+        self.reduce_by(Collective::ReduceScatter, send, receive, &op).map_err(CallError::of("reduce_scatter"))
     }
 
     /// Performs any collective but a [custom](Collective::Custom) one.
     ///
-    /// `send` has the blocks that this rank holds before, `receive` those that it holds after, one after
-    /// the other in rank order. Only reductions use the operation.
+    /// `send` has the blocks that this rank holds before, `receive` those that it holds after, one
+    /// after the other in rank order. Only reductions use the operation.
     ///
     /// ```
     /// use necklace::collective::Collective;
@@ -238,9 +245,11 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless both have the lengths that the collective needs; [`BuildError::Rank`] if
-    /// the root is not a member; [`BuildError::Unfit`] if there is no algorithm for it; otherwise see
-    /// [`allreduce`](Self::allreduce).
+    /// [`ArgumentError::Length`] unless both have the lengths that the collective needs;
+    /// [`BuildError::Rank`](crate::error::BuildError::Rank) if the root is not a member;
+    /// [`BuildError::Unfit`](crate::error::BuildError::Unfit) if there is no algorithm for it;
+    /// otherwise see [`allreduce`](Self::allreduce).
+    #[track_caller]
     pub fn perform<T: Pod>(
         &mut self,
         collective: &Collective,
@@ -248,22 +257,28 @@ impl Communicator {
         receive: &mut [T],
         op: impl Op<T>,
     ) -> Result<(), Error> {
+        self.any(collective, send, receive, &op).map_err(CallError::of("perform"))
+    }
+
+    fn any<T: Pod, O: Op<T>>(
+        &mut self,
+        collective: &Collective,
+        send: &[T],
+        receive: &mut [T],
+        op: &O,
+    ) -> Result<(), CallError> {
         if let Collective::Custom(_) = collective {
-            return Err(Error::Argument("a custom collective has no buffers of equal blocks".to_owned()));
+            return Err(ArgumentError::Custom.into());
         }
         if collective.is_reduction() {
-            return self.reduce_by(collective.clone(), send, receive, &op);
+            return self.reduce_by(collective.clone(), send, receive, op);
         }
         self.regular(key::<T>(collective.clone()), send, receive, None)
     }
 
-    fn root(&self, root: usize) -> Result<Rank, Error> {
+    fn root(&self, root: usize) -> Result<Rank, ArgumentError> {
         let ranks = self.size();
-        if root > MAX_NODES {
-            return Err(Error::Argument(format!("root {root} is out of range: there are {ranks} ranks")));
-        }
-        let rank = Rank::new(root);
-        if root < ranks { Ok(rank) } else { Err(BuildError::Rank { rank, ranks }.into()) }
+        if root < ranks { Ok(Rank::new(root)) } else { Err(ArgumentError::Root { root, ranks }) }
     }
 
     /// Waits until every member has called it.
@@ -271,12 +286,17 @@ impl Communicator {
     /// # Errors
     ///
     /// See [`Communicator`].
+    #[track_caller]
     pub fn barrier(&mut self) -> Result<(), Error> {
-        self.regular::<u8>(key::<u8>(Collective::Barrier), &[], &mut [], None)
+        self.barrier_for("".into()).map_err(CallError::of("barrier"))
     }
 
-    /// A collective of blocks of equal length, as its [row](crate::collective) says: planned, if it is not yet, and executed. The key's
-    /// elements are found from the buffers.
+    pub(super) fn barrier_for(&mut self, purpose: Cow<'static, str>) -> Result<(), CallError> {
+        self.regular::<u8>(Key { purpose, ..key::<u8>(Collective::Barrier) }, &[], &mut [], None)
+    }
+
+    /// A collective of blocks of equal length, as its [row](crate::collective) says: planned, if it
+    /// is not yet, and executed. The key's elements are found from the buffers.
     #[inline]
     fn regular<T: Pod>(
         &mut self,
@@ -284,15 +304,15 @@ impl Communicator {
         send: &[T],
         receive: &mut [T],
         reduction: Option<&dyn Reduction>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), CallError> {
         let elements = self.elements(&key, (send.len(), receive.len()))?;
         let (wire, prepared) = self.prepared(&Key { elements, ..key })?;
-        wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)
+        Ok(wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)?)
     }
 
     /// How many elements a block has in buffers so long, which must agree.
     #[inline]
-    fn elements(&self, key: &Key, (send, receive): (usize, usize)) -> Result<usize, Error> {
+    fn elements(&self, key: &Key, (send, receive): (usize, usize)) -> Result<usize, ArgumentError> {
         let (sends, receives) = self.blocks(key);
         let (what, found, blocks) = match (sends, key.in_place) {
             (1.., _) => ("send buffer", send, sends),
@@ -303,7 +323,7 @@ impl Communicator {
             return Ok(0);
         }
         if !found.is_multiple_of(blocks) {
-            return Err(Error::Length {
+            return Err(ArgumentError::Length {
                 what,
                 expected: format!("a multiple of {blocks}, one block for each rank"),
                 found,

@@ -14,14 +14,14 @@ use super::prepared::{Key, Prepared, native_manner};
 use super::wire::Wire;
 use crate::block::Block;
 use crate::collective::Collective;
-use crate::error::{BuildError, Error};
+use crate::error::{BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::permutation::BitMap;
 use crate::plan::{Buffers, Layout, Plan, compile};
 use crate::select::Field;
 use crate::topology::{Topology, parse};
-use crate::transport::{ContextId, Endpoint, History, Signature};
+use crate::transport::{Cause, ContextId, Endpoint, Failure, History, OpenError, Signature};
 use crate::vocabulary::{Placement, Problem};
 
 impl Kept for Field {
@@ -34,22 +34,23 @@ impl Kept for Field {
 ///
 /// Every member calls the same collectives in the same order, as in MPI. A call returns when this
 /// rank's part is done; only [`barrier`](Self::barrier) waits for the others. One thread at a time
-/// drives a communicator; to use several threads, [`split`](Self::split) off a communicator for each.
+/// drives a communicator; to use several threads, [`split`](Self::split) off a communicator for
+/// each.
 ///
-/// If the backend has [collectives of its own](crate::transport::native), as MPI does, `auto` uses them
-/// unless another algorithm is cheaper. Members then compare what they call before the first call of
-/// each kind, algorithm, size, root and operation (and again now and then, if there are hundreds), not
-/// in every message. If they later make two different calls of these, the library decides what
-/// happens, until the timeout.
+/// If the backend has [collectives of its own](crate::transport::native), as MPI does, `auto` uses
+/// them unless another algorithm is cheaper. Members then compare what they call before the first
+/// call of each kind, algorithm, size, root and operation (and again now and then, if there are
+/// hundreds), not in every message. If they later make two different calls of these, the library
+/// decides what happens, until the timeout.
 ///
 /// # Errors
 ///
-/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. If a
-/// call fails under way (a member is missing, gone, or calls something else), every member gets the
-/// same [`Error::Failed`], within the [timeout](Options::timeout); a member that had done its part gets
-/// it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics. Calls in which
-/// ranks only send, such as broadcasts from different roots, do not show that they differ; members find
-/// out in a later call, by [`close`](Self::close), or when they leave.
+/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. If
+/// a call fails under way (a member is missing, gone, or calls something else), every member gets
+/// the same [`Error::Failed`], within the [timeout](Options::timeout); a member that had done its
+/// part gets it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics.
+/// Calls in which ranks only send, such as broadcasts from different roots, do not show that they
+/// differ; members find out in a later call, by [`close`](Self::close), or when they leave.
 #[derive(Debug)]
 pub struct Communicator {
     pub(super) endpoint: Arc<dyn Endpoint>,
@@ -73,7 +74,8 @@ pub struct Communicator {
     pub(super) options: Options,
 }
 
-/// For how many collectives, each of another root if it has one, it is kept what there is to choose from.
+/// For how many collectives, each of another root if it has one, it is kept what there is to choose
+/// from.
 const FIELDS: usize = 16;
 
 impl Communicator {
@@ -85,21 +87,31 @@ impl Communicator {
     ///
     /// [`BuildError::Ranks`] unless the network has as many nodes as the job has processes;
     /// [`Error::Failed`] as for any call.
+    #[track_caller]
     pub fn new(endpoint: Arc<dyn Endpoint>, topology: Arc<dyn Topology>) -> Result<Self, Error> {
-        Self::with_options(endpoint, topology, Options::default())
+        Self::start(endpoint, topology, Options::default()).map_err(CallError::of("Communicator::new"))
     }
 
     /// Makes the communicator of all processes of a job, as [`new`](Self::new), with options.
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), and [`BuildError::Ranks`] if the placement is for another number of
-    /// ranks.
+    /// Those of [`new`](Self::new), and [`BuildError::Ranks`] if the placement is for another
+    /// number of ranks.
+    #[track_caller]
     pub fn with_options(
         endpoint: Arc<dyn Endpoint>,
         topology: Arc<dyn Topology>,
         options: Options,
     ) -> Result<Self, Error> {
+        Self::start(endpoint, topology, options).map_err(CallError::of("Communicator::with_options"))
+    }
+
+    pub(crate) fn start(
+        endpoint: Arc<dyn Endpoint>,
+        topology: Arc<dyn Topology>,
+        options: Options,
+    ) -> Result<Self, CallError> {
         let (ranks, nodes) = (endpoint.size(), topology.nodes());
         let placement = options.placement.clone().unwrap_or_else(|| Placement::identity(ranks));
         if ranks != nodes || placement.ranks() != ranks {
@@ -119,7 +131,7 @@ impl Communicator {
         topology: Arc<dyn Topology>,
         placement: Placement,
         options: Options,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, OpenError> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let identity = MADE.fetch_add(1, Ordering::Relaxed);
         let mut transport = endpoint.open(context, &members)?;
@@ -152,9 +164,10 @@ impl Communicator {
         })
     }
 
-    /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on the way holds the network
-    /// and the placement; the barrier keeps everybody until all have compared.
-    fn agree(&mut self) -> Result<(), Error> {
+    /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on
+    /// the way holds the network and the placement; the barrier keeps everybody until all have
+    /// compared.
+    fn agree(&mut self) -> Result<(), CallError> {
         // Nothing that may differ decides before it is known not to differ.
         self.algorithms.extend([("broadcast", "binomial".into()), ("barrier", "dissemination".into())]);
         let mut prices = self.machine.words();
@@ -165,7 +178,7 @@ impl Communicator {
         let purpose = format!("start{native}{links}{placed}");
         self.broadcast_for(&mut prices, 0, purpose.into())?;
         self.machine = Machine::of_words(prices);
-        self.barrier()?;
+        self.barrier_for("".into())?;
         self.algorithms.clear();
         self.cache.clear();
         Ok(())
@@ -197,25 +210,59 @@ impl Communicator {
 
     /// Ends the communicator. Collective, as `MPI_Comm_free`.
     ///
-    /// Returns when all members have called it and have made the same calls until then. It covers this
-    /// communicator alone: those made from it by [`split`](Self::split) have calls of their own.
+    /// Returns when all members have called it and have made the same calls until then. It covers
+    /// this communicator alone: those made from it by [`split`](Self::split) have calls of their
+    /// own.
     ///
-    /// Dropping a communicator is not a call and waits for no rank. Members that leave later compare what
-    /// was called; [`launch`](crate::launch()) and `local::run` return what they find. Nothing compares the
-    /// calls of a communicator that is forgotten, of a process that calls `std::process::exit`, or of a
-    /// communicator that [`connect`](crate::connect()) made and that is only dropped.
+    /// Dropping a communicator is not a call and waits for no rank. Members that leave later
+    /// compare what was called; [`launch`](crate::launch()) and `local::run` return what they find.
+    /// Nothing compares the calls of a communicator that is forgotten, of a process that calls
+    /// `std::process::exit`, or of a communicator that [`connect`](crate::connect()) made and that
+    /// is only dropped.
     ///
     /// # Errors
     ///
-    /// See [`Communicator`]. [`Cause::Disagree`](crate::transport::Cause::Disagree) if members have made
-    /// different calls and no message had shown it: for example, if two ranks each took themselves for the
-    /// root of one broadcast.
+    /// See [`Communicator`]. [`Cause::Disagree`](crate::transport::Cause::Disagree) if members have
+    /// made different calls and no message had shown it: for example, if two ranks each took
+    /// themselves for the root of one broadcast.
+    #[track_caller]
     pub fn close(mut self) -> Result<(), Error> {
         self.wire.alive()?;
         let History { calls, digest } = self.wire.history;
-        let plan = self.barrier_of_agreement()?;
+        let plan = self.barrier_of_agreement().map_err(CallError::of("close"))?;
         let signature = self.planned(format!("close after {calls} calls ({digest:016x})"));
         self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
+    }
+
+    /// Fails the communicator for all members, for a reason of this rank's own.
+    ///
+    /// For what a program finds out by itself, such as input that one rank cannot read: the others
+    /// hear it at once, and do not wait for this rank until a deadline. Local, as `MPI_Abort`, but
+    /// no process ends: each member gets an [`Error::Failed`] with [`Cause::Aborted`], in the call
+    /// in which it is or in its next, and this rank in its next. A communicator that has failed
+    /// before keeps its first failure.
+    ///
+    /// ```
+    /// let ends = necklace::local::run(2, |mut comm| {
+    ///     if comm.rank() == 0 {
+    ///         comm.abort("input.csv has no header");
+    ///     }
+    ///     comm.barrier().unwrap_err().to_string()
+    /// })?;
+    /// assert!(ends[1].contains("rank 0 gave up: input.csv has no header"), "{}", ends[1]);
+    /// # Ok::<(), necklace::Error>(())
+    /// ```
+    pub fn abort(&mut self, reason: &str) {
+        let (call, rank) = (self.wire.history.calls, Rank::new(self.rank()));
+        let cause = Cause::Aborted { rank, reason: reason.into() };
+        let words = "abort".into();
+        self.wire.transport.abort(Failure { call, words, round: 0, observer: rank, culprit: Some(rank), cause });
+    }
+
+    /// Returns the failure of the communicator, if this rank has heard of one. Local.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        self.wire.transport.failure()
     }
 
     /// Of an operation that commutes, if there is one.
@@ -228,20 +275,21 @@ impl Communicator {
         Ok(if *commutes { problem } else { problem.ordered() })
     }
 
-    /// The plan for a regular collective, from the cache if it is there, and the wire to execute it on.
+    /// The plan for a regular collective, from the cache if it is there, and the wire to execute it
+    /// on.
     #[inline]
-    pub(super) fn prepared(&mut self, key: &Key) -> Result<(&mut Wire, &mut Prepared), Error> {
+    pub(super) fn prepared(&mut self, key: &Key) -> Result<(&mut Wire, &mut Prepared), CallError> {
         let using = self.using.as_ref().filter(|_| !key.is_own());
         if !self.cache.find_by(|(known, used)| known == key && used.as_ref() == using) {
             let kept = (key.clone(), using.cloned());
             let prepared = self.compile(key)?;
             self.cache.insert(kept, prepared);
         }
-        let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
+        let lost = || Error::Internal("a plan just made is not in the cache");
         Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
     }
 
-    pub(super) fn compile(&mut self, key: &Key) -> Result<Prepared, Error> {
+    pub(super) fn compile(&mut self, key: &Key) -> Result<Prepared, CallError> {
         let Key { collective, element, elements, in_place, purpose, commutes, .. } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem_of(key)?;
@@ -265,22 +313,22 @@ impl Communicator {
         if let Some(own) = self.how(collective.name(), key.is_own()).and_then(How::own) {
             let name = own.certified(&problem)?;
             let plan = compile(own.algorithm.share(&problem, rank)?, &layout)?;
-            return Prepared::new(plan, self.planned(words(&name)));
+            return Ok(Prepared::new(plan, self.planned(words(&name)))?);
         }
         let block_bytes = layout.element * *elements as u64;
         let mut choice = self.select_again(key, false, block_bytes)?;
         if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), key.native()) {
             if self.offers(&call) {
                 let words = words(&(choice.algorithm.name() + native_manner(&call)));
-                return self.prepare_native(call, self.planned(words));
+                return Ok(self.prepare_native(call, self.planned(words))?);
             }
             if choice.named {
-                return Err(self.not_offered(collective, &call));
+                return Err(self.not_offered(collective, &call).into());
             }
             choice = self.select_again(key, true, block_bytes)?;
         }
         let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
-        Prepared::new(plan, self.planned(words(&choice.algorithm.name())))
+        Ok(Prepared::new(plan, self.planned(words(&choice.algorithm.name())))?)
     }
 
     /// What members compare of a call that is planned so, in words. They are logged.
@@ -294,8 +342,8 @@ impl Communicator {
     }
 }
 
-/// A hash of the links of a network whose text does not say what they are, or names a file that may differ from rank to
-/// rank.
+/// A hash of the links of a network whose text does not say what they are, or names a file that may
+/// differ from rank to rank.
 fn nameless(topology: &dyn Topology) -> Option<u64> {
     let text = topology.text();
     let says_all = parse(&text).is_ok();
@@ -303,7 +351,8 @@ fn nameless(topology: &dyn Topology) -> Option<u64> {
     (!says_all).then(|| fingerprint(&links()))
 }
 
-/// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart, it protects nothing.
+/// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart,
+/// it protects nothing.
 fn fingerprint(words: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = words.bytes().fold(0xcbf2_9ce4_8422_2325, step);

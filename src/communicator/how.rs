@@ -9,7 +9,8 @@ use crate::collective::Collective;
 use crate::topology::same;
 use crate::vocabulary::{Problem, Schedule};
 
-/// How a collective is done: what [`choose`](super::Communicator::choose) and [`using`](super::Communicator::using) take.
+/// How a collective is done: what [`choose`](super::Communicator::choose) and
+/// [`using`](super::Communicator::using) take.
 ///
 /// | made from | means |
 /// |---|---|
@@ -19,26 +20,32 @@ use crate::vocabulary::{Problem, Schedule};
 ///
 /// # What is proved
 ///
-/// Names stand for algorithms that the tests verify. What you bring is verified before it runs for the first time: once for
-/// each collective and network, and then remembered by this value and its clones. Make it once and use `&how`, or a clone, in
-/// every call; of an `Arc` that is passed each time the plans are found again, but not the proofs.
+/// Names stand for algorithms that the tests verify. What you bring is verified before it runs for
+/// the first time: once for each collective and network, and then remembered by this value and its
+/// clones. Make it once and use `&how`, or a clone, in every call; of an `Arc` that is passed each
+/// time the plans are found again, but not the proofs.
 ///
-/// - A schedule is verified as a whole, by [every rule](crate::schedule::Verifier), and for contributions in rank order unless the
-///   operation [commutes](crate::op::Op::is_commutative): everything is delivered, nothing is sent that is not held, and its promised ports and absence of contention are kept.
+/// - A schedule is verified as a whole, by [every rule](crate::schedule::Verifier), and for
+///   contributions in rank order unless the operation [commutes](crate::op::Op::is_commutative):
+///   everything is delivered, nothing is sent that is not held, and its promised ports and absence
+///   of contention are kept.
 /// - An algorithm is verified in the same way where this takes at most 64 MiB by
-///   [`memory_to_verify`](crate::schedule::memory_to_verify), as an alltoall among 500 ranks does. Beyond that each rank proves of
-///   its own share that it holds what it sends and ends with what it must have, if the others send what they should;
-///   [`prove`](super::Communicator::prove) still proves it all, where there is memory.
+///   [`memory_to_verify`](crate::schedule::memory_to_verify), as an alltoall among 500 ranks does.
+///   Beyond that each rank proves of its own share that it holds what it sends and ends with what
+///   it must have, if the others send what they should; [`prove`](super::Communicator::prove) still
+///   proves it all, where there is memory.
 ///
-/// All ranks must choose the same. A digest of the schedule is part of what the ranks compare in every message, beside the
-/// name: so two schedules of one name are two different calls, which fail on every rank with both digests. The digest is of all
-/// ranks' rounds where these are verified, otherwise of the rounds of four ranks and of what is claimed.
+/// All ranks must choose the same. A digest of the schedule is part of what the ranks compare in
+/// every message, beside the name: so two schedules of one name are two different calls, which fail
+/// on every rank with both digests. The digest is of all ranks' rounds where these are verified,
+/// otherwise of the rounds of four ranks and of what is claimed.
 ///
 /// # Cost
 ///
-/// Verification takes the time and memory of [`prove`](super::Communicator::prove) on every process; ranks that are threads and
-/// share one value verify it once. Making one from a [`Schedule`] takes time and memory in proportion to its transfers; cloning,
-/// comparing and dropping one are cheap.
+/// Verification takes the time and memory of [`prove`](super::Communicator::prove) on every
+/// process; ranks that are threads and share one value verify it once. Making one from a
+/// [`Schedule`] takes time and memory in proportion to its transfers; cloning, comparing and
+/// dropping one are cheap.
 ///
 /// ```
 /// use necklace::communicator::How;
@@ -112,13 +119,14 @@ impl Own {
     /// How many problems it is remembered for.
     const PROBLEMS: usize = 64;
 
-    /// The collective for which it can be found out whether it fits: that of a schedule with the schedule's root.
+    /// The collective for which it can be found out whether it fits: that of a schedule with the
+    /// schedule's root.
     pub(super) fn collective(&self, kind: Collective) -> Collective {
         self.schedule.clone().filter(|own| own.name() == kind.name()).unwrap_or(kind)
     }
 
-    /// Verifies it for a problem, unless that has been done; returns its name with the digest of its schedule, by which ranks
-    /// find that theirs differ.
+    /// Verifies it for a problem, unless that has been done; returns its name with the digest of
+    /// its schedule, by which ranks find that theirs differ.
     pub(super) fn certified(&self, problem: &Problem) -> Certificate {
         // Held while it is verified: other threads wait for the outcome, and do not verify it too.
         let mut known = self.certificates.lock().unwrap_or_else(PoisonError::into_inner);

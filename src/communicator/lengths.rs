@@ -1,6 +1,6 @@
 //! How long buffers must be.
 
-use crate::error::Error;
+use crate::error::ArgumentError;
 use crate::plan::PlanError;
 
 /// Elements that a buffer of `blocks` blocks has, or that there are too many.
@@ -10,8 +10,8 @@ pub(super) fn total(elements: usize, blocks: usize, element: usize) -> Result<us
 
 /// That a buffer has so many elements.
 #[inline]
-pub(super) fn check(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
-    if found == expected { Ok(()) } else { Err(Error::Length { what, expected: expected.to_string(), found }) }
+pub(super) fn check(what: &'static str, found: usize, expected: usize) -> Result<(), ArgumentError> {
+    if found == expected { Ok(()) } else { Err(ArgumentError::Length { what, expected: expected.to_string(), found }) }
 }
 
 /// How many elements a buffer must have.
@@ -22,11 +22,13 @@ pub(super) enum Need {
 }
 
 impl Need {
-    pub(super) fn check(self, what: &'static str, found: usize) -> Result<(), Error> {
+    pub(super) fn check(self, what: &'static str, found: usize) -> Result<(), ArgumentError> {
         match self {
             Self::Exactly(expected) => check(what, found, expected),
             Self::AtLeast(expected) if found >= expected => Ok(()),
-            Self::AtLeast(expected) => Err(Error::Length { what, expected: format!("at least {expected}"), found }),
+            Self::AtLeast(expected) => {
+                Err(ArgumentError::Length { what, expected: format!("at least {expected}"), found })
+            }
         }
     }
 }

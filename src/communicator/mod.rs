@@ -2,17 +2,19 @@
 //!
 //! # What is logged
 //!
-//! Which algorithm runs is said through the crate [`log`](https://docs.rs/log), at the level `debug` of the target
-//! `necklace::communicator`, by every rank:
+//! Which algorithm runs is said through the crate [`log`](https://docs.rs/log), at the level
+//! `debug` of the target `necklace::communicator`, by every rank:
 //!
-//! - what is chosen, by [`choose`](Communicator::choose), by the program's launch or by `NECKLACE_ALGORITHM`, and what a part made by
-//!   [`split`](Communicator::split) inherits or, with the reason, does not;
-//! - every call when it is planned: collective, sizes, algorithm, network. Calls that go by a plan which is
-//!   there already say nothing;
+//! - what is chosen, by [`choose`](Communicator::choose), by the program's launch or by
+//!   `NECKLACE_ALGORITHM`, and what a part made by [`split`](Communicator::split) inherits or, with
+//!   the reason, does not;
+//! - every call when it is planned: collective, sizes, algorithm, network. Calls that go by a plan
+//!   which is there already say nothing;
 //! - every algorithm or schedule of the user's that was verified.
 //!
-//! Any logger of that crate shows it. With [`env_logger`](https://docs.rs/env_logger), `env_logger::init()` at the beginning of `main`
-//! and `RUST_LOG=necklace=debug` in the environment:
+//! Any logger of that crate shows it. With [`env_logger`](https://docs.rs/env_logger),
+//! `env_logger::init()` at the beginning of `main` and `RUST_LOG=necklace=debug` in the
+//! environment:
 //!
 //! ```text
 //! rank 0 of 16 in communicator world: alltoall by ring from now on
@@ -25,6 +27,7 @@ mod cache;
 mod certificate;
 mod choosing;
 mod collectives;
+mod counts;
 mod definition;
 mod element;
 mod how;
@@ -40,6 +43,7 @@ mod using;
 mod varying;
 mod wire;
 
+pub use counts::Counts;
 pub use definition::Communicator;
 pub use how::How;
 pub use motion::Motion;

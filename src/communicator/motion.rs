@@ -20,8 +20,8 @@ pub struct Motion {
     pub sent: u64,
     /// The sum over rounds of the most elements that this rank sent to one.
     pub transmission: u64,
-    /// The sum over rounds of the most elements that a channel of the network carried, where that [is
-    /// known](crate::permutation::Permutation::channel): what went straight may share channels.
+    /// The sum over rounds of the most elements that a channel of the network carried, where that
+    /// [is known](crate::permutation::Permutation::channel): what went straight may share channels.
     pub channel: Option<u64>,
 }
 

@@ -38,17 +38,18 @@ impl Options {
 
     /// Sets whether ranks compare what they call, to find that they disagree. The default is true.
     ///
-    /// Without it, lengths of messages are still compared. A call of the backend's own library is then as
-    /// unguarded as in the library itself.
+    /// Without it, lengths of messages are still compared. A call of the backend's own library is
+    /// then as unguarded as in the library itself.
     #[must_use]
     pub fn fingerprints(self, fingerprints: bool) -> Self {
         Self { fingerprints, ..self }
     }
 
-    /// Sets how many plans are cached, and their total size in bytes. The default is 32 plans, 256 MiB.
+    /// Sets how many plans are cached, and their total size in bytes. The default is 32 plans, 256
+    /// MiB.
     ///
-    /// The least recently used plans are dropped first. Permutations of arrays have a second cache of the
-    /// same size.
+    /// The least recently used plans are dropped first. Permutations of arrays have a second cache
+    /// of the same size.
     #[must_use]
     pub fn cache(self, plans: usize, bytes: usize) -> Self {
         Self { plans, plan_bytes: bytes, ..self }

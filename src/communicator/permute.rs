@@ -13,7 +13,7 @@ use super::motion::{Motion, Planned};
 use super::prepared::Prepared;
 use super::{Communicator, Persistent};
 use crate::block::Volume;
-use crate::error::{BuildError, Error};
+use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::permutation::{BitMap, Permutation, place_bits};
 use crate::plan::{Layout, compile};
@@ -25,16 +25,16 @@ const WAYS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
 impl Communicator {
     /// Permutes a distributed array by a map of address bits, and returns what that cost.
     ///
-    /// Every member has an equal part of L elements. The element at address x, at place x mod L of rank
-    /// x / L, goes to the address that the map gives. An element may consist of several `T`: as many as
-    /// `send` is longer than the map's part. [`permutation`](crate::permutation) explains the methods; the
-    /// [chosen](Self::choose) one is used, or the cheaper one.
+    /// Every member has an equal part of L elements. The element at address x, at place x mod L of
+    /// rank x / L, goes to the address that the map gives. An element may consist of several `T`:
+    /// as many as `send` is longer than the map's part. [`permutation`](crate::permutation)
+    /// explains the methods; the [chosen](Self::choose) one is used, or the cheaper one.
     ///
-    /// The plan of a map and a length is made once and then [cached](crate::communicator::Options::cache);
-    /// with a cached plan, nothing is allocated. Planning takes time and memory in proportion to the pieces
-    /// of a rank's part (its elements, divided by those that stay together) and to the d 2^(d-1) blocks, or
-    /// their chunks, that pass through a rank in an exchange of d dimensions, besides what
-    /// [`Permutation::new`] takes.
+    /// The plan of a map and a length is made once and then
+    /// [cached](crate::communicator::Options::cache); with a cached plan, nothing is allocated.
+    /// Planning takes time and memory in proportion to the pieces of a rank's part (its elements,
+    /// divided by those that stay together) and to the d 2^(d-1) blocks, or their chunks, that pass
+    /// through a rank in an exchange of d dimensions, besides what [`Permutation::new`] takes.
     ///
     /// ```
     /// use necklace::permutation::BitMap;
@@ -54,21 +54,20 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Array`] unless the number of members is a power of two, and at most the number of the
-    /// map's elements; [`Error::Argument`] if `send` is not a multiple of the map's part, and for more than
-    /// 2^24 pieces a rank; [`Error::Length`] if `receive` has another length; otherwise see
-    /// [`Communicator`].
+    /// [`BuildError::Array`] unless the number of members is a power of two, and at most the number
+    /// of the map's elements; [`ArgumentError::Part`] if `send` is not a multiple of the map's
+    /// part, [`ArgumentError::Pieces`] for more than 2^24 pieces a rank; [`ArgumentError::Length`]
+    /// if `receive` has another length; otherwise see [`Communicator`].
+    #[track_caller]
     pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, Error> {
+        self.permuted(map, send, receive).map_err(CallError::of("permute"))
+    }
+
+    fn permuted<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, CallError> {
         let each = self.part(map)?;
         if !send.len().is_multiple_of(each) {
-            let words = format!(
-                "a send buffer of {} elements cannot be {} elements of an array of 2^{} on {} ranks, nor a multiple",
-                send.len(),
-                each,
-                map.bits(),
-                self.size()
-            );
-            return Err(Error::Argument(words));
+            let (found, bits, ranks) = (send.len(), map.bits(), self.size());
+            return Err(ArgumentError::Part { found, part: each, bits, ranks }.into());
         }
         check("receive buffer", receive.len(), send.len())?;
         let (element, width) = (Element::of::<T>(), send.len() / each);
@@ -81,20 +80,31 @@ impl Communicator {
             let (prepared, motion) = self.plan_permutation(map, element, width)?;
             self.permutations.insert(key, Planned { prepared, motion });
         }
-        let lost = || Error::Argument("a plan just made is not in the cache".to_owned());
+        let lost = || Error::Internal("a plan just made is not in the cache");
         let Planned { prepared, motion } = self.permutations.last().ok_or_else(lost)?;
         self.wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
         Ok(*motion)
     }
 
-    /// Plans a [`permute`](Self::permute) of elements of `width` `T` each, and returns what it will cost.
+    /// Plans a [`permute`](Self::permute) of elements of `width` `T` each, and returns what it will
+    /// cost.
     ///
     /// Local. Takes as much time and memory as the planning of [`permute`](Self::permute).
     ///
     /// # Errors
     ///
-    /// Those of [`permute`](Self::permute), and [`Error::Plan`] if a buffer would be too long.
+    /// Those of [`permute`](Self::permute), and [`ArgumentError::Plan`] if a buffer would be too
+    /// long.
+    #[track_caller]
     pub fn permute_init<T: Pod>(&mut self, map: &BitMap, width: usize) -> Result<(Persistent<T>, Motion), Error> {
+        self.persistent_permutation(map, width).map_err(CallError::of("permute_init"))
+    }
+
+    fn persistent_permutation<T: Pod>(
+        &mut self,
+        map: &BitMap,
+        width: usize,
+    ) -> Result<(Persistent<T>, Motion), ArgumentError> {
         let each = self.part(map)?;
         let length = total(width, each, size_of::<T>())?;
         let (prepared, motion) = self.plan_permutation(map, Element::of::<T>(), width)?;
@@ -121,7 +131,7 @@ impl Communicator {
     }
 
     /// How many elements of an array a member has.
-    fn part(&self, map: &BitMap) -> Result<usize, Error> {
+    fn part(&self, map: &BitMap) -> Result<usize, BuildError> {
         let place_bits = place_bits(map, self.size())?;
         Ok(u32::try_from(place_bits).ok().and_then(|bits| 1_usize.checked_shl(bits)).unwrap_or(usize::MAX))
     }
@@ -144,18 +154,14 @@ impl Communicator {
         map: &BitMap,
         Element { size: bytes, name, .. }: Element,
         width: usize,
-    ) -> Result<(Prepared, Motion), Error> {
+    ) -> Result<(Prepared, Motion), ArgumentError> {
         let element = width.saturating_mul(bytes);
         let permutation = self.permutation(map, element)?;
         let rank = Rank::new(self.rank());
         let (pieces, most) = (permutation.pieces(), Layout::MOST_RUNS);
         if pieces > most {
-            let each = permutation.each();
-            let words = format!(
-                "permute {map}: the {each} elements of a rank are {pieces} pieces of memory, of which a plan lists {most} at most; \
-                 larger elements and fewer of them, or more ranks, make fewer pieces"
-            );
-            return Err(Error::Argument(words));
+            let (map, elements) = (map.to_string(), permutation.each());
+            return Err(ArgumentError::Pieces { map, elements, pieces, most });
         }
         let layout = permutation.layout(rank, element.max(1))?;
         let layout = if element == 0 { layout.emptied() } else { layout };

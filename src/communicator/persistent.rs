@@ -10,13 +10,15 @@ use super::lengths::{Need, total};
 use super::prepared::{Key, Prepared};
 use super::wire::Maker;
 use crate::collective::Collective;
-use crate::error::Error;
+use crate::error::{ArgumentError, CallError, Error};
 
 /// A persistent plan: a collective of one communicator, planned for fixed sizes, as in MPI.
 ///
 /// An execution looks nothing up and allocates nothing. Made by
-/// [`alltoall_init`](Communicator::alltoall_init), [`alltoallv_init`](Communicator::alltoallv_init),
-/// [`alltoallw_init`](Communicator::alltoallw_init), [`allgather_init`](Communicator::allgather_init) and
+/// [`alltoall_init`](Communicator::alltoall_init),
+/// [`alltoallv_init`](Communicator::alltoallv_init),
+/// [`alltoallw_init`](Communicator::alltoallw_init),
+/// [`allgather_init`](Communicator::allgather_init) and
 /// [`permute_init`](Communicator::permute_init).
 #[derive(Debug)]
 pub struct Persistent<T> {
@@ -32,18 +34,24 @@ impl<T: Pod> Persistent<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] on another communicator than the one that made the plan, [`Error::Length`] for
-    /// buffers of other lengths; otherwise see [`Communicator`].
+    /// [`ArgumentError::Persistent`] on another communicator than the one that made the plan,
+    /// [`ArgumentError::Length`] for buffers of other lengths; otherwise see [`Communicator`].
     #[inline]
+    #[track_caller]
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        let (made, used) = (self.maker, comm.wire.maker());
-        if made != used {
-            return Err(Error::Argument(format!("a plan made by {made} is executed on {used}")));
-        }
-        self.send.check("send buffer", send.len())?;
-        self.receive.check("receive buffer", receive.len())?;
+        self.check(comm, (send.len(), receive.len())).map_err(CallError::of("execute"))?;
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
         comm.wire.execute(&mut self.prepared, input, output, None)
+    }
+
+    #[inline]
+    fn check(&self, comm: &Communicator, (send, receive): (usize, usize)) -> Result<(), ArgumentError> {
+        let (made, used) = (self.maker, comm.wire.maker());
+        if made != used {
+            return Err(ArgumentError::Persistent { made: made.to_string(), used: used.to_string() });
+        }
+        self.send.check("send buffer", send)?;
+        self.receive.check("receive buffer", receive)
     }
 
     /// Returns the call as text: collective, sizes, algorithm, network.
@@ -58,9 +66,11 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] if a buffer would be too long; [`Error::Build`] if the chosen algorithm does not fit.
+    /// [`ArgumentError::Plan`] if a buffer would be too long; [`ArgumentError::Build`] if the
+    /// chosen algorithm does not fit.
+    #[track_caller]
     pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        self.persistent(Key { elements, ..key::<T>(Collective::Alltoall) })
+        self.persistent(Key { elements, ..key::<T>(Collective::Alltoall) }).map_err(CallError::of("alltoall_init"))
     }
 
     /// Plans an [`allgather`](Self::allgather) of blocks of `elements` elements. Local.
@@ -68,13 +78,14 @@ impl Communicator {
     /// # Errors
     ///
     /// Those of [`alltoall_init`](Self::alltoall_init).
+    #[track_caller]
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        self.persistent(Key { elements, ..key::<T>(Collective::Allgather) })
+        self.persistent(Key { elements, ..key::<T>(Collective::Allgather) }).map_err(CallError::of("allgather_init"))
     }
 
-    fn persistent<T: Pod>(&mut self, key: Key) -> Result<Persistent<T>, Error> {
+    fn persistent<T: Pod>(&mut self, key: Key) -> Result<Persistent<T>, CallError> {
         let (send, receive) = self.blocks(&key);
-        let need = |blocks| Ok::<_, Error>(Need::Exactly(total(key.elements, blocks, key.element.size)?));
+        let need = |blocks| Ok::<_, CallError>(Need::Exactly(total(key.elements, blocks, key.element.size)?));
         Ok(Persistent {
             send: need(send)?,
             receive: need(receive)?,

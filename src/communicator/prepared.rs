@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cache::Kept;
 use super::element::Element;
 use crate::collective::Collective;
-use crate::error::Error;
+use crate::error::ArgumentError;
 use crate::plan::Plan;
 use crate::transport::Signature;
 use crate::transport::native::{NativeCall, Predefined, Regular};
@@ -31,9 +31,9 @@ pub(super) enum Way {
 }
 
 impl Prepared {
-    pub(super) fn new(plan: Plan, signature: Signature) -> Result<Self, Error> {
+    pub(super) fn new(plan: Plan, signature: Signature) -> Result<Self, ArgumentError> {
         let bytes = plan.program().sizes().scratch;
-        let lack = || Error::Memory { words: Arc::clone(&signature.words), bytes };
+        let lack = || ArgumentError::Memory { call: Arc::clone(&signature.words), bytes };
         let words = usize::try_from(bytes.div_ceil(size_of::<u128>() as u64)).map_err(|_| lack())?;
         let mut scratch = Vec::new();
         scratch.try_reserve_exact(words).map_err(|_| lack())?;
@@ -46,8 +46,8 @@ impl Prepared {
 #[derive(Debug)]
 pub(super) struct Native {
     pub(super) call: NativeCall,
-    /// In which the members meet before they make it for the first time. Where they compare nothing, all calls are alike, and
-    /// they meet once: a library may need them all to begin.
+    /// In which the members meet before they make it for the first time. Where they compare
+    /// nothing, all calls are alike, and they meet once: a library may need them all to begin.
     pub(super) barrier: Arc<Plan>,
     /// The number of the agreement on it, if it is known.
     pub(super) agreed: Option<u64>,
@@ -63,7 +63,8 @@ impl Kept for Prepared {
     }
 }
 
-/// What a cached plan is for. The algorithm is not in it: the cache lets go of a collective's plans when another is chosen for it.
+/// What a cached plan is for. The algorithm is not in it: the cache lets go of a collective's plans
+/// when another is chosen for it.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) collective: Collective,
@@ -80,8 +81,9 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Whether it is a call of the communicator's own, which combines nothing but has a purpose. Such go by a schedule though the
-    /// backend may have its own way: they are made where members may have agreed on nothing yet.
+    /// Whether it is a call of the communicator's own, which combines nothing but has a purpose.
+    /// Such go by a schedule though the backend may have its own way: they are made where members
+    /// may have agreed on nothing yet.
     pub(super) fn is_own(&self) -> bool {
         !self.purpose.is_empty() && !self.collective.is_reduction()
     }
@@ -97,8 +99,8 @@ impl PartialEq for Key {
             && *commutes == other.commutes
             && *collective == other.collective
             && purpose.len() == other.purpose.len()
-            // Most calls have no purpose. `memcmp` of two empty slices was measured to take 80 ns with glibc's for AVX-512: more
-            // than an exchange does.
+            // Most calls have no purpose. `memcmp` of two empty slices was measured to take 80 ns
+            // with glibc's for AVX-512: more than an exchange does.
             && (purpose.is_empty() || (*purpose == other.purpose && *predefined == other.predefined))
     }
 }
@@ -114,7 +116,8 @@ impl Key {
     }
 }
 
-/// What members must agree on where a library does the call, though a schedule's messages would be the same.
+/// What members must agree on where a library does the call, though a schedule's messages would be
+/// the same.
 pub(super) fn native_manner(call: &NativeCall) -> &'static str {
     match call {
         NativeCall::Regular(Regular { predefined: Some(_), .. }) => ", predefined",

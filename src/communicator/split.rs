@@ -3,29 +3,32 @@
 use std::sync::Arc;
 
 use super::Communicator;
-use crate::error::Error;
+use crate::error::{CallError, Error};
 use crate::ids::{Node, Rank};
 use crate::topology::{Complete, Topology};
+use crate::transport::ContextId;
 use crate::vocabulary::Placement;
 
 impl Communicator {
     /// Splits the communicator: members of one colour form a new one, ranked by key, then by rank.
     ///
-    /// Collective. A member with the colour `None` takes part in the call but in no new communicator.
+    /// Collective. A member that shall be in no part calls
+    /// [`split_undefined`](Self::split_undefined).
     ///
-    /// A part knows its part of the network: a row of a torus is a ring, a face of a cube is a cube. If the
-    /// members are not linked among themselves, or not as a network of a known kind, the part takes its
-    /// network for complete; messages between members then pass through other nodes.
+    /// A part knows its part of the network: a row of a torus is a ring, a face of a cube is a
+    /// cube. If the members are not linked among themselves, or not as a network of a known kind,
+    /// the part takes its network for complete; messages between members then pass through other
+    /// nodes.
     ///
-    /// A part has the options of this communicator. It inherits the [chosen](Self::choose) algorithms that
-    /// fit its network, by name or of your own, and a schedule if it is the problem that the schedule was
-    /// made for. For the other collectives it has `auto`. What calls are [using](Self::using) is not
-    /// inherited.
+    /// A part has the options of this communicator. It inherits the [chosen](Self::choose)
+    /// algorithms that fit its network, by name or of your own, and a schedule if it is the problem
+    /// that the schedule was made for. For the other collectives it has `auto`. What calls are
+    /// [using](Self::using) is not inherited.
     ///
     /// ```
     /// // Rows of a 3 x 4 torus.
     /// let rows = necklace::local::run_on("torus:3x4", |mut comm| {
-    ///     let row = comm.split(Some(comm.rank() as u32 / 4), 0).unwrap().unwrap();
+    ///     let row = comm.split(comm.rank() as u32 / 4, 0).unwrap();
     ///     row.topology().text()
     /// });
     /// assert_eq!(rows.unwrap(), ["ring:4"; 12]);
@@ -34,12 +37,82 @@ impl Communicator {
     /// # Errors
     ///
     /// See [`Communicator`].
-    pub fn split(&mut self, colour: Option<u32>, key: i64) -> Result<Option<Self>, Error> {
+    #[track_caller]
+    pub fn split(&mut self, colour: u32, key: i64) -> Result<Self, Error> {
+        self.part_of(Some(colour), key)
+            .map_err(CallError::of("split"))?
+            .ok_or(Error::Internal("a part without this rank"))
+    }
+
+    /// Takes part in a [`split`](Self::split) of the others, and is in no new communicator.
+    ///
+    /// Collective. It is what a colour of `MPI_UNDEFINED` says in MPI.
+    ///
+    /// ```
+    /// let sizes = necklace::local::run(5, |mut comm| {
+    ///     if comm.rank() == 0 {
+    ///         comm.split_undefined().unwrap();
+    ///         return 0;
+    ///     }
+    ///     comm.split(7, 0).unwrap().size()
+    /// });
+    /// assert_eq!(sizes.unwrap(), [0, 4, 4, 4, 4]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`Communicator`].
+    #[track_caller]
+    pub fn split_undefined(&mut self) -> Result<(), Error> {
+        self.part_of(None, 0).map(drop).map_err(CallError::of("split_undefined"))
+    }
+
+    /// Makes a communicator of the same members, network and choices, as `MPI_Comm_dup`.
+    ///
+    /// Collective. Calls on one do not disturb calls on the other: a library that communicates on
+    /// behalf of a program duplicates the communicator that it is given, and a program has one for
+    /// each thread.
+    ///
+    /// # Errors
+    ///
+    /// See [`Communicator`].
+    #[track_caller]
+    pub fn dup(&mut self) -> Result<Self, Error> {
+        self.duplicate().map_err(CallError::of("dup"))
+    }
+
+    fn duplicate(&mut self) -> Result<Self, CallError> {
+        self.barrier_for("dup".into())?;
+        let context = self.next_context(0);
+        let (topology, placement) = (Arc::clone(&self.topology), self.placement.clone());
+        self.derived(context, Arc::clone(&self.wire.members), topology, placement)
+    }
+
+    /// The context of a communicator made from this one.
+    fn next_context(&mut self, part: u64) -> ContextId {
+        let sequence = self.splits;
+        self.splits += 1;
+        self.wire.context.child(sequence, part)
+    }
+
+    fn derived(
+        &self,
+        context: ContextId,
+        members: Arc<[Rank]>,
+        topology: Arc<dyn Topology>,
+        placement: Placement,
+    ) -> Result<Self, CallError> {
+        let options = self.options.clone().machine(self.machine);
+        let mut part = Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options)?;
+        part.inherit(self);
+        Ok(part)
+    }
+
+    fn part_of(&mut self, colour: Option<u32>, key: i64) -> Result<Option<Self>, CallError> {
         let mine = [i64::from(colour.is_some()), i64::from(colour.unwrap_or(0)), key];
         let mut all = vec![0; 3 * self.size()];
         self.allgather_for(&mine, &mut all, "split".into())?;
-        let sequence = self.splits;
-        self.splits += 1;
+        let context = self.next_context(colour.unwrap_or(0).into());
         let Some(colour) = colour else { return Ok(None) };
         let with_keys = all.chunks_exact(3).enumerate();
         let mut part: Vec<(i64, usize)> = with_keys
@@ -54,15 +127,11 @@ impl Communicator {
                 (topology, placement)
             }
             None => {
-                let complete = Complete::new(part.len()).ok_or_else(|| Error::Argument("an empty part".to_owned()))?;
+                let complete = Complete::new(part.len()).ok_or(Error::Internal("an empty part"))?;
                 (Arc::new(complete) as Arc<dyn Topology>, Placement::identity(part.len()))
             }
         };
         let members = part.into_iter().map(|(_, rank)| self.wire.members[rank]).collect();
-        let context = self.wire.context.child(sequence, colour.into());
-        let options = self.options.clone().machine(self.machine);
-        let mut part = Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options)?;
-        part.inherit(self);
-        Ok(Some(part))
+        self.derived(context, members, topology, placement).map(Some)
     }
 }

@@ -4,8 +4,8 @@ use std::ops::{Deref, DerefMut};
 
 use super::{Communicator, How};
 
-/// A communicator for calls that go by something chosen for them alone; made by [`using`](Communicator::using). When it is
-/// dropped, the communicator is as it was before.
+/// A communicator for calls that go by something chosen for them alone; made by
+/// [`using`](Communicator::using). When it is dropped, the communicator is as it was before.
 #[derive(Debug)]
 #[must_use = "it applies to the calls that are made through it"]
 pub struct Using<'a> {

@@ -1,9 +1,10 @@
 //! Alltoall of blocks of different lengths, anywhere in the buffers.
 //!
-//! A rank knows only the lengths of what it sends and what it shall receive; an algorithm that relays needs those of what
-//! passes through as well. So planning is itself collective: the counts travel once, as blocks of one number, over the
-//! same schedule, and every rank keeps those that come by. Where the backend's own library does it they travel for another
-//! reason: a library does not look whether what a rank awaits is what the other sends.
+//! A rank knows only the lengths of what it sends and what it shall receive; an algorithm that
+//! relays needs those of what passes through as well. So planning is itself collective: the counts
+//! travel once, as blocks of one number, over the same schedule, and every rank keeps those that
+//! come by. Where the backend's own library does it they travel for another reason: a library does
+//! not look whether what a rank awaits is what the other sends.
 
 use std::collections::{BTreeSet, HashMap};
 use std::marker::PhantomData;
@@ -16,11 +17,11 @@ use super::element::Element;
 use super::how::How;
 use super::lengths::{Need, check};
 use super::prepared::Prepared;
-use super::{Communicator, Persistent};
+use super::{Communicator, Counts, Persistent};
 use crate::algorithm::{Algorithm, alltoall::Direct, find};
 use crate::block::Block;
 use crate::collective::Collective;
-use crate::error::Error;
+use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
 use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, compile, overlap_of};
 use crate::transport::native::{Blocks, NativeCall};
@@ -30,62 +31,78 @@ use crate::vocabulary::{Problem, RankRound};
 impl Communicator {
     /// Exchanges blocks of any lengths between all ranks.
     ///
-    /// `send_counts[j]` elements from `send_displacements[j]` on go to rank j; `receive_counts[i]` elements
-    /// come from rank i and go to `receive_displacements[i]`. Counts may be 0.
+    /// The j-th block of `send` goes to rank j; the i-th of `receive` comes from rank i. [`Counts`]
+    /// say how long the blocks are, and where they lie: a list of counts, for blocks that lie one
+    /// after the other, or counts and displacements. Counts may be 0.
     ///
-    /// Uses `direct` unless [told otherwise](Self::choose) for `alltoallv`. Other algorithms, also `native`,
-    /// exchange the counts in each call; [`alltoallv_init`](Self::alltoallv_init) does that once.
+    /// ```
+    /// // Rank i sends i + 1 elements to rank 0 and one to each other rank.
+    /// let received = necklace::local::run(3, |mut comm| {
+    ///     let rank = comm.rank();
+    ///     let send = vec![rank; rank + 3];
+    ///     let (to, from) = ([rank + 1, 1, 1], if rank == 0 { [1, 2, 3] } else { [1; 3] });
+    ///     let mut receive = vec![9; from.iter().sum()];
+    ///     comm.alltoallv(&send, &to, &mut receive, &from).unwrap();
+    ///     receive
+    /// });
+    /// assert_eq!(received.unwrap(), [vec![0, 1, 1, 2, 2, 2], vec![0, 1, 2], vec![0, 1, 2]]);
+    /// ```
+    ///
+    /// Uses `direct` unless [told otherwise](Self::choose) for `alltoallv`. Other algorithms, also
+    /// `native`, exchange the counts in each call; [`alltoallv_init`](Self::alltoallv_init) does
+    /// that once.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless there is a count and a displacement for each rank; [`Error::Argument`] if a
-    /// block lies outside its buffer, two received blocks overlap, or this rank's block for itself has two
-    /// lengths; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than the other
-    /// sends; otherwise see [`Communicator`].
-    pub fn alltoallv<T: Pod>(
+    /// [`ArgumentError::Length`] unless there is a count and a displacement for each rank;
+    /// [`ArgumentError::Block`] if a block lies outside its buffer, [`ArgumentError::Overlap`] if
+    /// two received blocks overlap, [`ArgumentError::Itself`] if this rank's block for itself has
+    /// two lengths; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than
+    /// the other sends; otherwise see [`Communicator`].
+    #[track_caller]
+    pub fn alltoallv<'a, T: Pod>(
         &mut self,
         send: &[T],
-        send_counts: &[usize],
-        send_displacements: &[usize],
+        send_counts: impl Into<Counts<'a>>,
         receive: &mut [T],
-        receive_counts: &[usize],
-        receive_displacements: &[usize],
+        receive_counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
-        let from = self.runs("send", send_counts, send_displacements)?;
-        let into = self.runs("receive", receive_counts, receive_displacements)?;
-        self.exchange("alltoallv", (send, &from), (receive, &into))
+        let refused = CallError::of("alltoallv");
+        let (from, into) = self.sides(&send_counts.into(), &receive_counts.into()).map_err(&refused)?;
+        self.exchange("alltoallv", (send, &from), (receive, &into)).map_err(refused)
     }
 
     /// Plans an [`alltoallv`](Self::alltoallv) of these counts.
     ///
     /// Uses the algorithm chosen for `alltoallv`. If none is chosen, uses `native` if the backend
-    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless it is `direct`.
+    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless it is
+    /// `direct`.
     ///
     /// # Errors
     ///
     /// Those of [`alltoallv`](Self::alltoallv).
-    pub fn alltoallv_init<T: Pod>(
+    #[track_caller]
+    pub fn alltoallv_init<'a, T: Pod>(
         &mut self,
-        send_counts: &[usize],
-        send_displacements: &[usize],
-        receive_counts: &[usize],
-        receive_displacements: &[usize],
+        send_counts: impl Into<Counts<'a>>,
+        receive_counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
-        let from = self.runs("send", send_counts, send_displacements)?;
-        let into = self.runs("receive", receive_counts, receive_displacements)?;
-        self.exchange_init("alltoallv", &from, &into)
+        let refused = CallError::of("alltoallv_init");
+        let (from, into) = self.sides(&send_counts.into(), &receive_counts.into()).map_err(&refused)?;
+        self.exchange_init("alltoallv", &from, &into).map_err(refused)
     }
 
     /// Exchanges strided blocks between all ranks, without packing.
     ///
-    /// The elements of `send` that `from[j]` names go to rank j, into the elements that rank j names for this
-    /// rank, in order. So a part of a matrix is sent from and received into its place, transposed if one
-    /// side names rows and the other columns. A block is a [`Strided`], or several, one after the other (an
-    /// array or a vector of them). Blocks may be empty.
+    /// The elements of `send` that `from[j]` names go to rank j, into the elements that rank j
+    /// names for this rank, in order. So a part of a matrix is sent from and received into its
+    /// place, transposed if one side names rows and the other columns. A block is a [`Strided`], or
+    /// several, one after the other (an array or a vector of them). Blocks may be empty.
     ///
-    /// Uses the algorithm [chosen](Self::choose) for `alltoallv`, and costs as [`alltoallv`](Self::alltoallv) does; a plan
-    /// made by [`alltoallw_init`](Self::alltoallw_init) is much cheaper in a loop. Pieces of a few bytes cost more than
-    /// their bytes; give the dimension whose elements are neighbours on both sides, if there is one, as the last.
+    /// Uses the algorithm [chosen](Self::choose) for `alltoallv`, and costs as
+    /// [`alltoallv`](Self::alltoallv) does; a plan made by [`alltoallw_init`](Self::alltoallw_init)
+    /// is much cheaper in a loop. Pieces of a few bytes cost more than their bytes; give the
+    /// dimension whose elements are neighbours on both sides, if there is one, as the last.
     ///
     /// ```
     /// // A matrix of 4 rows and 6 columns: two ranks have two rows each, and get three rows each of its transpose.
@@ -103,12 +120,16 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] unless there is a block for each rank on both sides; [`Error::Argument`] if a block
-    /// lies outside its buffer, two elements are received into one, a [`Strided`] names an element twice (or
-    /// its dimensions interlock, so that this cannot be excluded), or this rank's block for itself has two
-    /// lengths; [`Error::Plan`] with [`PlanError::Runs`] if the blocks are in more places than can be
-    /// listed; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than the other
-    /// sends; otherwise see [`Communicator`].
+    /// [`ArgumentError::Length`] unless there is a block for each rank on both sides;
+    /// [`ArgumentError::Block`] if a block lies outside its buffer, or a [`Strided`] names an
+    /// element twice (or its dimensions interlock, so that this cannot be excluded);
+    /// [`ArgumentError::Overlap`] if two elements are received into one,
+    /// [`ArgumentError::Interlocked`] if that would take too long to find out;
+    /// [`ArgumentError::Itself`] if this rank's block for itself has two lengths;
+    /// [`ArgumentError::Plan`] with [`PlanError::Runs`] if the blocks are in more places than can
+    /// be listed; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than
+    /// the other sends; otherwise see [`Communicator`].
+    #[track_caller]
     pub fn alltoallw<T: Pod>(
         &mut self,
         send: &[T],
@@ -116,35 +137,31 @@ impl Communicator {
         receive: &mut [T],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
-        self.exchange("alltoallw", (send, from), (receive, into))
+        self.exchange("alltoallw", (send, from), (receive, into)).map_err(CallError::of("alltoallw"))
     }
 
-    /// Plans an [`alltoallw`](Self::alltoallw) of these blocks, for buffers that are long enough for them.
+    /// Plans an [`alltoallw`](Self::alltoallw) of these blocks, for buffers that are long enough
+    /// for them.
     ///
-    /// Uses the algorithm that [`alltoallv_init`](Self::alltoallv_init) would use. Collective, unless that is
-    /// `direct`. One plan serves all bands of a matrix: executed on a slice that begins further on, it moves
-    /// what lies there.
+    /// Uses the algorithm that [`alltoallv_init`](Self::alltoallv_init) would use. Collective,
+    /// unless that is `direct`. One plan serves all bands of a matrix: executed on a slice that
+    /// begins further on, it moves what lies there.
     ///
     /// # Errors
     ///
     /// Those of [`alltoallw`](Self::alltoallw).
+    #[track_caller]
     pub fn alltoallw_init<T: Pod>(
         &mut self,
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
-        self.exchange_init("alltoallw", from, into)
+        self.exchange_init("alltoallw", from, into).map_err(CallError::of("alltoallw_init"))
     }
 
-    /// Blocks by counts and displacements.
-    fn runs(&self, what: &str, counts: &[usize], displacements: &[usize]) -> Result<Vec<Strided>, Error> {
-        let [of_counts, of_displacements] = match what {
-            "send" => ["list of send counts", "list of send displacements"],
-            _ => ["list of receive counts", "list of receive displacements"],
-        };
-        check(of_counts, counts.len(), self.size())?;
-        check(of_displacements, displacements.len(), self.size())?;
-        Ok(counts.iter().zip(displacements).map(|(&count, &at)| Strided::run(at, count)).collect())
+    /// The blocks of both sides.
+    fn sides(&self, send: &Counts<'_>, receive: &Counts<'_>) -> Result<(Vec<Strided>, Vec<Strided>), CallError> {
+        Ok((send.blocks("send", self.size())?, receive.blocks("receive", self.size())?))
     }
 
     fn exchange<T: Pod>(
@@ -152,10 +169,10 @@ impl Communicator {
         collective: &str,
         (send, from): (&[T], &[impl AsRef<[Strided]>]),
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
-    ) -> Result<(), Error> {
+    ) -> Result<(), CallError> {
         let (from, into) = (Side::new("send", from, Some(send.len())), Side::new("receive", into, Some(receive.len())));
         let mut prepared = self.plan_varying(collective, Element::of::<T>(), &from, &into, false)?;
-        self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)
+        Ok(self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?)
     }
 
     fn exchange_init<T: Pod>(
@@ -163,7 +180,7 @@ impl Communicator {
         collective: &str,
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
-    ) -> Result<Persistent<T>, Error> {
+    ) -> Result<Persistent<T>, CallError> {
         let (from, into) = (Side::new("send", from, None), Side::new("receive", into, None));
         Ok(Persistent {
             prepared: self.plan_varying(collective, Element::of::<T>(), &from, &into, true)?,
@@ -181,7 +198,7 @@ impl Communicator {
         send: &Side<'_>,
         receive: &Side<'_>,
         again: bool,
-    ) -> Result<Prepared, Error> {
+    ) -> Result<Prepared, CallError> {
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let (sent, awaited) = (send.check(size)?, receive.check(size)?);
         let problem = self.problem(Collective::Alltoall)?;
@@ -190,14 +207,14 @@ impl Communicator {
         receive.check_apart()?;
         let (out, back) = (sent[rank.index()], awaited[rank.index()]);
         if out != back {
-            return Err(Error::Argument(format!("rank {rank} sends itself {out} elements but awaits {back}")));
+            return Err(ArgumentError::Itself { rank: rank.index(), sent: out, awaited: back }.into());
         }
         let chosen = self.how(VARYING, false).filter(|how| how.named() != Some("auto")).cloned();
         let native = chosen.as_ref().map_or(again && self.wire.native, |how| how.named() == Some("native"));
         let native = if native { Some(native_call(collective, &layout)?) } else { None };
         let native = match native {
             Some(call) if self.offers(&call) => Some(call),
-            Some(call) if chosen.is_some() => return Err(self.not_offered(problem.collective(), &call)),
+            Some(call) if chosen.is_some() => return Err(self.not_offered(problem.collective(), &call).into()),
             _ => None,
         };
         let own = chosen.as_ref().and_then(How::own);
@@ -218,7 +235,7 @@ impl Communicator {
         }
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         if own.is_none() && algorithm.name() == "direct" {
-            return Prepared::new(compile(rounds, &layout)?, self.planned(words));
+            return Ok(Prepared::new(compile(rounds, &layout)?, self.planned(words))?);
         }
         let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {words}"))?;
         self.check_counts(&passing, &awaited, element.size as u64, &words)?;
@@ -226,11 +243,12 @@ impl Communicator {
         layout.lengths = Lengths::Each(passing.into_iter().chain(sent.iter().enumerate().map(own)).collect());
         // The others rely on this rank by now: what keeps it from planning is everybody's failure.
         let planned = check_sums(&layout, element.size)
-            .and_then(|()| Ok(compile(rounds, &layout)?))
+            .and_then(|()| compile(rounds, &layout))
+            .map_err(ArgumentError::from)
             .and_then(|plan| Prepared::new(plan, self.planned(words.clone())));
         planned.map_err(|error| {
             let cause = Cause::Aborted { rank, reason: error.to_string().into() };
-            self.fail_planning(&words, Some(rank), cause)
+            self.fail_planning(&words, Some(rank), cause).into()
         })
     }
 
@@ -242,7 +260,7 @@ impl Communicator {
         (sent, awaited): (&[usize], &[usize]),
         element: usize,
         words: String,
-    ) -> Result<Prepared, Error> {
+    ) -> Result<Prepared, CallError> {
         let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of other counts are other calls: the members agree on each by itself.
         let words = format!("{words}, counted in call {}", self.wire.history.calls);
@@ -259,7 +277,7 @@ impl Communicator {
         rounds: &[RankRound],
         counts: &[usize],
         words: String,
-    ) -> Result<HashMap<Block, u64>, Error> {
+    ) -> Result<HashMap<Block, u64>, CallError> {
         const WORD: u64 = size_of::<u64>() as u64;
         let rank = Rank::new(self.rank());
         let arrivals = rounds.iter().flat_map(|round| &round.receives).flat_map(|end| &end.blocks);
@@ -329,12 +347,13 @@ impl<'a> Side<'a> {
         Self { what, blocks, length }
     }
 
-    /// That there is a block for each rank, and lies in the buffer; returns how many elements each has.
-    fn check(&self, ranks: usize) -> Result<Vec<usize>, Error> {
+    /// That there is a block for each rank, and lies in the buffer; returns how many elements each
+    /// has.
+    fn check(&self, ranks: usize) -> Result<Vec<usize>, ArgumentError> {
         let Self { what, blocks, length } = self;
         check(if *what == "send" { "list of send blocks" } else { "list of receive blocks" }, blocks.len(), ranks)?;
         let count = |(i, parts): (usize, &&[Strided])| {
-            let refuse = |why: String| Error::Argument(format!("{what} block {i}: {why}"));
+            let refuse = |why: String| ArgumentError::Block { side: what, block: i, why };
             parts.iter().try_fold(0_usize, |sum, part| {
                 part.fault(*length).map_or(Ok(()), |why| Err(refuse(why)))?;
                 let sum = part.elements().and_then(|elements| sum.checked_add(elements));
@@ -344,37 +363,28 @@ impl<'a> Side<'a> {
         blocks.iter().enumerate().map(count).collect()
     }
 
-    /// That no element belongs to two blocks, or twice to one. Each part is known to name different ones.
-    fn check_apart(&self) -> Result<(), Error> {
+    /// That no element belongs to two blocks, or twice to one. Each part is known to name different
+    /// ones.
+    fn check_apart(&self) -> Result<(), ArgumentError> {
         // Only elements without bytes can be so many, and there is nothing of them to overlap.
         if isize::try_from(self.length).is_err() {
             return Ok(());
         }
         let found = overlap_of(self.blocks.iter().flat_map(|parts| parts.iter()), Layout::MOST_RUNS);
-        let tangled = |pieces| {
-            let (what, most) = (self.what, Layout::MOST_RUNS);
-            Error::Argument(format!(
-                "{what} blocks lie between each other in {pieces} pieces at different distances: with more than {most} it \
-                 is not looked whether they overlap"
-            ))
-        };
+        let tangled = |pieces| ArgumentError::Interlocked { side: self.what, pieces, most: Layout::MOST_RUNS };
         let Some(index) = found.map_err(tangled)? else { return Ok(()) };
         let holders = self.blocks.iter().enumerate().flat_map(|(i, parts)| parts.iter().map(move |part| (i, part)));
         let mut holders = holders.filter(|(_, part)| part.has(index)).map(|(i, _)| i);
         let (i, j) = (holders.next().unwrap_or(0), holders.next().unwrap_or(0));
-        Err(Error::Argument(if i == j {
-            format!("{} block {i} has element {index} twice", self.what)
-        } else {
-            format!("{} blocks {i} and {j} overlap, at element {index}", self.what)
-        }))
+        Err(ArgumentError::Overlap { side: self.what, blocks: (i, j), element: index })
     }
 }
 
 /// What a library is asked to do for blocks that lie so.
-fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, Error> {
+fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, CallError> {
     let blocks = |side: &[(Block, Place)]| {
         let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
-        blocks.ok_or_else(|| Error::Argument("blocks that are in no buffer".to_owned()))
+        blocks.ok_or(Error::Internal("blocks that are in no buffer"))
     };
     let (send, receive) = (blocks(&layout.before)?, blocks(&layout.after)?);
     Ok(match collective {
@@ -383,13 +393,14 @@ fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, Error> {
     })
 }
 
-/// That all a rank holds at any time can be counted in bytes: the blocks that it has, gets or passes on together.
-fn check_sums(layout: &Layout, element: usize) -> Result<(), Error> {
+/// That all a rank holds at any time can be counted in bytes: the blocks that it has, gets or
+/// passes on together.
+fn check_sums(layout: &Layout, element: usize) -> Result<(), PlanError> {
     let Lengths::Each(table) = &layout.lengths else { return Ok(()) };
     let elements = table.values().map(|&elements| u128::from(elements)).sum::<u128>();
     if elements.saturating_mul(element as u128) > i64::MAX as u128 {
         let elements = usize::try_from(elements).unwrap_or(usize::MAX);
-        return Err(PlanError::Overflow { blocks: 1, elements, element }.into());
+        return Err(PlanError::Overflow { blocks: 1, elements, element });
     }
     Ok(())
 }

@@ -52,7 +52,8 @@ impl Wire {
     }
 
     /// Executes a plan: a call.
-    // In one piece with its caller, of which it is almost all; left to itself the compiler makes two of it.
+    // In one piece with its caller, of which it is almost all; left to itself the compiler makes
+    // two of it.
     #[inline(always)]
     pub(super) fn run(
         &mut self,
@@ -110,8 +111,9 @@ impl Wire {
         // Before anything moves.
         let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeout);
         let Some(mut io) = io else {
-            let words = "a buffer is shorter than the library's call needs, or not aligned as its elements are";
-            return Err(Error::Argument(words.to_owned()));
+            return Err(Error::Internal(
+                "a buffer is shorter than the library's call needs, or not aligned as its elements are",
+            ));
         };
         self.agree(barrier, signature, agreed)?;
         io.call = self.history.calls;
@@ -119,7 +121,8 @@ impl Wire {
         call_native(&mut *self.transport, io).map_err(|failure| self.failed(failure))
     }
 
-    /// Sees to it that all members make this call; a call of its own, unless they have agreed on it before.
+    /// Sees to it that all members make this call; a call of its own, unless they have agreed on it
+    /// before.
     fn agree(&mut self, barrier: &Plan, signature: &Signature, agreed: &mut Option<u64>) -> Result<(), Error> {
         if agreed.is_none_or(|number| !self.agreed.has(number)) {
             *agreed = self.agreed.find(signature.fingerprint);
@@ -138,8 +141,8 @@ impl Drop for Wire {
     }
 }
 
-/// A communicator of this process. Its context alone would not do: ranks that are threads share it, and other jobs have
-/// one of the same name, while a plan fits none of them.
+/// A communicator of this process. Its context alone would not do: ranks that are threads share it,
+/// and other jobs have one of the same name, while a plan fits none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Maker {
     pub(super) identity: u64,
@@ -156,5 +159,5 @@ impl fmt::Display for Maker {
 }
 
 fn short() -> Error {
-    Error::Argument("a buffer is shorter than its plan needs".to_owned())
+    Error::Internal("a buffer is shorter than its plan needs")
 }

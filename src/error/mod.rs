@@ -1,60 +1,44 @@
 //! Errors of calls on a communicator.
 
+mod argument;
+mod call;
+
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
+
+pub use argument::ArgumentError;
+pub(crate) use call::CallError;
 
 use crate::ids::Rank;
 use crate::permutation::BitMapError;
-use crate::plan::PlanError;
 pub use crate::quote::{Shown, shown};
 use crate::transport::{Failure, OpenError, rank_words};
 pub use crate::vocabulary::BuildError;
 
 /// Error of a call on a communicator.
 ///
-/// Mistakes of the caller ([`Argument`](Self::Argument), [`Length`](Self::Length),
-/// [`Build`](Self::Build), [`Plan`](Self::Plan), [`Memory`](Self::Memory), ..) are found before anything
-/// moves, concern this rank alone and leave the communicator usable. [`Failed`](Self::Failed) is common
+/// [`Argument`](Self::Argument) is a mistake of the caller: found before anything moves, it
+/// concerns this rank alone and leaves the communicator usable. [`Failed`](Self::Failed) is common
 /// to all: each member gets an equal one (in its next call, if it had done its part), and the
 /// communicator refuses calls from then on ([`Dead`](Self::Dead)).
-#[derive(Clone, thiserror::Error)]
+///
+/// An error prints in full, the cause included. [`source`](std::error::Error::source) returns that
+/// cause by itself: an [`ArgumentError`], a [`Failure`] or an [`OpenError`].
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no schedule for the call.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// A permutation is not a valid map of address bits, or does not fit the number of ranks.
-    #[error(transparent)]
-    Map(#[from] BitMapError),
-    /// The schedule cannot be compiled for these sizes.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// A context cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// A buffer does not have the length that the call needs.
-    #[error("the {what} has {found} elements, it must have {expected}")]
-    Length {
-        /// Which buffer or list.
-        what: &'static str,
-        /// The expected length.
-        expected: String,
-        /// Its length in elements.
-        found: usize,
+    /// The arguments of the call are invalid. Nothing has moved.
+    Argument {
+        /// The method that was called.
+        call: &'static str,
+        /// Where the program calls it.
+        at: &'static Location<'static>,
+        /// The mistake.
+        source: Box<ArgumentError>,
     },
-    /// A plan needs more memory than there is.
-    #[error("{words}: {bytes} bytes of scratch are needed, and cannot be had")]
-    Memory {
-        /// Description of the call.
-        words: Arc<str>,
-        /// The number of bytes.
-        bytes: u64,
-    },
-    /// Invalid argument.
-    #[error("{0}")]
-    Argument(String),
-    /// The call failed on every member. The text gives ranks of a part also by their ranks in the job.
-    #[error("{}: {}", rank_words(*rank, members), failure.named(members))]
+    /// The call failed on every member. The text gives ranks of a part also by their ranks in the
+    /// job.
     Failed {
         /// This rank. As in the failure, ranks are those of the communicator.
         rank: Rank,
@@ -64,11 +48,6 @@ pub enum Error {
         members: Arc<[Rank]>,
     },
     /// The communicator failed in an earlier call.
-    #[error(
-        "{}: the communicator takes no more calls, it failed before: {}",
-        rank_words(*rank, members),
-        failure.named(members)
-    )]
     Dead {
         /// This rank. As in the failure, ranks are those of the communicator.
         rank: Rank,
@@ -77,8 +56,11 @@ pub enum Error {
         /// The ranks of the members in the job; empty if all are the same there.
         members: Arc<[Rank]>,
     },
+    /// A context cannot be opened.
+    Open(OpenError),
+    /// A bug of this library, not of the program that calls it.
+    Internal(&'static str),
     /// A rank panicked, or could not be started.
-    #[error("rank {rank} {how}")]
     Rank {
         /// The rank.
         rank: Rank,
@@ -87,21 +69,33 @@ pub enum Error {
     },
     /// The processes of a job cannot connect to each other.
     #[cfg(feature = "tcp")]
-    #[error(transparent)]
-    Join(#[from] crate::transport::tcp::JoinError),
+    Join(crate::transport::tcp::JoinError),
     /// This process cannot join a job over MPI.
     #[cfg(feature = "mpi")]
-    #[error(transparent)]
-    Mpi(#[from] crate::transport::mpi::MpiError),
+    Mpi(crate::transport::mpi::MpiError),
     /// The environment is invalid or contradicts itself.
-    #[error("{0}")]
     Environment(String),
 }
 
-/// As [`Display`](fmt::Display): `main` and `unwrap` print an error by this.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+/// A map that is none, where a permutation was to begin.
+impl From<BitMapError> for Error {
+    #[track_caller]
+    fn from(error: BitMapError) -> Self {
+        Self::Argument { call: "BitMap", at: Location::caller(), source: Box::new(error.into()) }
+    }
+}
+
+#[cfg(feature = "tcp")]
+impl From<crate::transport::tcp::JoinError> for Error {
+    fn from(e: crate::transport::tcp::JoinError) -> Self {
+        Self::Join(e)
+    }
+}
+
+#[cfg(feature = "mpi")]
+impl From<crate::transport::mpi::MpiError> for Error {
+    fn from(e: crate::transport::mpi::MpiError) -> Self {
+        Self::Mpi(e)
     }
 }
 
@@ -119,13 +113,69 @@ pub(crate) fn panic_words(payload: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Error {
+    /// Returns the caller's mistake, if that is the cause.
+    #[must_use]
+    pub fn argument(&self) -> Option<&ArgumentError> {
+        match self {
+            Self::Argument { source, .. } => Some(source),
+            _ => None,
+        }
+    }
 
-    #[test]
-    fn debug_prints_what_display_does() {
-        let error = Error::Length { what: "send buffer", expected: "a multiple of 3".to_owned(), found: 4 };
-        assert_eq!(format!("{error:?}"), "the send buffer has 4 elements, it must have a multiple of 3");
+    /// Returns the failure of the communicator, in this call or an earlier one.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed { failure, .. } | Self::Dead { failure, .. } => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// Returns the rank of the communicator that caused its failure, if one is known to have.
+    #[must_use]
+    pub fn culprit(&self) -> Option<Rank> {
+        self.failure().and_then(|failure| failure.culprit)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument { call, at, source } => write!(f, "{call} ({at}): {source}"),
+            Self::Failed { rank, failure, members } => {
+                write!(f, "{}: {}", rank_words(*rank, members), failure.named(members))
+            }
+            Self::Dead { rank, failure, members } => {
+                let (rank, failure) = (rank_words(*rank, members), failure.named(members));
+                write!(f, "{rank}: the communicator takes no more calls, it failed before: {failure}")
+            }
+            Self::Open(error) => error.fmt(f),
+            Self::Internal(what) => write!(f, "a bug of necklace, please report it: {what}"),
+            Self::Rank { rank, how } => write!(f, "rank {rank} {how}"),
+            #[cfg(feature = "tcp")]
+            Self::Join(e) => e.fmt(f),
+            #[cfg(feature = "mpi")]
+            Self::Mpi(e) => e.fmt(f),
+            Self::Environment(e) => e.fmt(f),
+        }
+    }
+}
+
+/// As [`Display`](fmt::Display): `main` and `unwrap` print an error by this.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Argument { source, .. } => Some(&**source),
+            Self::Failed { failure, .. } | Self::Dead { failure, .. } => Some(&**failure),
+            Self::Open(error) => Some(error),
+            _ => None,
+        }
     }
 }

@@ -317,18 +317,19 @@ impl Launch {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Asked, Error> {
         let topology = match variable("NECKLACE_TOPOLOGY").map(Network::from).or(self.topology) {
-            Some(network) => network.load().map_err(BuildError::from)?,
+            Some(network) => network.load().map_err(|e| Error::Environment(e.to_string()))?,
             None => {
                 let ranks = ranks.unwrap_or_else(unless);
                 match (self.topology_for, Complete::new(ranks)) {
-                    (_, None) => return Err(Error::Argument(format!("a job of {ranks} ranks"))),
-                    (Some(network), Some(_)) => network(ranks).load().map_err(BuildError::from)?,
+                    (_, None) => return Err(Error::Environment(format!("a job of {ranks} ranks"))),
+                    (Some(network), Some(_)) => network(ranks).load().map_err(|e| Error::Environment(e.to_string()))?,
                     (None, Some(complete)) => Arc::new(complete),
                 }
             }
         };
         if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
-            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() }.into());
+            let e = BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() };
+            return Err(Error::Environment(e.to_string()));
         }
         let options = timed(&self.options, &variable)?;
         let chosen = variable("NECKLACE_ALGORITHM");

@@ -100,18 +100,6 @@ pub enum BuildError {
         /// What it would need, and what it found.
         needs: String,
     },
-    /// The schedule that was chosen, or that the chosen algorithm makes, is wrong.
-    #[error("{algorithm} is wrong for {collective} on {}: {violations}", shown(topology))]
-    Wrong {
-        /// The algorithm.
-        algorithm: String,
-        /// The collective.
-        collective: String,
-        /// The topology.
-        topology: String,
-        /// How many [violations](crate::schedule::Violations) there are, and the first of them.
-        violations: Box<str>,
-    },
     /// The algorithm does this without a schedule of ours.
     #[error("{algorithm} has no schedule for {collective} on {}: the backend does it in its own way", shown(topology))]
     Unscheduled {

@@ -105,10 +105,10 @@ fn parts(mut comm: Communicator) {
         let (ones, places): (Vec<usize>, Vec<usize>) = (vec![1; ranks], (0..ranks).collect());
         comm.alltoall(&vec![1_u8; ranks], &mut vec![0; ranks]).unwrap();
         comm.allgather(&[1_u8], &mut vec![0; ranks]).unwrap();
-        comm.alltoallv(&vec![1_u8; ranks], &ones, &places, &mut vec![0; ranks], &ones, &places).unwrap();
+        comm.alltoallv(&vec![1_u8; ranks], (&ones, &places), &mut vec![0; ranks], (&ones, &places)).unwrap();
         comm.alltoall_init::<u8>(7).unwrap();
     };
-    let mut half = comm.split(Some(comm.rank() as u32 % 2), 0).unwrap().unwrap();
+    let mut half = comm.split(comm.rank() as u32 % 2, 0).unwrap();
     calls(&mut half);
     calls(&mut comm);
     comm.permute(&BitMap::bit_reversal(2).unwrap(), &[1_u8; 1], &mut [0; 1]).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use necklace::error::BuildError;
+use necklace::error::{ArgumentError, BuildError};
 use necklace::launch::Launch;
 use necklace::local::{self, Job};
 use necklace::schedule::Placement;
@@ -16,16 +16,16 @@ use necklace_tests::{topology, watched};
 fn a_job_has_ranks_but_not_too_many() {
     for ranks in [0, 4097, 1 << 31, usize::MAX] {
         let error = local::run(ranks, |_| ()).unwrap_err();
-        assert!(matches!(error, Error::Argument(_)) && error.to_string().contains(&ranks.to_string()), "{error}");
+        assert!(error.to_string().contains(&ranks.to_string()), "{error}");
     }
     for (text, nodes) in [("complete:5000", "5000"), ("torus:70x70", "4900"), ("hypercube:13", "8192")] {
         let error = local::run_on(text, |_| ()).unwrap_err();
-        assert!(matches!(error, Error::Argument(_)) && error.to_string().contains(nodes), "{error}");
+        assert!(error.to_string().contains(nodes), "{error}");
     }
     let error = Launch::default().ranks(0).run(|_| ()).unwrap_err();
     assert!(error.to_string().contains('0'), "{error}");
     let error = Launch::default().ranks(3).topology("ring:4").run(|_| ()).unwrap_err();
-    assert!(matches!(error, Error::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
+    assert!(error.to_string().contains("3 ranks on ring:4"), "{error:?}");
 }
 
 #[test]
@@ -65,7 +65,6 @@ fn malformed_topology_text_is_an_error_that_repeats_it() {
         for error in
             [local::run_on(text, |_| ()).unwrap_err(), Launch::default().topology(text).run(|_| ()).unwrap_err()]
         {
-            assert!(matches!(error, Error::Build(BuildError::Topology(_))), "{text:?}: {error:?}");
             let (words, shown) = (error.to_string(), format!("{text:?}"));
             assert!(words.contains(&shown) || words.contains("/no/such/file"), "{text:?}: {words}");
         }
@@ -82,7 +81,10 @@ fn a_placement_puts_every_rank_somewhere_else() {
     watched("too few", || {
         let few = Options::default().placement(Placement::identity(3));
         let error = Job::on(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
-        assert!(matches!(error, Error::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
+        assert!(
+            matches!(error.argument(), Some(ArgumentError::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. }))),
+            "{error:?}"
+        );
     });
 }
 
@@ -90,11 +92,11 @@ fn a_placement_puts_every_rank_somewhere_else() {
 fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
     watched("unknown", || {
         let error = Job::on(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
-        assert!(matches!(error, Error::Build(BuildError::Unknown { .. })), "{error:?}");
+        assert!(matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unknown { .. }))), "{error:?}");
         let error = Job::on(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
-        assert!(matches!(error, Error::Build(BuildError::Unfit { .. })), "{error:?}");
+        assert!(matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unfit { .. }))), "{error:?}");
         let error = Job::on(topology("ring:4")).choose("alltonone", "ring").run(|_| ()).unwrap_err();
-        assert!(matches!(error, Error::Argument(_)), "{error:?}");
+        assert!(error.argument().is_some(), "{error:?}");
     });
 }
 
@@ -149,7 +151,7 @@ fn rank_that_leaves_before_what_is_only_sent_to_it_is_named() {
 fn ranks_of_a_part_that_disagree_are_named_as_in_the_job_too() {
     watched("part", || {
         let outcome = local::run(4, |mut comm| {
-            let mut part = comm.split(Some(comm.rank() as u32 / 2), 0).unwrap().unwrap();
+            let mut part = comm.split(comm.rank() as u32 / 2, 0).unwrap();
             let root = if comm.rank() < 2 { 0 } else { part.rank() };
             broadcast(&mut part, root);
         });

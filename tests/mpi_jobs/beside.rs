@@ -101,7 +101,7 @@ pub(crate) fn beside(rank: &Rank) -> i32 {
     own_sum(&world);
     drop(other);
     let how = rank.word(1);
-    let split = comm.split(Some(0), 0).unwrap().unwrap();
+    let split = comm.split(0, 0).unwrap();
     if how == "before" {
         drop((comm, split));
         drop(universe);
@@ -123,7 +123,7 @@ pub(crate) fn beside(rank: &Rank) -> i32 {
         split.choose("barrier", algorithm).unwrap();
         say(rank, &split.barrier().unwrap_err());
     }
-    say(rank, &comm.split(Some(0), 0).unwrap_err());
+    say(rank, &comm.split(0, 0).unwrap_err());
     let mut buffer = vec![0_u64; 100_000];
     say(rank, &comm.broadcast(&mut buffer, 0).unwrap_err());
     let error = connect().unwrap_err();

@@ -19,7 +19,7 @@ static BEFORE: AtomicI64 = AtomicI64::new(-1);
 pub(crate) fn called_back(rank: &Rank) -> i32 {
     let (bytes, before) = (rank.word(1).parse::<usize>().unwrap(), rank.word(2).parse::<i64>().unwrap());
     let (_supervisor, mut comm) = communicator(rank, "plain", TIMEOUT);
-    let mut other = comm.split(Some(0), 0).unwrap().unwrap();
+    let mut other = comm.split(0, 0).unwrap();
     other.choose("alltoall", "direct").unwrap();
     other.choose("allreduce", "recursive-doubling").unwrap();
     let mut buffer = vec![1_u8; bytes];

@@ -333,8 +333,8 @@ impl Call<'_> {
         } else {
             let (counts, at) = from.runs();
             let (awaited, places) = into.runs();
-            comm.alltoallv(&sent, &counts, &at, receive.inside(), &awaited, &places).unwrap();
-            comm.alltoallv_init::<T>(&counts, &at, &awaited, &places)
+            comm.alltoallv(&sent, (&counts, &at), receive.inside(), (&awaited, &places)).unwrap();
+            comm.alltoallv_init::<T>((&counts, &at), (&awaited, &places))
         };
         receive.holds(&name, &wanted(seed));
         part.keep(plan.unwrap(), name, move |seed| (send(seed), Room::new(into.length), wanted(seed)));
@@ -345,8 +345,11 @@ impl Call<'_> {
 fn parts(name: &str, mut all: Communicator) -> Vec<Option<Part>> {
     let (me, size) = (all.rank(), all.size());
     let mut split = |what: &str, colour: Option<u32>, key: i64| {
-        let part = all.split(colour, key).unwrap();
-        part.map(|comm| Part::new(&format!("{name}, {what} {}", colour.unwrap()), comm))
+        let Some(colour) = colour else {
+            all.split_undefined().unwrap();
+            return None;
+        };
+        Some(Part::new(&format!("{name}, {what} {colour}"), all.split(colour, key).unwrap()))
     };
     let odd = split("odd", Some(me as u32 % 2), 0);
     let reversed = split("reversed", Some(0), -(me as i64));
@@ -429,7 +432,7 @@ pub(crate) fn calls(rank: &Rank) -> i32 {
             return 0;
         }
         "split" => {
-            let one = all.split(Some(0), 0).unwrap().unwrap();
+            let one = all.split(0, 0).unwrap();
             (one, all)
         }
         _ => (all, join(rank)),

@@ -100,7 +100,7 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
             let mut awaited = counts.clone();
             awaited[0] -= usize::from(odd);
             let at: Vec<usize> = (0..rank.size).map(|i| i * elements).collect();
-            comm.alltoallv(&send, &counts, &at, &mut receive, &awaited, &at)
+            comm.alltoallv(&send, (&counts, &at), &mut receive, (&awaited, &at))
         }
         _ => comm.alltoall(&send, &mut receive),
     };

@@ -26,7 +26,7 @@ const UNDER_WAY: usize = 3;
 pub(crate) fn halfway(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "staged", Duration::from_secs(30));
     let stopped = STOPPED.contains(&rank.rank);
-    let mut others = comm.split(Some(u32::from(stopped)), 0).unwrap().unwrap();
+    let mut others = comm.split(u32::from(stopped), 0).unwrap();
     rank.check(&mut others).unwrap();
     if stopped {
         let (told, sent) = (rank.clone(), AtomicUsize::new(0));

@@ -76,7 +76,7 @@ fn alltoallv(comm: &mut Communicator, length: usize) {
     let (sent, awaited) = ([count(me, 0), count(me, 1)], [count(0, me), count(1, me)]);
     let places = [([length + 100, 5], [3, length + 200]), ([length + 50, 0], [2, length + 10])];
     let (from, into) = places[me];
-    let mut plan = comm.alltoallv_init::<u8>(&sent, &from, &awaited, &into).unwrap();
+    let mut plan = comm.alltoallv_init::<u8>((&sent, &from), (&awaited, &into)).unwrap();
     assert!(plan.words().contains(" by native"));
     let (mut send, mut receive) = (zeros(length + 200 + SHORT), zeros(length + 200 + SHORT));
     (0..2).for_each(|to| write(&mut send[from[to]..][..sent[to]], (2 * me + to) as u64));

@@ -189,7 +189,7 @@ pub(super) fn a_rank_that_panics_is_named_with_its_message() {
         });
         watched(&format!("{faller} of {ranks} in a part"), move || {
             fall(ranks, faller, |comm| {
-                let mut part = comm.split(Some(0), 0)?.ok_or(Error::Argument("no part".to_owned()))?;
+                let mut part = comm.split(0, 0)?;
                 fall_if(comm.rank() == faller);
                 exchange(&mut part)
             });
@@ -222,7 +222,7 @@ pub(super) fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle(
     for ranks in [2, 3] {
         watched(&format!("{ranks} ranks"), move || {
             let outcomes = run(impatient(&format!("complete:{ranks}")), |mut comm| {
-                let mut other = comm.split(Some(0), 0).unwrap().unwrap();
+                let mut other = comm.split(0, 0).unwrap();
                 if comm.rank() == 0 {
                     let first = comm.barrier();
                     (first, other.barrier())
@@ -249,8 +249,8 @@ pub(super) fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle(
 pub(super) fn what_fails_in_one_communicator_fails_in_no_other() {
     watched("parts", || {
         let outcomes = run(on("complete:4"), |mut comm| {
-            let mut part = comm.split(Some(0), 0).unwrap().unwrap();
-            let mut broken = comm.split(Some(0), 0).unwrap().unwrap();
+            let mut part = comm.split(0, 0).unwrap();
+            let mut broken = comm.split(0, 0).unwrap();
             let outcome = if comm.rank() == 3 {
                 drop(broken);
                 Ok(())
@@ -273,7 +273,7 @@ pub(super) fn a_split_that_a_rank_does_not_join_fails_for_all() {
             if comm.rank() == 1 {
                 return Ok(());
             }
-            let outcome = comm.split(Some(0), 0).map(|_| ());
+            let outcome = comm.split(0, 0).map(|_| ());
             assert!(failure(&outcome).words.contains("split"));
             outcome
         });
@@ -284,7 +284,7 @@ pub(super) fn a_split_that_a_rank_does_not_join_fails_for_all() {
 pub(super) fn a_member_that_drops_its_part_is_named_in_the_part() {
     watched("dropped part", || {
         let outcomes = run(on("ring:4"), |mut comm| {
-            let mut part = comm.split(Some(comm.rank() as u32 % 2), 0).unwrap().unwrap();
+            let mut part = comm.split(comm.rank() as u32 % 2, 0).unwrap();
             if comm.rank() == 2 {
                 drop(part);
                 return comm.barrier();
@@ -320,7 +320,7 @@ pub(super) fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_dea
         let over = AtomicUsize::new(0);
         let outcomes = run(impatient("complete:3"), |mut comm| {
             let rank = comm.rank();
-            let mut part = comm.split(Some(u32::from(rank > 0)), 0)?.unwrap();
+            let mut part = comm.split(u32::from(rank > 0), 0)?;
             if rank == 0 {
                 let outcome = comm.barrier();
                 over.fetch_add(1, Ordering::SeqCst);
@@ -349,7 +349,7 @@ pub(super) fn errors_in_a_part_name_its_ranks_as_in_the_job_too() {
             let failed = AtomicBool::new(false);
             let outcomes = run(impatient("complete:4"), |mut comm| {
                 let me = comm.rank();
-                let mut part = comm.split(Some(me as u32 % 2), 0)?.unwrap();
+                let mut part = comm.split(me as u32 % 2, 0)?;
                 if me != 3 {
                     let outcome = part.barrier();
                     failed.fetch_or(outcome.is_err(), Ordering::SeqCst);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use necklace::collective::Collective;
-use necklace::error::BuildError;
+use necklace::error::{ArgumentError, BuildError};
 use necklace::op::{Op, Operation, Predefined, Primitive, Sum};
 use necklace::plan::PlanError;
 use necklace::{Communicator, Error, Rank, Strided};
@@ -31,34 +31,60 @@ fn says<T: Debug>(outcome: Result<T, Error>, variant: impl Fn(&Error) -> bool, w
     let error = outcome.expect_err("it should be refused");
     let text = error.to_string();
     assert!(variant(&error), "{error:?}");
+    // An error of an argument names the call, and where the program makes it.
+    assert!(text.contains(&format!(" ({}:", file!())), "{text:?}");
     for word in words {
         assert!(text.contains(word), "{text:?} does not say {word:?}");
     }
 }
 
 fn is_length(error: &Error) -> bool {
-    matches!(error, Error::Length { .. })
+    matches!(error.argument(), Some(ArgumentError::Length { .. }))
 }
 
-fn is_argument(error: &Error) -> bool {
-    matches!(error, Error::Argument(_))
+fn is_operation(error: &Error) -> bool {
+    matches!(error.argument(), Some(ArgumentError::Operation { .. }))
+}
+
+fn is_own(error: &Error) -> bool {
+    matches!(error.argument(), Some(ArgumentError::Itself { .. }))
+}
+
+fn is_overlap(error: &Error) -> bool {
+    matches!(error.argument(), Some(ArgumentError::Overlap { .. }))
+}
+
+fn is_interlocked(error: &Error) -> bool {
+    matches!(error.argument(), Some(ArgumentError::Interlocked { .. }))
+}
+
+fn is_collective(error: &Error) -> bool {
+    matches!(error.argument(), Some(ArgumentError::Collective { .. }))
+}
+
+fn is_block(error: &Error) -> bool {
+    matches!(error.argument(), Some(ArgumentError::Block { .. }))
 }
 
 fn is_overflow(error: &Error) -> bool {
-    matches!(error, Error::Plan(PlanError::Overflow { .. }))
+    matches!(error.argument(), Some(ArgumentError::Plan(PlanError::Overflow { .. })))
 }
 
 pub(super) fn buffers_of_wrong_lengths_are_refused() {
     on_each("ring:3", |comm| {
         let mut receive = [POISON; 7];
-        says(comm.alltoall(&[1; 4], &mut receive[..4]), is_length, &["send buffer", "4", "multiple of 3"]);
-        says(comm.alltoall(&[1; 6], &mut receive[..3]), is_length, &["receive buffer", "3", "6"]);
-        says(comm.alltoall(&[1; 3], &mut receive[..6]), is_length, &["receive buffer", "6", "3"]);
-        says(comm.alltoall_in_place(&mut receive), is_length, &["buffer", "7", "multiple of 3"]);
-        says(comm.allgather(&[1; 2], &mut receive), is_length, &["receive buffer", "7", "6"]);
-        says(comm.allgather::<u64>(&[], &mut receive[..1]), is_length, &["receive buffer", "1", "0"]);
-        says(comm.allreduce(&[1; 2], &mut receive[..3], Sum), is_length, &["receive buffer", "3", "2"]);
-        says(comm.scan(&[1; 2], &mut receive[..1], Sum), is_length, &["receive buffer", "1", "2"]);
+        says(
+            comm.alltoall(&[1; 4], &mut receive[..4]),
+            is_length,
+            &["alltoall (", "send buffer", "4", "multiple of 3"],
+        );
+        says(comm.alltoall(&[1; 6], &mut receive[..3]), is_length, &["alltoall (", "receive buffer", "3", "6"]);
+        says(comm.alltoall(&[1; 3], &mut receive[..6]), is_length, &["alltoall (", "receive buffer", "6", "3"]);
+        says(comm.alltoall_in_place(&mut receive), is_length, &["alltoall_in_place (", "buffer", "7", "multiple of 3"]);
+        says(comm.allgather(&[1; 2], &mut receive), is_length, &["allgather (", "receive buffer", "7", "6"]);
+        says(comm.allgather::<u64>(&[], &mut receive[..1]), is_length, &["allgather (", "receive buffer", "1", "0"]);
+        says(comm.allreduce(&[1; 2], &mut receive[..3], Sum), is_length, &["allreduce (", "receive buffer", "3", "2"]);
+        says(comm.scan(&[1; 2], &mut receive[..1], Sum), is_length, &["scan (", "receive buffer", "1", "2"]);
         assert_eq!(receive, [POISON; 7]);
     });
 }
@@ -84,25 +110,26 @@ pub(super) fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_a
     on_each("ring:3", |comm| {
         let mut receive = [[0xaa; 3]; 2];
         let words = ["pretender", "[u8; 3]", "3 bytes at multiples of 1", "F64"];
-        says(comm.allreduce(&[[1; 3]; 2], &mut receive, Pretender), is_argument, &words);
-        says(comm.scan(&[[1; 3]; 2], &mut receive, Pretender), is_argument, &words);
+        says(comm.allreduce(&[[1; 3]; 2], &mut receive, Pretender), is_operation, &words);
+        says(comm.scan(&[[1; 3]; 2], &mut receive, Pretender), is_operation, &words);
         assert_eq!(receive, [[0xaa; 3]; 2]);
         let words = ["[u8; 8]", "8 bytes at multiples of 1"];
-        says(comm.allreduce(&[[1; 8]; 2], &mut [[0xaa; 8]; 2], Pretender), is_argument, &words);
+        says(comm.allreduce(&[[1; 8]; 2], &mut [[0xaa; 8]; 2], Pretender), is_operation, &words);
     });
 }
 
 pub(super) fn a_root_must_be_a_member() {
     on_each("ring:3", |comm| {
-        let is_rank = |error: &Error| matches!(error, Error::Build(BuildError::Rank { .. }));
+        let is_root = |error: &Error| matches!(error.argument(), Some(ArgumentError::Root { ranks: 3, .. }));
+        let is_rank = |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Rank { .. })));
         let mut buffer = [POISON; 2];
-        says(comm.broadcast(&mut buffer, 3), is_rank, &["rank 3", "3 ranks", "0 to 2"]);
-        says(comm.broadcast(&mut buffer, usize::MAX), is_argument, &[&usize::MAX.to_string(), "3 ranks"]);
+        says(comm.broadcast(&mut buffer, 3), is_root, &["broadcast (", "root 3", "3 ranks", "0 to 2"]);
+        says(comm.broadcast(&mut buffer, usize::MAX), is_root, &["broadcast (", &usize::MAX.to_string(), "3 ranks"]);
         assert_eq!(buffer, [POISON; 2]);
         for root in [3, usize::MAX] {
             let broadcast = Collective::Broadcast { root: Rank::new(root) };
-            says(comm.explain(&broadcast, 8).map(|choice| choice.to_string()), is_rank, &["out of range"]);
-            says(comm.prove(&broadcast, 8).map(|proof| proof.startups), is_rank, &["out of range"]);
+            says(comm.explain(&broadcast, 8).map(|choice| choice.to_string()), is_rank, &["explain (", "out of range"]);
+            says(comm.prove(&broadcast, 8).map(|proof| proof.startups), is_rank, &["prove (", "out of range"]);
         }
     });
 }
@@ -118,8 +145,8 @@ pub(super) fn sizes_that_overflow_are_refused() {
                 comm.choose("alltoallv", *algorithm).unwrap();
                 for elements in [usize::MAX, usize::MAX / 2, 1 << 60] {
                     let most = elements.to_string();
-                    says(comm.alltoall_init::<u64>(elements), is_overflow, &[&most, "2^63"]);
-                    says(comm.allgather_init::<u128>(elements), is_overflow, &[&most]);
+                    says(comm.alltoall_init::<u64>(elements), is_overflow, &["alltoall_init (", &most, "2^63"]);
+                    says(comm.allgather_init::<u128>(elements), is_overflow, &["allgather_init (", &most]);
                     // Nothing of no bytes is too much, unless it cannot be counted.
                     assert_eq!(comm.alltoall_init::<()>(elements).is_ok(), elements.checked_mul(size).is_some());
                 }
@@ -128,22 +155,30 @@ pub(super) fn sizes_that_overflow_are_refused() {
                 let huge = vec![usize::MAX - 1; size];
                 let zeros = vec![0; size];
                 says(
-                    comm.alltoallv_init::<u8>(&counts, &huge, &counts, &zeros),
-                    is_argument,
-                    &["send block", "2 elements"],
+                    comm.alltoallv_init::<u8>((&counts, &huge), (&counts, &zeros)),
+                    is_block,
+                    &["alltoallv_init (", "send block", "2 elements"],
                 );
-                says(comm.alltoallv_init::<u8>(&counts, &zeros, &counts, &huge), is_argument, &["receive block"]);
-                counts[size - 1] = 1;
-                says(comm.alltoallv_init::<u8>(&counts, &huge, &counts, &zeros), is_overflow, &["2^63"]);
                 says(
-                    comm.alltoallv_init::<u64>(&counts, &zeros, &counts, &vec![1 << 61; size]),
+                    comm.alltoallv_init::<u8>((&counts, &zeros), (&counts, &huge)),
+                    is_block,
+                    &["alltoallv_init (", "receive block"],
+                );
+                counts[size - 1] = 1;
+                says(
+                    comm.alltoallv_init::<u8>((&counts, &huge), (&counts, &zeros)),
                     is_overflow,
-                    &["2^63"],
+                    &["alltoallv_init (", "2^63"],
+                );
+                says(
+                    comm.alltoallv_init::<u64>((&counts, &zeros), (&counts, &vec![1 << 61; size])),
+                    is_overflow,
+                    &["alltoallv_init (", "2^63"],
                 );
             }
             let nothings = [(); usize::MAX];
             if size > 1 {
-                says(comm.allgather(&nothings, &mut []), is_overflow, &[]);
+                says(comm.allgather(&nothings, &mut []), is_overflow, &["allgather ("]);
             }
         });
     }
@@ -153,8 +188,12 @@ pub(super) fn memory_that_is_not_there_is_an_error() {
     on_each("torus:4x4", |comm| {
         comm.choose("alltoall", "torus-exchange").unwrap();
         // 2^61 bytes of user's buffers might be, but there are none for relaying.
-        says(comm.alltoall_init::<u8>(1 << 57), |e| matches!(e, Error::Memory { .. }), &["bytes"]);
-        says(comm.allgather_init::<u8>(1 << 60), is_overflow, &[]);
+        says(
+            comm.alltoall_init::<u8>(1 << 57),
+            |e| matches!(e.argument(), Some(ArgumentError::Memory { .. })),
+            &["alltoall_init (", "bytes"],
+        );
+        says(comm.allgather_init::<u8>(1 << 60), is_overflow, &["allgather_init ("]);
     });
 }
 
@@ -167,7 +206,7 @@ pub(super) fn counts_and_displacements_are_checked_together() {
         for algorithm in ["direct", "ring"] {
             comm.choose("alltoallv", algorithm).unwrap();
             let mut call = |sc: &[usize], sd: &[usize], rc: &[usize], rd: &[usize]| {
-                comm.alltoallv(&send, sc, sd, &mut receive, rc, rd)
+                comm.alltoallv(&send, (sc, sd), &mut receive, (rc, rd))
             };
             for (what, outcome) in [
                 ("send counts", call(&[1; 2], &places, &one, &places)),
@@ -178,26 +217,30 @@ pub(super) fn counts_and_displacements_are_checked_together() {
                 says(outcome, is_length, &[what, "3"]);
             }
             // Receive blocks must not overlap: named are both, and where.
-            says(call(&one, &places, &one, &[2, 0, 2]), is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
-            says(call(&[2; 3], &[0; 3], &[2, 1, 2], &[0, 1, 0]), is_argument, &["overlap"]);
+            says(call(&one, &places, &one, &[2, 0, 2]), is_overlap, &["receive blocks 0 and 2 overlap", "element 2"]);
+            says(call(&[2; 3], &[0; 3], &[2, 1, 2], &[0, 1, 0]), is_overlap, &["overlap"]);
             // Blocks lie inside their buffers.
-            says(call(&[1, 1, 4], &[0; 3], &one, &places), is_argument, &["send block 2", "4 elements from 0", "of 3"]);
-            says(call(&one, &places, &one, &[0, 1, 3]), is_argument, &["receive block 2", "1 elements from 3", "of 3"]);
+            says(call(&[1, 1, 4], &[0; 3], &one, &places), is_block, &["send block 2", "4 elements from 0", "of 3"]);
+            says(call(&one, &places, &one, &[0, 1, 3]), is_block, &["receive block 2", "1 elements from 3", "of 3"]);
             let far = [usize::MAX, 1, 2];
-            says(call(&one, &far, &one, &places), is_argument, &["send block 0", &usize::MAX.to_string()]);
-            says(call(&one, &places, &one, &far), is_argument, &["receive block 0", &usize::MAX.to_string()]);
+            says(call(&one, &far, &one, &places), is_block, &["send block 0", &usize::MAX.to_string()]);
+            says(call(&one, &places, &one, &far), is_block, &["receive block 0", &usize::MAX.to_string()]);
             // What a rank sends itself is what it awaits from itself.
             let mut own = one;
             own[me] = 0;
             let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
-            says(call(&own, &places, &one, &places), is_argument, &[&own_words]);
+            says(call(&own, &places, &one, &places), is_own, &[&own_words]);
             assert_eq!(receive, [POISON; 3]);
             // Planning finds the same where it needs no buffer.
-            let planned = comm.alltoallv_init::<u64>(&[1; 2], &places, &one, &places);
+            let planned = comm.alltoallv_init::<u64>((&[1; 2], &places), (&one, &places));
             says(planned, is_length, &["send counts", "3"]);
-            let planned = comm.alltoallv_init::<u64>(&one, &places, &one, &[2, 0, 2]);
-            says(planned, is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
-            says(comm.alltoallv_init::<u64>(&own, &places, &one, &places), is_argument, &[&own_words]);
+            let planned = comm.alltoallv_init::<u64>((&one, &places), (&one, &[2, 0, 2]));
+            says(planned, is_overlap, &["receive blocks 0 and 2 overlap", "element 2"]);
+            says(
+                comm.alltoallv_init::<u64>((&own, &places), (&one, &places)),
+                is_own,
+                &["alltoallv_init (", &own_words],
+            );
         }
     });
 }
@@ -216,8 +259,8 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
             says(call(&one, &[]), is_length, &["receive blocks", "3", "0"]);
             // Blocks lie inside their buffers.
             let outside = [run(0, 1), run(1, 1).repeated(2, 2), run(2, 1)];
-            says(call(&outside, &one), is_argument, &["send block 1", "2 elements from 1 on, 2 apart", "of 3"]);
-            says(call(&one, &outside), is_argument, &["receive block 1", "2 elements from 1 on, 2 apart", "of 3"]);
+            says(call(&outside, &one), is_block, &["send block 1", "2 elements from 1 on, 2 apart", "of 3"]);
+            says(call(&one, &outside), is_block, &["receive block 1", "2 elements from 1 on, 2 apart", "of 3"]);
             for far in [
                 run(usize::MAX, 1),
                 run(1, usize::MAX),
@@ -225,47 +268,51 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
                 run(0, 1).repeated(3, usize::MAX / 2),
             ] {
                 let far = [run(0, 1), run(1, 1), far];
-                says(call(&far, &one), is_argument, &["send block 2", "of 3"]);
-                says(call(&one, &far), is_argument, &["receive block 2", "of 3"]);
+                says(call(&far, &one), is_block, &["send block 2", "of 3"]);
+                says(call(&one, &far), is_block, &["receive block 2", "of 3"]);
             }
             // No element is named twice, neither by one block nor by two.
             let again = [run(0, 1).repeated(2, 0), run(1, 1), run(2, 1)];
-            says(call(&again, &one), is_argument, &["send block 0", "different"]);
-            says(call(&one, &again), is_argument, &["receive block 0", "different"]);
+            says(call(&again, &one), is_block, &["send block 0", "different"]);
+            says(call(&one, &again), is_block, &["receive block 0", "different"]);
             let endless = [run(0, 1).repeated(1 << 50, 0), run(1, 1), run(2, 1)];
-            says(call(&endless, &one), is_argument, &["send block 0", "different"]);
+            says(call(&endless, &one), is_block, &["send block 0", "different"]);
             let both = [run(1, 1).repeated(2, 1), run(0, 1), run(2, 1)];
-            says(call(&one, &both), is_argument, &["receive blocks 0 and 2 overlap", "element 2"]);
+            says(call(&one, &both), is_overlap, &["receive blocks 0 and 2 overlap", "element 2"]);
             // What a rank sends itself is what it awaits from itself.
             let mut own = one.clone();
             own[me] = run(0, 0);
             let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
-            says(call(&own, &one), is_argument, &[&own_words]);
+            says(call(&own, &one), is_own, &[&own_words]);
             let twice = [vec![run(0, 1), run(0, 1)], vec![run(1, 1)], vec![run(2, 1)]];
             says(
                 comm.alltoallw(&send, &one, &mut receive, &twice),
-                is_argument,
-                &["receive block 0", "element 0 twice"],
+                is_overlap,
+                &["alltoallw (", "receive block 0", "element 0 twice"],
             );
             assert_eq!(receive, [POISON; 3]);
             // Planning finds the same where it needs no buffer.
-            says(comm.alltoallw_init::<u64>(&one[..2], &one), is_length, &["send blocks", "3"]);
+            says(comm.alltoallw_init::<u64>(&one[..2], &one), is_length, &["alltoallw_init (", "send blocks", "3"]);
             says(
                 comm.alltoallw_init::<u64>(&one, &both),
-                is_argument,
-                &["receive blocks 0 and 2 overlap", "element 2"],
+                is_overlap,
+                &["alltoallw_init (", "receive blocks 0 and 2 overlap", "element 2"],
             );
-            says(comm.alltoallw_init::<u64>(&again, &one), is_argument, &["send block 0", "different"]);
+            says(
+                comm.alltoallw_init::<u64>(&again, &one),
+                is_block,
+                &["alltoallw_init (", "send block 0", "different"],
+            );
             let far = [run(0, 1), run(1, 1), run(2, usize::MAX)];
-            says(comm.alltoallw_init::<u64>(&far, &one), is_argument, &["send block 2"]);
+            says(comm.alltoallw_init::<u64>(&far, &one), is_block, &["alltoallw_init (", "send block 2"]);
             let long = [run(0, 1), run(1, 1), run(1 << 61, 1)];
-            says(comm.alltoallw_init::<u64>(&one, &long), is_overflow, &[]);
+            says(comm.alltoallw_init::<u64>(&one, &long), is_overflow, &["alltoallw_init ("]);
         }
     });
 }
 
 pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
-    let is_runs = |error: &Error| matches!(error, Error::Plan(PlanError::Runs { .. }));
+    let is_runs = |error: &Error| matches!(error.argument(), Some(ArgumentError::Plan(PlanError::Runs { .. })));
     on_each("complete:1", move |comm| {
         // 2^50 runs, in four pairs of numbers.
         let absurd = [Strided::run(0, 1).repeated(2, 2).repeated(1 << 20, 8).repeated(1 << 30, 1 << 30)];
@@ -277,17 +324,21 @@ pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
             says(comm.alltoallw(&nothings, &absurd, &mut nothings.clone(), &absurd), is_runs, &words);
             // As many in several parts.
             let parts = [vec![Strided::run(0, 1).repeated(2, 2).repeated(1 << 12, 8).repeated(1 << 11, 1 << 30); 3]];
-            says(comm.alltoallw_init::<u8>(&parts, &parts), is_runs, &["8388608 runs"]);
+            says(comm.alltoallw_init::<u8>(&parts, &parts), is_runs, &["alltoallw_init (", "8388608 runs"]);
             // Few runs, but of pieces that lie between each other, in 2^40 places.
             let tangled = [vec![Strided::run(0, 1).repeated(1 << 39, 4), Strided::run(1, 1).repeated(1 << 38, 8)]];
             says(
                 comm.alltoallw_init::<u8>(&tangled, &tangled),
-                is_argument,
-                &["receive blocks", "824633720832 pieces"],
+                is_interlocked,
+                &["alltoallw_init (", "receive blocks", "824633720832 pieces"],
             );
             // However long they are, whose an element is is found at once.
             let half = [vec![Strided::run(0, 1 << 50), Strided::run(1 << 49, 1 << 50)]];
-            says(comm.alltoallw_init::<u8>(&half, &half), is_argument, &["block 0", &(1_u64 << 49).to_string()]);
+            says(
+                comm.alltoallw_init::<u8>(&half, &half),
+                is_overlap,
+                &["alltoallw_init (", "block 0", &(1_u64 << 49).to_string()],
+            );
             // What is large and plain is planned.
             let plain = [Strided::matrix(0, 1 << 20, 1 << 20, 1 << 21).repeated(8, 1 << 42)];
             assert!(comm.alltoallw_init::<u8>(&plain, &plain).is_ok());
@@ -297,38 +348,52 @@ pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
 
 pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
     on_each("torus:4x6", |comm| {
-        let is_unfit = |error: &Error| matches!(error, Error::Build(BuildError::Unfit { .. }));
-        let is_unknown = |error: &Error| matches!(error, Error::Build(BuildError::Unknown { .. }));
-        let is_parameters = |error: &Error| matches!(error, Error::Build(BuildError::Parameters { .. }));
-        says(comm.choose("alltoall", "mesh-exchange"), is_unfit, &["mesh-exchange", "torus:4x6", "needs a mesh"]);
-        says(comm.choose("alltoallv", "mesh-exchange"), is_unfit, &["mesh-exchange", "torus:4x6"]);
-        says(comm.choose("alltoall", "direct-xor"), is_unfit, &["power of two", "24"]);
+        let is_unfit = |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unfit { .. })));
+        let is_unknown =
+            |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unknown { .. })));
+        let is_parameters =
+            |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Parameters { .. })));
+        says(
+            comm.choose("alltoall", "mesh-exchange"),
+            is_unfit,
+            &["choose (", "mesh-exchange", "torus:4x6", "needs a mesh"],
+        );
+        says(comm.choose("alltoallv", "mesh-exchange"), is_unfit, &["choose (", "mesh-exchange", "torus:4x6"]);
+        says(comm.choose("alltoall", "direct-xor"), is_unfit, &["choose (", "power of two", "24"]);
         says(
             comm.choose("alltoall", "Direct"),
             is_unknown,
-            &["\"Direct\"", "alltoall", "direct-rotated", "torus-exchange"],
+            &["choose (", "\"Direct\"", "alltoall", "direct-rotated", "torus-exchange"],
         );
-        says(comm.choose("alltoall", ""), is_unknown, &["\"\"", "direct"]);
+        says(comm.choose("alltoall", ""), is_unknown, &["choose (", "\"\"", "direct"]);
         says(
             comm.choose("allgather", "direct"),
             is_unknown,
-            &["\"direct\"", "allgather", "ring", "recursive-doubling"],
+            &["choose (", "\"direct\"", "allgather", "ring", "recursive-doubling"],
         );
-        says(comm.choose("gather", "ring"), is_unknown, &["gather"]);
-        says(comm.choose("alltoall", "ring:chunks=4"), is_parameters, &["ring", "chunks=4"]);
-        says(comm.choose("alltoall", "ring:"), is_parameters, &["ring"]);
-        says(comm.choose("all-to-all", "ring"), is_argument, &["\"all-to-all\"", "alltoall", "alltoallv", "allgather"]);
-        says(comm.choose("custom", "auto"), is_argument, &["\"custom\""]);
+        says(comm.choose("gather", "ring"), is_unknown, &["choose (", "gather"]);
+        says(comm.choose("alltoall", "ring:chunks=4"), is_parameters, &["choose (", "ring", "chunks=4"]);
+        says(comm.choose("alltoall", "ring:"), is_parameters, &["choose (", "ring"]);
+        says(
+            comm.choose("all-to-all", "ring"),
+            is_collective,
+            &["choose (", "\"all-to-all\"", "alltoall", "alltoallv", "allgather"],
+        );
+        says(comm.choose("custom", "auto"), is_collective, &["choose (", "\"custom\""]);
         // A refused choice leaves the one before.
         assert!(!comm.explain(&Collective::Alltoall, 8).unwrap().named);
         comm.choose("alltoall", "ring").unwrap();
-        says(comm.choose("alltoall", "rung"), is_unknown, &["rung"]);
+        says(comm.choose("alltoall", "rung"), is_unknown, &["choose (", "rung"]);
         assert_eq!(comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name(), "ring");
         // A collective for which there is no algorithm yet.
-        says(comm.explain(&Collective::Reduce { root: Rank::new(0) }, 8), is_unfit, &["reduce", "torus:4x6"]);
+        says(
+            comm.explain(&Collective::Reduce { root: Rank::new(0) }, 8),
+            is_unfit,
+            &["explain (", "reduce", "torus:4x6"],
+        );
         let nothing =
             Collective::Custom(std::sync::Arc::new(necklace::collective::Custom { pre: vec![], post: vec![] }));
-        says(comm.prove(&nothing, 8), is_unfit, &["custom"]);
+        says(comm.prove(&nothing, 8), is_unfit, &["prove (", "custom"]);
     });
 }
 
@@ -338,8 +403,12 @@ pub(super) fn one_ranks_mistake_is_its_own() {
         jobs::run(3, |mut comm| {
             let mut receive = [POISON; 3];
             if comm.rank() == 1 {
-                says(comm.alltoall(&[1; 2], &mut receive[..2]), is_length, &["2"]);
-                says(comm.broadcast(&mut receive, 9), |e| matches!(e, Error::Build(_)), &["9"]);
+                says(comm.alltoall(&[1; 2], &mut receive[..2]), is_length, &["alltoall (", "2"]);
+                says(
+                    comm.broadcast(&mut receive, 9),
+                    |e| matches!(e.argument(), Some(ArgumentError::Root { root: 9, ranks: 3 })),
+                    &["broadcast (", "9"],
+                );
             }
             comm.alltoall(&[comm.rank() as u64; 3], &mut receive).unwrap();
             assert_eq!(receive, [0, 1, 2]);

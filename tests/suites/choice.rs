@@ -6,7 +6,7 @@ use std::thread;
 
 use necklace::algorithm::registry;
 use necklace::collective::Collective;
-use necklace::error::BuildError;
+use necklace::error::{ArgumentError, BuildError};
 use necklace::machine::Machine;
 use necklace::schedule::{Placement, Problem};
 use necklace::topology::{Graph, Neighbours, Topology};
@@ -76,7 +76,13 @@ pub(super) fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_
                     let native = jobs::is_native() && algorithm.priced_as().is_some();
                     if !native && algorithm.fits(&problem.ordered()).is_err() {
                         let refused = comm.choose(kind, &name);
-                        assert!(matches!(refused, Err(Error::Build(BuildError::Unfit { .. }))), "{name}: {refused:?}");
+                        assert!(
+                            matches!(
+                                refused.as_ref().err().and_then(Error::argument),
+                                Some(ArgumentError::Build(BuildError::Unfit { .. }))
+                            ),
+                            "{name}: {refused:?}"
+                        );
                         continue;
                     }
                     comm.choose(kind, &name).unwrap();
@@ -90,7 +96,10 @@ pub(super) fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_
                     if algorithm.priced_as().is_some() {
                         let proof = comm.prove(&collective, 36);
                         assert!(
-                            matches!(proof, Err(Error::Build(BuildError::Unscheduled { .. }))),
+                            matches!(
+                                proof.as_ref().err().and_then(Error::argument),
+                                Some(ArgumentError::Build(BuildError::Unscheduled { .. }))
+                            ),
                             "{name}: {proof:?}"
                         );
                     } else if comm.rank() == 0 {
@@ -122,11 +131,12 @@ pub(super) fn parameters_are_chosen_with_the_name_and_refused_with_what_would_be
                 ("direct:radix=2", "radix=2", "no parameters"),
             ];
             for (name, what, right) in cases {
-                match comm.choose("alltoall", name) {
-                    Err(Error::Build(BuildError::Parameters { found, expected, .. })) => {
+                let error = comm.choose("alltoall", name).unwrap_err();
+                match error.argument() {
+                    Some(ArgumentError::Build(BuildError::Parameters { found, expected, .. })) => {
                         assert_eq!((found.as_str(), expected.as_str()), (what, right));
                     }
-                    other => panic!("{name}: {other:?}"),
+                    _ => panic!("{name}: {error}"),
                 }
             }
             assert_eq!(explained(&comm), "bruck");
@@ -224,7 +234,7 @@ pub(super) fn ranks_may_sit_on_any_nodes() {
                 }
                 // A row is the nodes of a row, whoever sits there.
                 let row = comm.placement().node(Rank::new(comm.rank())).index() / 4;
-                let mut row = comm.split(Some(row as u32), 0).unwrap().unwrap();
+                let mut row = comm.split(row as u32, 0).unwrap();
                 assert_eq!(row.topology().text(), "ring:4");
                 everything::<u64>(&mut row, 3);
             })

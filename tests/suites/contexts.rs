@@ -16,7 +16,7 @@ pub(super) fn a_large_message_does_not_hold_up_small_calls_of_another_communicat
     watched("large and small", || {
         let large = AtomicUsize::new(0);
         jobs::run(2, |mut comm| {
-            let mut other = comm.split(Some(0), 0).unwrap().unwrap();
+            let mut other = comm.split(0, 0).unwrap();
             let through = AtomicUsize::new(0);
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -66,7 +66,7 @@ pub(super) fn threads_drive_four_communicators_of_four_ranks_for_thousands_of_ca
         watched(&format!("seed {seed}"), move || {
             jobs::run(4, |mut whole| {
                 let parts: Vec<Communicator> =
-                    (0..3).map(|part| whole.split(Some(0), part * whole.rank() as i64).unwrap().unwrap()).collect();
+                    (0..3).map(|part| whole.split(0, part * whole.rank() as i64).unwrap()).collect();
                 thread::scope(|scope| {
                     for (part, mut comm) in parts.into_iter().chain([whole]).enumerate() {
                         scope.spawn(move || {

@@ -33,10 +33,10 @@ impl Case {
         let send = vec![comm.rank() as u64; 9 * comm.size()];
         let mut receive = vec![POISON; 9 * comm.size()];
         let outcome = if planned {
-            let plan = comm.alltoallv_init(&send_counts, &places, &receive_counts, &places);
+            let plan = comm.alltoallv_init((&send_counts, &places), (&receive_counts, &places));
             plan.and_then(|mut plan| plan.execute(comm, &send, &mut receive))
         } else {
-            comm.alltoallv(&send, &send_counts, &places, &mut receive, &receive_counts, &places)
+            comm.alltoallv(&send, (&send_counts, &places), &mut receive, (&receive_counts, &places))
         };
         if comm.rank() == self.to {
             let block = &receive[9 * self.from..9 * self.from + 9];
@@ -88,10 +88,10 @@ pub(super) fn elements_of_other_lengths_are_another_call() {
                 // As many bytes.
                 if comm.rank() == 0 {
                     let places = [0, 2, 4];
-                    comm.alltoallv(&[1_u32; 6], &[2; 3], &places, &mut [0_u32; 6], &[2; 3], &places)
+                    comm.alltoallv(&[1_u32; 6], (&[2; 3], &places), &mut [0_u32; 6], (&[2; 3], &places))
                 } else {
                     let places = [0, 1, 2];
-                    comm.alltoallv(&[1_u64; 3], &[1; 3], &places, &mut [0_u64; 3], &[1; 3], &places)
+                    comm.alltoallv(&[1_u64; 3], (&[1; 3], &places), &mut [0_u64; 3], (&[1; 3], &places))
                 }
             });
             let failure = one_failure(&outcomes);
@@ -107,7 +107,7 @@ pub(super) fn a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others()
         let outcomes = run(on("torus:4x4").choose("alltoallv", "torus-exchange"), |mut comm| {
             let huge = 1 << 58;
             let places: Vec<usize> = (0..16).map(|i| i << 58).collect();
-            let plan = comm.alltoallv_init::<u8>(&[huge; 16], &[0; 16], &[huge; 16], &places);
+            let plan = comm.alltoallv_init::<u8>((&[huge; 16], &[0; 16]), (&[huge; 16], &places));
             plan.map(|_| ()).and_then(|()| comm.barrier())
         });
         let failure = one_failure(&outcomes);
@@ -122,7 +122,7 @@ pub(super) fn lengths_that_overflow_only_on_the_way_are_refused() {
         let outcomes = run(on("ring:8").choose("alltoallv", "ring"), |mut comm| {
             let next = (comm.rank() + 4) % 8;
             let counts: Vec<usize> = (0..8).map(|i| if i == next { (1 << 63) - 1 } else { 0 }).collect();
-            let plan = comm.alltoallv_init::<u8>(&counts, &[0; 8], &counts, &[0; 8]);
+            let plan = comm.alltoallv_init::<u8>((&counts, &[0; 8]), (&counts, &[0; 8]));
             plan.map(|_| ()).and_then(|()| comm.barrier())
         });
         let failure = one_failure(&outcomes);

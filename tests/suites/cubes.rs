@@ -40,7 +40,7 @@ pub(super) fn sub_cubes_of_any_dimensions_exchange_side_by_side() {
                 // The bits of a rank's number that the members of a part agree in.
                 for (fixed, left) in [(0b1100, 2), (0b0101, 2), (0b0010, 3), (0b1011, 1), (0b1111, 0)] {
                     let colour = (comm.rank() & fixed) as u32;
-                    let mut part = comm.split(Some(colour), 0).unwrap().unwrap();
+                    let mut part = comm.split(colour, 0).unwrap();
                     assert_eq!(part.size(), 1 << left);
                     if left > 0 {
                         let text = part.topology().text();
@@ -89,7 +89,7 @@ pub(super) fn arrays_are_permuted_on_cubes_and_on_their_parts() {
                 permuted(&mut comm, &BitMap::moving(&[0, 1, 4, 2, 3]).unwrap(), Way::Straight);
                 permuted(&mut comm, &BitMap::moving(&[0, 1, 3, 2, 4]).unwrap(), Way::Exchanges(0b11));
                 permuted(&mut comm, &BitMap::vector_reversal(5).unwrap(), Way::Straight);
-                let mut face = comm.split(Some(comm.rank() as u32 & 2), 0).unwrap().unwrap();
+                let mut face = comm.split(comm.rank() as u32 & 2, 0).unwrap();
                 permuted(&mut face, &BitMap::transpose(2, 3).unwrap(), Way::Exchange(0b11));
             })
             .unwrap();

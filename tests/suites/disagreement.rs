@@ -41,7 +41,7 @@ const CALLS: [Call; 25] = [
         let size = comm.size();
         let (counts, places): (Vec<usize>, Vec<usize>) = (vec![1; size], (0..size).collect());
         comm.choose("alltoallv", "direct")?;
-        comm.alltoallv(&vec![1_i64; size], &counts, &places, &mut vec![0; size], &counts, &places)
+        comm.alltoallv(&vec![1_i64; size], (&counts, &places), &mut vec![0; size], (&counts, &places))
     }),
     ("1 x 8 bytes (f64)", |comm| comm.allgather(&[1.0], &mut vec![1.0; comm.size()])),
     ("1 x 8 bytes (f64)", |comm| comm.broadcast(&mut [1.0], 0)),
@@ -89,7 +89,7 @@ const CALLS: [Call; 25] = [
     ("broadcast from root 0", |comm| comm.broadcast(&mut [1_u64], 0)),
     ("broadcast from root 1", |comm| comm.broadcast(&mut [1_u64], 1)),
     ("barrier", Communicator::barrier),
-    ("split", |comm| comm.split(Some(0), 0).map(|_| ())),
+    ("split", |comm| comm.split(0, 0).map(|_| ())),
 ];
 
 fn exchange(comm: &mut Communicator, elements: usize) -> Result<(), Error> {
@@ -104,7 +104,7 @@ fn varying(comm: &mut Communicator, algorithm: &str) -> Result<(), Error> {
     let size = comm.size();
     let (counts, places): (Vec<usize>, Vec<usize>) = (vec![1; size], (0..size).collect());
     let (send, mut receive) = (vec![1_u64; size], vec![POISON; size]);
-    comm.alltoallv(&send, &counts, &places, &mut receive, &counts, &places)
+    comm.alltoallv(&send, (&counts, &places), &mut receive, (&counts, &places))
 }
 
 pub(super) fn any_two_different_calls_are_told_apart_by_everybody() {
@@ -221,7 +221,7 @@ pub(super) fn a_disagreement_in_a_part_is_the_parts_alone() {
     watched("parts", || {
         let outcomes = run(on("complete:6"), |mut comm| {
             let half = comm.rank() / 3;
-            let mut part = comm.split(Some(half as u32), 0).unwrap().unwrap();
+            let mut part = comm.split(half as u32, 0).unwrap();
             let outcome = if comm.rank() == 4 { part.barrier() } else { exchange(&mut part, 1) };
             comm.barrier().unwrap();
             outcome
@@ -307,9 +307,9 @@ pub(super) fn close_finds_roots_that_differ_on_every_rank() {
 pub(super) fn close_ends_well_where_all_called_the_same() {
     watched("close", || {
         let outcomes = run(on("complete:5"), |mut comm| {
-            let part = comm.split(Some(comm.rank() as u32 % 2), 0)?;
+            let part = comm.split(comm.rank() as u32 % 2, 0)?;
             comm.broadcast(&mut [1_u64], 3)?;
-            part.map_or(Ok(()), Communicator::close)?;
+            part.close()?;
             comm.close()
         });
         outcomes.into_iter().for_each(|outcome| outcome.unwrap());

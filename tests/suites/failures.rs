@@ -67,8 +67,8 @@ pub fn is_dead(comm: &mut Communicator, why: &Failure) {
         comm.scan(&send, &mut receive, necklace::op::Sum),
         comm.broadcast(&mut receive, 0),
         comm.alltoall_in_place(&mut receive),
-        comm.alltoallv(&send, &counts, &places, &mut receive, &counts, &places),
-        comm.split(Some(0), 0).map(|_| ()),
+        comm.alltoallv(&send, (&counts, &places), &mut receive, (&counts, &places)),
+        comm.split(0, 0).map(|_| ()),
     ];
     for (i, outcome) in outcomes.into_iter().enumerate() {
         match outcome {

@@ -3,6 +3,7 @@
 //!
 //! [`suites`](crate::suites!) makes a test of each case, for one backend.
 
+mod abort;
 mod absent;
 mod arguments;
 mod choice;
@@ -33,6 +34,11 @@ macro_rules! suites {
     };
     (@with $with:ident $($given:expr)?) => {
         $crate::suites! { @$with [$($given)?]
+            abort {
+                an_abort_reaches_every_rank_with_its_reason
+                the_first_failure_stays
+                an_abort_in_a_part_leaves_the_whole_alone
+            }
             absent {
                 a_rank_that_never_comes_is_named_by_everybody
                 a_rank_that_comes_late_in_a_later_call_is_named_with_the_call
@@ -141,6 +147,7 @@ macro_rules! suites {
                 parts_that_are_not_linked_are_taken_for_complete
                 parts_of_parts_work_side_by_side_and_outlive_their_whole
                 two_communicators_are_driven_from_two_threads_in_opposite_orders
+                a_duplicate_has_the_members_the_network_and_the_choices_but_calls_of_its_own
             }
             strided {
                 blocks_go_from_where_they_lie_to_where_they_are_wanted

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use necklace::error::BuildError;
+use necklace::error::{ArgumentError, BuildError};
 use necklace::schedule::Placement;
 use necklace::topology::{Graph, Topology};
 use necklace::transport::{Cause, OpenError};
@@ -31,15 +31,22 @@ fn told(texts: &[&str]) -> Vec<(Arc<dyn Topology>, Options)> {
 pub(super) fn a_network_must_have_as_many_nodes_as_the_job_has_ranks() {
     watched("nodes", || {
         for outcome in start(told(&["torus:4x4"; 3])) {
-            let Err(Error::Build(BuildError::Ranks { ranks, topology, nodes })) = outcome else {
-                panic!("{outcome:?}")
+            let error = outcome.unwrap_err();
+            let Some(ArgumentError::Build(BuildError::Ranks { ranks, topology, nodes })) = error.argument() else {
+                panic!("{error}")
             };
-            assert_eq!((ranks, topology.as_str(), nodes), (3, "torus:4x4", 16));
+            assert_eq!((*ranks, topology.as_str(), *nodes), (3, "torus:4x4", 16));
         }
     });
     watched("one rank's network alone", || {
         let outcomes = start(told(&["ring:3", "ring:4", "ring:3"]));
-        assert!(matches!(outcomes[1], Err(Error::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. }))), "{outcomes:?}");
+        assert!(
+            matches!(
+                outcomes[1].as_ref().err().and_then(Error::argument),
+                Some(ArgumentError::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. }))
+            ),
+            "{outcomes:?}"
+        );
         for rank in [0, 2] {
             let failure = super::failures::failure(&outcomes[rank]);
             assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(1), "{failure}");

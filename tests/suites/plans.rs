@@ -2,16 +2,15 @@
 
 use std::sync::Mutex;
 
+use necklace::error::ArgumentError;
 use necklace::{Error, Persistent};
 
 use super::failures::POISON;
 use crate::jobs::{self, watched};
 
 fn is_refused(outcome: Result<(), Error>) {
-    match outcome {
-        Err(Error::Argument(words)) => assert!(words.contains("communicator"), "{words}"),
-        other => panic!("a plan of another communicator: {other:?}"),
-    }
+    let error = outcome.expect_err("a plan of another communicator");
+    assert!(matches!(error.argument(), Some(ArgumentError::Persistent { .. })), "{error}");
 }
 
 pub(super) fn a_plan_is_for_its_lengths_alone() {
@@ -20,7 +19,7 @@ pub(super) fn a_plan_is_for_its_lengths_alone() {
             let mut exchange = comm.alltoall_init::<u64>(2).unwrap();
             let mut gather = comm.allgather_init::<u64>(2).unwrap();
             let (one, places) = ([1; 4], [0, 1, 2, 3]);
-            let mut varying = comm.alltoallv_init::<u64>(&one, &places, &one, &places).unwrap();
+            let mut varying = comm.alltoallv_init::<u64>((&one, &places), (&one, &places)).unwrap();
             let (send, mut receive) = ([1; 16], [POISON; 16]);
             let refused = [
                 (exchange.execute(&mut comm, &send[..4], &mut receive[..8]), "send buffer", "8", 4),
@@ -33,8 +32,9 @@ pub(super) fn a_plan_is_for_its_lengths_alone() {
                 (varying.execute(&mut comm, &send, &mut receive[..3]), "receive buffer", "at least 4", 3),
             ];
             for (outcome, buffer, wanted, length) in refused {
-                let Err(Error::Length { what, expected, found }) = outcome else { panic!("{outcome:?}") };
-                assert_eq!((what, expected.as_str(), found), (buffer, wanted, length));
+                let error = outcome.unwrap_err();
+                let Some(ArgumentError::Length { what, expected, found }) = error.argument() else { panic!("{error}") };
+                assert_eq!((*what, expected.as_str(), *found), (buffer, wanted, length));
             }
             assert_eq!(receive, [POISON; 16]);
             varying.execute(&mut comm, &send, &mut receive).unwrap();
@@ -47,7 +47,7 @@ pub(super) fn a_plan_is_for_its_lengths_alone() {
 pub(super) fn a_plan_is_for_its_communicator_alone() {
     watched("part", || {
         jobs::run(4, |mut comm| {
-            let mut twin = comm.split(Some(0), 0).unwrap().unwrap();
+            let mut twin = comm.split(0, 0).unwrap();
             let mut plan = comm.alltoall_init::<u64>(1).unwrap();
             let mut receive = [POISON; 4];
             is_refused(plan.execute(&mut twin, &[1; 4], &mut receive));

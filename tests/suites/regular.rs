@@ -108,7 +108,7 @@ pub(super) fn random_sequences_of_calls_do_what_each_does_alone() {
                         5 => composition(&mut comm, elements),
                         6 => everything::<()>(&mut comm, elements),
                         7 => comm.barrier().unwrap(),
-                        _ => comm = comm.split(Some(0), 0).unwrap().unwrap(),
+                        _ => comm = comm.split(0, 0).unwrap(),
                     }
                 }
             })

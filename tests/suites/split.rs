@@ -12,8 +12,8 @@ pub(super) fn rows_and_columns_of_a_torus_are_rings() {
         on("torus:4x8")
             .run(|mut comm| {
                 let (row, column) = (comm.rank() as u32 / 8, comm.rank() as u32 % 8);
-                let mut along = comm.split(Some(row), 0).unwrap().unwrap();
-                let mut across = comm.split(Some(column), 0).unwrap().unwrap();
+                let mut along = comm.split(row, 0).unwrap();
+                let mut across = comm.split(column, 0).unwrap();
                 assert_eq!((along.topology().text().as_str(), along.size()), ("ring:8", 8));
                 assert_eq!((across.topology().text().as_str(), across.size()), ("ring:4", 4));
                 assert_eq!((along.rank(), across.rank()), (column as usize, row as usize));
@@ -41,7 +41,7 @@ pub(super) fn planes_of_a_cube_of_64_exchange_as_tori_do() {
                 for shift in [0, 2, 4] {
                     // The planes across one of the three dimensions, numbered by their coordinate in it.
                     let plane = (comm.rank() >> shift & 3) as u32;
-                    let mut plane = comm.split(Some(plane), 0).unwrap().unwrap();
+                    let mut plane = comm.split(plane, 0).unwrap();
                     assert_eq!(plane.topology().text(), "torus:4x4");
                     plane.choose("alltoall", "torus-exchange").unwrap();
                     plane.choose("alltoallv", "torus-exchange").unwrap();
@@ -49,7 +49,7 @@ pub(super) fn planes_of_a_cube_of_64_exchange_as_tori_do() {
                     let chosen = plane.explain(&Collective::Alltoall, 16).unwrap();
                     assert_eq!(chosen.algorithm.name(), "torus-exchange");
                     let line = (plane.rank() / 4) as u32;
-                    let mut line = plane.split(Some(line), 0).unwrap().unwrap();
+                    let mut line = plane.split(line, 0).unwrap();
                     assert_eq!(line.topology().text(), "ring:4");
                     everything::<u8>(&mut line, 1);
                     everything::<u8>(&mut plane, 1);
@@ -63,14 +63,15 @@ pub(super) fn a_rank_without_a_colour_is_in_no_part() {
     watched("none", || {
         jobs::run(7, |mut comm| {
             let me = comm.rank();
-            let part = comm.split((me % 3 != 1).then_some(me as u32 % 3), 0).unwrap();
-            assert_eq!(part.is_some(), me % 3 != 1);
-            if let Some(mut part) = part {
+            if me % 3 == 1 {
+                comm.split_undefined().unwrap();
+            } else {
+                let mut part = comm.split(me as u32 % 3, 0).unwrap();
                 assert_eq!((part.size(), part.rank()), (if me % 3 == 0 { 3 } else { 2 }, me / 3));
                 everything::<u64>(&mut part, 2);
             }
             everything::<u64>(&mut comm, 2);
-            assert!(comm.split(None, 0).unwrap().is_none());
+            comm.split_undefined().unwrap();
             comm.barrier().unwrap();
         })
         .unwrap();
@@ -82,14 +83,14 @@ pub(super) fn keys_order_the_ranks_and_equal_keys_keep_their_order() {
         on("ring:6")
             .run(|mut comm| {
                 let me = comm.rank();
-                let mut back = comm.split(Some(7), -(me as i64)).unwrap().unwrap();
+                let mut back = comm.split(7, -(me as i64)).unwrap();
                 assert_eq!((back.rank(), back.topology().text().as_str()), (5 - me, "ring:6"));
                 everything::<u64>(&mut back, 3);
                 let mut order = vec![0; 6];
                 back.allgather(&[me], &mut order).unwrap();
                 assert_eq!(order, [5, 4, 3, 2, 1, 0]);
                 let key = [i64::MAX, i64::MIN, 0, 0, i64::MIN, -1][me];
-                let mut part = comm.split(Some(u32::MAX), key).unwrap().unwrap();
+                let mut part = comm.split(u32::MAX, key).unwrap();
                 part.allgather(&[me], &mut order).unwrap();
                 assert_eq!(order, [1, 4, 5, 2, 3, 0]);
                 everything::<u64>(&mut part, 3);
@@ -102,10 +103,10 @@ pub(super) fn parts_that_are_not_linked_are_taken_for_complete() {
     watched("even and odd", || {
         on("ring:8")
             .run(|mut comm| {
-                let mut half = comm.split(Some(comm.rank() as u32 % 2), 0).unwrap().unwrap();
+                let mut half = comm.split(comm.rank() as u32 % 2, 0).unwrap();
                 assert_eq!(half.topology().text(), "complete:4");
                 everything::<u64>(&mut half, 3);
-                let mut alone = comm.split(Some(comm.rank() as u32), 0).unwrap().unwrap();
+                let mut alone = comm.split(comm.rank() as u32, 0).unwrap();
                 assert_eq!((alone.rank(), alone.size()), (0, 1));
                 everything::<u64>(&mut alone, 3);
             })
@@ -117,10 +118,10 @@ pub(super) fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
     watched("nested", || {
         jobs::run(12, |mut comm| {
             let me = comm.rank() as u32;
-            let mut thirds = comm.split(Some(me / 4), 0).unwrap().unwrap();
-            let mut halves = thirds.split(Some(me % 2), 0).unwrap().unwrap();
-            let mut singles = halves.split(Some(me), 0).unwrap().unwrap();
-            let mut others = comm.split(Some(me % 4), -i64::from(me)).unwrap().unwrap();
+            let mut thirds = comm.split(me / 4, 0).unwrap();
+            let mut halves = thirds.split(me % 2, 0).unwrap();
+            let mut singles = halves.split(me, 0).unwrap();
+            let mut others = comm.split(me % 4, -i64::from(me)).unwrap();
             for turn in 0..4 {
                 allgather::<u64>(&mut others, turn);
                 alltoall::<u64>(&mut thirds, turn);
@@ -141,7 +142,7 @@ pub(super) fn two_communicators_are_driven_from_two_threads_in_opposite_orders()
     for ranks in [2, 5, 8] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
-                let (mut one, mut other) = (comm.split(Some(0), 0).unwrap().unwrap(), comm);
+                let (mut one, mut other) = (comm.split(0, 0).unwrap(), comm);
                 thread::scope(|scope| {
                     let mut first = || (0..15).for_each(|turn| everything::<u64>(&mut one, turn % 4));
                     let even = other.rank() % 2 == 0;
@@ -158,4 +159,26 @@ pub(super) fn two_communicators_are_driven_from_two_threads_in_opposite_orders()
             .unwrap();
         });
     }
+}
+
+pub(super) fn a_duplicate_has_the_members_the_network_and_the_choices_but_calls_of_its_own() {
+    watched("dup", || {
+        on("torus:3x4")
+            .choose("alltoall", "ring")
+            .run(|mut comm| {
+                let mut twin = comm.dup().unwrap();
+                assert_eq!((twin.rank(), twin.size(), twin.topology().text()), (comm.rank(), 12, "torus:3x4".into()));
+                assert_eq!(twin.explain(&Collective::Alltoall, 8).unwrap().algorithm.name(), "ring");
+                everything::<u64>(&mut twin, 2);
+                // In opposite orders, each by a thread of its own.
+                thread::scope(|scope| {
+                    scope.spawn(|| everything::<u64>(&mut twin, 3));
+                    everything::<u64>(&mut comm, 3);
+                });
+                let mut of_twin = twin.dup().unwrap();
+                drop((comm, twin));
+                everything::<u64>(&mut of_twin, 2);
+            })
+            .unwrap();
+    });
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use necklace::algorithm::{About, Algorithm, Claims, alltoall::Direct, find, registry};
 use necklace::collective::Collective;
 use necklace::communicator::How;
-use necklace::error::BuildError;
+use necklace::error::{ArgumentError, BuildError};
 use necklace::permutation::BitMap;
 use necklace::schedule::{
     Block, End, Placement, Ports, Problem, RankRound, Schedule, Share, from_json, share_json, to_json,
@@ -214,9 +214,9 @@ fn varying(comm: &mut Communicator) {
     let send: Vec<u64> = (0..size).flat_map(|to| block(me, to, out[to])).collect();
     let wanted: Vec<u64> = (0..size).flat_map(|from| block(from, me, back[from])).collect();
     let mut receive = poisoned(wanted.len());
-    comm.alltoallv(&send, &out, &places(&out), &mut receive, &back, &places(&back)).unwrap();
+    comm.alltoallv(&send, (&out, &places(&out)), &mut receive, (&back, &places(&back))).unwrap();
     same(comm, "alltoallv", &receive, &wanted);
-    let mut plan = comm.alltoallv_init::<u64>(&out, &places(&out), &back, &places(&back)).unwrap();
+    let mut plan = comm.alltoallv_init::<u64>((&out, &places(&out)), (&back, &places(&back))).unwrap();
     receive.fill(POISON);
     plan.execute(comm, &send, &mut receive).unwrap();
     same(comm, "planned alltoallv", &receive, &wanted);
@@ -263,7 +263,7 @@ pub(super) fn what_is_used_for_one_call_is_forgotten_after_it() {
                 outer.choose("alltoall", "direct").unwrap();
                 assert_eq!(explained(&outer), "bruck:radix=4");
                 // Calls that a communicator makes by itself are its own affair.
-                let part = outer.split(Some(0), 0).unwrap().unwrap();
+                let part = outer.split(0, 0).unwrap();
                 assert_eq!(explained(&part), "direct");
             }
             assert_eq!(explained(&comm), "direct");
@@ -284,18 +284,45 @@ pub(super) fn a_call_that_fails_leaves_the_choice_before_it() {
         let run = on("ring:6").choose("alltoall", "ring").run(|mut comm| {
             let (send, mut receive) = ([1_u64; 6], [POISON; 6]);
             let unfit = comm.using("direct-xor").alltoall(&send, &mut receive);
-            assert!(matches!(unfit, Err(Error::Build(BuildError::Unfit { .. }))), "{unfit:?}");
+            assert!(
+                matches!(
+                    unfit.as_ref().err().and_then(Error::argument),
+                    Some(ArgumentError::Build(BuildError::Unfit { .. }))
+                ),
+                "{unfit:?}"
+            );
             let unknown = comm.using("brick").alltoall(&send, &mut receive);
-            assert!(matches!(unknown, Err(Error::Build(BuildError::Unknown { .. }))), "{unknown:?}");
+            assert!(
+                matches!(
+                    unknown.as_ref().err().and_then(Error::argument),
+                    Some(ArgumentError::Build(BuildError::Unknown { .. }))
+                ),
+                "{unknown:?}"
+            );
             let other = comm.using("torus-exchange").barrier();
-            assert!(matches!(other, Err(Error::Build(BuildError::Unknown { .. }))), "{other:?}");
+            assert!(
+                matches!(
+                    other.as_ref().err().and_then(Error::argument),
+                    Some(ArgumentError::Build(BuildError::Unknown { .. }))
+                ),
+                "{other:?}"
+            );
             let length = comm.using("bruck").alltoall(&send, &mut receive[1..]);
-            assert!(matches!(length, Err(Error::Length { .. })), "{length:?}");
+            assert!(
+                matches!(length.as_ref().err().and_then(Error::argument), Some(ArgumentError::Length { .. })),
+                "{length:?}"
+            );
             let pairs = How::from(Arc::new(Pairs { shift: 0 }));
             let way = comm.using(&pairs).permute(&BitMap::bit_reversal(4).unwrap(), &[0_u8; 4], &mut [0; 4]);
             assert!(way.is_err());
             let way = comm.choose("permute", &pairs);
-            assert!(matches!(way, Err(Error::Build(BuildError::Unfit { .. }))), "{way:?}");
+            assert!(
+                matches!(
+                    way.as_ref().err().and_then(Error::argument),
+                    Some(ArgumentError::Build(BuildError::Unfit { .. }))
+                ),
+                "{way:?}"
+            );
             let kind = comm.using(&pairs).allgather(&[1_u64], &mut receive);
             assert!(kind.unwrap_err().to_string().contains("it is for alltoall"));
             assert!(receive.iter().all(|&element| element == POISON), "{receive:x?}");
@@ -374,13 +401,10 @@ pub(super) fn persistent_plans_go_by_what_was_chosen_at_their_making() {
 /// That a call is refused as wrong, in words that say so, and nothing has come.
 #[track_caller]
 fn is_wrong(outcome: Result<(), Error>, receive: &[u64], words: &[&str]) {
-    match &outcome {
-        Err(error @ Error::Build(BuildError::Wrong { .. })) => {
-            let said = error.to_string();
-            assert!(words.iter().all(|word| said.contains(word)), "{words:?} are not in {said}");
-        }
-        other => panic!("expected to be wrong, {words:?}: {other:?}"),
-    }
+    let error = outcome.expect_err("it should be wrong");
+    let Some(ArgumentError::Wrong { violations, .. }) = error.argument() else { panic!("{error}") };
+    let said = error.to_string();
+    assert!(violations.count() > 0 && words.iter().all(|word| said.contains(word)), "{words:?} are not in {said}");
     assert!(receive.iter().all(|&element| element == POISON), "{receive:x?}");
 }
 
@@ -401,7 +425,7 @@ pub(super) fn algorithms_that_are_wrong_are_refused_before_anything_moves() {
                 is_wrong(comm.using(&how).alltoall(&send, &mut receive), &receive, &[words]);
                 is_wrong(comm.using(&how).alltoall_init::<u64>(3).map(drop), &receive, &[words]);
                 let (one, places) = ([1; 5], [0, 1, 2, 3, 4]);
-                let outcome = comm.using(&how).alltoallv(&send, &one, &places, &mut receive, &one, &places);
+                let outcome = comm.using(&how).alltoallv(&send, (&one, &places), &mut receive, (&one, &places));
                 is_wrong(outcome, &receive, &[words]);
                 comm.choose("alltoall", &how).unwrap();
                 is_wrong(comm.alltoall(&send, &mut receive), &receive, &[words]);
@@ -425,8 +449,9 @@ pub(super) fn an_algorithm_that_refuses_a_network_is_not_chosen() {
             outcomes.push(using.prove(&Collective::Alltoall, 8).map(drop));
             drop(using);
             for outcome in outcomes {
-                let Err(Error::Build(BuildError::Unfit { algorithm, needs, .. })) = outcome else {
-                    panic!("{outcome:?}")
+                let error = outcome.unwrap_err();
+                let Some(ArgumentError::Build(BuildError::Unfit { algorithm, needs, .. })) = error.argument() else {
+                    panic!("{error}")
                 };
                 assert_eq!((algorithm.as_str(), needs.as_str()), ("mine", "an even number of ranks"));
             }
@@ -463,7 +488,11 @@ pub(super) fn schedules_of_something_else_are_refused_with_both_named() {
                     comm.using(how).alltoall(&[1_u64; 6], &mut [0; 6]),
                 ];
                 for outcome in outcomes {
-                    let Err(error @ Error::Build(BuildError::Unfit { .. })) = outcome else { panic!("{outcome:?}") };
+                    let error = outcome.unwrap_err();
+                    assert!(
+                        matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unfit { .. }))),
+                        "{error}"
+                    );
                     let said = error.to_string();
                     assert!(said.contains("does not fit alltoall on ring:6") && said.contains(words), "{said}");
                 }
@@ -607,15 +636,15 @@ pub(super) fn parts_inherit_what_fits_them() {
             };
             let (exchange, mine) = (Some("torus-exchange".to_owned()), Some("mine".to_owned()));
             // All ranks on all nodes: the same problem.
-            let mut all = comm.split(Some(0), 0).unwrap().unwrap();
+            let mut all = comm.split(0, 0).unwrap();
             assert_eq!(chosen(&all), [exchange.clone(), Some("schedule \"ring\"".to_owned()), mine.clone()]);
             // A ring of 6, and a ring of 4, to parts of which nothing is known.
-            let mut along = comm.split(Some(row), 0).unwrap().unwrap();
+            let mut along = comm.split(row, 0).unwrap();
             assert_eq!(chosen(&along), [exchange.clone(), None, mine.clone()]);
-            let mut third = along.split(Some(column % 2), 0).unwrap().unwrap();
+            let mut third = along.split(column % 2, 0).unwrap();
             assert_eq!((third.topology().text().as_str(), chosen(&third)), ("complete:3", [None, None, None]));
             // Those of another order sit elsewhere.
-            let mut back = comm.split(Some(0), -(comm.rank() as i64)).unwrap().unwrap();
+            let mut back = comm.split(0, -(comm.rank() as i64)).unwrap();
             assert_eq!(chosen(&back)[1], None);
             for part in [&mut all, &mut along, &mut third, &mut back, &mut comm] {
                 everything::<u64>(part, 2);
@@ -653,7 +682,7 @@ pub(super) fn random_choices_do_what_the_collective_means() {
                         0 => comms[which].choose(collective.name(), how).unwrap(),
                         1 => comms[which].choose(collective.name(), "auto").unwrap(),
                         2 if comms.len() < 4 => {
-                            let part = comms[which].split(Some(0), 0).unwrap().unwrap();
+                            let part = comms[which].split(0, 0).unwrap();
                             comms.push(part);
                         }
                         _ => performs(&mut comms[which].using(how), collective, elements),

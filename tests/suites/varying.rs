@@ -38,7 +38,7 @@ fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
     let from = side((0..size).map(|to| count(seed, me, to)).collect(), &mut dice);
     let into = side((0..size).map(|from| count(seed, from, me)).collect(), &mut dice);
     let mut plan =
-        comm.alltoallv_init::<T>(&from.counts, &from.displacements, &into.counts, &into.displacements).unwrap();
+        comm.alltoallv_init::<T>((&from.counts, &from.displacements), (&into.counts, &into.displacements)).unwrap();
     for turn in 0..3 {
         let (mut send, mut wanted) = (vec![T::of(1); from.length], vec![poison(); into.length]);
         for peer in 0..size {
@@ -49,8 +49,13 @@ fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
         }
         let mut receive = vec![poison(); into.length];
         if turn == 0 {
-            comm.alltoallv(&send, &from.counts, &from.displacements, &mut receive, &into.counts, &into.displacements)
-                .unwrap();
+            comm.alltoallv(
+                &send,
+                (&from.counts, &from.displacements),
+                &mut receive,
+                (&into.counts, &into.displacements),
+            )
+            .unwrap();
         } else {
             plan.execute(comm, &send, &mut receive).unwrap();
         }
@@ -118,7 +123,7 @@ pub(super) fn nothing_at_all_may_be_exchanged() {
             jobs::run(4, |mut comm| {
                 comm.choose("alltoallv", algorithm).unwrap();
                 let nothing = [0; 4];
-                comm.alltoallv::<u64>(&[], &nothing, &nothing, &mut [], &nothing, &nothing).unwrap();
+                comm.alltoallv::<u64>(&[], (&nothing, &nothing), &mut [], (&nothing, &nothing)).unwrap();
             })
             .unwrap();
         });
@@ -136,9 +141,9 @@ pub(super) fn where_an_empty_block_would_be_does_not_matter() {
                 let at = |peer: usize| std::array::from_fn::<usize, 3, _>(|i| if i == peer { 0 } else { usize::MAX });
                 let (next, last) = ((me + 1) % 3, (me + 2) % 3);
                 let mut receive = [poison::<u64>()];
-                comm.alltoallv(&[me as u64], &one(next), &at(next), &mut receive, &one(last), &at(last)).unwrap();
+                comm.alltoallv(&[me as u64], (&one(next), &at(next)), &mut receive, (&one(last), &at(last))).unwrap();
                 assert_eq!(receive, [last as u64]);
-                let mut plan = comm.alltoallv_init::<u64>(&one(next), &at(next), &one(last), &at(last)).unwrap();
+                let mut plan = comm.alltoallv_init::<u64>((&one(next), &at(next)), (&one(last), &at(last))).unwrap();
                 receive = [poison()];
                 plan.execute(&mut comm, &[me as u64], &mut receive).unwrap();
                 assert_eq!(receive, [last as u64]);
@@ -156,7 +161,7 @@ pub(super) fn one_block_may_be_sent_to_everybody() {
             .run(|mut comm| {
                 let (me, places) = (comm.rank() as u64, std::array::from_fn::<usize, 16, _>(|i| 2 * i));
                 let mut receive = [poison::<u64>(); 32];
-                comm.alltoallv(&[me, me + 100], &[2; 16], &[0; 16], &mut receive, &[2; 16], &places).unwrap();
+                comm.alltoallv(&[me, me + 100], (&[2; 16], &[0; 16]), &mut receive, (&[2; 16], &places)).unwrap();
                 let wanted: Vec<u64> = (0..16).flat_map(|from| [from, from + 100]).collect();
                 assert_eq!(receive[..], wanted);
             })

@@ -160,8 +160,11 @@ fn exchange(comm: &mut Communicator, what: &Exchange, timed: bool) -> Result<Vec
 
 fn pairs(comm: &mut Communicator, differ: usize, bytes: usize, calls: usize) -> Result<Vec<f64>, Error> {
     let (rank, partner) = (comm.rank(), comm.rank() ^ differ);
-    let colour = (partner != rank && partner < comm.size()).then_some(rank.min(partner) as u32);
-    let Some(mut pair) = comm.split(colour, 0)? else { return Ok(vec![]) };
+    if partner == rank || partner >= comm.size() {
+        comm.split_undefined()?;
+        return Ok(vec![]);
+    }
+    let mut pair = comm.split(rank.min(partner) as u32, 0)?;
     let mut ball = vec![1_u8; bytes];
     let mut times = Vec::with_capacity(calls);
     for call in 0..=calls {

@@ -1,5 +1,6 @@
 //! Bytes among ranks: plain calls, all checks on, plans made before; and, among threads, the bare exchanges.
 
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -11,6 +12,7 @@ use necklace::error::Error;
 use necklace::ids::Rank;
 use necklace::local::Job;
 use necklace::op::Max;
+use necklace::plan::PlanError;
 use necklace::topology::Topology;
 use necklace_bare::{Kind, members, pin};
 
@@ -218,7 +220,9 @@ impl Call {
         let (size, rank) = (comm.size(), Rank::new(comm.rank()));
         let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
         let length = |blocks: usize| {
-            bytes.checked_mul(blocks).ok_or_else(|| Error::Argument(format!("blocks of {bytes} bytes")))
+            let overflow = PlanError::Overflow { blocks, elements: bytes, element: 1 };
+            let refused = Error::Argument { call: "bench", at: Location::caller(), source: Box::new(overflow.into()) };
+            bytes.checked_mul(blocks).ok_or(refused)
         };
         let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());
         let (send, mut receive) = (Memory::new(length(before)?, 1), Memory::new(length(after)?, 2));

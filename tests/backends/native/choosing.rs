@@ -5,7 +5,7 @@ use std::sync::Arc;
 use necklace::algorithm::{all_for, find};
 use necklace::collective::Collective;
 use necklace::cost::Demand;
-use necklace::error::BuildError;
+use necklace::error::{ArgumentError, BuildError};
 use necklace::machine::Machine;
 use necklace::op::{Sum, by};
 use necklace::schedule::Problem;
@@ -159,13 +159,13 @@ fn over_a_backend_without_it_may_not_be_chosen() {
     local::run(4, |mut comm| {
         for kind in KINDS.into_iter().chain(["alltoallv"]) {
             let refused = comm.choose(kind, "native").unwrap_err();
-            assert!(matches!(refused, Error::Build(BuildError::Unfit { .. })), "{refused}");
+            assert!(matches!(refused.argument(), Some(ArgumentError::Build(BuildError::Unfit { .. }))), "{refused}");
             assert!(
                 refused.to_string().contains("a backend that has collectives of its own, such as MPI"),
                 "{refused}"
             );
         }
-        let plan = comm.alltoallv_init::<u8>(&[1; 4], &[0; 4], &[1; 4], &[0, 1, 2, 3]).unwrap();
+        let plan = comm.alltoallv_init::<u8>((&[1; 4], &[0; 4]), (&[1; 4], &[0, 1, 2, 3])).unwrap();
         assert!(plan.words().contains("by direct"));
     })
     .unwrap();
@@ -194,7 +194,7 @@ fn what_the_backend_does_not_offer_is_done_by_the_best_other() {
                 assert_eq!(result, [4]);
             }
             let places = [0, 1, 2, 3];
-            let plan = comm.alltoallv_init::<u64>(&[1; 4], &places, &[1; 4], &places).unwrap();
+            let plan = comm.alltoallv_init::<u64>((&[1; 4], &places), (&[1; 4], &places)).unwrap();
             assert!(plan.words().contains("by direct"), "{}", plan.words());
         })
         .unwrap();
@@ -215,12 +215,12 @@ fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_mov
             job = job.choose(kind, "native");
         }
         job.run(|mut comm| {
-            let refused = |outcome: Result<(), Error>, what: &str| match outcome {
-                Err(Error::Build(BuildError::Unfit { algorithm, needs, .. })) => {
+            let refused = |outcome: Result<(), Error>, what: &str| match outcome.as_ref().unwrap_err().argument() {
+                Some(ArgumentError::Build(BuildError::Unfit { algorithm, needs, .. })) => {
                     assert_eq!(algorithm, "native");
                     assert!(needs.contains("does not offer") && needs.contains(what), "{needs}");
                 }
-                other => panic!("{other:?}"),
+                _ => panic!("{outcome:?}"),
             };
             let (mut result, places) = ([7; 4], [0, 1, 2, 3]);
             // One alone: it concerns no other.
@@ -228,8 +228,8 @@ fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_mov
                 let last = by("last", |_, right: u64| right);
                 refused(comm.allreduce(&[1; 4], &mut result, last), "allreduce of 4 elements of 8 bytes");
                 refused(comm.scan(&[1; 4], &mut result, last), "an operation of one's own");
-                refused(comm.alltoallv(&[1; 4], &[1; 4], &places, &mut result, &[1; 4], &places), "alltoallv");
-                let plan = comm.alltoallv_init::<u64>(&[1; 4], &places, &[1; 4], &places);
+                refused(comm.alltoallv(&[1; 4], (&[1; 4], &places), &mut result, (&[1; 4], &places)), "alltoallv");
+                let plan = comm.alltoallv_init::<u64>((&[1; 4], &places), (&[1; 4], &places));
                 refused(plan.map(|_| ()), "alltoallv");
                 assert_eq!(result, [7; 4]);
             }
@@ -249,13 +249,13 @@ fn exchanges_of_unequal_blocks_are_native_if_they_are_planned() {
         job.run(|mut comm| {
             let places = [0, 1, 2, 3];
             let mut receive = [0; 4];
-            comm.alltoallv(&[1; 4], &[1; 4], &places, &mut receive, &[1; 4], &places).unwrap();
+            comm.alltoallv(&[1; 4], (&[1; 4], &places), &mut receive, (&[1; 4], &places)).unwrap();
             comm.barrier().unwrap();
-            let mut plan = comm.alltoallv_init::<u64>(&[1; 4], &places, &[1; 4], &places).unwrap();
+            let mut plan = comm.alltoallv_init::<u64>((&[1; 4], &places), (&[1; 4], &places)).unwrap();
             assert!(plan.words().contains("by native"), "{}", plan.words());
             (0..3).for_each(|_| plan.execute(&mut comm, &[1; 4], &mut receive).unwrap());
             comm.choose("alltoallv", "native").unwrap();
-            comm.alltoallv(&[1; 4], &[1; 4], &places, &mut receive, &[1; 4], &places).unwrap();
+            comm.alltoallv(&[1; 4], (&[1; 4], &places), &mut receive, (&[1; 4], &places)).unwrap();
         })
         .unwrap();
         let made = calls.of_all();

@@ -1,0 +1,92 @@
+//! Where blocks of different lengths lie in a buffer.
+
+use std::borrow::Cow;
+
+use super::lengths::check;
+use crate::error::ArgumentError;
+use crate::plan::Strided;
+
+/// The lengths of the blocks of one buffer in elements, a block for each rank, and where they lie.
+///
+/// A list of counts is enough where blocks lie one after the other, in rank order, from the start
+/// of the buffer:
+///
+/// ```
+/// use necklace::communicator::Counts;
+/// let packed = Counts::from(&[2, 0, 3]);
+/// // The same blocks with a gap after the first.
+/// let apart = Counts::at(&[2, 0, 3], &[0, 4, 4]);
+/// assert_eq!((packed.end(), apart.end()), (Some(5), Some(7)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts<'a> {
+    counts: &'a [usize],
+    displacements: Cow<'a, [usize]>,
+}
+
+impl<'a> Counts<'a> {
+    /// Makes blocks of `counts[i]` elements that begin at element `displacements[i]` of the buffer.
+    ///
+    /// Both lists have an element for each rank. Displacements are in elements, as in MPI.
+    #[must_use]
+    pub fn at(counts: &'a [usize], displacements: &'a [usize]) -> Self {
+        Self { counts, displacements: displacements.into() }
+    }
+
+    /// Makes blocks of `counts[i]` elements that lie one after the other.
+    #[must_use]
+    pub fn packed(counts: &'a [usize]) -> Self {
+        let begins = |end: &mut usize, &count: &usize| Some(std::mem::replace(end, end.saturating_add(count)));
+        Self { counts, displacements: counts.iter().scan(0, begins).collect() }
+    }
+
+    /// Returns how many elements a buffer needs for all blocks; `None` if that is more than can be
+    /// counted.
+    #[must_use]
+    pub fn end(&self) -> Option<usize> {
+        let blocks = self.counts.iter().zip(&*self.displacements).filter(|(count, _)| **count > 0);
+        blocks.map(|(&count, &at)| at.checked_add(count)).try_fold(0, |most, end| Some(most.max(end?)))
+    }
+
+    /// The blocks, of which there must be one for each rank.
+    pub(super) fn blocks(&self, side: &'static str, ranks: usize) -> Result<Vec<Strided>, ArgumentError> {
+        let [of_counts, of_displacements] = match side {
+            "send" => ["list of send counts", "list of send displacements"],
+            _ => ["list of receive counts", "list of receive displacements"],
+        };
+        check(of_counts, self.counts.len(), ranks)?;
+        check(of_displacements, self.displacements.len(), ranks)?;
+        Ok(self.counts.iter().zip(&*self.displacements).map(|(&count, &at)| Strided::run(at, count)).collect())
+    }
+}
+
+impl<'a> From<&'a [usize]> for Counts<'a> {
+    fn from(counts: &'a [usize]) -> Self {
+        Self::packed(counts)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [usize; N]> for Counts<'a> {
+    fn from(counts: &'a [usize; N]) -> Self {
+        Self::packed(counts)
+    }
+}
+
+impl<'a> From<&'a Vec<usize>> for Counts<'a> {
+    fn from(counts: &'a Vec<usize>) -> Self {
+        Self::packed(counts)
+    }
+}
+
+impl<'a> From<&Self> for Counts<'a> {
+    fn from(counts: &Self) -> Self {
+        counts.clone()
+    }
+}
+
+/// Counts and displacements.
+impl<'a, C: AsRef<[usize]> + ?Sized, D: AsRef<[usize]> + ?Sized> From<(&'a C, &'a D)> for Counts<'a> {
+    fn from((counts, displacements): (&'a C, &'a D)) -> Self {
+        Self::at(counts.as_ref(), displacements.as_ref())
+    }
+}
