@@ -268,8 +268,7 @@ impl Demand {
             rearrangement: moved(self.rearranged, machine.rearrangement),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
         };
-        let [charged @ .., _] = price.terms();
-        Price { total: charged.into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
+        Price { total: price.charged().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
     }
 }
 
@@ -281,6 +280,9 @@ const FORWARDED: &str = "transmission forwarded";
 const ENDS: &str = "transmission at the ends";
 const HOPS: &str = "hops";
 const REARRANGEMENTS: &str = "rearrangements";
+
+/// The name of the term that is not part of the total.
+const SYNCHRONISATION: &str = "synchronisation";
 
 /// What is claimed, or what it is at least.
 fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option<T>, bound: impl FnOnce() -> T) -> T {
@@ -302,16 +304,24 @@ pub(crate) fn own_blocks(problem: &Problem) -> Volume {
 }
 
 impl Price {
-    /// The terms by name; the last is synchronisation, which is not part of the total.
-    #[must_use]
-    pub fn terms(&self) -> [(&'static str, u128); 5] {
+    /// Returns the name and the time of each term, in picoseconds.
+    ///
+    /// The last is `synchronisation`, which is not part of the total.
+    pub fn terms(&self) -> impl ExactSizeIterator<Item = (&'static str, u128)> + use<> {
+        let Self { startup, transmission, propagation, rearrangement, synchronisation, .. } = *self;
         [
-            ("startup", self.startup),
-            ("transmission", self.transmission),
-            ("propagation", self.propagation),
-            ("rearrangement", self.rearrangement),
-            ("synchronisation", self.synchronisation),
+            ("startup", startup),
+            ("transmission", transmission),
+            ("propagation", propagation),
+            ("rearrangement", rearrangement),
+            (SYNCHRONISATION, synchronisation),
         ]
+        .into_iter()
+    }
+
+    /// Returns the terms that make up the total.
+    fn charged(&self) -> impl Iterator<Item = (&'static str, u128)> + use<> {
+        self.terms().filter(|(name, _)| *name != SYNCHRONISATION)
     }
 }
 
@@ -321,11 +331,13 @@ impl fmt::Display for Price {
         let microseconds = |picoseconds: u128| picoseconds as f64 / 1e6;
         write!(f, "{:.2} us", microseconds(self.total))?;
         let mut separator = " =";
-        let [charged @ .., (synchronisation, barriers)] = self.terms();
-        for (name, term) in charged.into_iter().filter(|(_, term)| *term > 0) {
+        for (name, term) in self.charged().filter(|(_, term)| *term > 0) {
             write!(f, "{separator} {name} {:.2}", microseconds(term))?;
             separator = " +";
         }
-        if barriers > 0 { write!(f, ", without {synchronisation} {:.2}", microseconds(barriers)) } else { Ok(()) }
+        match self.synchronisation {
+            0 => Ok(()),
+            barriers => write!(f, ", without {SYNCHRONISATION} {:.2}", microseconds(barriers)),
+        }
     }
 }

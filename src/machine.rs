@@ -63,6 +63,7 @@ pub struct Machine {
 
 /// How a message crosses several channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Switching {
     /// The rest of a message follows its head through the network; where the head must wait, the rest gathers behind it.
     #[default]
@@ -87,7 +88,7 @@ impl Switching {
 #[non_exhaustive]
 pub enum MachineError {
     /// There is no machine of that name.
-    #[error("no machine {}; there are: {names}", quoted(.0), names = Machine::NAMES.map(|(name, _)| name).join(", "))]
+    #[error("no machine {}; there are: {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
     /// There is no such price.
     #[error("a machine has no {}, it has: {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
@@ -191,7 +192,7 @@ impl Machine {
     };
 
     /// The machines that have a name.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    const NAMES: &[(&str, Self)] = &[
         ("threads", Self::THREADS),
         ("tcp", Self::TCP),
         ("mpi", Self::MPI),
@@ -200,9 +201,14 @@ impl Machine {
         ("free", Self::FREE),
     ];
 
+    /// Returns the names of the predefined machines.
+    fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().map(|(name, _)| *name)
+    }
+
     /// What a machine consists of, as texts and files name it.
-    pub const KEYS: [&'static str; 9] =
-        ["startup", "message", "byte", "channel", "hop", "rearrangement", "synchronisation", "doubling", "switching"];
+    const KEYS: &[&str] =
+        &["startup", "message", "byte", "channel", "hop", "rearrangement", "synchronisation", "doubling", "switching"];
 
     /// The same with another price a round.
     #[must_use]
@@ -369,8 +375,8 @@ impl FromStr for Machine {
 
     fn from_str(text: &str) -> Result<Self, MachineError> {
         let (name, prices) = text.split_once(':').unwrap_or((text, ""));
-        let found = Self::NAMES.into_iter().find(|(known, _)| *known == name);
-        let (_, machine) = found.ok_or_else(|| MachineError::Unknown(name.to_owned()))?;
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        let &(_, machine) = found.ok_or_else(|| MachineError::Unknown(name.to_owned()))?;
         let pairs = prices
             .split(',')
             .filter(|_| text.contains(':'))
@@ -445,7 +451,7 @@ mod tests {
 
     #[test]
     fn texts_and_machines_are_each_other() {
-        for (name, machine) in Machine::NAMES {
+        for &(name, machine) in Machine::NAMES {
             assert_eq!((name.parse(), machine.to_string().as_str()), (Ok(machine), name));
         }
         let machine = Machine::FREE.with_startup(1).with_message(2_500_000).with_byte(u64::MAX).with_channel(7);

@@ -14,6 +14,7 @@ use crate::vocabulary::{BuildError, Ports, Problem};
 
 /// What was picked, and what it was picked from.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Choice {
     /// The algorithm.
     pub algorithm: Arc<dyn Algorithm>,
@@ -29,6 +30,7 @@ pub struct Choice {
 
 /// An algorithm that might have been picked.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The algorithm.
     pub algorithm: Arc<dyn Algorithm>,

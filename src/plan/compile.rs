@@ -166,7 +166,7 @@ impl Compiler {
 
     fn message(&mut self, parcel: &Parcel) -> Result<Message, PlanError> {
         let places = parcel.values.iter().filter_map(|&value| self.all.values[value].place());
-        let runs = joined(places.flatten());
+        let runs = joined(places.flat_map(Place::into_runs));
         let bytes = runs.iter().map(Run::bytes).sum();
         let position = |len: usize| u32::try_from(len).map_err(|_| PlanError::Rounds);
         let start = position(self.runs.len())?;
@@ -253,7 +253,7 @@ impl Compiler {
     }
 
     fn copy(&mut self, from: &Place, into: &Place) {
-        let [into, from] = [into, from].map(|place| Place::from_vec(joined(place.iter().copied())));
+        let [into, from] = [into, from].map(|place| Place::from(joined(place.iter().copied())));
         self.local((!into.is_empty()).then_some(Local::Copy { into, from }).into_iter());
     }
 

@@ -40,7 +40,7 @@ impl Local {
             meets.then(|| Run::new(a.buffer, a.offset, a.len + b.len))
         };
         let place = |a: &Place, b: &Place| match (&a[..], &b[..]) {
-            ([a], [b]) => one(a, b).map(|run| Place::from_elem(run, 1)),
+            ([a], [b]) => one(a, b).map(|run| Place::from(run)),
             _ => None,
         };
         match (self, next) {
@@ -60,9 +60,8 @@ impl Local {
 
     /// Bytes of memory beyond its own.
     fn spilled(&self) -> usize {
-        let heap = |place: &Place| if place.spilled() { place.capacity() * size_of::<Run>() } else { 0 };
         match self {
-            Self::Copy { into, from } => heap(into) + heap(from),
+            Self::Copy { into, from } => into.heap_bytes() + from.heap_bytes(),
             Self::Merge { .. } => 0,
         }
     }
@@ -97,15 +96,9 @@ impl Plan {
         self.program.sizes().fit(buffers)
     }
 
-    /// Whether anything is combined, so that an execution needs a [`Reduction`].
-    #[must_use]
-    pub fn reduces(&self) -> bool {
-        self.locals.iter().any(Local::is_merge)
-    }
-
     /// Bytes of memory that the plan itself takes, its scratch not counted.
     #[must_use]
-    pub fn footprint(&self) -> usize {
+    pub(crate) fn footprint(&self) -> usize {
         let locals = self.locals.iter().map(|local| size_of::<Local>() + local.spilled()).sum::<usize>();
         self.program.footprint() + self.steps.len() * size_of::<Step>() + locals
     }
@@ -146,8 +139,8 @@ impl<'p> Execution<'p> {
     /// Takes the last round that it handed out for done, does what is to be done locally, and hands out the next: its
     /// index in the [program](Plan::program). `None` when all is done.
     ///
-    /// The buffers must [fit](Plan::fits); where they do not, nothing is done and `None` returned. A plan that
-    /// [reduces](Plan::reduces) needs a reduction; without one nothing is combined.
+    /// The buffers must [fit](Plan::fits); where they do not, nothing is done and `None` returned. If the schedule combines
+    /// contributions, a reduction is needed; without one nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
         if !self.plan.fits(buffers) {
             return None;

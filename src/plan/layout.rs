@@ -9,6 +9,7 @@ use crate::ids::Rank;
 
 /// How long blocks are, in elements.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Lengths {
     /// All alike.
     Equal(u64),
@@ -29,6 +30,7 @@ impl Lengths {
 
 /// Where one rank's blocks lie, before and after; in bytes. A block may be in several pieces, and strided.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Layout {
     /// Bytes of an element. Blocks are cut into chunks between elements.
     pub element: u64,
@@ -44,10 +46,39 @@ pub struct Layout {
     pub output: u64,
 }
 
+/// The strided blocks of a buffer, by rank.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StridedBlocks<'a> {
+    /// The parts of each block, one after the other.
+    pub(crate) blocks: &'a [&'a [Strided]],
+    /// The length of the buffer in elements.
+    pub(crate) elements: usize,
+}
+
 impl Layout {
     /// How many runs the blocks of a [`strided`](Self::strided) layout may be together. A plan takes some 200 bytes for
     /// each, so that more would take more memory than most machines have.
-    pub const MOST_RUNS: u64 = 1 << 24;
+    pub(crate) const MOST_RUNS: u64 = 1 << 24;
+
+    /// Returns a layout without blocks and with empty buffers, for elements of `element` bytes.
+    ///
+    /// Add the blocks with [`with_input`](Self::with_input) and [`with_output`](Self::with_output).
+    #[must_use]
+    pub fn new(element: u64, lengths: Lengths) -> Self {
+        Self { element, lengths, before: vec![], after: vec![], input: 0, output: 0 }
+    }
+
+    /// Sets the blocks that the rank starts with and the length of the input in bytes.
+    #[must_use]
+    pub fn with_input(self, before: Vec<(Block, Place)>, input: u64) -> Self {
+        Self { before, input, ..self }
+    }
+
+    /// Sets the blocks that the rank must end with and the length of the output in bytes.
+    #[must_use]
+    pub fn with_output(self, after: Vec<(Block, Place)>, output: u64) -> Self {
+        Self { after, output, ..self }
+    }
 
     /// Blocks of `elements` elements, one after the other: those of `before` in the input (or, in place, in the output,
     /// each where that block or, for alltoall, the block that comes back in its stead will lie), those of `after` in the
@@ -65,7 +96,7 @@ impl Layout {
         };
         let (input, output) = (total(before.len())?, total(after.len())?);
         let place = |buffer, blocks: &[Block]| {
-            let at = |(i, &b): (usize, &Block)| (b, Place::from_elem(Run::new(buffer, i as u64 * block, block), 1));
+            let at = |(i, &b): (usize, &Block)| (b, Place::from(Run::new(buffer, i as u64 * block, block)));
             blocks.iter().enumerate().map(at).collect()
         };
         Ok(Self {
@@ -98,7 +129,7 @@ impl Layout {
         let place = |buffer, blocks: Vec<(Block, Vec<u64>)>| {
             let runs =
                 move |places: Vec<u64>| joined(places.into_iter().map(|at| Run::new(buffer, at * element, element)));
-            blocks.into_iter().map(|(block, places)| (block, Place::from_vec(runs(places)))).collect()
+            blocks.into_iter().map(|(block, places)| (block, Place::from(runs(places)))).collect()
         };
         Ok(Self {
             element,
@@ -142,12 +173,11 @@ impl Layout {
     ///
     /// [`PlanError::Overflow`] where a buffer, or a block's end, is past 2^63 bytes; [`PlanError::Runs`] where the blocks
     /// are more than [`MOST_RUNS`](Self::MOST_RUNS) runs together.
-    pub fn strided(
+    pub(crate) fn strided(
         rank: Rank,
         element: usize,
-        send: &[&[Strided]],
-        receive: &[&[Strided]],
-        (input, output): (usize, usize),
+        send: StridedBlocks<'_>,
+        receive: StridedBlocks<'_>,
     ) -> Result<Self, PlanError> {
         let overflow = |elements: usize| PlanError::Overflow { blocks: 1, elements, element };
         let bytes = |elements: usize| {
@@ -172,17 +202,19 @@ impl Layout {
                         most: Self::MOST_RUNS,
                     });
                 }
-                place.extend(part.place(buffer, element as u64));
+                place.extend(part.place(buffer, element as u64).into_runs());
             }
             table.insert(block, elements);
             Ok((block, place))
         };
         let own = |i: usize| Rank::new(i);
-        let before = send.iter().enumerate().map(|(i, parts)| place(Block::new(rank, own(i)), Buffer::Input, parts));
+        let before =
+            send.blocks.iter().enumerate().map(|(i, parts)| place(Block::new(rank, own(i)), Buffer::Input, parts));
         let before = before.collect::<Result<_, PlanError>>()?;
-        let after = receive.iter().enumerate().map(|(i, parts)| place(Block::new(own(i), rank), Buffer::Output, parts));
+        let after =
+            receive.blocks.iter().enumerate().map(|(i, parts)| place(Block::new(own(i), rank), Buffer::Output, parts));
         let after = after.collect::<Result<_, PlanError>>()?;
-        let (input, output) = (bytes(input)?, bytes(output)?);
+        let (input, output) = (bytes(send.elements)?, bytes(receive.elements)?);
         Ok(Self { element: element as u64, lengths: Lengths::Each(table), before, after, input, output })
     }
 }

@@ -20,6 +20,7 @@ pub use buffers::{Buffer, Buffers};
 pub use compile::compile;
 pub use error::PlanError;
 pub use execute::{Execution, Plan, Reduction};
+pub(crate) use layout::StridedBlocks;
 pub use layout::{Layout, Lengths};
 pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 #[cfg(feature = "local")]

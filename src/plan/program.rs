@@ -192,7 +192,7 @@ impl Program {
 
     /// Bytes of memory that the program itself takes.
     #[must_use]
-    pub fn footprint(&self) -> usize {
+    pub(crate) fn footprint(&self) -> usize {
         let messages: usize = self.rounds.iter().map(|r| r.sends.len() + r.receives.len()).sum();
         let pieces: usize = self.pieces.iter().flatten().map(|p| p.sends.len() + p.receives.len()).sum();
         self.runs.len() * size_of::<Run>()

@@ -1,5 +1,7 @@
 //! Arithmetic on runs: cutting them, and joining neighbours.
 
+use std::ops::Deref;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::Buffer;
@@ -64,8 +66,70 @@ pub(super) struct Access {
     pub(super) write: bool,
 }
 
-/// A string of bytes: runs, one after the other, mostly one.
-pub type Place = SmallVec<[Run; 1]>;
+/// The bytes of a block in memory: runs in order, in most plans a single one.
+///
+/// Dereferences to its runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place(SmallVec<[Run; 1]>);
+
+impl Place {
+    /// Returns a place without runs: that of an empty block.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the runs by value.
+    pub(super) fn into_runs(self) -> SmallVec<[Run; 1]> {
+        self.0
+    }
+
+    /// Returns the bytes that it takes on the heap.
+    pub(super) fn heap_bytes(&self) -> usize {
+        if self.0.spilled() { self.0.capacity() * size_of::<Run>() } else { 0 }
+    }
+}
+
+impl Deref for Place {
+    type Target = [Run];
+
+    fn deref(&self) -> &[Run] {
+        &self.0
+    }
+}
+
+impl From<Run> for Place {
+    fn from(run: Run) -> Self {
+        Self(smallvec![run])
+    }
+}
+
+impl From<Vec<Run>> for Place {
+    fn from(runs: Vec<Run>) -> Self {
+        Self(SmallVec::from_vec(runs))
+    }
+}
+
+impl FromIterator<Run> for Place {
+    fn from_iter<I: IntoIterator<Item = Run>>(runs: I) -> Self {
+        Self(runs.into_iter().collect())
+    }
+}
+
+impl Extend<Run> for Place {
+    fn extend<I: IntoIterator<Item = Run>>(&mut self, runs: I) {
+        self.0.extend(runs);
+    }
+}
+
+impl<'a> IntoIterator for &'a Place {
+    type Item = &'a Run;
+    type IntoIter = std::slice::Iter<'a, Run>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
 
 /// A place cut into parts of so many bytes, one after the other.
 pub(super) fn cut(place: &[Run], lengths: impl IntoIterator<Item = u64>) -> Vec<Place> {
@@ -87,14 +151,14 @@ pub(super) fn cut(place: &[Run], lengths: impl IntoIterator<Item = u64>) -> Vec<
 }
 
 /// The bytes `from..to` of a run's string of bytes.
-fn slice(run: Run, from: u64, to: u64) -> Place {
+fn slice(run: Run, from: u64, to: u64) -> SmallVec<[Run; 1]> {
     if from >= to {
         return smallvec![];
     }
     if run.count == 1 {
         return smallvec![Run::new(run.buffer, run.offset + from, to - from)];
     }
-    let mut parts = Place::new();
+    let mut parts = SmallVec::new();
     let mut at = from;
     while at < to {
         let (piece, skip) = (at / run.len, at % run.len);

@@ -165,7 +165,7 @@ impl Strided {
 /// A place that two of them have, or one has twice, if there is any. Each must have an [`end`](Strided::end). Where they lie
 /// between each other in more than so many pieces, nobody looks: the error is their number.
 pub(crate) fn overlap<'a>(all: impl Iterator<Item = &'a Strided>, most: u64) -> Result<Option<usize>, u64> {
-    let runs = all.flat_map(|strided| strided.place(Buffer::Output, 1));
+    let runs = all.flat_map(|strided| strided.place(Buffer::Output, 1).into_runs());
     let found = overlap::within(runs.map(|run| Access { run, write: true }).collect(), most)?;
     Ok(found.map(|found| found.offset as usize))
 }

@@ -68,7 +68,7 @@ impl Value {
         match &self.spot {
             Spot::Nowhere => None,
             Spot::Scratch(_) if self.bytes == 0 => Some(Place::new()),
-            Spot::Scratch(at) => Some(Place::from_elem(Run::new(Buffer::Scratch, *at, self.bytes), 1)),
+            Spot::Scratch(at) => Some(Place::from(Run::new(Buffer::Scratch, *at, self.bytes))),
             Spot::Home => self.home.as_deref().cloned(),
             Spot::At(place) => Some(Place::clone(place)),
         }

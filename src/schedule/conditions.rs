@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::holdings::{Cuts, Holdings, name, span};
-use super::{Contributors, Fault, Place, Violations};
+use super::{Contributors, Location, ViolationKind, Violations};
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::hash::Map;
@@ -95,14 +95,14 @@ pub(super) fn inspect(problem: &Problem, cuts: &mut Cuts, violations: &mut Viola
     let ranks = problem.ranks();
     for side in [&custom.pre, &custom.post] {
         if side.len() != ranks {
-            let fault = Fault::ConditionRanks { expected: ranks, found: side.len() };
-            violations.report(Place::default(), fault);
+            let fault = ViolationKind::ConditionRanks { expected: ranks, found: side.len() };
+            violations.report(Location::default(), fault);
         }
         for (rank, holding) in side.iter().enumerate() {
-            let place = Place::default().rank(Rank::new(rank));
+            let place = Location::default().rank(Rank::new(rank));
             let mut stated = Vec::with_capacity(holding.len());
             for &(block, ref who) in holding {
-                let cut = cuts.note(block).err().map(|expected| Fault::Cut { expected, found: block.of() });
+                let cut = cuts.note(block).err().map(|expected| ViolationKind::Cut { expected, found: block.of() });
                 match cut.or_else(|| flaw(block, who, ranks, cuts)) {
                     Some(fault) => violations.report(place.block(block), fault),
                     None => stated.push(block),
@@ -111,7 +111,7 @@ pub(super) fn inspect(problem: &Problem, cuts: &mut Cuts, violations: &mut Viola
             stated.sort_unstable_by_key(|&block| (name(block), block.first()));
             for pair in stated.windows(2) {
                 if name(pair[0]) == name(pair[1]) && span(pair[0]).end > pair[1].first() {
-                    violations.report(place.block(pair[1]), Fault::StatedTwice);
+                    violations.report(place.block(pair[1]), ViolationKind::StatedTwice);
                 }
             }
         }
@@ -119,14 +119,14 @@ pub(super) fn inspect(problem: &Problem, cuts: &mut Cuts, violations: &mut Viola
 }
 
 /// What is wrong with a block as such.
-pub(super) fn out_of_range(block: Block, ranks: usize) -> Option<Fault> {
+pub(super) fn out_of_range(block: Block, ranks: usize) -> Option<ViolationKind> {
     let ends = [block.source(), block.destination()].into_iter();
     let outside = |&end: &i32| usize::try_from(end).is_ok_and(|end| end >= ranks);
-    ends.filter(outside).map(|found| Fault::BlockRange { found, ranks }).next()
+    ends.filter(outside).map(|found| ViolationKind::BlockRange { found, ranks }).next()
 }
 
 /// What makes a stated block useless. The collectives of this crate have no flaws; custom ones may.
-fn flaw(block: Block, who: &[Rank], ranks: usize, cuts: &Cuts) -> Option<Fault> {
+fn flaw(block: Block, who: &[Rank], ranks: usize, cuts: &Cuts) -> Option<ViolationKind> {
     if let [own] = who
         && own.index() < ranks
         && block.of() == 1
@@ -139,6 +139,6 @@ fn flaw(block: Block, who: &[Rank], ranks: usize, cuts: &Cuts) -> Option<Fault> 
     let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
     let outside = sorted.last().filter(|rank| rank.index() >= ranks);
     out_of_range(block, ranks)
-        .or_else(|| outside.map(|&contributor| Fault::ContributorRange { contributor, ranks }))
-        .or_else(|| twice.map(|pair| Fault::ContributorTwice { contributor: pair[0] }))
+        .or_else(|| outside.map(|&contributor| ViolationKind::ContributorRange { contributor, ranks }))
+        .or_else(|| twice.map(|pair| ViolationKind::ContributorTwice { contributor: pair[0] }))
 }

@@ -37,4 +37,4 @@ pub use memory::{memory_to_sample, memory_to_verify};
 pub use proof::{Contradiction, Figures, Proof};
 pub use sample::{Sample, SampleError, can_be_sampled, verify_sample};
 pub use verify::{Verifier, verify, verify_shares};
-pub use violation::{Fault, Place, Violation, Violations};
+pub use violation::{Location, Violation, ViolationKind, Violations};

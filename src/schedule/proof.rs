@@ -175,6 +175,7 @@ impl fmt::Display for Proof {
 /// A figure that an algorithm claims and its schedule does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{figure}: claimed {claimed}, counted {counted}")]
+#[non_exhaustive]
 pub struct Contradiction {
     /// Which figure.
     pub figure: &'static str,

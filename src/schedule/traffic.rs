@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::chains::Chains;
 use super::holdings::pair;
-use super::{Fault, Figures, Place, Violations};
+use super::{Figures, Location, ViolationKind, Violations};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
 use crate::ids::{Channel, Node, Rank};
@@ -109,7 +109,7 @@ impl Traffic {
         let (mut port, mut forwarded) = (Busiest::default(), (Volume::ZERO, Volume::ZERO));
         for &index in sound {
             let transfer = &round.transfers[index];
-            let place = Place::round(number).transfer(transfer.source, transfer.destination);
+            let place = Location::round(number).transfer(transfer.source, transfer.destination);
             let size = Volume::of(&transfer.blocks);
             largest = largest.max(size);
             self.ends(place, transfer, size, &mut port, violations);
@@ -150,7 +150,7 @@ impl Traffic {
     /// Counts the transfer at its two ends, against the ports.
     fn ends(
         &mut self,
-        place: Place,
+        place: Location,
         transfer: &Transfer,
         size: Volume,
         port: &mut Busiest,
@@ -178,17 +178,20 @@ impl Traffic {
         self.figures.max_sends = self.figures.max_sends.max(sends);
         self.figures.max_receives = self.figures.max_receives.max(receives);
         if matches!(ports, Ports::One | Ports::OneSend) && sends > 1 {
-            violations.report(place.rank(transfer.source), Fault::Sends { ports, found: sends, allowed: 1 });
+            violations.report(place.rank(transfer.source), ViolationKind::Sends { ports, found: sends, allowed: 1 });
         }
         if ports == Ports::One && receives > 1 {
-            violations.report(place.rank(transfer.destination), Fault::Receives { ports, found: receives, allowed: 1 });
+            violations.report(
+                place.rank(transfer.destination),
+                ViolationKind::Receives { ports, found: receives, allowed: 1 },
+            );
         }
     }
 
     /// The transfer's nodes, if they are a path between its ends.
     fn route<'a>(
         &mut self,
-        place: Place,
+        place: Location,
         transfer: &'a Transfer,
         violations: &mut Violations,
     ) -> Option<Cow<'a, [Node]>> {
@@ -202,7 +205,10 @@ impl Traffic {
                     if found > MAX_HOPS {
                         let limit = MAX_HOPS as u64;
                         let found = found as u128;
-                        violations.report(place, Fault::TooLarge { what: "channels of a default route", found, limit });
+                        violations.report(
+                            place,
+                            ViolationKind::TooLarge { what: "channels of a default route", found, limit },
+                        );
                         return None;
                     }
                 }
@@ -212,11 +218,11 @@ impl Traffic {
         let found = route.first().copied().zip(route.last().copied());
         let mut sound = found == Some(expected);
         if !sound {
-            violations.report(place, Fault::RouteEnds { expected, found });
+            violations.report(place, ViolationKind::RouteEnds { expected, found });
         }
         for &node in route.iter().filter(|node| node.index() >= self.nodes) {
             sound = false;
-            violations.report(place, Fault::RouteNode { found: node, nodes: self.nodes });
+            violations.report(place, ViolationKind::RouteNode { found: node, nodes: self.nodes });
         }
         for channel in channels(&route) {
             let key = key(channel);
@@ -227,7 +233,7 @@ impl Traffic {
                 self.channels.insert(key, ChannelUse::default());
             } else {
                 sound = false;
-                violations.report(place, Fault::NoChannel { found: channel });
+                violations.report(place, ViolationKind::NoChannel { found: channel });
             }
         }
         sound.then_some(route)
@@ -236,7 +242,7 @@ impl Traffic {
     /// Counts the transfer on a channel; what that carries in this round so far.
     fn channel(
         &mut self,
-        place: Place,
+        place: Location,
         channel: Channel,
         index: usize,
         size: Volume,
@@ -253,7 +259,7 @@ impl Traffic {
         if used.transfers > 1 && (self.outline.contention_free || self.outline.ports == Ports::All) {
             let other = &round.transfers[used.first as usize];
             let other = (other.source, other.destination);
-            violations.report(place, Fault::ChannelShared { channel, other });
+            violations.report(place, ViolationKind::ChannelShared { channel, other });
         }
         if let Some(blocks) = size.whole() {
             used.now += blocks;
@@ -280,7 +286,7 @@ impl Traffic {
             let mut left: Map<Rank> = Map::default();
             for send in sends {
                 let transfer = &round.transfers[send.transfer];
-                let place = Place::round(number).transfer(transfer.source, transfer.destination);
+                let place = Location::round(number).transfer(transfer.source, transfer.destination);
                 let mut object = |fault| {
                     self.figures.same_value = false;
                     if strict {
@@ -288,12 +294,12 @@ impl Traffic {
                     }
                 };
                 if !same_units(&first.blocks, &transfer.blocks) {
-                    object(Fault::OtherValue { other: first.destination });
+                    object(ViolationKind::OtherValue { other: first.destination });
                 }
                 if let Some(channel) = send.channel
                     && let Some(other) = left.insert(key(channel), transfer.destination)
                 {
-                    object(Fault::SameChannel { channel, other });
+                    object(ViolationKind::SameChannel { channel, other });
                 }
             }
         }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::conditions::{self, Ranks};
 use super::holdings::{Cuts, Holdings, name, span};
 use super::traffic::Traffic;
-use super::{Contributors, Fault, Place, Proof, Violations};
+use super::{Contributors, Location, Proof, ViolationKind, Violations};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, LocalStep, Mismatch, Outline, Round, Schedule, Shares, Transfer};
@@ -98,7 +98,7 @@ pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
 
 impl Verifier {
     /// How many blocks all ranks together may hold before and shall hold after, the ranks themselves counted too. An
-    /// alltoall of 8191 ranks is within it. Beyond it, [`Fault::TooLarge`]. How many bytes a schedule of an algorithm's takes tells
+    /// alltoall of 8191 ranks is within it. Beyond it, [`ViolationKind::TooLarge`]. How many bytes a schedule of an algorithm's takes tells
     /// [`memory_to_verify`](super::memory_to_verify).
     pub const LIMIT: u64 = 1 << 27;
 
@@ -116,7 +116,10 @@ impl Verifier {
         let found = conditions::amount(problem);
         let refused = found > limit.into();
         if refused {
-            violations.report(Place::default(), Fault::TooLarge { what: "ranks and blocks of theirs", found, limit });
+            violations.report(
+                Location::default(),
+                ViolationKind::TooLarge { what: "ranks and blocks of theirs", found, limit },
+            );
         } else {
             conditions::inspect(problem, &mut cuts, &mut violations);
         }
@@ -164,8 +167,8 @@ impl Verifier {
 
     /// As [`mismatch`](Self::mismatch), of a round by its number.
     pub(super) fn mismatch_in(&mut self, round: usize, mismatch: Mismatch) {
-        let place = Place::round(round).transfer(mismatch.source, mismatch.destination);
-        self.violations.report(place, Fault::Unmatched(Box::new(mismatch)));
+        let place = Location::round(round).transfer(mismatch.source, mismatch.destination);
+        self.violations.report(place, ViolationKind::Unmatched(Box::new(mismatch)));
     }
 
     /// What was wrong so far.
@@ -195,10 +198,10 @@ impl Verifier {
     fn phase(&mut self, number: usize, found: usize) {
         let phases = self.outline.phases.len().max(1);
         if found >= phases {
-            self.violations.report(Place::round(number), Fault::PhaseRange { found, phases });
+            self.violations.report(Location::round(number), ViolationKind::PhaseRange { found, phases });
         }
         if found < self.phase {
-            self.violations.report(Place::round(number), Fault::PhaseOrder { found, before: self.phase });
+            self.violations.report(Location::round(number), ViolationKind::PhaseOrder { found, before: self.phase });
         }
         self.phase = found;
     }
@@ -207,13 +210,13 @@ impl Verifier {
     fn sound(&mut self, number: usize, round: &Round) -> Vec<usize> {
         let mut sound = Vec::with_capacity(round.transfers.len());
         for (index, &Transfer { source, destination, .. }) in round.transfers.iter().enumerate() {
-            let place = Place::round(number).transfer(source, destination);
+            let place = Location::round(number).transfer(source, destination);
             let before = self.violations.count();
             for rank in [source, destination].into_iter().filter(|rank| rank.index() >= self.size) {
-                self.violations.report(place, Fault::RankRange { found: rank, ranks: self.size });
+                self.violations.report(place, ViolationKind::RankRange { found: rank, ranks: self.size });
             }
             if source == destination {
-                self.violations.report(place, Fault::ToItself);
+                self.violations.report(place, ViolationKind::ToItself);
             }
             if self.violations.count() == before {
                 sound.push(index);
@@ -228,7 +231,7 @@ impl Verifier {
         let mut carried = Vec::new();
         for &index in sound {
             let transfer = &round.transfers[index];
-            let place = Place::round(number).transfer(transfer.source, transfer.destination);
+            let place = Location::round(number).transfer(transfer.source, transfer.destination);
             carried.clear();
             for (position, &block) in transfer.blocks.iter().enumerate() {
                 if self.usable(place, block) {
@@ -249,7 +252,7 @@ impl Verifier {
             for &(name, _, position) in &carried {
                 let block = transfer.blocks[position];
                 if twice.binary_search(&position).is_ok() {
-                    violations.report(place.block(block), Fault::CarriedTwice);
+                    violations.report(place.block(block), ViolationKind::CarriedTwice);
                     continue;
                 }
                 holdings.read(name, span(block), |part, who| match who {
@@ -257,7 +260,7 @@ impl Verifier {
                         let (transfer, block, who) = (index as u32, position as u32, who.clone());
                         arrivals.push(Arrival { transfer, block, span: part, who });
                     }
-                    None => violations.report(place.block(some(block, part)), Fault::NotHeld),
+                    None => violations.report(place.block(some(block, part)), ViolationKind::NotHeld),
                 });
                 if self.gives_up {
                     holdings.give_up(name, span(block), block.of());
@@ -285,18 +288,18 @@ impl Verifier {
             let mut lost = lost.iter().peekable();
             for (position, arrival) in group.iter().enumerate() {
                 let transfer = &round.transfers[arrival.transfer as usize];
-                let place = Place::round(number).transfer(transfer.source, transfer.destination);
+                let place = Location::round(number).transfer(transfer.source, transfer.destination);
                 let block = transfer.blocks[arrival.block as usize];
                 let mut report = |part, fault| violations.report(place.block(some(block, part)), fault);
                 let Arrival { span, who, .. } = arrival;
                 if let Some(&(_, other)) = lost.next_if(|(at, _)| *at == position) {
                     let other = &round.transfers[other as usize];
                     let other = (other.source, other.destination);
-                    report(span.clone(), Fault::ReplacedTwice { other });
+                    report(span.clone(), ViolationKind::ReplacedTwice { other });
                 } else if transfer.combine == Combine::Replace {
                     holdings.read(name(block), span.clone(), |part, held| {
                         if let Some(held) = held.filter(|&held| held == who) {
-                            report(part, Fault::Redundant { held: held.clone() });
+                            report(part, ViolationKind::Redundant { held: held.clone() });
                         }
                     });
                 }
@@ -308,20 +311,20 @@ impl Verifier {
 
     fn local(&mut self, number: usize, rank: Rank, step: &LocalStep) {
         let LocalStep { from, into, combine } = *step;
-        let place = Place::round(number).rank(rank);
+        let place = Location::round(number).rank(rank);
         if rank.index() >= self.size {
-            self.violations.report(place, Fault::RankRange { found: rank, ranks: self.size });
+            self.violations.report(place, ViolationKind::RankRange { found: rank, ranks: self.size });
             return;
         }
         if !(self.usable(place, from) & self.usable(place, into)) {
             return;
         }
         if (from.count(), from.of()) != (into.count(), into.of()) {
-            self.violations.report(place, Fault::LocalSize { from, into });
+            self.violations.report(place, ViolationKind::LocalSize { from, into });
             return;
         }
         if name(from) == name(into) && span(from).start < span(into).end && span(into).start < span(from).end {
-            self.violations.report(place, Fault::LocalOverlap { from, into });
+            self.violations.report(place, ViolationKind::LocalOverlap { from, into });
             return;
         }
         let Self { ranks, cuts, violations, .. } = self;
@@ -329,7 +332,7 @@ impl Verifier {
         let mut read: SmallVec<[(Range<u32>, Contributors); 1]> = SmallVec::new();
         holdings.read(name(from), span(from), |part, who| match who {
             Some(who) => read.push((part, who.clone())),
-            None => violations.report(place.block(some(from, part)), Fault::NotHeld),
+            None => violations.report(place.block(some(from, part)), ViolationKind::NotHeld),
         });
         let ordered = !self.outline.problem.commutative();
         for (part, who) in read {
@@ -342,10 +345,10 @@ impl Verifier {
     }
 
     /// Whether a block names ranks that exist and is cut as elsewhere.
-    fn usable(&mut self, place: Place, block: Block) -> bool {
+    fn usable(&mut self, place: Location, block: Block) -> bool {
         let fault = conditions::out_of_range(block, self.size).or_else(|| {
             let cut = self.cuts.note(block);
-            cut.err().map(|expected| Fault::Cut { expected, found: block.of() })
+            cut.err().map(|expected| ViolationKind::Cut { expected, found: block.of() })
         });
         let usable = fault.is_none();
         if let Some(fault) = fault {
@@ -361,17 +364,17 @@ impl Verifier {
             let expected = || wanted.who.clone();
             holdings.read(wanted.name, wanted.span, |part, found| {
                 let fault = match found {
-                    None => Fault::NotDelivered { expected: expected() },
+                    None => ViolationKind::NotDelivered { expected: expected() },
                     Some(found) if *found == wanted.who => return,
                     Some(found) if found.same_ranks(&wanted.who) => {
-                        Fault::WrongOrder { expected: expected(), found: found.clone() }
+                        ViolationKind::WrongOrder { expected: expected(), found: found.clone() }
                     }
-                    Some(found) => Fault::WrongContributors { expected: expected(), found: found.clone() },
+                    Some(found) => ViolationKind::WrongContributors { expected: expected(), found: found.clone() },
                 };
                 let all = part == (0..wanted.of) && wanted.block.of() == 1;
                 let chunks = wanted.block.whole().chunks(part.start, wanted.of, part.end - part.start);
                 let block = if all { wanted.block } else { chunks.unwrap_or(wanted.block) };
-                self.violations.report(Place::default().rank(rank).block(block), fault);
+                self.violations.report(Location::default().rank(rank).block(block), fault);
             });
         }
     }
@@ -401,7 +404,7 @@ fn meet(
     who: &Contributors,
     combine: Combine,
     ordered: bool,
-    report: &mut impl FnMut(Range<u32>, Fault),
+    report: &mut impl FnMut(Range<u32>, ViolationKind),
 ) {
     let (name, of) = (name(block), block.of());
     if combine == Combine::Replace {
@@ -419,7 +422,7 @@ fn meet(
         match (together, held) {
             (Ok(together), _) => holdings.put(name, part, of, together),
             (Err(contributor), Some(held)) => {
-                report(part, Fault::CountedTwice { contributor, found: who.clone(), held });
+                report(part, ViolationKind::CountedTwice { contributor, found: who.clone(), held });
             }
             (Err(_), None) => {}
         }

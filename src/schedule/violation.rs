@@ -11,7 +11,8 @@ use crate::vocabulary::{Mismatch, Ports};
 
 /// Where in a schedule something is wrong. What is not concerned is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
+#[non_exhaustive]
+pub struct Location {
     /// The round, counted from 0. `None` for what concerns the collective, or the state after the last round.
     pub round: Option<usize>,
     /// Who sends, and who receives.
@@ -22,7 +23,7 @@ pub struct Place {
     pub block: Option<Block>,
 }
 
-impl Place {
+impl Location {
     pub(super) fn round(round: usize) -> Self {
         Self { round: Some(round), ..Self::default() }
     }
@@ -42,18 +43,19 @@ impl Place {
 
 /// Something wrong with a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}{fault}")]
+#[error("{location}{kind}")]
+#[non_exhaustive]
 pub struct Violation {
     /// Where.
-    pub place: Place,
+    pub location: Location,
     /// What.
-    pub fault: Fault,
+    pub kind: ViolationKind,
 }
 
-/// What is wrong. The [`Place`] beside it says where.
+/// What is wrong. The [`Location`] beside it says where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ViolationKind {
     /// There is more to keep track of than is allowed; nothing was looked at from here on.
     #[error("too large to verify: {found} {what}, at most {limit} are allowed")]
     TooLarge {
@@ -283,14 +285,14 @@ pub struct Violations {
 
 impl Violations {
     /// How many are kept, so that a schedule with every block of a large machine amiss does not exhaust memory.
-    pub const KEPT: usize = 100_000;
+    const KEPT: usize = 100_000;
 
     const SHOWN: usize = 10;
 
-    pub(super) fn report(&mut self, place: Place, fault: Fault) {
+    pub(super) fn report(&mut self, location: Location, kind: ViolationKind) {
         self.count += 1;
         if self.kept.len() < Self::KEPT {
-            self.kept.push(Violation { place, fault });
+            self.kept.push(Violation { location, kind });
         }
     }
 
@@ -336,7 +338,7 @@ impl fmt::Display for Violations {
 }
 
 /// `round 3, 4 to 7, block [0, 5]: `, as far as it is known.
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             self.round.map(|round| format!("round {round}")),

@@ -48,7 +48,7 @@
 //!
 //! let problem = Problem::new(parse("torus:8x8").unwrap(), Collective::Alltoall)?;
 //! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
-//! let played = necklace::simulate::simulate(&*exchange, &problem, &Machine::PARAGON, 64, |_| ()).unwrap();
+//! let played = necklace::simulate::Simulation::new(&Machine::PARAGON, 64).play(&*exchange, &problem).unwrap();
 //! let price = Demand::claimed(&*exchange, &problem)?.price(&Machine::PARAGON, 64);
 //! assert_eq!(u128::from(played.time), price.total);
 //! # Ok::<(), necklace::error::BuildError>(())
@@ -63,6 +63,8 @@ mod sends;
 
 pub use played::{Played, SimulateError};
 
+use std::fmt;
+
 use channels::{Channels, used, used_by};
 use engine::Engine;
 use network::Network;
@@ -72,44 +74,101 @@ use crate::bounds::Search;
 use crate::machine::Machine;
 use crate::vocabulary::{Amounts, Ports, Problem, RankAmounts, RankRound, Schedule, Share};
 
-/// Plays out what an algorithm makes of a problem, with blocks of so many bytes. `progress` is told now and then how many
-/// messages have arrived.
+/// A simulation: a machine, a block size and a callback for progress.
 ///
-/// Takes time in proportion to messages and the channels they cross, whatever their blocks, for algorithms that say how much they send
-/// without naming it ([`amounts`](Algorithm::amounts)).
-///
-/// # Errors
-///
-/// [`SimulateError`].
-pub fn simulate(
-    algorithm: &dyn Algorithm,
-    problem: &Problem,
-    machine: &Machine,
+/// ```
+/// # use necklace::{collective::Collective, machine::Machine, schedule::Problem, simulate::Simulation};
+/// let problem = Problem::new(necklace::topology::parse("ring:8")?, Collective::Alltoall)?;
+/// let ring = necklace::algorithm::find(problem.collective(), "ring")?;
+/// let mut messages = 0;
+/// let simulation = Simulation::new(&Machine::TCP, 1024).with_progress(|arrived| messages = arrived);
+/// assert_eq!(simulation.play(&*ring, &problem)?.messages, 8 * 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Simulation<'a> {
+    machine: &'a Machine,
     block_bytes: u64,
-    progress: impl FnMut(u64),
-) -> Result<Played, SimulateError> {
-    scheduled(algorithm, problem)?;
-    let network = Network::new(problem)?;
-    let channels = Channels::new(&network, problem, || Some(used(algorithm, problem, &network)))?;
-    let shares = problem.all().map(|rank| algorithm.amounts(problem, rank)).collect();
-    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
+    progress: Box<dyn FnMut(u64) + 'a>,
 }
 
-/// The same for a schedule in memory.
-///
-/// # Errors
-///
-/// [`SimulateError`].
-pub fn simulate_schedule(
-    schedule: &Schedule,
-    machine: &Machine,
-    block_bytes: u64,
-    progress: impl FnMut(u64),
-) -> Result<Played, SimulateError> {
-    let problem = &schedule.outline.problem;
-    let network = Network::new(problem)?;
-    let channels = Channels::new(&network, problem, || Some(used_by(schedule, &network)))?;
-    let mut shares: Vec<Vec<RankRound>> = vec![Vec::with_capacity(schedule.rounds.len()); problem.ranks()];
+impl<'a> Simulation<'a> {
+    /// Returns a simulation on a machine with blocks of `block_bytes` bytes.
+    #[must_use]
+    pub fn new(machine: &'a Machine, block_bytes: u64) -> Self {
+        Self { machine, block_bytes, progress: Box::new(|_| ()) }
+    }
+
+    /// Sets a callback, which is told now and then how many messages have arrived.
+    #[must_use]
+    pub fn with_progress(self, progress: impl FnMut(u64) + 'a) -> Self {
+        Self { progress: Box::new(progress), ..self }
+    }
+
+    /// Simulates the schedule that an algorithm makes for a problem.
+    ///
+    /// Takes time in proportion to the messages and the channels that they cross, whatever their number
+    /// of blocks, if the algorithm implements [`amounts`](Algorithm::amounts).
+    ///
+    /// # Errors
+    ///
+    /// [`SimulateError`].
+    pub fn play(self, algorithm: &dyn Algorithm, problem: &Problem) -> Result<Played, SimulateError> {
+        scheduled(algorithm, problem)?;
+        let network = Network::new(problem)?;
+        let channels = Channels::new(&network, problem, || Some(used(algorithm, problem, &network)))?;
+        let shares = problem.all().map(|rank| algorithm.amounts(problem, rank)).collect();
+        self.run(shares, problem, (network, channels))
+    }
+
+    /// Simulates a schedule that is in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`SimulateError`].
+    pub fn play_schedule(self, schedule: &Schedule) -> Result<Played, SimulateError> {
+        let problem = &schedule.outline.problem;
+        let network = Network::new(problem)?;
+        let channels = Channels::new(&network, problem, || Some(used_by(schedule, &network)))?;
+        let shares = shares_of(schedule).into_iter().map(Vec::into_iter).map(amounts).collect();
+        self.run(shares, problem, (network, channels))
+    }
+
+    /// Simulates the shares of all ranks of a problem, in the order of the ranks.
+    ///
+    /// # Errors
+    ///
+    /// [`SimulateError`].
+    pub fn play_shares(self, shares: Vec<Share>, problem: &Problem) -> Result<Played, SimulateError> {
+        let network = Network::new(problem)?;
+        let channels = Channels::new(&network, problem, || None)?;
+        self.run(shares.into_iter().map(amounts).collect(), problem, (network, channels))
+    }
+
+    fn run(
+        self,
+        shares: Vec<Amounts>,
+        problem: &Problem,
+        network: (Network, Channels),
+    ) -> Result<Played, SimulateError> {
+        Engine::new(shares, problem, network, self.machine, self.block_bytes).play(self.progress)
+    }
+}
+
+impl fmt::Debug for Simulation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { machine, block_bytes, .. } = self;
+        f.debug_struct("Simulation").field("machine", machine).field("block_bytes", block_bytes).finish_non_exhaustive()
+    }
+}
+
+fn amounts(share: impl Iterator<Item = RankRound> + Send + 'static) -> Amounts {
+    Box::new(share.map(RankAmounts::from))
+}
+
+/// Returns the rounds of each rank. Transfers of ranks that do not exist are left out.
+fn shares_of(schedule: &Schedule) -> Vec<Vec<RankRound>> {
+    let ranks = schedule.outline.problem.ranks();
+    let mut shares: Vec<Vec<RankRound>> = vec![Vec::with_capacity(schedule.rounds.len()); ranks];
     for round in &schedule.rounds {
         for share in &mut shares {
             share.push(RankRound { phase: round.phase, ..RankRound::default() });
@@ -129,28 +188,7 @@ pub fn simulate_schedule(
             }
         }
     }
-    let amounts = |share: Vec<RankRound>| -> Amounts { Box::new(share.into_iter().map(RankAmounts::from)) };
-    let shares = shares.into_iter().map(amounts).collect();
-    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
-}
-
-/// The same for the shares of all ranks of a problem, in the order of the ranks.
-///
-/// # Errors
-///
-/// [`SimulateError`].
-pub fn simulate_shares(
-    shares: Vec<Share>,
-    problem: &Problem,
-    machine: &Machine,
-    block_bytes: u64,
-    progress: impl FnMut(u64),
-) -> Result<Played, SimulateError> {
-    let amounts = |share: Share| -> Amounts { Box::new(share.map(RankAmounts::from)) };
-    let shares = shares.into_iter().map(amounts).collect();
-    let network = Network::new(problem)?;
-    let channels = Channels::new(&network, problem, || None)?;
-    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
+    shares
 }
 
 /// How long every schedule of a problem that keeps to these ports takes at least, in picoseconds, by its

@@ -461,7 +461,7 @@ fn over_mpi_on_one_host_direct_is_before_bruck() {
 
 fn played(problem: &Problem, name: &str, machine: &Machine, bytes: u64) -> u128 {
     let algorithm = find(problem.collective(), name).unwrap();
-    necklace::simulate::simulate(&*algorithm, problem, machine, bytes, |_| ()).unwrap().time.into()
+    necklace::simulate::Simulation::new(machine, bytes).play(&*algorithm, problem).unwrap().time.into()
 }
 
 fn price(problem: &Problem, name: &str, machine: &Machine, bytes: u64) -> u128 {

@@ -10,7 +10,7 @@ use necklace::machine::{Machine, Switching};
 use necklace::schedule::{
     Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Transfer, verify, verify_shares,
 };
-use necklace::simulate::{Played, SimulateError, least, simulate, simulate_schedule, simulate_shares};
+use necklace::simulate::{Played, SimulateError, Simulation, least};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
@@ -33,7 +33,7 @@ fn on(topology: &Arc<dyn Topology>, machine: Machine, rounds: &[&[Transfer]]) ->
     let round =
         |(phase, transfers): (usize, &&[Transfer])| Round { phase, transfers: transfers.to_vec(), local: vec![] };
     let rounds = rounds.iter().enumerate().map(round).collect();
-    simulate_schedule(&Schedule { outline, rounds }, &machine, 10, |_| ())
+    Simulation::new(&machine, 10).play_schedule(&Schedule { outline, rounds })
 }
 
 fn times(topology: &str, machine: Machine, rounds: &[&[Transfer]]) -> Vec<u64> {
@@ -93,7 +93,7 @@ fn channels_that_cost_nothing_keep_no_message_waiting() {
         let played = |topology| {
             let problem = problem(topology, "alltoall");
             let algorithm = find(problem.collective(), name).unwrap();
-            simulate(&*algorithm, &problem, &Machine::THREADS, 4096, |_| ()).unwrap()
+            Simulation::new(&Machine::THREADS, 4096).play(&*algorithm, &problem).unwrap()
         };
         assert_eq!(played("line:16").ranks, played("complete:16").ranks, "{name}");
     }
@@ -179,7 +179,7 @@ fn who_waits_for_nothing_is_named() {
     let ring = find(problem.collective(), "ring").unwrap();
     let share = |rank| ring.share(&problem, Rank::new(rank)).unwrap();
     let nothing: Share = Box::new(std::iter::empty());
-    let stuck = simulate_shares(vec![share(0), share(1), nothing], &problem, &wires(), 1, |_| ()).unwrap_err();
+    let stuck = Simulation::new(&wires(), 1).play_shares(vec![share(0), share(1), nothing], &problem).unwrap_err();
     assert_eq!(stuck.to_string(), "rank 0, round 0: 1 of 1 messages never come");
 }
 
@@ -218,7 +218,7 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
         let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
         for machine in machines() {
             let price = Demand::counted(&proof, &problem).price(&machine, 100);
-            let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
+            let found = Simulation::new(&machine, 100).play(&*algorithm, &problem).unwrap();
             assert_eq!(u128::from(found.time), price.total, "{name} on {topology}, {machine}: {price}");
             assert_eq!((found.first(), found.waiting), (found.time, 0), "{name} on {topology}, {machine}");
         }
@@ -234,7 +234,7 @@ fn barriers_are_in_no_total_and_are_not_played() {
     assert_eq!(demand.price(&with, 64).total, demand.price(&without, 64).total);
     assert_eq!(demand.price(&with, 64).synchronisation, 5 * (3 * 126 - 113) * 1_000_000);
     assert!(demand.price(&with, 64).to_string().ends_with(", without synchronisation 1325.00"));
-    let played = |machine| simulate(&*exchange, &problem, &machine, 64, |_| ()).unwrap();
+    let played = |machine| Simulation::new(&machine, 64).play(&*exchange, &problem).unwrap();
     assert_eq!(played(with), played(without));
     assert_eq!(u128::from(played(with).time), demand.price(&with, 64).total);
 }
@@ -259,7 +259,7 @@ fn takes_the_price(algorithm: &dyn Algorithm, problem: &Problem, machine: Machin
     let price = Demand::claimed(algorithm, problem).unwrap();
     assert!(price.at_least.is_empty(), "{}: {:?}", name(), price.at_least);
     let price = price.price(&machine, bytes);
-    let found = simulate(algorithm, problem, &machine, bytes, |_| ()).unwrap();
+    let found = Simulation::new(&machine, bytes).play(algorithm, problem).unwrap();
     assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{}: {price}", name());
 }
 
@@ -320,7 +320,7 @@ fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices()
         let schedule = Schedule { outline, rounds: made };
         let proof = verify(&schedule).unwrap();
         let price = Demand::counted(&proof, &schedule.outline.problem).price(&machine, bytes.into());
-        let found = simulate_schedule(&schedule, &machine, bytes.into(), |_| ()).unwrap();
+        let found = Simulation::new(&machine, bytes.into()).play_schedule(&schedule).unwrap();
         assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{machine}: {price}");
     }
     QuickCheck::new().rng(Gen::new(12)).tests(300).quickcheck(holds as fn(Exchanges, bool, Prices, u8));
@@ -340,10 +340,10 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
             let Ok(shares) = algorithm.shares(&problem) else { continue };
             let schedule = shares.collect().unwrap();
             let bytes = u64::from(bytes);
-            let found = simulate(&**algorithm, &problem, &machine, bytes, |_| ()).unwrap();
+            let found = Simulation::new(&machine, bytes).play(&**algorithm, &problem).unwrap();
             // Again, and from the whole schedule.
-            assert_eq!(simulate(&**algorithm, &problem, &machine, bytes, |_| ()).unwrap(), found);
-            assert_eq!(simulate_schedule(&schedule, &machine, bytes, |_| ()).unwrap().messages, found.messages);
+            assert_eq!(Simulation::new(&machine, bytes).play(&**algorithm, &problem).unwrap(), found);
+            assert_eq!(Simulation::new(&machine, bytes).play_schedule(&schedule).unwrap().messages, found.messages);
             let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
             let bytes = if problem.collective().name() == "barrier" { 0 } else { bytes };
             let carrying = proof.busiest_channel_total.bytes(bytes) as u64 * machine.channel;
@@ -375,7 +375,7 @@ fn the_least_is_reached_where_one_thing_alone_takes_time() {
     for (topology, name, ports, machine, time) in cases {
         let problem = problem(topology, "alltoall");
         let algorithm = find(problem.collective(), name).unwrap();
-        let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
+        let found = Simulation::new(&machine, 100).play(&*algorithm, &problem).unwrap();
         assert_eq!(found.time, time, "{name} on {topology}, {machine}");
         let least = least(&Search::of(&problem), ports, &machine, 100);
         let expected = match (machine.channel, machine.message) {
@@ -397,7 +397,7 @@ fn direct_exchange_on_a_torus_waits_for_channels() {
     let problem = problem("torus:8x8", "alltoall");
     let direct = find(problem.collective(), "direct").unwrap();
     let machine = Machine::FREE.with_channel(1000);
-    let found = simulate(&*direct, &problem, &machine, 10, |_| ()).unwrap();
+    let found = Simulation::new(&machine, 10).play(&*direct, &problem).unwrap();
     let price = Demand::claimed(&*direct, &problem).unwrap().price(&machine, 10);
     // The price is what the busiest channel carries: the least, and not far from what it takes.
     assert_eq!(u128::from(found.busiest_channel), price.total);
@@ -409,7 +409,8 @@ fn a_thousand_nodes_are_played_out() {
     let problem = problem("torus:32x32", "alltoall");
     let direct = find(problem.collective(), "direct").unwrap();
     let mut told = 0;
-    let found = simulate(&*direct, &problem, &Machine::PARAGON, 1, |arrived| told = arrived).unwrap();
+    let found =
+        Simulation::new(&Machine::PARAGON, 1).with_progress(|arrived| told = arrived).play(&*direct, &problem).unwrap();
     assert_eq!((found.messages, found.hops), (1024 * 1023, 1024 * 1024 * 16));
     assert!(told > 1_000_000 && found.ranks.len() == 1024);
 }
@@ -418,7 +419,7 @@ fn a_thousand_nodes_are_played_out() {
 fn what_takes_too_long_to_count_is_an_error() {
     let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Alltoall).unwrap();
     let direct = find(problem.collective(), "direct").unwrap();
-    let played = simulate(&*direct, &problem, &Machine::PARAGON, u64::MAX / 2, |_| ());
+    let played = Simulation::new(&Machine::PARAGON, u64::MAX / 2).play(&*direct, &problem);
     let message = played.unwrap_err().to_string();
     assert!(message.contains("213 days") && message.contains(&(u64::MAX / 2).to_string()), "{message}");
 }
@@ -429,7 +430,7 @@ fn large_complete_network_is_simulated_where_few_channels_are_used() {
     let played = |collective: Collective, name: &str| {
         let problem = Problem::new(parse("complete:100000").unwrap(), collective).unwrap();
         let algorithm = find(problem.collective(), name).unwrap();
-        simulate(&*algorithm, &problem, &Machine::PARAGON, 64, |_| ())
+        Simulation::new(&Machine::PARAGON, 64).play(&*algorithm, &problem)
     };
     let root = Rank::new(7);
     for (collective, name) in [

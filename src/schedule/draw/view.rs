@@ -16,6 +16,7 @@ pub const MAX_HOPS: usize = 500_000;
 
 /// What of a schedule a picture shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct View {
     /// What is a frame.
     pub frames: Frames,
@@ -24,6 +25,26 @@ pub struct View {
     pub focus: Option<Rank>,
     /// What stands above; what is scheduled, where and how, unless given.
     pub title: Option<String>,
+}
+
+impl View {
+    /// Chooses the frames.
+    #[must_use]
+    pub fn with_frames(self, frames: Frames) -> Self {
+        Self { frames, ..self }
+    }
+
+    /// Shows only what one rank sends and receives.
+    #[must_use]
+    pub fn with_focus(self, rank: Rank) -> Self {
+        Self { focus: Some(rank), ..self }
+    }
+
+    /// Sets the title.
+    #[must_use]
+    pub fn with_title(self, title: impl Into<String>) -> Self {
+        Self { title: Some(title.into()), ..self }
+    }
 }
 
 /// What is a frame of a picture. Rounds in which nothing is drawn have none, unless asked for by number.

@@ -36,7 +36,7 @@
 //! | bytes of a string; of a name | 1 MiB; 4096 |
 //! | names of phases | 65,536 |
 //! | rounds; ranks that `placement`, `pre` and `post` list; links | 4,194,304 each |
-//! | chunks of a block | [`MAX_CHUNKS`] |
+//! | chunks of a block | 1,048,576 |
 //!
 //! That a document is well formed does not make it right: [`verify`](super::verify) says whether it is.
 
@@ -44,7 +44,7 @@ mod bounded;
 mod read;
 mod write;
 
-pub use read::{MAX_CHUNKS, MAX_DOCUMENT, from_json, read_json};
+pub use read::{MAX_DOCUMENT, from_json, read_json};
 pub use write::{JsonWriter, share_json, to_json, write_json};
 
 use crate::quote::fault_in_json;
@@ -96,12 +96,11 @@ pub enum JsonError {
     Io(#[from] std::io::Error),
 }
 
-impl From<serde_json::Error> for JsonError {
-    fn from(error: serde_json::Error) -> Self {
-        if error.is_io() {
-            return Self::Io(error.into());
-        }
-        let (line, column, reason) = fault_in_json(&error);
-        Self::Syntax { line, column, reason }
+/// Returns the error of a text that the parser rejects, or of a reader that fails.
+fn rejected(error: serde_json::Error) -> JsonError {
+    if error.is_io() {
+        return JsonError::Io(error.into());
     }
+    let (line, column, reason) = fault_in_json(&error);
+    JsonError::Syntax { line, column, reason }
 }

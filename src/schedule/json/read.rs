@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::bounded::{Bounded, List, MAX_STRING, Object, Strings};
-use super::{FORMAT, JsonError};
+use super::{FORMAT, JsonError, rejected};
 use crate::block::Block;
 use crate::collective::{Collective, Custom, Holding};
 use crate::ids::{MAX_NODES, Node, Rank};
@@ -18,7 +18,7 @@ use crate::vocabulary::{
 };
 
 /// How many chunks a block may be cut into in a document, so that nobody who lists them is surprised.
-pub const MAX_CHUNKS: u32 = 1 << 20;
+const MAX_CHUNKS: u32 = 1 << 20;
 
 /// How many bytes of a document [`read_json`] reads at most. What is made of them takes some times as much memory.
 pub const MAX_DOCUMENT: u64 = 256 << 20;
@@ -41,7 +41,7 @@ pub fn from_json(text: &str) -> Result<Schedule, JsonError> {
     if !Strings::default().are_short(text.as_bytes()) {
         return Err(JsonError::LongString { limit: MAX_STRING });
     }
-    let Object(document) = serde_json::from_str(text)?;
+    let Object(document) = serde_json::from_str(text).map_err(rejected)?;
     schedule(document)
 }
 
@@ -64,7 +64,7 @@ fn read_bounded(from: impl Read, limit: u64) -> Result<Schedule, JsonError> {
     if bounded.long_string {
         return Err(JsonError::LongString { limit: MAX_STRING });
     }
-    let Object(document) = document?;
+    let Object(document) = document.map_err(rejected)?;
     schedule(document)
 }
 
