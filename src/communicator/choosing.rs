@@ -9,7 +9,7 @@ use crate::error::{BuildError, Error};
 use crate::ids::Rank;
 use crate::quote::quoted;
 use crate::schedule::{Proof, verify_shares};
-use crate::select::{Choice, Field, Terms, named_so, select};
+use crate::select::{Choice, Field, Terms, find_fitting, select};
 
 /// By that name the way to [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";
@@ -99,7 +99,7 @@ impl Communicator {
         match (how.own(), how.named()) {
             (Some(own), _) => own.algorithm.fits(&self.problem(own.collective(kind))?),
             (None, Some("auto") | None) => Ok(()),
-            (None, Some(name)) => named_so(&self.problem(kind)?, name, &self.terms(0)).map(drop),
+            (None, Some(name)) => find_fitting(&self.problem(kind)?, name, &self.terms(0)).map(drop),
         }
     }
 
