@@ -1,4 +1,4 @@
-//! Arithmetic on runs: cutting them, and joining neighbours.
+//! Runs: strided pieces of a buffer, with functions that cut and merge them.
 
 use std::ops::Deref;
 
@@ -6,40 +6,41 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Buffer;
 
-/// `count` pieces of `len` bytes, the starts `stride` bytes apart, the first at `offset`.
+/// A run: `count` pieces of `len` bytes, whose starts are `stride` bytes apart, the first at
+/// `offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
-    /// In which buffer.
+    /// The buffer.
     pub buffer: Buffer,
-    /// Where the first piece starts.
+    /// Offset of the first piece in bytes.
     pub offset: u64,
     /// Bytes of a piece.
     pub len: u64,
-    /// From the start of one piece to that of the next; of no meaning if `count` is 1.
+    /// Bytes from the start of one piece to the start of the next. Has no meaning if `count` is 1.
     pub stride: u64,
-    /// How many pieces.
+    /// Number of pieces.
     pub count: u64,
 }
 
 impl Run {
-    /// One piece.
+    /// Returns a run of one piece.
     #[must_use]
     pub const fn new(buffer: Buffer, offset: u64, len: u64) -> Self {
         Self { buffer, offset, len, stride: len, count: 1 }
     }
 
-    /// Bytes of all pieces together.
+    /// Returns the bytes of all pieces together.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.len.saturating_mul(self.count)
     }
 
-    /// The pieces, as (offset, length), in order.
+    /// Returns the offset and the length of each piece, in order.
     pub fn pieces(self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.count).map(move |i| (self.offset + i * self.stride, self.len))
     }
 
-    /// Whether that byte is one of it. Pieces must not overlap.
+    /// Returns whether the run contains a byte. Pieces must not overlap.
     pub(super) fn has(&self, at: u64) -> bool {
         let Some(from) = at.checked_sub(self.offset) else { return false };
         if self.count < 2 {
@@ -48,7 +49,8 @@ impl Run {
         from.checked_div(self.stride).is_some_and(|piece| piece < self.count) && from % self.stride < self.len
     }
 
-    /// One past the last byte, if that is a number. There must be bytes, and pieces must not overlap.
+    /// Returns one past the last byte. `None` if the run is empty, its pieces overlap, or the end
+    /// exceeds `u64`.
     pub(crate) fn end(&self) -> Option<u64> {
         if self.len == 0 || self.count > 1 && self.stride < self.len {
             return None;
@@ -131,7 +133,7 @@ impl<'a> IntoIterator for &'a Place {
     }
 }
 
-/// A place cut into parts of so many bytes, one after the other.
+/// Cuts a place into consecutive parts of the given lengths.
 pub(super) fn cut(place: &[Run], lengths: impl IntoIterator<Item = u64>) -> Vec<Place> {
     let (mut runs, mut used) = (place.iter(), 0);
     let mut run = runs.next();
@@ -150,7 +152,7 @@ pub(super) fn cut(place: &[Run], lengths: impl IntoIterator<Item = u64>) -> Vec<
     lengths.into_iter().map(part).collect()
 }
 
-/// The bytes `from..to` of a run's string of bytes.
+/// Returns the bytes `from..to` of the bytes of a run.
 fn slice(run: Run, from: u64, to: u64) -> SmallVec<[Run; 1]> {
     if from >= to {
         return smallvec![];
@@ -180,8 +182,8 @@ fn normal(run: Run) -> Run {
     if run.count == 1 { Run::new(run.buffer, run.offset, run.len) } else { run }
 }
 
-/// The same string of bytes in as few runs as two passes find: neighbours become one piece, then pieces of equal length
-/// at equal distances become one run.
+/// Merges runs, keeping the order of the bytes: first adjacent pieces into one piece, then pieces
+/// of equal length at equal distances into one run.
 pub(super) fn joined(runs: impl IntoIterator<Item = Run>) -> Vec<Run> {
     let mut pieces: Vec<Run> = Vec::new();
     for run in runs.into_iter().filter(|run| run.bytes() > 0) {
@@ -207,7 +209,7 @@ pub(super) fn joined(runs: impl IntoIterator<Item = Run>) -> Vec<Run> {
     strided
 }
 
-/// One run for two, if the second goes on where the first stops.
+/// Returns two runs as one, if the second continues the first.
 fn continued(first: &Run, second: &Run) -> Option<Run> {
     if first.buffer != second.buffer || first.len != second.len {
         return None;
@@ -224,7 +226,8 @@ fn continued(first: &Run, second: &Run) -> Option<Run> {
     fits.then_some(Run { stride, count: first.count + second.count, ..*first })
 }
 
-/// Walks through strings of bytes side by side, to the end of the shortest: what lies in one piece in each of them.
+/// Returns the pieces of several places in parallel, up to the end of the shortest place: each item
+/// is one piece of equal length in each of them.
 pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> impl Iterator<Item = [Run; N]> {
     let mut walks = places.map(|runs| Walk { runs, piece: 0, used: 0 });
     std::iter::from_fn(move || {
@@ -242,7 +245,7 @@ pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> impl Iterator
     })
 }
 
-/// A position in a string of bytes: that byte of that piece of the first run.
+/// A position in a place: a byte of a piece of the first run.
 struct Walk<'a> {
     runs: &'a [Run],
     piece: u64,
@@ -250,7 +253,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// What is left of the current piece.
+    /// Returns the rest of the current piece.
     #[inline]
     fn rest(&mut self) -> Option<Run> {
         loop {
@@ -266,7 +269,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes on within the current piece.
+    /// Advances within the current piece.
     #[inline]
     fn advance(&mut self, bytes: u64) {
         self.used += bytes;
@@ -302,7 +305,7 @@ mod tests {
             bytes(&fewer) == bytes(&runs) && fewer.len() <= runs.len()
         }
 
-        fn what_is_cut_is_the_bytes_in_order(seed: Vec<(u8, u8, u8, u8)>, lengths: Vec<u8>) -> bool {
+        fn cutting_keeps_the_bytes_in_order(seed: Vec<(u8, u8, u8, u8)>, lengths: Vec<u8>) -> bool {
             let place = some_runs(&seed);
             let all = bytes(&place);
             let mut rest = &all[..];
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_become_one_piece_and_rows_one_run() {
+    fn adjacent_pieces_and_equal_distances_are_merged() {
         let column = (0..8).map(|row| Run::new(Input, row * 64 + 8, 8));
         assert_eq!(joined(column), [Run { buffer: Input, offset: 8, len: 8, stride: 64, count: 8 }]);
         let adjacent = (0..8).map(|i| Run::new(Scratch, i * 8, 8));

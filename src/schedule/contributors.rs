@@ -53,7 +53,8 @@ impl Contributors {
         Self::joined(runs)
     }
 
-    /// Returns these contributors followed by `after`, or the first rank that is in both as an error.
+    /// Returns these contributors followed by `after`, or the first rank that is in both as an
+    /// error.
     pub(super) fn then(&self, after: &Self, ordered: bool) -> Result<Self, Rank> {
         let (own, others) = (self.runs(), after.runs());
         let mut sorted: Vec<Run> = own.iter().chain(others).copied().collect();

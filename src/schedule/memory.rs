@@ -14,7 +14,8 @@ use crate::vocabulary::{Amount, BuildError, Problem, Route};
 /// Bytes for each block that a rank holds, in a hash table at its lowest load.
 const HELD: u128 = 96;
 
-/// Bytes for each block in the messages of a round: in both shares, in the joined round, and in transit.
+/// Bytes for each block in the messages of a round: in both shares, in the joined round, and in
+/// transit.
 const MOVED: u128 = 160;
 
 /// Further bytes for each message of a round.
@@ -57,7 +58,8 @@ pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<
         return Ok(least);
     }
     let Busiest { sends, receives, blocks, sent, hops, received, steps, .. } = Busiest::of(algorithm, problem);
-    // All ranks together send as many messages as they receive, even if one rank sends far more than the others.
+    // All ranks together send as many messages as they receive, even if one rank sends far more
+    // than the others.
     let channels = channels(problem, ranks.saturating_mul(sent.min(received))).min(ranks.saturating_mul(hops));
     let messages = ranks.saturating_mul(sends.min(receives));
     let moved = ranks.saturating_mul(blocks);

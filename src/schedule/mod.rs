@@ -18,7 +18,8 @@
 //! | write and read JSON (feature `json`) | `json` |
 //! | draw an SVG picture (feature `draw`) | `draw` |
 //!
-//! The types that describe rounds are of the [lower tier](crate#stability) of stability.
+//! The types from which schedules are built, such as [`Round`] and [`RankRound`], are of the [lower
+//! tier](crate#stability) of stability.
 //!
 //! # Semantics
 //!

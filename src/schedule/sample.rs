@@ -73,7 +73,8 @@ pub fn verify_sample(
         for peer in peers.into_iter().filter(|peer| peer.index() < problem.ranks()) {
             if let Entry::Vacant(new) = others.entry(peer) {
                 let mut share = algorithm.share(problem, peer)?;
-                // In the rounds before this one, no rank of the sample has listed a message with this peer.
+                // In the rounds before this one, no rank of the sample has listed a message with
+                // this peer.
                 for (earlier, round) in share.by_ref().take(number).enumerate() {
                     for mismatch in join([(peer, part(&round, &all))]).mismatches {
                         verifier.mismatch_in(earlier, mismatch);

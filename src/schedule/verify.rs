@@ -132,7 +132,7 @@ impl Verifier {
         if refused {
             violations.report(
                 Location::default(),
-                ViolationKind::TooLarge { what: "ranks and blocks of theirs", found, limit },
+                ViolationKind::TooLarge { what: "ranks and blocks", found, limit },
             );
         } else {
             conditions::inspect(problem, &mut cuts, &mut violations);

@@ -20,7 +20,8 @@ const FEW: (usize, usize) = (1 << 20, 64);
 /// grown, while the previous one still exists.
 const USED: usize = 1 << 25;
 
-/// A list is preferred if it is at most this many times as long as a map: its entries are smaller and faster.
+/// A list is preferred if it is at most this many times as long as a map: its entries are smaller
+/// and faster.
 const PLACES_FOR_USED: u128 = 8;
 
 #[derive(Clone, Copy, Default)]
@@ -110,7 +111,8 @@ pub(super) fn used(algorithm: &dyn Algorithm, problem: &Problem, network: &Netwo
         ways_out = ways_out.max(peers.len() as u128 + given);
         ways_in = ways_in.max(received);
     }
-    // All ranks together send as many messages as they receive, even if one rank sends far more than the others.
+    // All ranks together send as many messages as they receive, even if one rank sends far more
+    // than the others.
     ways_out.min(ways_in).saturating_mul(ranks as u128).saturating_mul(network.diameter())
 }
 

@@ -249,7 +249,8 @@ impl<'m> Engine<'m> {
         let used = self.channels.at(channel);
         let start = used.free.max(now);
         let carrying = head.bytes.saturating_mul(self.machine.channel);
-        // If bytes arrive more slowly than the channel carries them, other messages use the time between them.
+        // If bytes arrive more slowly than the channel carries them, other messages use the time
+        // between them.
         used.free = start.saturating_add(carrying);
         let left = used.free.max(head.tail);
         used.carrying = used.carrying.saturating_add(carrying);

@@ -50,7 +50,8 @@
 //! each node, as complete networks do, and the schedule uses few of them, only the channels in use
 //! are kept, at up to 60 bytes each.
 //!
-//! `torus-exchange` on 65,536 nodes, with 8.5 million messages of 2.8e11 blocks, takes half a minute on one core and 100 MB.
+//! `torus-exchange` on 65,536 nodes, with 8.5 million messages of 2.8e11 blocks, takes half a
+//! minute on one core and 100 MB.
 //!
 //! ```
 //! use necklace::collective::Collective;
