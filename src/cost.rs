@@ -140,7 +140,7 @@ impl Demand {
             forwarded,
             ends: figures.end_transmission,
             hops: figures.chained_hops,
-            rearranged: own_blocks(problem) * figures.rearrangements,
+            rearranged: blocks_per_rank(problem) * figures.rearrangements,
             ..Self::of(problem)
         }
     }
@@ -166,7 +166,7 @@ impl Demand {
         scheduled(algorithm, problem)?;
         let ports = algorithm.about().ports;
         let claims = algorithm.claims(problem).completed(ports);
-        Ok(Self::by_claims(&claims, Self::of(problem), own_blocks(problem), || Self::least(search, ports)))
+        Ok(Self::by_claims(&claims, Self::of(problem), blocks_per_rank(problem), || Self::least(search, ports)))
     }
 
     /// Returns the demand that follows from claims. `of` has the number of ranks and whether blocks
@@ -312,7 +312,7 @@ fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option
 }
 
 /// Returns the most blocks that a rank holds, at the beginning or at the end.
-pub(crate) fn own_blocks(problem: &Problem) -> Volume {
+pub(crate) fn blocks_per_rank(problem: &Problem) -> Volume {
     if let Collective::Custom(custom) = problem.collective() {
         let most = custom.pre.iter().chain(&custom.post).map(Vec::len).max();
         return Volume::from(most.unwrap_or(0) as u64);

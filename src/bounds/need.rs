@@ -12,7 +12,7 @@ pub(super) struct Need {
 
 /// The pairs of ranks whose distances are summed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Far {
+pub(super) enum Distances {
     /// One block from each rank to each other rank.
     Pairs,
     /// One block between the root and each other rank.
@@ -39,15 +39,15 @@ impl Need {
     }
 
     /// Returns the distances to sum.
-    pub(super) fn far(&self) -> Far {
+    pub(super) fn distances(&self) -> Distances {
         let others = u128::from(self.ranks - 1);
         match self.traffic {
-            Traffic::Pairs => Far::Pairs,
-            Traffic::Root => Far::Root,
-            Traffic::All => Far::Blocks(others * u128::from(self.ranks)),
-            Traffic::Tree => Far::Blocks(others),
-            Traffic::TreeTwice => Far::Blocks(2 * others),
-            Traffic::Unknown => Far::Blocks(0),
+            Traffic::Pairs => Distances::Pairs,
+            Traffic::Root => Distances::Root,
+            Traffic::All => Distances::Blocks(others * u128::from(self.ranks)),
+            Traffic::Tree => Distances::Blocks(others),
+            Traffic::TreeTwice => Distances::Blocks(2 * others),
+            Traffic::Unknown => Distances::Blocks(0),
         }
     }
 

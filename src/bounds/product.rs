@@ -1,7 +1,7 @@
 //! Bounds by formula, for products of lines, rings and complete networks with a rank on every node.
 
 use super::Bounds;
-use super::need::{Far, Need};
+use super::need::{Distances, Need};
 use crate::block::Volume;
 use crate::ids::Rank;
 use crate::topology::{Axis, Kind, axes};
@@ -17,15 +17,15 @@ pub(super) fn bounds(problem: &Problem, need: &Need) -> Option<Bounds> {
 
     let carried = |axis: usize| {
         let Along { axis: Axis { extent, .. }, lines, .. } = along(axis);
-        match (need.far(), &centre) {
-            (Far::Pairs, _) => axes[axis].distances() * lines * lines,
-            (Far::Root, Some(at)) => distances_from(axes[axis], at[axis].min(extent - 1)) * lines,
+        match (need.distances(), &centre) {
+            (Distances::Pairs, _) => axes[axis].distances() * lines * lines,
+            (Distances::Root, Some(at)) => distances_from(axes[axis], at[axis].min(extent - 1)) * lines,
             _ => 0,
         }
     };
     let channels: u128 = all().map(|along| along.channels()).sum();
-    let total = match need.far() {
-        Far::Blocks(blocks) => blocks,
+    let total = match need.distances() {
+        Distances::Blocks(blocks) => blocks,
         _ => (0..axes.len()).map(carried).sum(),
     };
     let dimension = (0..axes.len()).map(|axis| Volume::ratio(carried(axis), along(axis).channels())).max();
@@ -97,7 +97,7 @@ impl Along<'_> {
     /// Returns the volume that the nodes of a middle coordinate must send in an alltoall along a
     /// line: their own blocks and those that they forward.
     fn relayed(&self) -> Volume {
-        let (Kind::Line, Far::Pairs) = (self.axis.kind, self.need.far()) else { return Volume::ZERO };
+        let (Kind::Line, Distances::Pairs) = (self.axis.kind, self.need.distances()) else { return Volume::ZERO };
         let extent = u128::from(self.axis.extent);
         let x = (extent - 1) / 2;
         Volume::ratio(((x + 1) * (extent - 1 - x) + x * (extent - x)) * self.lines, 1)

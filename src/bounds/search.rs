@@ -1,7 +1,7 @@
 //! Bounds by breadth-first search, for any network and any placement.
 
 use super::Bounds;
-use super::need::{Far, Need};
+use super::need::{Distances, Need};
 use crate::block::Volume;
 use crate::ids::{Node, Rank};
 use crate::topology::Neighbours;
@@ -30,10 +30,10 @@ pub(super) fn bounds(problem: &Problem, need: &Need) -> Bounds {
     let centre = search.centre.map(|centre| search.around(centre));
     // Pairs that were not visited are at least one channel apart.
     let unseen = (ranks - roots) as u128 * (ranks as u128 - 1);
-    let total = match need.far() {
-        Far::Pairs => seen.far + unseen,
-        Far::Root => centre.map_or(0, |centre| centre.far),
-        Far::Blocks(blocks) => blocks,
+    let total = match need.distances() {
+        Distances::Pairs => seen.far + unseen,
+        Distances::Root => centre.map_or(0, |centre| centre.far),
+        Distances::Blocks(blocks) => blocks,
     };
     Bounds {
         average: Volume::ratio(total, channels as u128),

@@ -1,10 +1,10 @@
-//! The second half of compiling: finds a place for every value, and byte ranges for every event.
+//! The second half of compiling: finds a place for every value, and byte ranges for every instruction.
 //!
 //! One pass serves all algorithms. A block that the rank starts with is sent from the user's
 //! buffer. A value that the user wants is stored in its final place, its *home*, as soon as it is
 //! made. If that place still holds a value that is needed (in place), the value waits in scratch
 //! and is copied home at the end. All other values live in scratch from their creation to their
-//! last read; those of one message lie in one piece. A place is reused only after the event that
+//! last read; those of one message lie in one piece. A place is reused only after the instruction that
 //! reads it last, so in a round no byte is received into memory that is sent. [`Program::new`]
 //! checks that.
 
@@ -12,7 +12,7 @@ use super::execute::{Local, Step};
 use super::overlap;
 use super::runs::{Access, Place, joined, side_by_side};
 use super::scratch::Scratch;
-use super::values::{Event, Parcel, Spot, ValueId, Values};
+use super::values::{Instruction, MessageValues, Spot, ValueId, Values};
 use super::{Buffer, Layout, Message, Plan, PlanError, Program, ProgramRound, Run, Sizes};
 use crate::block::Block;
 use crate::vocabulary::RankRound;
@@ -126,15 +126,15 @@ impl Compiler {
     }
 
     fn compile(mut self, layout: &Layout) -> Result<Plan, PlanError> {
-        let events = std::mem::take(&mut self.all.events);
-        for (now, event) in (0_u32..).zip(&events) {
-            match event {
-                Event::Round { number, sends, receives } => {
+        let instructions = std::mem::take(&mut self.all.instructions);
+        for (now, instruction) in (0_u32..).zip(&instructions) {
+            match instruction {
+                Instruction::Round { number, sends, receives } => {
                     self.round(now, *number, sends, receives)?;
-                    let touched = sends.iter().chain(receives).flat_map(|parcel| &parcel.values);
+                    let touched = sends.iter().chain(receives).flat_map(|message| &message.values);
                     self.end(touched.copied(), now);
                 }
-                Event::Merge { left, right, into } => {
+                Instruction::Merge { left, right, into } => {
                     self.merge(now, *left, *right, *into);
                     self.end([*left, *right, *into], now);
                 }
@@ -146,12 +146,18 @@ impl Compiler {
         Ok(Plan::new(program, self.steps, self.locals))
     }
 
-    fn round(&mut self, now: u32, number: u32, sends: &[Parcel], receives: &[Parcel]) -> Result<(), PlanError> {
-        for parcel in receives {
-            self.receive(now, parcel);
+    fn round(
+        &mut self,
+        now: u32,
+        number: u32,
+        sends: &[MessageValues],
+        receives: &[MessageValues],
+    ) -> Result<(), PlanError> {
+        for message in receives {
+            self.receive(now, message);
         }
-        let sends = sends.iter().map(|parcel| self.message(parcel)).collect::<Result<_, _>>()?;
-        let receives = receives.iter().map(|parcel| self.message(parcel)).collect::<Result<_, _>>()?;
+        let sends = sends.iter().map(|message| self.message(message)).collect::<Result<_, _>>()?;
+        let receives = receives.iter().map(|message| self.message(message)).collect::<Result<_, _>>()?;
         self.steps.push(Step::Round(self.rounds.len()));
         self.rounds.push(ProgramRound { number, sends, receives });
         Ok(())
@@ -159,9 +165,9 @@ impl Compiler {
 
     /// Places the values of an arriving message: at home if that is free, the others in one piece
     /// of scratch.
-    fn receive(&mut self, now: u32, parcel: &Parcel) {
+    fn receive(&mut self, now: u32, message: &MessageValues) {
         let (home, stay): (Vec<ValueId>, Vec<ValueId>) =
-            parcel.values.iter().partition(|&&value| self.is_home_free(value, now, &[]));
+            message.values.iter().partition(|&&value| self.is_home_free(value, now, &[]));
         for value in home {
             self.all.values[value].spot = Spot::Home;
         }
@@ -173,14 +179,14 @@ impl Compiler {
         }
     }
 
-    fn message(&mut self, parcel: &Parcel) -> Result<Message, PlanError> {
-        let places = parcel.values.iter().filter_map(|&value| self.all.values[value].place());
+    fn message(&mut self, message: &MessageValues) -> Result<Message, PlanError> {
+        let places = message.values.iter().filter_map(|&value| self.all.values[value].place());
         let runs = joined(places.flat_map(Place::into_runs));
         let bytes = runs.iter().map(Run::bytes).sum();
         let position = |len: usize| u32::try_from(len).map_err(|_| PlanError::Rounds);
         let start = position(self.runs.len())?;
         self.runs.extend(runs);
-        Ok(Message { peer: parcel.peer, index: parcel.index, bytes, runs: start..position(self.runs.len())? })
+        Ok(Message { peer: message.peer, index: message.index, bytes, runs: start..position(self.runs.len())? })
     }
 
     /// Places the result of a combination: at home if that is free, in place of an operand that is
@@ -211,8 +217,8 @@ impl Compiler {
         }));
     }
 
-    /// Returns whether a value's home is free when event `now` makes the value: each tenant there
-    /// was read for the last time before, or is one of `operands`, which this event reads for the
+    /// Returns whether a value's home is free when instruction `now` makes the value: each tenant there
+    /// was read for the last time before, or is one of `operands`, which this instruction reads for the
     /// last time, and has exactly this place.
     fn is_home_free(&self, value: ValueId, now: u32, operands: &[ValueId]) -> bool {
         let Some(home) = self.all.values[value].home.as_deref() else { return false };
@@ -227,7 +233,7 @@ impl Compiler {
         })
     }
 
-    /// Frees the scratch of the values that are not needed after event `now`, which reads or makes
+    /// Frees the scratch of the values that are not needed after instruction `now`, which reads or makes
     /// them.
     fn end(&mut self, values: impl IntoIterator<Item = ValueId>, now: u32) {
         let mut piece = 0..0;

@@ -229,30 +229,30 @@ fn continued(first: &Run, second: &Run) -> Option<Run> {
 /// Returns the pieces of several places in parallel, up to the end of the shortest place: each item
 /// is one piece of equal length in each of them.
 pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> impl Iterator<Item = [Run; N]> {
-    let mut walks = places.map(|runs| Walk { runs, piece: 0, used: 0 });
+    let mut cursors = places.map(|runs| Cursor { runs, piece: 0, used: 0 });
     std::iter::from_fn(move || {
         let mut found = [Run::new(Buffer::Scratch, 0, 0); N];
         let mut len = u64::MAX;
-        for (found, walk) in found.iter_mut().zip(&mut walks) {
-            *found = walk.rest()?;
+        for (found, cursor) in found.iter_mut().zip(&mut cursors) {
+            *found = cursor.rest()?;
             len = len.min(found.len);
         }
-        for (found, walk) in found.iter_mut().zip(&mut walks) {
+        for (found, cursor) in found.iter_mut().zip(&mut cursors) {
             *found = Run::new(found.buffer, found.offset, len);
-            walk.advance(len);
+            cursor.advance(len);
         }
         Some(found)
     })
 }
 
 /// A position in a place: a byte of a piece of the first run.
-struct Walk<'a> {
+struct Cursor<'a> {
     runs: &'a [Run],
     piece: u64,
     used: u64,
 }
 
-impl Walk<'_> {
+impl Cursor<'_> {
     /// Returns the rest of the current piece.
     #[inline]
     fn rest(&mut self) -> Option<Run> {
@@ -320,8 +320,8 @@ mod tests {
             let (a, b) = (some_runs(&a), some_runs(&b));
             let pairs: Vec<_> = bytes(&a).into_iter().zip(bytes(&b)).collect();
             let found = side_by_side([&a, &b]);
-            let walked = found.flat_map(|[x, y]| bytes(&[x]).into_iter().zip(bytes(&[y]))).collect::<Vec<_>>();
-            walked == pairs
+            let paired = found.flat_map(|[x, y]| bytes(&[x]).into_iter().zip(bytes(&[y]))).collect::<Vec<_>>();
+            paired == pairs
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A block's name is bound to a *value* that never changes: the bytes that the rank starts with,
 //! those of one arrival, or the result of one combination. A local copy only binds another name to
-//! the same value. What remains is a list of [`Event`]s, each of which reads and makes values. So
+//! the same value. What remains is a list of [`Instruction`]s, each of which reads and makes values. So
 //! the last read of each value is known, and with it how long the value needs its place.
 
 use std::collections::{HashMap, HashSet};
@@ -21,18 +21,18 @@ pub(super) type ValueId = u32;
 
 type ByBlock<V> = HashMap<Block, V, BuildHasherDefault<Mix>>;
 
-/// An event: reads values, then makes values.
+/// An instruction: reads values, then makes values.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum Instruction {
     /// A round of messages.
-    Round { number: u32, sends: Vec<Parcel>, receives: Vec<Parcel> },
+    Round { number: u32, sends: Vec<MessageValues>, receives: Vec<MessageValues> },
     /// A combination: `into` is `left` combined with `right`.
     Merge { left: ValueId, right: ValueId, into: ValueId },
 }
 
 /// The values of one message.
 #[derive(Debug)]
-pub(super) struct Parcel {
+pub(super) struct MessageValues {
     pub(super) peer: Rank,
     pub(super) index: u32,
     pub(super) values: Vec<ValueId>,
@@ -44,7 +44,7 @@ pub(super) struct Value {
     pub(super) bytes: u64,
     /// Its place.
     pub(super) spot: Spot,
-    /// The last event that reads it.
+    /// The last instruction that reads it.
     pub(super) read: Option<u32>,
     /// The place where the user wants it. Further such places are in [`Values::copies`].
     pub(super) home: Option<Box<Place>>,
@@ -104,11 +104,11 @@ impl IndexMut<ValueId> for Table {
     }
 }
 
-/// A share as values and events.
+/// A share as values and instructions.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     pub(super) values: Table,
-    pub(super) events: Vec<Event>,
+    pub(super) instructions: Vec<Instruction>,
     /// Further places of values that the user wants in several places.
     pub(super) copies: Vec<(ValueId, Place)>,
     /// The values of the block names that are still of use.
@@ -161,9 +161,9 @@ impl Values {
         Ok(number)
     }
 
-    /// Returns the number of the next event.
-    fn event(&self) -> Result<u32, PlanError> {
-        u32::try_from(self.events.len()).map_err(|_| PlanError::Rounds)
+    /// Returns the number of the next instruction.
+    fn instruction(&self) -> Result<u32, PlanError> {
+        u32::try_from(self.instructions.len()).map_err(|_| PlanError::Rounds)
     }
 
     /// Returns the chunks of a block, each with its part of the block's place.
@@ -181,12 +181,12 @@ impl Values {
     }
 
     fn round(&mut self, number: u32, round: &RankRound, layout: &Layout) -> Result<(), PlanError> {
-        let event = self.event()?;
+        let instruction = self.instruction()?;
         let mut sends = Vec::with_capacity(round.sends.len());
         for end in &round.sends {
             let values = units(end).map(|unit| self.sent(unit, number)).collect::<Result<Vec<_>, _>>()?;
-            values.iter().for_each(|&value| self.values[value].read = Some(event));
-            sends.push(Parcel { peer: end.peer, index: 0, values });
+            values.iter().for_each(|&value| self.values[value].read = Some(instruction));
+            sends.push(MessageValues { peer: end.peer, index: 0, values });
         }
         let mut receives = Vec::with_capacity(round.receives.len());
         for end in &round.receives {
@@ -194,18 +194,18 @@ impl Values {
                 let (from, to) = chunk(unit, layout).ok_or(PlanError::Bytes)?;
                 self.value(to - from)
             });
-            receives.push(Parcel { peer: end.peer, index: 0, values: arrivals.collect::<Result<_, _>>()? });
+            receives.push(MessageValues { peer: end.peer, index: 0, values: arrivals.collect::<Result<_, _>>()? });
         }
         let arrived: Vec<(Block, ValueId, Combine)> = round
             .receives
             .iter()
             .zip(&receives)
-            .flat_map(|(end, parcel)| units(end).zip(&parcel.values).map(|(unit, &value)| (unit, value, end.combine)))
+            .flat_map(|(end, message)| units(end).zip(&message.values).map(|(unit, &value)| (unit, value, end.combine)))
             .collect();
         if !sends.is_empty() || !receives.is_empty() {
             order(&mut sends);
             order(&mut receives);
-            self.events.push(Event::Round { number, sends, receives });
+            self.instructions.push(Instruction::Round { number, sends, receives });
         }
         for (unit, value, combine) in arrived {
             self.bind(unit, value, combine)?;
@@ -261,11 +261,11 @@ impl Values {
         if expected != found {
             return Err(PlanError::Length { block: name, expected, found });
         }
-        let event = self.event()?;
+        let instruction = self.instruction()?;
         let into = self.value(expected)?;
-        self.values[left].read = Some(event);
-        self.values[right].read = Some(event);
-        self.events.push(Event::Merge { left, right, into });
+        self.values[left].read = Some(instruction);
+        self.values[right].read = Some(instruction);
+        self.instructions.push(Instruction::Merge { left, right, into });
         self.names.insert(name, into);
         Ok(())
     }
@@ -276,11 +276,11 @@ fn units(end: &End) -> impl DoubleEndedIterator<Item = Block> {
 }
 
 /// Sorts messages by peer. Those of one peer keep their order and are numbered.
-fn order(parcels: &mut [Parcel]) {
-    parcels.sort_by_key(|parcel| parcel.peer);
-    for i in 1..parcels.len() {
-        if parcels[i].peer == parcels[i - 1].peer {
-            parcels[i].index = parcels[i - 1].index + 1;
+fn order(messages: &mut [MessageValues]) {
+    messages.sort_by_key(|message| message.peer);
+    for i in 1..messages.len() {
+        if messages[i].peer == messages[i - 1].peer {
+            messages[i].index = messages[i - 1].index + 1;
         }
     }
 }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_a_contributor_list_too() {
+    fn empty_list_of_contributors_is_valid() {
         let nobody = of(&[], true);
         assert_eq!(nobody.count(), 0);
         assert_eq!(nobody, Contributors::range(3..3));

@@ -60,7 +60,7 @@ pub fn verify_sample(
     // The peers of the sample, until their shares end. Each of their rounds is built, examined and
     // dropped: all ranks may be peers.
     let mut others: BTreeMap<Rank, Option<Share>> = BTreeMap::new();
-    let mut verifier = Verifier::of_some(&outline, all.clone());
+    let mut verifier = Verifier::for_sample(&outline, all.clone());
     let mut sample = Sample { ranks: all.len(), of: problem.ranks(), rounds: 0, messages: 0, blocks: 0 };
     for number in 0.. {
         let rounds: Vec<(Rank, Option<RankRound>)> =

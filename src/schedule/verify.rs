@@ -130,10 +130,7 @@ impl Verifier {
         let found = conditions::amount(problem);
         let refused = found > limit.into();
         if refused {
-            violations.report(
-                Location::default(),
-                ViolationKind::TooLarge { what: "ranks and blocks", found, limit },
-            );
+            violations.report(Location::default(), ViolationKind::TooLarge { what: "ranks and blocks", found, limit });
         } else {
             conditions::inspect(problem, &mut cuts, &mut violations);
         }
@@ -153,7 +150,7 @@ impl Verifier {
     }
 
     /// Returns a verifier for the parts of some ranks of a schedule of any size without reductions.
-    pub(super) fn of_some(outline: &Outline, some: BTreeSet<Rank>) -> Self {
+    pub(super) fn for_sample(outline: &Outline, some: BTreeSet<Rank>) -> Self {
         Self { sampled: Some(some), ..Self::with_limit(outline, u64::MAX) }
     }
 
@@ -259,7 +256,7 @@ impl Verifier {
             let Self { ranks, cuts, violations, sampled, .. } = self;
             if sampled.as_ref().is_some_and(|sampled| !sampled.contains(&transfer.source)) {
                 arrivals.extend(
-                    carried.iter().map(|&(_, _, position)| believed(index, position, transfer.blocks[position])),
+                    carried.iter().map(|&(_, _, position)| assumed_arrival(index, position, transfer.blocks[position])),
                 );
                 continue;
             }
@@ -275,7 +272,7 @@ impl Verifier {
                         let (transfer, block, who) = (index as u32, position as u32, who.clone());
                         arrivals.push(Arrival { transfer, block, span: part, who });
                     }
-                    None => violations.report(place.block(some(block, part)), ViolationKind::NotHeld),
+                    None => violations.report(place.block(chunks_of(block, part)), ViolationKind::NotHeld),
                 });
                 if self.gives_up {
                     holdings.give_up(name, span(block), block.of());
@@ -305,7 +302,7 @@ impl Verifier {
                 let transfer = &round.transfers[arrival.transfer as usize];
                 let place = Location::round(number).transfer(transfer.source, transfer.destination);
                 let block = transfer.blocks[arrival.block as usize];
-                let mut report = |part, fault| violations.report(place.block(some(block, part)), fault);
+                let mut report = |part, fault| violations.report(place.block(chunks_of(block, part)), fault);
                 let Arrival { span, who, .. } = arrival;
                 if let Some(&(_, other)) = lost.next_if(|(at, _)| *at == position) {
                     let other = &round.transfers[other as usize];
@@ -319,7 +316,7 @@ impl Verifier {
                     });
                 }
                 let ordered = !self.outline.problem.commutative();
-                meet(holdings, block, span.clone(), who, transfer.combine, ordered, &mut report);
+                combine_into(holdings, block, span.clone(), who, transfer.combine, ordered, &mut report);
             }
         }
     }
@@ -347,14 +344,14 @@ impl Verifier {
         let mut read: SmallVec<[(Range<u32>, Contributors); 1]> = SmallVec::new();
         holdings.read(name(from), span(from), |part, who| match who {
             Some(who) => read.push((part, who.clone())),
-            None => violations.report(place.block(some(from, part)), ViolationKind::NotHeld),
+            None => violations.report(place.block(chunks_of(from, part)), ViolationKind::NotHeld),
         });
         let ordered = !self.outline.problem.commutative();
         for (part, who) in read {
             let at = part.start - from.first() + into.first();
             let part = at..at + part.end - part.start;
-            meet(holdings, into, part, &who, combine, ordered, &mut |part, fault| {
-                violations.report(place.block(some(into, part)), fault);
+            combine_into(holdings, into, part, &who, combine, ordered, &mut |part, fault| {
+                violations.report(place.block(chunks_of(into, part)), fault);
             });
         }
     }
@@ -397,7 +394,7 @@ impl Verifier {
 
 /// Returns an arrival from a rank outside the sample, which is assumed to hold the block: the only
 /// contributor is its source.
-fn believed(transfer: usize, position: usize, block: Block) -> Arrival {
+fn assumed_arrival(transfer: usize, position: usize, block: Block) -> Arrival {
     let source = Rank::new(block.source().unsigned_abs() as usize);
     Arrival {
         transfer: transfer as u32,
@@ -408,12 +405,12 @@ fn believed(transfer: usize, position: usize, block: Block) -> Arrival {
 }
 
 /// Returns some chunks of a block.
-fn some(block: Block, part: Range<u32>) -> Block {
+fn chunks_of(block: Block, part: Range<u32>) -> Block {
     block.chunks(part.start, block.of(), part.end - part.start).unwrap_or(block)
 }
 
 /// Combines `who` with what is held for chunks `span` of `block`, or replaces it.
-fn meet(
+fn combine_into(
     holdings: &mut Holdings,
     block: Block,
     span: Range<u32>,

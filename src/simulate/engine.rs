@@ -5,7 +5,7 @@ use super::network::Network;
 use super::queue::Queue;
 use super::sends::{Sends, Sent, length};
 use super::{Played, SimulateError};
-use crate::cost::own_blocks;
+use crate::cost::blocks_per_rank;
 use crate::ids::{Node, Rank};
 use crate::machine::{Machine, Switching};
 use crate::vocabulary::{Amounts, Problem};
@@ -107,7 +107,7 @@ impl<'m> Engine<'m> {
             problem,
             machine,
             block_bytes,
-            rearranging: length(own_blocks(problem), block_bytes).saturating_mul(machine.rearrangement),
+            rearranging: length(blocks_per_rank(problem), block_bytes).saturating_mul(machine.rearrangement),
             network,
             channels,
             queue,

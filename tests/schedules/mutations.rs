@@ -245,7 +245,7 @@ fn a_route_elsewhere_is_named() {
 }
 
 #[test]
-fn a_short_cut_is_no_route() {
+fn route_over_a_missing_channel_is_named() {
     let mut schedule = direct_gather(5, 4);
     schedule.rounds[0].transfers[1].route = Route::Via(vec![Node::new(1), Node::new(4)]);
     let violations = verify(&schedule).unwrap_err();
@@ -364,7 +364,7 @@ fn the_order_of_blocks_in_a_transfer_does_not_matter() {
 }
 
 #[test]
-fn ports_are_held_against_the_model() {
+fn port_model_is_checked() {
     let faults = |mut schedule: Schedule, ports| {
         (schedule.outline.ports, schedule.outline.contention_free) = (ports, false);
         let violations = verify(&schedule).err();
@@ -405,7 +405,7 @@ fn the_same_chunks_grouped_otherwise_are_the_same_value() {
 }
 
 #[test]
-fn two_that_replace_the_same_block_are_named() {
+fn double_replacement_is_named() {
     let block = vec![Block::from(rank(0))];
     let first = round(vec![send(0, 1, block.clone())]);
     let both = round(vec![send(0, 2, block.clone()), send(1, 2, block)]);
@@ -417,7 +417,7 @@ fn two_that_replace_the_same_block_are_named() {
 }
 
 #[test]
-fn who_sends_a_personal_block_has_it_no_more() {
+fn sending_a_personalised_block_gives_it_up() {
     let mut schedule = direct_alltoall(3);
     let again = schedule.rounds[0].transfers[0].blocks.clone();
     schedule.rounds[1].transfers[0].blocks.extend(again.clone());
@@ -431,7 +431,7 @@ fn who_sends_a_personal_block_has_it_no_more() {
 }
 
 #[test]
-fn phases_go_on_and_have_names() {
+fn phases_must_be_named_and_in_order() {
     let phases = |found: [usize; 4]| {
         let mut schedule = ring_allreduce(3);
         schedule.rounds.iter_mut().zip(found).for_each(|(round, phase)| round.phase = phase);

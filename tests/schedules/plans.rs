@@ -243,7 +243,7 @@ fn blocks_of_different_lengths_go_through_relays() {
 }
 
 #[test]
-fn what_starts_or_ends_with_the_user_is_not_copied() {
+fn blocks_in_user_buffers_are_not_copied() {
     let problem = Problem::new(Arc::new(Grid::torus(&[8, 8]).unwrap()), Collective::Alltoall).unwrap();
     for (algorithm, scratch) in [(&Direct as &dyn Algorithm, false), (&TorusExchange, true)] {
         for plan in plans(algorithm, &problem, |rank| layout(&problem, rank, 1)) {
@@ -391,7 +391,7 @@ fn several_messages_of_a_pair_in_one_round_keep_their_order() {
 }
 
 #[test]
-fn a_share_that_makes_no_sense_is_refused() {
+fn inconsistent_shares_and_layouts_are_refused() {
     let whole = Block::from(Rank::new(0));
     let layout = Layout::consecutive(1, 6, &[whole], &[whole]).unwrap();
     let sends = |block| RankRound { sends: vec![End::new(Rank::new(1), vec![block])], ..RankRound::default() };
@@ -437,7 +437,7 @@ fn a_share_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn a_value_is_combined_with_itself_as_with_any_other() {
+fn value_can_be_combined_with_itself() {
     let (own, copy) = (Block::from(Rank::new(0)), Block::temporary(0));
     let steps: [&[_]; 3] = [
         &[(own, copy, Combine::Replace), (copy, own, Combine::Left)],
@@ -466,7 +466,7 @@ fn multiplied(times: usize, round: &RankRound) {
 }
 
 #[test]
-fn a_placement_changes_who_sits_where_not_what_arrives() {
+fn placement_does_not_change_results() {
     let torus: Arc<dyn Topology> = Arc::new(Grid::torus(&[4, 4]).unwrap());
     let nodes = (0..16).map(|i| Node::new((i * 5 + 3) % 16)).collect();
     let placement = necklace::schedule::Placement::new(nodes, 16).unwrap();

@@ -150,14 +150,14 @@ fn ranks_go_on_when_their_own_transfers_are_done() {
 }
 
 #[test]
-fn a_new_phase_puts_all_blocks_into_another_order() {
+fn new_phase_rearranges_all_blocks() {
     let machine = Machine::FREE.with_rearrangement(2);
     // Of four blocks of 10 bytes, at those who do anything in both phases.
     assert_eq!(times("complete:4", machine, &[&[send(0, 1, 1)], &[send(1, 2, 1)]]), [0, 80, 80, 0]);
 }
 
 #[test]
-fn ways_that_are_given_are_taken() {
+fn given_routes_are_used() {
     let round = via(send(0, 1, 1), &[0, 3, 2, 1]);
     assert_eq!(times("ring:4", wires(), &[&[round]]), [30, 330, 0, 0]);
     // Past the end and back.
@@ -174,7 +174,7 @@ fn ways_that_are_given_are_taken() {
 }
 
 #[test]
-fn who_waits_for_nothing_is_named() {
+fn rank_that_waits_in_vain_is_named() {
     let problem = Problem::new(parse("ring:3").unwrap(), Collective::Alltoall).unwrap();
     let ring = find(problem.collective(), "ring").unwrap();
     let share = |rank| ring.share(&problem, Rank::new(rank)).unwrap();
@@ -195,7 +195,7 @@ fn problem(topology: &str, collective: &str) -> Problem {
 }
 
 #[test]
-fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
+fn uncontended_simulation_equals_the_price() {
     let cases = [
         ("alltoall", "torus-exchange", "torus:8x8"),
         ("alltoall", "torus-exchange", "torus:12x12"),
@@ -226,7 +226,7 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
 }
 
 #[test]
-fn barriers_are_in_no_total_and_are_not_played() {
+fn barriers_are_neither_priced_nor_simulated() {
     let problem = problem("torus:8x8", "alltoall");
     let exchange = find(problem.collective(), "torus-exchange").unwrap();
     let demand = Demand::claimed(&*exchange, &problem).unwrap();
@@ -264,7 +264,7 @@ fn takes_the_price(algorithm: &dyn Algorithm, problem: &Problem, machine: Machin
 }
 
 #[test]
-fn formulas_without_contention_are_what_is_simulated_whatever_the_prices() {
+fn claimed_prices_equal_uncontended_simulations() {
     fn holds(a: u8, b: u8, Prices(machine): Prices, bytes: u8) {
         let (a, b, bytes) = (usize::from(a % 6) + 1, usize::from(b % 6) + 1, 2 * u64::from(bytes));
         let cases = [
@@ -292,7 +292,7 @@ type Exchanges = Vec<(u8, u8, bool)>;
 /// In each round everyone exchanges so many blocks with the one whose number differs by exclusive or: over E-cube routes, of
 /// as many channels as digits differ, none of them shared.
 #[test]
-fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices() {
+fn counted_prices_equal_uncontended_simulations() {
     fn holds(rounds: Exchanges, cube: bool, Prices(machine): Prices, bytes: u8) {
         let topology = parse(if cube { "hypercube:4" } else { "ghc:4,2" }).unwrap();
         let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
@@ -362,7 +362,7 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
 }
 
 #[test]
-fn the_least_is_reached_where_one_thing_alone_takes_time() {
+fn bound_is_reached_with_a_single_price() {
     let cases = [
         ("complete:8", "cube-xor", Ports::One, Machine::FREE.with_byte(3), 7 * 100 * 3),
         ("torus:8x8", "direct", Ports::Unlimited, Machine::FREE.with_startup(7), 7),
@@ -416,7 +416,7 @@ fn a_thousand_nodes_are_played_out() {
 }
 
 #[test]
-fn what_takes_too_long_to_count_is_an_error() {
+fn too_long_simulations_are_refused() {
     let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Alltoall).unwrap();
     let direct = find(problem.collective(), "direct").unwrap();
     let played = Simulation::new(&Machine::PARAGON, u64::MAX / 2).play(&*direct, &problem);

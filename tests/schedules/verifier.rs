@@ -112,7 +112,7 @@ fn a_proof_contradicts_claims_that_are_wrong() {
 }
 
 #[test]
-fn nobody_to_talk_to_is_fine() {
+fn single_rank_needs_no_transfers() {
     for name in Collective::names() {
         let collective = Collective::named(name, rank(0)).unwrap();
         // An exclusive scan leaves rank 0 with nothing, all others with what they have.
@@ -122,7 +122,7 @@ fn nobody_to_talk_to_is_fine() {
 }
 
 #[test]
-fn nothing_done_is_nothing_delivered() {
+fn empty_schedule_delivers_nothing() {
     for name in Collective::names() {
         let collective = Collective::named(name, rank(1)).unwrap();
         let violations = verify(&schedule("ring:3", collective, Ports::One, true, vec![])).unwrap_err();
@@ -151,7 +151,7 @@ fn a_block_in_many_chunks_costs_no_more_than_one() {
 }
 
 #[test]
-fn shares_are_verified_as_the_whole_is() {
+fn shares_verify_like_the_schedule() {
     let problem = ring_allgather(5).outline.problem;
     let shares = |faulty| OneWay { faulty }.shares(&problem).unwrap();
     let proof = verify_shares(shares(None)).unwrap();
@@ -170,7 +170,7 @@ fn shares_are_verified_as_the_whole_is() {
 }
 
 #[test]
-fn ends_without_partner_are_violations_of_their_round() {
+fn unmatched_ends_are_violations() {
     let whole = ring_allgather(3);
     let mut verifier = Verifier::new(&whole.outline);
     verifier.round(&whole.rounds[0]);
@@ -187,7 +187,7 @@ fn ends_without_partner_are_violations_of_their_round() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_without_a_try() {
+fn too_large_schedules_are_refused_at_once() {
     for (topology, collective) in [
         ("ring:2000000000", Collective::Broadcast { root: rank(7) }),
         ("torus:1000x1000", Collective::Alltoall),
@@ -208,7 +208,7 @@ fn what_is_too_large_is_refused_without_a_try() {
 }
 
 #[test]
-fn a_large_machine_that_does_little_costs_little() {
+fn idle_ranks_cost_nothing() {
     let n = 1 << 16;
     assert_eq!(counted(&doubling_allreduce(16)).0, 16);
     let idle = verify(&schedule(&format!("ring:{n}"), Collective::Allreduce, Ports::One, true, vec![])).unwrap_err();
@@ -259,7 +259,7 @@ fn a_flawed_custom_collective_is_a_violation() {
 }
 
 #[test]
-fn what_has_one_place_before_and_one_after_is_in_one_place() {
+fn block_on_one_rank_before_and_after_is_personalised() {
     // A block that goes from rank 0 to rank 1, and one that stays at 0.
     let own = |i: i32| (Block::new(rank(0), rank(i as usize)), vec![rank(0)]);
     let verified = |post: Vec<Vec<(Block, Vec<Rank>)>>, rounds: Vec<Round>| {
@@ -497,7 +497,7 @@ fn the_naive_replay_finds_nothing_wrong_with_the_fixtures() {
 }
 
 #[test]
-fn samples_of_right_schedules_pass_and_of_all_ranks_count_all() {
+fn samples_of_correct_schedules_pass() {
     let mut cases = 0;
     for topology in ["torus:4x4", "hypercube:3", "complete:7", "mesh:3x2", "line:1"] {
         for algorithm in registry() {
@@ -603,7 +603,7 @@ fn samples_find_messages_that_their_ranks_do_not_list() {
 }
 
 #[test]
-fn samples_find_what_their_ranks_do_wrong() {
+fn samples_find_violations_of_their_ranks() {
     let problem = Problem::new(parse("ring:9").unwrap(), Collective::Alltoall).unwrap();
     let by = rank(4);
     let faults = |spoil, agreed, of: usize| -> Vec<ViolationKind> {

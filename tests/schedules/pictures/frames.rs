@@ -62,7 +62,7 @@ fn captions_count_what_is_there() {
 }
 
 #[test]
-fn what_part_of_the_rounds_is_shown_is_said() {
+fn partial_picture_says_which_rounds_it_shows() {
     let range = |range| View::default().with_frames(Frames::Range(range));
     let shown = |asked| draw(&ring_allgather(12), &range(asked)).unwrap();
     assert!(shown(0..3).contains("Shown are rounds 0 to 2 of 11."));
@@ -72,7 +72,7 @@ fn what_part_of_the_rounds_is_shown_is_said() {
 }
 
 #[test]
-fn where_arrows_are_too_many_to_be_told_apart_one_ranks_are_shown() {
+fn dense_arrows_are_reduced_to_one_rank() {
     let note = "Shown are 126 of 4032 transfers, too many to be told apart, only those of rank 0";
     let automatic = picture("torus:8x8", Collective::Alltoall, "direct", &View::default());
     assert!(automatic.contains(note), "{}", &automatic[..900]);
@@ -106,7 +106,7 @@ fn where_arrows_are_too_many_to_be_told_apart_one_ranks_are_shown() {
 }
 
 #[test]
-fn shares_are_drawn_as_the_schedule_that_they_make() {
+fn shares_are_drawn_like_the_schedule() {
     let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Alltoall).unwrap();
     let algorithm = necklace::algorithm::alltoall::TorusExchange;
     let shares = || algorithm.shares(&problem).unwrap();

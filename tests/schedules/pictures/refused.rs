@@ -9,7 +9,7 @@ use super::reading::read;
 use crate::fixtures::{rank, round, schedule, send, via};
 
 #[test]
-fn what_is_too_much_is_refused_with_what_would_be_right() {
+fn too_large_pictures_are_refused_with_advice() {
     let error = |schedule: &Schedule, view: &View| draw(schedule, view).unwrap_err();
     let empty = |text: &str| schedule(text, Collective::Alltoall, Ports::One, true, vec![]);
     let large = error(&empty(&format!("complete:{}", MAX_NODES + 1)), &View::default());
@@ -49,7 +49,7 @@ fn what_is_too_much_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
+fn missing_ranks_rounds_and_nodes_are_refused() {
     let one = |transfer| schedule("ring:4", Collective::Allgather, Ports::One, true, vec![round(vec![transfer])]);
     let error = |transfer| draw(&one(transfer), &View::default()).unwrap_err();
     assert!(matches!(error(send(0, 4, vec![])), DrawError::Rank { ranks: 4, .. }));
