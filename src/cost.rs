@@ -40,7 +40,7 @@
 //!
 //! In these cases the price is an estimate, since ranks overlap what is added up here.
 //! [`simulate`](crate::simulate) plays the schedule out, and `necklace sweep` compares the choices
-//! by price with the best ones.
+//! by price with the fastest algorithms.
 //!
 //! # Example
 //!

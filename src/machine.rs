@@ -1,6 +1,6 @@
 //! Machines: the prices of start-ups, messages, bytes, channels and hops.
 //!
-//! [`cost`](crate::cost) multiplies the prices of a [`Machine`] with what a schedule demands.
+//! [`cost`](crate::cost) multiplies the demands of a schedule by the prices of a [`Machine`].
 //! [`simulate`](crate::simulate) plays a schedule out with these prices. All prices are in
 //! picoseconds.
 //!

@@ -41,7 +41,7 @@ impl Local {
             meets.then(|| Run::new(a.buffer, a.offset, a.len + b.len))
         };
         let place = |a: &Place, b: &Place| match (&a[..], &b[..]) {
-            ([a], [b]) => one(a, b).map(|run| Place::from(run)),
+            ([a], [b]) => one(a, b).map(Place::from),
             _ => None,
         };
         match (self, next) {

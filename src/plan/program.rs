@@ -137,7 +137,7 @@ pub enum ProgramError {
         sent: bool,
     },
     /// A message is received into the input.
-    #[error("round {round}: {run:?} would write the input")]
+    #[error("round {round}: {run:?} of the input would be written")]
     WritesInput {
         /// The number of the round.
         round: u32,

@@ -68,7 +68,7 @@ pub enum ViolationKind {
         limit: u64,
     },
     /// A custom collective is defined for another number of ranks.
-    #[error("the collective is given for {found} ranks, expected {expected}")]
+    #[error("the collective is defined for {found} ranks, expected {expected}")]
     ConditionRanks {
         /// The number of ranks.
         expected: usize,
@@ -123,9 +123,9 @@ pub enum ViolationKind {
     #[error("a rank sends to itself")]
     ToItself,
     /// A route does not lead from the sender's node to the receiver's.
-    #[error("the route leads {}, expected from node {} to node {}", match found {
-        Some((from, to)) => format!("from node {from} to node {to}"),
-        None => "nowhere".to_owned(),
+    #[error("the route {}, expected from node {} to node {}", match found {
+        Some((from, to)) => format!("leads from node {from} to node {to}"),
+        None => "is empty".to_owned(),
     }, expected.0, expected.1)]
     RouteEnds {
         /// The nodes of sender and receiver.
@@ -134,7 +134,7 @@ pub enum ViolationKind {
         found: Option<(Node, Node)>,
     },
     /// A route leads over a node that does not exist.
-    #[error("the route leads over node {found}, expected 0 to {}", nodes.saturating_sub(1))]
+    #[error("the route passes node {found}, expected 0 to {}", nodes.saturating_sub(1))]
     RouteNode {
         /// The number.
         found: Node,
@@ -142,13 +142,13 @@ pub enum ViolationKind {
         nodes: usize,
     },
     /// A route uses a channel that the network does not have.
-    #[error("the route leads over {found}, which is no channel of the network")]
+    #[error("the route uses channel {found}, which the network does not have")]
     NoChannel {
         /// The channel.
         found: Channel,
     },
     /// A block's source or destination does not exist.
-    #[error("it names rank {found}, expected less than {ranks}")]
+    #[error("names rank {found}, expected less than {ranks}")]
     BlockRange {
         /// The number.
         found: i32,
@@ -170,19 +170,19 @@ pub enum ViolationKind {
     #[error("not held")]
     NotHeld,
     /// The receiver already has the block, from the same contributors.
-    #[error("redundant: the rank holds it from {held} already")]
+    #[error("redundant: the rank already holds it from {held}")]
     Redundant {
         /// The contributors of the block that it holds.
         held: Contributors,
     },
     /// Two arrivals of a round replace the same block of a rank, so that one of them is lost.
-    #[error("replaced twice in one round, also by what rank {} sends", other.0)]
+    #[error("replaced twice in one round, also by the transfer from rank {}", other.0)]
     ReplacedTwice {
         /// The sender and the receiver of the earlier transfer.
         other: (Rank, Rank),
     },
     /// A contribution would count twice in a result.
-    #[error("counts the contribution of rank {contributor} twice: {found} meets {held}")]
+    #[error("counts the contribution of rank {contributor} twice: {found} is combined with {held}")]
     CountedTwice {
         /// The rank whose contribution it is.
         contributor: Rank,
@@ -212,7 +212,7 @@ pub enum ViolationKind {
         allowed: u64,
     },
     /// With ports `same-value`, a rank sends different blocks in one round.
-    #[error("other blocks than to rank {other} in the same round, expected the same with ports same-value")]
+    #[error("blocks differ from those sent to rank {other} in the same round, expected the same with ports same-value")]
     OtherValue {
         /// The receiver of the other blocks.
         other: Rank,
@@ -257,7 +257,7 @@ pub enum ViolationKind {
         expected: Contributors,
     },
     /// At the end a rank has a block from the wrong contributors.
-    #[error("at the end from {found}, expected from {expected}")]
+    #[error("at the end it has the contributions of {found}, expected {expected}")]
     WrongContributors {
         /// The contributors that it should have.
         expected: Contributors,
@@ -362,12 +362,12 @@ fn describe(mismatch: &Mismatch) -> String {
     };
     match (&mismatch.sent, &mismatch.awaited) {
         (Some(sent), Some(awaited)) if sent.combine != awaited.combine => {
-            format!("sent to {:?}, awaited to {:?}", sent.combine, awaited.combine)
+            format!("sent with {:?}, awaited with {:?}", sent.combine, awaited.combine)
         }
         (Some(sent), Some(awaited)) => {
             let same = sent.blocks.iter().zip(&awaited.blocks).take_while(|(a, b)| a == b).count();
             let rest = |end: &[Block]| blocks(end.get(same..).unwrap_or_default());
-            format!("after {same} blocks alike, sent {}, awaited {}", rest(&sent.blocks), rest(&awaited.blocks))
+            format!("after {same} equal blocks, sent {}, awaited {}", rest(&sent.blocks), rest(&awaited.blocks))
         }
         (Some(sent), None) => format!("sent {}, nothing awaited", blocks(&sent.blocks)),
         (None, Some(awaited)) => format!("awaited {}, nothing sent", blocks(&awaited.blocks)),

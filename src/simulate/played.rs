@@ -79,7 +79,7 @@ pub enum SimulateError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// A rank waits for messages that no rank sends.
-    #[error("rank {rank}, round {round}: {missing} of {awaited} messages never come")]
+    #[error("rank {rank}, round {round}: {missing} of {awaited} messages never arrive")]
     Stuck {
         /// The rank that waits.
         rank: Rank,

@@ -51,7 +51,8 @@ fn forwarding(machine: Machine) -> Machine {
 
 #[test]
 fn one_message_over_free_channels() {
-    // 20 bytes over three channels: 3 * 20 on the wire, 3 * 100 on the way; the sender is done when it has left.
+    // 20 bytes over three channels: 3 * 20 on the wire, 3 * 100 on the way; the sender is done when
+    // it has left.
     assert_eq!(times("line:4", wires(), &[&[send(0, 3, 2)]]), [60, 0, 0, 360]);
     assert_eq!(times("line:4", forwarding(wires()), &[&[send(0, 3, 2)]]), [60, 0, 0, 480]);
     // A port that is slower than the channels, and the processor at both ends.
@@ -59,7 +60,8 @@ fn one_message_over_free_channels() {
     assert_eq!(times("line:4", machine, &[&[send(0, 3, 2)]]), [11_100, 0, 0, 11_400 + 10_000]);
     // One that is faster changes nothing.
     assert_eq!(times("line:4", wires().with_byte(2), &[&[send(0, 3, 2)]]), [60, 0, 0, 360]);
-    // Stored, the first and the last channel are as slow as the ports beside them, those between are not.
+    // Stored, the first and the last channel are as slow as the ports beside them, those between
+    // are not.
     let slow_port = forwarding(wires().with_byte(5));
     assert_eq!(times("line:4", slow_port, &[&[send(0, 1, 2)]])[..2], [100, 200]);
     assert_eq!(times("line:4", slow_port, &[&[send(0, 3, 2)]]), [100, 0, 0, 100 + 60 + 100 + 300]);
@@ -69,8 +71,8 @@ fn one_message_over_free_channels() {
 
 #[test]
 fn messages_wait_for_a_channel_that_they_share() {
-    // From 0 and from 1 to 2, over 1-2. The nearer one is there first; the other's head comes at 100, in the middle of
-    // the first's 120 for 40 bytes, waits 20, and follows.
+    // From 0 and from 1 to 2, over 1-2. The nearer one is there first; the other's head comes at
+    // 100, in the middle of the first's 120 for 40 bytes, waits 20, and follows.
     let meeting = [send(0, 2, 4), send(1, 2, 4)];
     assert_eq!(times("line:3", wires(), &[&meeting]), [120, 120, 120 + 120 + 100]);
     let found = on(&parse("line:3").unwrap(), wires(), &[&meeting]).unwrap();
@@ -97,7 +99,8 @@ fn channels_that_cost_nothing_keep_no_message_waiting() {
         };
         assert_eq!(played("line:16").ranks, played("complete:16").ranks, "{name}");
     }
-    // Nor does a port that costs nothing: the short message need not wait for the tail of the long one.
+    // Nor does a port that costs nothing: the short message need not wait for the tail of the long
+    // one.
     let both = [send(0, 2, 4), send(1, 2, 1)];
     let star: Arc<dyn Topology> = Arc::new(Graph::from_edges([(0, 2), (1, 2), (2, 3)]).unwrap());
     let next = [send(2, 3, 1)];
@@ -107,7 +110,8 @@ fn channels_that_cost_nothing_keep_no_message_waiting() {
 
 #[test]
 fn messages_share_a_channel_that_is_faster_than_their_ports() {
-    // 40 bytes each, 200 through a port and 120 over the channel that they share: the second follows 120 later.
+    // 40 bytes each, 200 through a port and 120 over the channel that they share: the second
+    // follows 120 later.
     let meeting = [send(0, 2, 4), send(1, 3, 4)];
     let found = on(&parse("line:4").unwrap(), Machine::FREE.with_byte(5).with_channel(3), &[&meeting]).unwrap();
     assert_eq!((found.time, found.waiting, found.busiest_channel), (120 + 200, 120, 240));
@@ -180,7 +184,7 @@ fn rank_that_waits_in_vain_is_named() {
     let share = |rank| ring.share(&problem, Rank::new(rank)).unwrap();
     let nothing: Share = Box::new(std::iter::empty());
     let stuck = Simulation::new(&wires(), 1).play_shares(vec![share(0), share(1), nothing], &problem).unwrap_err();
-    assert_eq!(stuck.to_string(), "rank 0, round 0: 1 of 1 messages never come");
+    assert_eq!(stuck.to_string(), "rank 0, round 0: 1 of 1 messages never arrive");
 }
 
 fn machines() -> [Machine; 5] {
@@ -289,8 +293,8 @@ fn claimed_prices_equal_uncontended_simulations() {
 /// By which digits, how many blocks, and whether a phase begins.
 type Exchanges = Vec<(u8, u8, bool)>;
 
-/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive or: over E-cube routes, of
-/// as many channels as digits differ, none of them shared.
+/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive
+/// or: over E-cube routes, of as many channels as digits differ, none of them shared.
 #[test]
 fn counted_prices_equal_uncontended_simulations() {
     fn holds(rounds: Exchanges, cube: bool, Prices(machine): Prices, bytes: u8) {
