@@ -60,7 +60,7 @@ pub use view::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, MAX_NODES, V
 
 use crate::vocabulary::{BuildError, Outline, Round, Schedule, Shares};
 
-/// Draws a schedule as SVG.
+/// Draws a schedule as SVG. Needs the feature `draw`.
 ///
 /// The schedule need not be correct. Its ranks and nodes must exist.
 ///
@@ -75,7 +75,8 @@ pub fn draw(schedule: &Schedule, view: &View) -> Result<String, DrawError> {
     drawing.finish()
 }
 
-/// Draws the ranks' shares as SVG, with one round in memory at a time besides the arrows.
+/// Draws the ranks' shares as SVG, with one round in memory at a time besides the arrows. Needs the
+/// feature `draw`.
 ///
 /// # Errors
 ///
@@ -93,7 +94,7 @@ pub fn draw_shares(shares: Shares, view: &View) -> Result<String, DrawError> {
     drawing.finish()
 }
 
-/// Draws a schedule round by round.
+/// Draws a schedule round by round. Needs the feature `draw`.
 pub struct Drawing {
     outline: Outline,
     view: View,

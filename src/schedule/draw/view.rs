@@ -14,7 +14,7 @@ pub const MAX_ARROWS: usize = 20_000;
 /// The maximum number of nodes on the routes of all arrows of a picture together.
 pub const MAX_HOPS: usize = 500_000;
 
-/// The part of a schedule that a picture shows.
+/// The part of a schedule that a picture shows. Needs the feature `draw`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct View {
@@ -48,6 +48,7 @@ impl View {
 }
 
 /// The frames of a picture. Rounds without arrows have no frame, unless they are given by number.
+/// Needs the feature `draw`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Frames {
@@ -63,7 +64,7 @@ pub enum Frames {
     Range(Range<usize>),
 }
 
-/// The reason why a schedule cannot be drawn.
+/// The reason why a schedule cannot be drawn. Needs the feature `draw`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawError {

@@ -58,7 +58,7 @@ use crate::vocabulary::BuildError;
 
 const FORMAT: &str = "necklace-schedule/1";
 
-/// The reason why a schedule cannot be read from JSON, or written.
+/// The reason why a schedule cannot be read from JSON, or written. Needs the feature `json`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {

@@ -21,7 +21,7 @@ use crate::vocabulary::{
 const MAX_CHUNKS: u32 = 1 << 20;
 
 /// The maximum number of bytes that [`read_json`] reads. The schedule takes several times as much
-/// memory.
+/// memory. Needs the feature `json`.
 pub const MAX_DOCUMENT: u64 = 256 << 20;
 
 /// The maximum number of bytes of a name: messages about a schedule contain the names of its
