@@ -81,7 +81,7 @@ fn draw_all(directory: &Path) -> Result<(), Box<dyn Error>> {
         let algorithm = find(&collective, algorithm)?;
         let problem = Problem::new(topology, collective)?;
         let schedule = algorithm.shares(&problem)?.collect()?;
-        let picture = draw(&schedule, &View { frames: frames.clone(), ..View::default() })?;
+        let picture = draw(&schedule, &View::default().with_frames(frames.clone()))?;
         let arrows = check(&picture, &schedule, &frames).map_err(|error| format!("{name}: {error}"))?;
         let path = directory.join(name).with_extension("svg");
         fs::write(&path, &picture).map_err(|error| failed(&path, error))?;

@@ -1,39 +1,48 @@
-//! What a schedule costs on a machine.
+//! Prices: what a schedule costs on a machine.
 //!
-//! A [`Demand`] says what a schedule asks of a machine: [counted](Demand::counted) from what verifying a schedule found, or by
-//! the [formulas](Demand::claimed) that its algorithm claims. A [`Machine`] has a price for each; the [`Price`] is their
-//! products, term by term.
+//! A [`Demand`] is the resources that a schedule needs: [counted](Demand::counted) by verification,
+//! or from the [formulas](Demand::claimed) that its algorithm claims. A [`Machine`] has a price for
+//! each resource. A [`Price`] is the products, term by term, in picoseconds.
 //!
 //! | term | demand | price |
 //! |---|---|---|
-//! | start-up | rounds in which anything is sent | [`startup`](Machine::startup) |
-//! | | messages that processors send and receive one after the other | [`message`](Machine::message) |
+//! | start-up | rounds with at least one transfer | [`startup`](Machine::startup) |
+//! | | messages that a processor handles one after the other | [`message`](Machine::message) |
 //! | transmission | see below | [`byte`](Machine::byte), [`channel`](Machine::channel) |
 //! | propagation | channels on the longest route of each round | [`hop`](Machine::hop) |
-//! | rearrangement | changes of phase, each of all blocks of a rank | [`rearrangement`](Machine::rearrangement) |
+//! | rearrangement | all blocks of a rank, for each change of phase | [`rearrangement`](Machine::rearrangement) |
 //! | synchronisation | barriers between rounds | [`barrier`](Machine::barrier) |
 //!
-//! The papers put a barrier between any two rounds. Schedules are executed without, and [played out](crate::simulate) without:
-//! a rank goes on when its own transfers are done. So the total is the sum of the other terms, and by it algorithms are
-//! [chosen](crate::select); synchronisation stands beside it, as what barriers would take on top.
+//! The papers put a barrier between any two rounds. This crate executes and
+//! [simulates](crate::simulate) schedules without barriers: a rank continues when its own transfers
+//! are done. So the total is the sum of the other terms, and [`select`](crate::select) compares
+//! totals. Synchronisation is shown beside the total: the time that barriers would add.
 //!
-//! The transmission is what passes the busiest port in each round, at the price of a byte, or the busiest channel, at
-//! the price of a channel, if that is dearer. A machine that stores and forwards pays a message again for each channel
-//! that it takes. The first and the last channel of a way pass bytes as slowly as the ports at its ends. This is the
-//! papers' model, `t_s + m t_c + h t_l` a round (Suh & Shin, 2; store-and-forward Grama et al., 2.5.1). Where nothing
-//! contends, each rank sends and receives a message a round, and all messages of a round are of one size and go equally
-//! far, it is what they take, exactly. For the rest, of which the papers say nothing:
+//! # Transmission
 //!
-//! - Where a rank has several messages in a round, the bytes of one move while its processor is at the next: of
-//!   transmission and propagation only what takes longer counts. The last one sets out when the others are through.
-//! - Where messages wait for a channel, the last of them takes its own time after the others. One that has farther to
-//!   come waits less, so that of the others' time and its way the longer counts.
-//! - Where everyone sends to the same rank in all rounds, a rank goes on without waiting for those that have farther to
-//!   send, and ways count along the [longest chain](Figures::chained_hops) of messages.
+//! In each round, the transmission is the volume through the busiest port at the price of a byte,
+//! or the volume over the busiest channel at the price of a channel, whichever is larger. Under
+//! store-and-forward switching a message is paid for again on each channel of its route; the first
+//! and the last channel are as slow as the ports at the ends.
 //!
-//! There it is an estimate: ranks that go at their own pace do at the same time what is added up here.
-//! [`simulate`](crate::simulate) plays out what they take, and `necklace sweep` compares what is chosen by price with
-//! the best.
+//! This is the papers' model, `t_s + m t_c + h t_l` for a round (Suh & Shin 2001, 2;
+//! store-and-forward: Grama et al., 2.5.1). It is exact if there is no contention, each rank sends
+//! and receives one message in a round, and all messages of a round have the same size and
+//! distance. For other rounds, which the papers leave open, these rules apply:
+//!
+//! - If a rank has several messages in a round, the bytes of one move while its processor handles
+//!   the next one: only the longer of the two counts. The last message starts when the others have
+//!   left.
+//! - If messages wait for a channel, the last of them takes its own time after the others. A
+//!   message from farther away waits less: the longer of its way and the others' time counts.
+//! - If every rank sends to one fixed rank in all rounds, a rank does not wait for messages that go
+//!   farther, and hops count along the [longest chain](Figures::chained_hops) of messages.
+//!
+//! In these cases the price is an estimate, since ranks overlap what is added up here.
+//! [`simulate`](crate::simulate) plays the schedule out, and `necklace sweep` compares the choices
+//! by price with the fastest algorithms.
+//!
+//! # Example
 //!
 //! ```
 //! use necklace::cost::Demand;
@@ -42,7 +51,7 @@
 //! use necklace::schedule::Problem;
 //! use necklace::topology::parse;
 //!
-//! // Suh & Shin's exchange of blocks of 64 bytes on 16 x 16 nodes of a Paragon, by formula: nothing is built.
+//! // Suh & Shin's exchange of blocks of 64 bytes on 16 x 16 nodes of a Paragon, by formula.
 //! let problem = Problem::new(parse("torus:16x16").unwrap(), Collective::Alltoall)?;
 //! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
 //! let price = Demand::claimed(&*exchange, &problem)?.price(&Machine::PARAGON, 64);
@@ -61,60 +70,64 @@ use crate::machine::{Machine, Switching};
 use crate::schedule::Figures;
 use crate::vocabulary::{BuildError, Ports, Problem};
 
-/// What a schedule asks of a machine. Amounts are in blocks.
+/// The resources that a schedule needs. Volumes are in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Demand {
-    /// Rounds in which anything is sent.
+    /// Rounds with at least one transfer.
     pub startups: u64,
-    /// Sum over rounds of the most messages that one rank sends and the most that one receives.
+    /// Sum over rounds of the most messages that one rank sends plus the most that one rank
+    /// receives.
     pub handled: u64,
-    /// Sum over rounds of what the busiest port passes.
+    /// Sum over rounds of the volume through the busiest port.
     pub port: Volume,
-    /// Sum over rounds of what the busiest channel carries.
+    /// Sum over rounds of the volume over the busiest channel.
     pub channel: Volume,
     /// Sum over rounds of the largest transfer.
     pub largest: Volume,
-    /// Sum over rounds of the largest product of a transfer's size and its way, or less:
+    /// Sum over rounds of the largest product of a transfer's size and its hops, or less:
     /// [`Figures::chained_forwarded`].
     pub forwarded: Volume,
-    /// Sum over rounds of what the ends of that transfer pass one after the other.
+    /// Sum over rounds of the volume of that transfer at its two ends:
+    /// [`Figures::end_transmission`].
     pub ends: Volume,
-    /// Sum over rounds of the longest way, or less: [`Figures::chained_hops`].
+    /// Sum over rounds of the longest route, or less: [`Figures::chained_hops`].
     pub hops: u64,
-    /// Blocks of a rank put into another order.
+    /// Blocks of a rank that are rearranged between phases.
     pub rearranged: Volume,
-    /// The ranks that a barrier is for.
+    /// The number of ranks.
     pub ranks: usize,
-    /// Whether blocks have bytes: those of a barrier do not.
+    /// Whether blocks have bytes. The blocks of a barrier have none.
     pub bytes: bool,
-    /// The demands of which nothing is claimed, so that what stands here is the least that any schedule asks.
+    /// The names of the demands that the algorithm does not claim. Their values are lower bounds.
     pub at_least: Vec<&'static str>,
 }
 
-/// What a schedule costs, term by term, in picoseconds.
+/// The price of a schedule, term by term, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Price {
-    /// The sum of the terms, without synchronisation: what it takes as it is executed.
+    /// The sum of the other terms without synchronisation: the estimated time of an execution.
     pub total: u128,
-    /// Until messages move: rounds begun, and the processor's time to send and receive.
+    /// Start-ups of rounds, and the processor's time to send and receive messages.
     pub startup: u128,
-    /// Bytes through ports and over channels, as far as they do not move while processors send and receive.
+    /// Bytes through ports and over channels, except those that move while processors send and
+    /// receive.
     pub transmission: u128,
-    /// Channels crossed.
+    /// Channels that messages cross.
     pub propagation: u128,
-    /// Blocks put into another order.
+    /// Blocks that are rearranged between phases.
     pub rearrangement: u128,
-    /// What barriers between its rounds would take besides. It is executed without, so that this is not part of the total.
+    /// Barriers between rounds. Not part of the total, since schedules are executed without
+    /// barriers.
     pub synchronisation: u128,
 }
 
 impl Demand {
-    /// That of a schedule with these figures.
+    /// Returns the demand of a schedule with these figures.
     #[must_use]
     pub fn counted(figures: &Figures, problem: &Problem) -> Self {
-        // Of what all ranks pass on, one passes no less than the mean.
+        // The busiest rank forwards at least the mean of all ranks.
         let mean =
             if figures.keeps(Ports::One) { figures.link_blocks.part(problem.ranks() as u64) } else { Volume::ZERO };
         let forwarded = figures.chained_forwarded.max(mean);
@@ -127,34 +140,38 @@ impl Demand {
             forwarded,
             ends: figures.end_transmission,
             hops: figures.chained_hops,
-            rearranged: own_blocks(problem) * figures.rearrangements,
+            rearranged: blocks_per_rank(problem) * figures.rearrangements,
             ..Self::of(problem)
         }
     }
 
-    /// That of the schedule that an algorithm would make, by its claims; nothing is built. What is not claimed is the
-    /// least that follows from what is, and from the [lower bounds](crate::bounds) of the problem, which are only then
-    /// searched for: see [`at_least`](Self::at_least).
+    /// Returns the demand of an algorithm's schedule by the algorithm's claims, without building
+    /// the schedule.
+    ///
+    /// A demand that is not claimed is the least that follows from the claims and from the [lower
+    /// bounds](crate::bounds) of the problem, which are computed only if needed; see
+    /// [`at_least`](Self::at_least).
     ///
     /// # Errors
     ///
-    /// [`BuildError::Unfit`] where the algorithm does not fit; [`BuildError::Unscheduled`] where it has no schedule that could demand
-    /// anything.
+    /// [`BuildError::Unfit`] if the algorithm does not fit the problem; [`BuildError::Unscheduled`]
+    /// if the algorithm has no schedule.
     pub fn claimed(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
         Self::claimed_within(algorithm, &Search::of(problem))
     }
 
-    /// The same for one of several algorithms for a problem: its bounds are searched for once.
+    /// Like [`claimed`](Self::claimed), for several algorithms of a problem that share its bounds.
     pub(crate) fn claimed_within(algorithm: &dyn Algorithm, search: &Search) -> Result<Self, BuildError> {
         let problem = search.problem();
         scheduled(algorithm, problem)?;
         let ports = algorithm.about().ports;
         let claims = algorithm.claims(problem).completed(ports);
-        Ok(Self::by_claims(&claims, Self::of(problem), own_blocks(problem), || Self::least(search, ports)))
+        Ok(Self::by_claims(&claims, Self::of(problem), blocks_per_rank(problem), || Self::least(search, ports)))
     }
 
-    /// That of a schedule of which this is claimed, of so many ranks, with or without bytes, and so many blocks of a rank; where
-    /// nothing is claimed it is no less than the bound.
+    /// Returns the demand that follows from claims. `of` has the number of ranks and whether blocks
+    /// have bytes, `own` is the number of blocks of a rank, and `bound` the demand where nothing is
+    /// claimed.
     pub(crate) fn by_claims(claims: &Claims, of: Self, own: Volume, bound: impl FnOnce() -> Self) -> Self {
         let bound = std::cell::LazyCell::new(bound);
         let mut at_least = Vec::new();
@@ -189,8 +206,8 @@ impl Demand {
         }
     }
 
-    /// What every schedule of a problem that keeps to these ports asks at least, by its bounds, so that its
-    /// price is no more than that of any such schedule.
+    /// Returns the least demand of any schedule of a problem under a port model, by the problem's
+    /// bounds. Its price is a lower bound on the price of such schedules.
     #[must_use]
     pub fn least(search: &Search, ports: Ports) -> Self {
         let bounds = search.bounds();
@@ -207,8 +224,8 @@ impl Demand {
         }
     }
 
-    /// The demands of which nothing is claimed and for which that machine charges: where there are any, the price is the
-    /// least that it may be.
+    /// Returns the demands that are not claimed and that the machine charges for. If there are any,
+    /// the price is a lower bound.
     #[must_use]
     pub fn uncertain(&self, machine: &Machine) -> Vec<&'static str> {
         let forwards = machine.switching == Switching::StoreAndForward;
@@ -229,7 +246,7 @@ impl Demand {
         Self { ranks: problem.ranks(), bytes: problem.has_bytes(), ..Self::default() }
     }
 
-    /// What it costs on a machine, with blocks of so many bytes.
+    /// Returns the price on a machine with blocks of `block_bytes` bytes.
     #[must_use]
     pub fn price(&self, machine: &Machine, block_bytes: u64) -> Price {
         let block_bytes = if self.bytes { block_bytes } else { 0 };
@@ -238,7 +255,8 @@ impl Demand {
         let hops = times(self.hops, machine.hop);
         let further = times(self.handled.saturating_sub(self.startups.saturating_mul(2)), machine.message);
         let slower = machine.byte.saturating_sub(machine.channel);
-        // One message alone, through the ports at its ends; what others take before it through its port and over its channel.
+        // The time of one message alone, and the times of others before it through its port and
+        // over its channel.
         let alone = moved(self.largest, machine.byte.max(machine.channel));
         let through_port = moved(self.port.without(self.largest), machine.byte);
         let over_channel = moved(self.channel.without(self.largest), machine.channel);
@@ -248,15 +266,16 @@ impl Demand {
                 moved(self.forwarded, machine.channel).saturating_add(moved(self.ends, slower)).max(alone)
             }
         };
-        // A message that comes from far comes to a busy channel late: its way is over before that is free. Where a rank has several
-        // in a round, what is stored on its way may have waited before.
+        // A message from far away reaches a busy channel late: it has crossed its route before the
+        // channel is free. If a rank has several messages in a round, a message may have waited
+        // before it is stored.
         let several = self.handled > self.startups.saturating_mul(2);
         let contending = match machine.switching {
             Switching::StoreAndForward if !several => over_channel.saturating_add(alone).max(last.saturating_add(hops)),
             _ => over_channel.max(hops).saturating_add(last),
         };
-        // While a processor is at the further messages of a round, those before are on their way: all while it takes in as
-        // many, the last one while it takes in those before.
+        // While a processor handles the further messages of a round, the earlier ones move: all of
+        // them while it receives as many, the last one while it receives those before it.
         let last_of_several = through_port.max(further.div_ceil(2)).saturating_add(last).saturating_add(hops);
         let under_way = contending.max(last_of_several).saturating_sub(further);
         let propagation = hops.min(under_way);
@@ -268,8 +287,7 @@ impl Demand {
             rearrangement: moved(self.rearranged, machine.rearrangement),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
         };
-        let [charged @ .., _] = price.terms();
-        Price { total: charged.into_iter().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
+        Price { total: price.charged().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
     }
 }
 
@@ -282,7 +300,10 @@ const ENDS: &str = "transmission at the ends";
 const HOPS: &str = "hops";
 const REARRANGEMENTS: &str = "rearrangements";
 
-/// What is claimed, or what it is at least.
+/// The name of the term that is not part of the total.
+const SYNCHRONISATION: &str = "synchronisation";
+
+/// Returns the claim, or the bound if nothing is claimed, and records the latter.
 fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option<T>, bound: impl FnOnce() -> T) -> T {
     claimed.unwrap_or_else(|| {
         missing.push(name);
@@ -290,8 +311,8 @@ fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option
     })
 }
 
-/// How many blocks a rank has at most, before or after.
-pub(crate) fn own_blocks(problem: &Problem) -> Volume {
+/// Returns the most blocks that a rank holds, at the beginning or at the end.
+pub(crate) fn blocks_per_rank(problem: &Problem) -> Volume {
     if let Collective::Custom(custom) = problem.collective() {
         let most = custom.pre.iter().chain(&custom.post).map(Vec::len).max();
         return Volume::from(most.unwrap_or(0) as u64);
@@ -302,30 +323,41 @@ pub(crate) fn own_blocks(problem: &Problem) -> Volume {
 }
 
 impl Price {
-    /// The terms by name; the last is synchronisation, which is not part of the total.
-    #[must_use]
-    pub fn terms(&self) -> [(&'static str, u128); 5] {
+    /// Returns the name and the time of each term, in picoseconds.
+    ///
+    /// The last is `synchronisation`, which is not part of the total.
+    pub fn terms(&self) -> impl ExactSizeIterator<Item = (&'static str, u128)> + use<> {
+        let Self { startup, transmission, propagation, rearrangement, synchronisation, .. } = *self;
         [
-            ("startup", self.startup),
-            ("transmission", self.transmission),
-            ("propagation", self.propagation),
-            ("rearrangement", self.rearrangement),
-            ("synchronisation", self.synchronisation),
+            ("startup", startup),
+            ("transmission", transmission),
+            ("propagation", propagation),
+            ("rearrangement", rearrangement),
+            (SYNCHRONISATION, synchronisation),
         ]
+        .into_iter()
+    }
+
+    /// Returns the terms that make up the total.
+    fn charged(&self) -> impl Iterator<Item = (&'static str, u128)> + use<> {
+        self.terms().filter(|(name, _)| *name != SYNCHRONISATION)
     }
 }
 
-/// The total in microseconds, and the terms that are not 0; behind them what barriers would add.
+/// Writes the total in microseconds, the terms that are not 0, and the time that barriers would
+/// add.
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let microseconds = |picoseconds: u128| picoseconds as f64 / 1e6;
         write!(f, "{:.2} us", microseconds(self.total))?;
         let mut separator = " =";
-        let [charged @ .., (synchronisation, barriers)] = self.terms();
-        for (name, term) in charged.into_iter().filter(|(_, term)| *term > 0) {
+        for (name, term) in self.charged().filter(|(_, term)| *term > 0) {
             write!(f, "{separator} {name} {:.2}", microseconds(term))?;
             separator = " +";
         }
-        if barriers > 0 { write!(f, ", without {synchronisation} {:.2}", microseconds(barriers)) } else { Ok(()) }
+        match self.synchronisation {
+            0 => Ok(()),
+            barriers => write!(f, ", without {SYNCHRONISATION} {:.2}", microseconds(barriers)),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Collective communication that knows the network it runs on.
 //!
 //! A program gets a [`Communicator`] and calls [`alltoall`](Communicator::alltoall) or another
-//! collective. An algorithm made for the network at hand turns the call into a *schedule*. A schedule is
-//! data: it can be [proved](Communicator::prove) before it runs, and it is executed straight from and into
-//! the caller's memory.
+//! collective. An algorithm made for the network at hand turns the call into a *schedule*. A
+//! schedule is data: it can be [proved](Communicator::prove) before it runs, and it is executed
+//! straight from and into the caller's memory.
 //!
 //! ```
 //! // Sixteen ranks, as threads, on a torus.
@@ -39,28 +39,47 @@
 //!
 //! Each module knows only the modules to its left. Each can be used by itself:
 //!
-//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized hypercubes, complete networks and
-//!   graphs. For a network of your own, implement [`Topology`](topology::Topology).
-//! - [`algorithm`]: the [registry](algorithm::registry()), and the trait for an algorithm of your own.
-//! - [`schedule`]: rounds of transfers of blocks, as data. [`verify`](schedule::verify()) proves a schedule.
-//!   The feature `json` writes and reads schedules, `draw` draws them.
-//! - [`plan`]: the byte ranges of one rank.
+//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized hypercubes, complete
+//!   networks and graphs. For a network of your own, implement [`Topology`](topology::Topology).
+//! - [`algorithm`]: the [registry](algorithm::registry()), and the trait for an algorithm of your
+//!   own.
+//! - [`schedule`]: rounds of transfers of blocks, as data. [`verify`](schedule::verify()) proves a
+//!   schedule. The feature `json` writes and reads schedules, `draw` draws them.
+//! - [`plan`]: one rank's share of a schedule as byte ranges.
 //! - [`transport`]: the backends (threads, TCP, MPI), and the traits for a backend of your own.
 //! - [`permutation`]: permutations of distributed arrays by the bits of their addresses.
-//! - [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`]: prices, lower bounds, simulated times,
-//!   and the choice of an algorithm by price.
+//! - [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`]: prices, lower bounds, simulated
+//!   times, and the choice of an algorithm by price.
 //!
 //! # Guarantees
 //!
-//! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on every
-//!   member, with an error that names the rank that the others wait for. A rank that panics, leaves or is
-//!   killed is reported at once.
-//! - **Disagreement is found.** Every message carries a fingerprint of collective, sizes, algorithm, root and
-//!   operation. (Over a library's own collectives, ranks compare them before the first call of each kind.)
+//! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on
+//!   every member, with an error that names the rank that the others wait for. A rank that panics,
+//!   leaves or is killed is reported at once.
+//! - **Disagreement is found.** Every message carries a fingerprint of collective, sizes,
+//!   algorithm, root and operation. (Over a library's own collectives, ranks compare them before
+//!   the first call of each kind.)
 //! - **Bad input is an error before anything moves.** Nothing panics.
-//! - **Reductions are reproducible.** They combine in the order of the schedule, on every rank and in every
-//!   run. (With the algorithm `native`, the backend's library decides the order.)
+//! - **Reductions are reproducible.** They combine in the order of the schedule, on every rank and
+//!   in every run. (With the algorithm `native`, the backend's library decides the order.)
 //! - **Executions do not allocate**, with a cached or [persistent](Persistent) plan.
+//!
+//! # Stability
+//!
+//! Versions follow [Semantic Versioning](https://semver.org). The API has two tiers.
+//!
+//! - **Upper tier**: programs that call collectives. [`Communicator`], [`launch()`](fn@launch),
+//!   [`local`], [`op`], [`error`], [`topology`], [`collective`], [`permutation`], [`algorithm`],
+//!   [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`], the verification of schedules in
+//!   [`schedule`], all names that a user types, and the JSON format. Incompatible changes come only
+//!   with a new major version, before 1.0 with a new minor version. Structs and enums that may grow
+//!   are `#[non_exhaustive]`.
+//! - **Lower tier**: [`plan`], [`transport`], and the types in [`schedule`] from which schedules
+//!   are built ([`Round`](schedule::Round), [`RankRound`](schedule::RankRound),
+//!   [`Transfer`](schedule::Transfer), [`End`](schedule::End) and the types of their fields).
+//!   Authors of algorithms and backends use them. They show how the library works, and change when
+//!   that does: any minor version may change them, also after 1.0, and the changelog says how. Such
+//!   a crate should depend on `necklace = "~MAJOR.MINOR"`.
 //!
 //! # Features
 //!

@@ -1,12 +1,23 @@
-//! What a machine charges.
+//! Machines: the prices of start-ups, messages, bytes, channels and hops.
 //!
-//! A [`Machine`] is a list of prices; [`cost`](crate::cost) multiplies them with what a schedule demands,
-//! [`simulate`](crate::simulate) plays a schedule out at them.
+//! [`cost`](crate::cost) multiplies the demands of a schedule by the prices of a [`Machine`].
+//! [`simulate`](crate::simulate) plays a schedule out with these prices. All prices are in
+//! picoseconds.
+//!
+//! | name | machine |
+//! |---|---|
+//! | `threads` | ranks that are threads of one process, [`Machine::THREADS`] |
+//! | `tcp` | processes of one host over TCP, [`Machine::TCP`] |
+//! | `mpi` | processes of one host over MPI, [`Machine::MPI`] |
+//! | `paragon` | Intel's Paragon (Suh & Shin 2001, 5), [`Machine::PARAGON`] |
+//! | `unit` | a microsecond a round and a microsecond a byte, [`Machine::UNIT`] |
+//! | `free` | all prices 0, [`Machine::FREE`] |
 //!
 //! # Text
 //!
-//! `NAME` or `NAME:key=price,..`, where the name is one of [`Machine::NAMES`] and the keys are the names of the fields. A
-//! price is a number with a unit (`ps`, `ns`, `us`, `ms` or `s`), or 0:
+//! A machine is written as `NAME` or `NAME:key=price,..`, where NAME is a name of the table above
+//! and the keys are the names of the fields. A price is a number with a unit (`ps`, `ns`, `us`,
+//! `ms` or `s`), or 0:
 //!
 //! ```
 //! use necklace::machine::Machine;
@@ -18,8 +29,8 @@
 //!
 //! # File
 //!
-//! With the feature `json`, a file holds an object of the same keys and prices; what is not named costs nothing. Prices are
-//! strings:
+//! A machine can also be read from JSON, by `Machine::from_json` (feature `json`): an object with
+//! the same keys. Prices are strings, and 0 unless given:
 //!
 //! ```json
 //! {"message": "37.5 us", "byte": "0.011 us", "channel": "0.011 us", "hop": "20 ns", "switching": "cut-through"}
@@ -30,49 +41,57 @@ use std::str::FromStr;
 
 use crate::quote::quoted;
 
-/// The prices of a machine, in picoseconds, so that every rank computes the same in integers.
+/// The prices of a machine, in picoseconds.
 ///
-/// The five terms of the papers' cost models (start-up, transmission, propagation, rearrangement, synchronisation), and
-/// what they leave out: the processor's time a message, and a price of channels apart from that of ports.
+/// They cover the five terms of the papers' cost models: start-up, transmission, propagation,
+/// rearrangement and synchronisation (Suh & Shin 2001, 2). Two more prices are new: the processor's
+/// time for each message, and a price of channels apart from that of ports. Prices are integers, so
+/// that all ranks compute equal results.
+///
+/// Start from a predefined machine, and change prices with the methods `with_..`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Machine {
-    /// A round in which a rank sends: until the first byte of a message moves (`t_s`).
+    /// Time of a round with a send, until the first byte of a message moves (`t_s`).
     pub startup: u64,
-    /// Each message besides: the processor's time to send it, and again to receive it.
+    /// Further time for each message: the processor's time to send it, and again to receive it.
     pub message: u64,
-    /// Each byte through the port of a rank, out or in (`t_c`, `t_w`): a rank that sends to several at once sends no faster.
-    /// 0 for machines with a port a channel, where [`channel`](Self::channel) is all that counts.
+    /// Time of each byte through the port of a rank, out or in (`t_c`, `t_w`). All messages of a
+    /// rank share its port. 0 for machines with one port for each channel, where only
+    /// [`channel`](Self::channel) counts.
     pub byte: u64,
-    /// Each byte over a channel (`t_c`, `t_w`): transfers that share one share its bandwidth. 0 where the network is no
-    /// obstacle.
+    /// Time of each byte over a channel (`t_c`, `t_w`). Transfers that share a channel share its
+    /// bandwidth. 0 if the network is never the bottleneck.
     pub channel: u64,
-    /// Each channel that a message crosses (`t_l`, `t_h`).
+    /// Time of each channel that a message crosses (`t_l`, `t_h`).
     pub hop: u64,
-    /// Each byte put into another order between phases (`rho`).
+    /// Time of each byte that is rearranged between phases (`rho`).
     pub rearrangement: u64,
-    /// A barrier between two rounds (`t_b`); together with what [`doubling`](Self::doubling) adds it is at least 0. The papers
-    /// charge for one between any two rounds. Nothing here has any, so it is [shown](crate::cost::Price::synchronisation) beside
-    /// a price's total, and decides nothing.
+    /// Time of a barrier between two rounds (`t_b`), before [`doubling`](Self::doubling) is added;
+    /// the sum is at least 0. The papers put a barrier between any two rounds. This crate executes
+    /// schedules without barriers, so this price is [shown](crate::cost::Price::synchronisation)
+    /// beside the total and decides nothing.
     pub synchronisation: i64,
-    /// What each doubling of the ranks adds to a barrier.
+    /// Time that each doubling of the number of ranks adds to a barrier.
     pub doubling: u64,
-    /// How messages cross several channels.
+    /// The way in which messages cross several channels.
     pub switching: Switching,
 }
 
-/// How a message crosses several channels.
+/// The way in which a message crosses several channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Switching {
-    /// The rest of a message follows its head through the network; where the head must wait, the rest gathers behind it.
+    /// The message follows its head through the network, and gathers at a node where its head
+    /// waits.
     #[default]
     CutThrough,
-    /// Every node on the way takes in the whole message before it sends it on.
+    /// Each node on the route receives the whole message before it sends it on.
     StoreAndForward,
 }
 
 impl Switching {
-    /// The name that users type.
+    /// Returns the name: `cut-through` or `store-and-forward`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -82,55 +101,55 @@ impl Switching {
     }
 }
 
-/// A text that describes no machine.
+/// The reason why a text does not describe a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// There is no machine of that name.
-    #[error("no machine {}; there are: {names}", quoted(.0), names = Machine::NAMES.map(|(name, _)| name).join(", "))]
+    /// No machine has this name.
+    #[error("no machine {}; there are: {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
-    /// There is no such price.
+    /// No price has this name.
     #[error("a machine has no {}, it has: {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
     Key {
         /// What was found.
         key: String,
     },
-    /// Something stands between the commas of a text that is no key with a price.
+    /// A part between two commas is not a key with a price.
     #[error("found {}, expected key=price", quoted(found))]
     Pair {
         /// What was found.
         found: String,
     },
-    /// A key is there twice.
-    #[error("{key} is there twice")]
+    /// A key is given twice.
+    #[error("duplicate key {key}")]
     Twice {
-        /// Which.
+        /// The key.
         key: String,
     },
-    /// A value is not what its key needs.
+    /// A value is not valid for its key.
     #[error("{key}: found {found}, expected {expected}")]
     Value {
-        /// Which key.
+        /// The key.
         key: String,
         /// What was found.
         found: String,
-        /// What would be right.
+        /// What is expected.
         expected: &'static str,
     },
-    /// The text is no JSON object.
+    /// The text is not a JSON object.
     #[error("line {line}, column {column}: {reason}")]
     Syntax {
         /// The line, from 1.
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Machine {
-    /// Nothing costs anything: to put prices together.
+    /// All prices 0: the machine to start from.
     pub const FREE: Self = Self {
         startup: 0,
         message: 0,
@@ -143,32 +162,44 @@ impl Machine {
         switching: Switching::CutThrough,
     };
 
-    /// Whether it charges for anything by which one network differs from another.
+    /// Returns whether any price depends on the network: that of a channel or of a hop, or
+    /// store-and-forward switching.
     #[must_use]
     pub fn charges_for_network(&self) -> bool {
         self.channel > 0 || self.hop > 0 || self.switching == Switching::StoreAndForward
     }
 
-    /// Ranks that are threads of one process: memory reaches memory, whatever the topology, so only rounds, messages and
-    /// bytes cost. Round figures by which algorithms rank as `necklace bench` measures them with 4 to 256 ranks on two cores
-    /// (`direct` before `bruck` of any radix up to some 128 ranks); they do not predict times.
+    /// Ranks that are threads of one process. They copy from memory to memory in any topology, so
+    /// only rounds, messages and bytes have prices.
+    ///
+    /// These are round figures. They rank algorithms as `necklace bench` measures them with 4 to
+    /// 256 ranks on two cores (`direct` before `bruck` of any radix up to some 128 ranks), and do
+    /// not predict times.
     pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 250, ..Self::FREE };
 
-    /// Ranks that are processes of one host, over TCP: a message costs its calls to the system at either end, a byte two
-    /// copies. Round figures, fitted to `necklace bench --transport tcp` with 2 ranks of 8 bytes to 1 MiB on two cores, and
-    /// by which algorithms rank there with 4 to 16 (`bruck` before `direct` for small blocks, up to some KiB with 8 ranks
-    /// and more). A network between hosts has prices of its own.
+    /// Ranks that are processes of one host, over TCP. A message costs system calls at both ends, a
+    /// byte costs two copies.
+    ///
+    /// These are round figures, fitted to `necklace bench --transport tcp` with 2 ranks and blocks
+    /// of 8 bytes to 1 MiB on two cores. They rank algorithms correctly there with 4 to 16 ranks
+    /// (`bruck` before `direct` for small blocks, up to some KiB with 8 or more ranks). A network
+    /// between hosts has other prices.
     pub const TCP: Self = Self { startup: 1_000_000, message: 2_500_000, byte: 300, ..Self::FREE };
 
-    /// Ranks that are processes of one host, over MPI: its messages go through memory that they share. Round figures, fitted to
-    /// `benches/mpi` with 2 ranks of 8 bytes to 1 MiB on two cores, and by which `direct` ranks before `bruck` (there,
-    /// `--algorithm bruck`) with 4 to 16 ranks of 8 bytes to 64 KiB. A network between hosts has prices of its own.
+    /// Ranks that are processes of one host, over MPI. Messages go through shared memory.
+    ///
+    /// These are round figures, fitted to `benches/mpi` with 2 ranks and blocks of 8 bytes to 1 MiB
+    /// on two cores. They rank `direct` before `bruck` (there, `--algorithm bruck`) with 4 to 16
+    /// ranks and blocks of 8 bytes to 64 KiB. A network between hosts has other prices.
     pub const MPI: Self = Self { startup: 1_000_000, message: 100_000, byte: 150, ..Self::FREE };
 
-    /// Intel's Paragon as measured by Suh & Shin (2001, section 5): `t_s` 75 us, `t_c` 0.011 us, `t_l` 0.02 us, `rho`
-    /// 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us a doubling. Their `t_s` is the time of
-    /// software at both ends of each message (section 2), so it stands here as a message's, half at each end: with one
-    /// message a round it is the same, and several in a round cost several.
+    /// Intel's Paragon, as measured by Suh & Shin (2001, 5): `t_s` 75 us, `t_c` 0.011 us, `t_l`
+    /// 0.02 us, `rho` 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us
+    /// a doubling.
+    ///
+    /// Their `t_s` is the time of software at both ends of each message (2001, 2). Here it is the
+    /// price of a message, half at each end: one message a round costs the same, and several
+    /// messages cost several times as much.
     pub const PARAGON: Self = Self {
         message: 37_500_000,
         byte: 11_000,
@@ -180,8 +211,9 @@ impl Machine {
         ..Self::FREE
     };
 
-    /// A microsecond a round and a microsecond a byte, through a port and over a channel, store-and-forward: with blocks of
-    /// one byte, start-ups and block times.
+    /// A microsecond for each round and for each byte through a port and over a channel, with
+    /// store-and-forward switching. With blocks of one byte, times are numbers of start-ups and
+    /// blocks.
     pub const UNIT: Self = Self {
         startup: 1_000_000,
         byte: 1_000_000,
@@ -190,8 +222,8 @@ impl Machine {
         ..Self::FREE
     };
 
-    /// The machines that have a name.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    /// The predefined machines, by name.
+    const NAMES: &[(&str, Self)] = &[
         ("threads", Self::THREADS),
         ("tcp", Self::TCP),
         ("mpi", Self::MPI),
@@ -200,59 +232,65 @@ impl Machine {
         ("free", Self::FREE),
     ];
 
-    /// What a machine consists of, as texts and files name it.
-    pub const KEYS: [&'static str; 9] =
-        ["startup", "message", "byte", "channel", "hop", "rearrangement", "synchronisation", "doubling", "switching"];
+    /// Returns the names of the predefined machines.
+    fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().map(|(name, _)| *name)
+    }
 
-    /// The same with another price a round.
+    /// The keys of texts and files.
+    const KEYS: &[&str] =
+        &["startup", "message", "byte", "channel", "hop", "rearrangement", "synchronisation", "doubling", "switching"];
+
+    /// Sets the price of a round.
     #[must_use]
     pub fn with_startup(self, startup: u64) -> Self {
         Self { startup, ..self }
     }
 
-    /// The same with another price a message, at each of its ends.
+    /// Sets the price of a message, at each of its ends.
     #[must_use]
     pub fn with_message(self, message: u64) -> Self {
         Self { message, ..self }
     }
 
-    /// The same with another price a byte through a port.
+    /// Sets the price of a byte through a port.
     #[must_use]
     pub fn with_byte(self, byte: u64) -> Self {
         Self { byte, ..self }
     }
 
-    /// The same with another price a byte over a channel.
+    /// Sets the price of a byte over a channel.
     #[must_use]
     pub fn with_channel(self, channel: u64) -> Self {
         Self { channel, ..self }
     }
 
-    /// The same with another price a channel that a message crosses.
+    /// Sets the price of a channel that a message crosses.
     #[must_use]
     pub fn with_hop(self, hop: u64) -> Self {
         Self { hop, ..self }
     }
 
-    /// The same with another price a byte put into another order.
+    /// Sets the price of a byte that is rearranged.
     #[must_use]
     pub fn with_rearrangement(self, rearrangement: u64) -> Self {
         Self { rearrangement, ..self }
     }
 
-    /// The same with another price of a barrier: so much, and so much more for each doubling of the ranks.
+    /// Sets the price of a barrier, and what each doubling of the ranks adds to it.
     #[must_use]
     pub fn with_synchronisation(self, synchronisation: i64, doubling: u64) -> Self {
         Self { synchronisation, doubling, ..self }
     }
 
-    /// The same with another switching.
+    /// Sets the switching.
     #[must_use]
     pub fn with_switching(self, switching: Switching) -> Self {
         Self { switching, ..self }
     }
 
-    /// What a barrier of so many ranks costs: the doublings that reach them all are the logarithm rounded up.
+    /// Returns the price of a barrier among `ranks` ranks. The number of doublings is the logarithm
+    /// to base 2, rounded up.
     #[must_use]
     pub fn barrier(&self, ranks: usize) -> u64 {
         let doublings = ranks.max(1).checked_next_power_of_two().map_or(usize::BITS, usize::trailing_zeros);
@@ -260,14 +298,14 @@ impl Machine {
         u64::try_from(price.max(0)).unwrap_or(u64::MAX)
     }
 
-    /// All of it in numbers, to hand from rank to rank.
+    /// Returns all prices as words, to send them to another rank.
     pub(crate) fn words(&self) -> [u64; 9] {
         let Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching } = *self;
         let switching = u64::from(switching == Switching::StoreAndForward);
         [startup, message, byte, channel, hop, rearrangement, synchronisation as u64, doubling, switching]
     }
 
-    /// The machine with these [`words`](Self::words).
+    /// Returns the machine of such [`words`](Self::words).
     pub(crate) fn of_words(words: [u64; 9]) -> Self {
         let [startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching] = words;
         let switching = if switching == 1 { Switching::StoreAndForward } else { Switching::CutThrough };
@@ -275,7 +313,7 @@ impl Machine {
         Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching }
     }
 
-    /// Puts the value of a text in its place.
+    /// Sets the price of a key.
     fn set(&mut self, key: &str, text: &str) -> Result<(), MachineError> {
         let price = || match duration(text) {
             Ok(price) => u64::try_from(price).map_err(|_| "a price that is not negative, of at most 200 days"),
@@ -300,7 +338,7 @@ impl Machine {
         done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: quoted(text).to_string(), expected })
     }
 
-    /// Puts the values of texts in their places, each key at most once.
+    /// Sets the prices of several keys, which must be different.
     fn set_all<'a>(mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, MachineError> {
         let mut seen = Vec::new();
         for (key, text) in pairs {
@@ -313,11 +351,11 @@ impl Machine {
         Ok(self)
     }
 
-    /// Reads a machine from a document as [above](self#file).
+    /// Reads a machine from JSON, in the form [above](self#file). Needs the feature `json`.
     ///
     /// # Errors
     ///
-    /// [`MachineError`], naming key and value.
+    /// [`MachineError`] with the key and the value.
     #[cfg(feature = "json")]
     pub fn from_json(text: &str) -> Result<Self, MachineError> {
         let Pairs(pairs) = serde_json::from_str(text).map_err(|error| {
@@ -337,7 +375,7 @@ impl Machine {
     }
 }
 
-/// An object's members in their order, repeated ones too.
+/// The members of an object in their order, including repeated ones.
 #[cfg(feature = "json")]
 struct Pairs(Vec<(String, serde_json::Value)>);
 
@@ -369,8 +407,8 @@ impl FromStr for Machine {
 
     fn from_str(text: &str) -> Result<Self, MachineError> {
         let (name, prices) = text.split_once(':').unwrap_or((text, ""));
-        let found = Self::NAMES.into_iter().find(|(known, _)| *known == name);
-        let (_, machine) = found.ok_or_else(|| MachineError::Unknown(name.to_owned()))?;
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        let &(_, machine) = found.ok_or_else(|| MachineError::Unknown(name.to_owned()))?;
         let pairs = prices
             .split(',')
             .filter(|_| text.contains(':'))
@@ -379,7 +417,7 @@ impl FromStr for Machine {
     }
 }
 
-/// Text that [parses](Machine::from_str) to the same.
+/// Writes a text that [parses](Machine::from_str) to an equal machine.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((name, _)) = Self::NAMES.iter().find(|(_, machine)| machine == self) {
@@ -400,7 +438,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Picoseconds, written as microseconds exactly.
+/// Picoseconds, written exactly as microseconds.
 struct Microseconds(i128);
 
 impl fmt::Display for Microseconds {
@@ -416,7 +454,7 @@ impl fmt::Display for Microseconds {
 
 const PRICE: &str = "a price such as \"75 us\", \"0.011us\" or 0: a decimal number and ps, ns, us, ms or s";
 
-/// A number with a unit, in picoseconds, exactly.
+/// Parses a number with a unit. Returns picoseconds, without rounding.
 fn duration(text: &str) -> Result<i128, &'static str> {
     if text == "0" {
         return Ok(0);
@@ -444,8 +482,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_machines_are_each_other() {
-        for (name, machine) in Machine::NAMES {
+    fn text_of_a_machine_parses_to_it() {
+        for &(name, machine) in Machine::NAMES {
             assert_eq!((name.parse(), machine.to_string().as_str()), (Ok(machine), name));
         }
         let machine = Machine::FREE.with_startup(1).with_message(2_500_000).with_byte(u64::MAX).with_channel(7);
@@ -461,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_machine_is_refused_with_key_and_value() {
+    fn invalid_text_is_refused_with_key_and_value() {
         let cases = [
             ("cray", "no machine \"cray\"; there are: threads, tcp, mpi, paragon"),
             ("", "no machine \"\""),
@@ -469,7 +507,7 @@ mod tests {
             ("unit:hop=1us,", "found \"\", expected key=price"),
             ("unit:startup", "found \"startup\", expected key=price"),
             ("unit:start=1us", "a machine has no \"start\", it has: startup, message"),
-            ("unit:hop=1us,hop=1us", "hop is there twice"),
+            ("unit:hop=1us,hop=1us", "duplicate key hop"),
             ("unit:hop=1", "hop: found \"1\", expected a price such as"),
             ("unit:hop=us", "found \"us\""),
             ("unit:hop=-1us", "not negative"),
@@ -487,7 +525,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "json")]
-    fn documents_hold_the_same_keys() {
+    fn json_has_the_keys_of_texts() {
         let text = r#"{"message": "37.5 us", "startup": 0, "byte": "0.011 us", "channel": "11ns", "hop": "20 ns",
             "rearrangement": "0.014us", "synchronisation": "-113 us", "doubling": "63us", "switching": "cut-through"}"#;
         assert_eq!(Machine::from_json(text), Ok(Machine::PARAGON));
@@ -497,7 +535,7 @@ mod tests {
             ("[]", "line 1, column 1: invalid type: sequence, expected an object of prices"),
             ("{\"hop\": \"1us\"", "line 1, column 13: EOF while parsing an object"),
             ("{\n\"hop\" 1}", "line 2, column 7: expected `:`"),
-            ("{\"hop\": \"1us\", \"hop\": \"1us\"}", "hop is there twice"),
+            ("{\"hop\": \"1us\", \"hop\": \"1us\"}", "duplicate key hop"),
             ("{\"hop\": 5}", "hop: found 5, expected a price"),
             ("{\"hops\": \"5us\"}", "no \"hops\""),
             ("{\"hop\": [1]}", "hop: found [1]"),
@@ -510,13 +548,13 @@ mod tests {
     }
 
     #[test]
-    fn the_barrier_of_the_paragon_is_that_of_suh_and_shin() {
+    fn paragon_barrier_matches_suh_and_shin() {
         for d in 1..8_u32 {
             let microseconds = u64::from(126 * d).saturating_sub(113);
             assert_eq!(Machine::PARAGON.barrier(1 << (2 * d)), microseconds * 1_000_000);
         }
         assert_eq!(Machine::PARAGON.barrier(1), 0);
-        // As many doublings as reach all.
+        // The number of doublings is rounded up.
         let doublings = |ranks| Machine::FREE.with_synchronisation(-1, 10).barrier(ranks);
         assert_eq!([1, 2, 3, 4, 5, 8, 9, 1000, 1024, 1025].map(doublings), [0, 9, 19, 19, 29, 29, 39, 99, 99, 109]);
         assert_eq!(Machine::FREE.with_synchronisation(i64::MAX, u64::MAX).barrier(usize::MAX), u64::MAX);

@@ -1,7 +1,9 @@
-//! Picks an algorithm for a problem, and says why.
+//! Selection of an algorithm by price.
 //!
-//! Every rank must pick the same, so nothing decides but what is equal on all of them: the problem, the bytes of a block
-//! and one machine. Prices are integers; they are those of [`cost`](crate::cost), by formula.
+//! [`select`](select()) compares the prices of all algorithms that fit a [`Problem`], as
+//! [`cost`](crate::cost) computes them from the algorithms' claims. All ranks must select the same
+//! algorithm. So the choice depends only on inputs that are equal on all ranks: the problem and the
+//! [`Terms`]. Prices are integers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,46 +14,50 @@ use crate::cost::{Demand, Price};
 use crate::machine::Machine;
 use crate::vocabulary::{BuildError, Ports, Problem};
 
-/// What was picked, and what it was picked from.
+/// The selected algorithm and the candidates. Its text explains the choice.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Choice {
     /// The algorithm.
     pub algorithm: Arc<dyn Algorithm>,
-    /// Whether the user chose it.
+    /// Whether the user named the algorithm.
     pub named: bool,
-    /// What there was to pick from, in the registry's order: each algorithm, and its variants that fit. An algorithm or a
-    /// schedule of the user's own, if one is chosen, comes last.
+    /// All candidates in the registry's order: each algorithm, and its variants that fit. The
+    /// user's own algorithm or schedule, if chosen, is the last.
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
     machine: Machine,
 }
 
-/// An algorithm that might have been picked.
+/// An algorithm and its price, or the reason why it does not fit.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The algorithm.
     pub algorithm: Arc<dyn Algorithm>,
-    /// Its price, or why it cannot be.
+    /// The price, or the reason why the algorithm does not fit.
     pub price: Result<Price, String>,
-    /// The demands of which it claims nothing and for which the machine charges, so that the price is the least that it
-    /// may be. That is so on large networks that are no products of lines, rings and complete networks, or where ranks are
-    /// placed; small ones are [counted](crate::cost::Demand::claimed).
+    /// The demands that the algorithm does not claim and that the machine charges for. If there are
+    /// any, the price is a lower bound. This happens on large networks that are not products of
+    /// lines, rings and complete networks, and with placements; on small ones they are
+    /// [counted](crate::cost::Demand::claimed).
     pub at_least: Vec<&'static str>,
-    /// Whose price it is, where the backend's library does it [in its own way](crate::algorithm::Native): the cheapest
-    /// algorithm of those that libraries are known to have, or of all, where the machine
-    /// [charges nothing for the network](Machine::charges_for_network).
+    /// The algorithm whose price this is, for [`native`](crate::algorithm::Native): the cheapest of
+    /// those that libraries are known to have, or the cheapest of all if the machine [charges
+    /// nothing for the network](Machine::charges_for_network).
     pub priced_as: Option<String>,
 }
 
 impl Candidate {
-    /// By which it is picked: the least, of those that fit; of equals one whose price is certain.
+    /// Returns the key of the selection, the least of which wins: the price, then whether it is
+    /// only a lower bound.
     fn key(&self) -> Option<(u128, bool)> {
         Some((self.price.as_ref().ok()?.total, !self.at_least.is_empty()))
     }
 }
 
-/// What a choice depends on besides the problem. Equal on all ranks.
+/// The inputs of a choice besides the problem. They must be equal on all ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     block_bytes: u64,
@@ -61,39 +67,42 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Blocks of so many bytes and this machine's prices; whatever the ports, over a backend that has no collectives of its own.
+    /// Returns terms with blocks of `block_bytes` bytes and the prices of `machine`, any port
+    /// model, and a backend without native collectives.
     #[must_use]
     pub fn new(block_bytes: u64, machine: &Machine) -> Self {
         Self { block_bytes, machine: *machine, ports: Ports::Unlimited, native: false }
     }
 
-    /// The same, of algorithms that [promise](Algorithm::keeps) to keep to a port model: others do not fit.
+    /// Restricts the choice to algorithms that [promise](Algorithm::keeps) to keep to a port model.
     #[must_use]
     pub fn keeping(self, ports: Ports) -> Self {
         Self { ports, ..self }
     }
 
-    /// The same over a backend that has collectives [of its own](crate::algorithm::Native), or that has none: then `native` does not
-    /// fit.
+    /// Sets whether the backend offers [native](crate::algorithm::Native) collectives. Otherwise
+    /// `native` does not fit.
     #[must_use]
     pub fn over_native(self, native: bool) -> Self {
         Self { native, ..self }
     }
 }
 
-/// Picks by name, or, for `auto`, the cheapest that fits; of equals one whose price is certain, and of those the first in the
-/// registry.
+/// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
+///
+/// Among equal prices `auto` prefers a price that is not only a lower bound, and then the
+/// registry's order. Takes microseconds to milliseconds; the latter if messages must be counted.
 ///
 /// # Errors
 ///
-/// [`BuildError::Unknown`] for a name that is none; [`BuildError::Parameters`] for parameters that are none;
-/// [`BuildError::Unfit`] for an algorithm that does not fit, or where none does.
+/// [`BuildError::Unknown`] for an unknown name; [`BuildError::Parameters`] for invalid parameters;
+/// [`BuildError::Unfit`] if the named algorithm does not fit, or none does.
 pub fn select(problem: &Problem, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
     Field::of(problem).select(name, terms)
 }
 
-/// The algorithm of that name, if it fits the problem and the terms.
-pub(crate) fn named_so(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
+/// Returns the algorithm of a name, if it fits the problem and the terms.
+pub(crate) fn find_fitting(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
     let algorithm = find(problem.collective(), name)?;
     if algorithm.priced_as().is_none() {
         algorithm.fits(problem)?;
@@ -109,11 +118,12 @@ fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
     BuildError::Unfit { algorithm, collective, topology, needs }
 }
 
-/// The algorithms for a problem and what each demands, which depends neither on the size of a block nor on the machine. To find
-/// it is what takes long in picking one: milliseconds where messages of placed ranks are counted.
+/// The algorithms for a problem and their demands, which depend neither on the block size nor on
+/// the machine. Finding the demands is the slow part of a selection: it takes milliseconds if the
+/// messages of placed ranks are counted.
 pub(crate) struct Field {
     problem: Problem,
-    /// In the registry's order; in place of a demand, why there is none.
+    /// Algorithms in the registry's order, with their demand or the reason why there is none.
     entrants: Vec<(Arc<dyn Algorithm>, Result<Demand, String>)>,
 }
 
@@ -132,7 +142,8 @@ impl Field {
         Self { entrants: entrants.collect(), problem: problem.clone() }
     }
 
-    /// This algorithm, which need not be in the registry, beside all that are.
+    /// Chooses this algorithm, which need not be in the registry, and lists those of the registry
+    /// beside it.
     pub(crate) fn choose(mut self, algorithm: &Arc<dyn Algorithm>, terms: &Terms) -> Result<Choice, BuildError> {
         algorithm.fits(&self.problem)?;
         let demand = Demand::claimed(&**algorithm, &self.problem).map_err(|error| error.to_string());
@@ -140,13 +151,13 @@ impl Field {
         Ok(self.choice(Arc::clone(algorithm), true, self.candidates(terms), terms))
     }
 
-    /// As [`select`].
+    /// Like [`select`].
     pub(crate) fn select(&self, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
         let problem = &self.problem;
         let named = name != "auto";
         let candidates = self.candidates(terms);
         let algorithm = if named {
-            named_so(problem, name, terms)?
+            find_fitting(problem, name, terms)?
         } else {
             let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
             let keeping = match terms.ports {
@@ -180,7 +191,7 @@ impl Field {
             };
         }
         if let Some(names) = algorithm.priced_as() {
-            // What owes nothing to the network a library may have as well.
+            // If prices do not depend on the network, a library may have any algorithm.
             let all = !terms.machine.charges_for_network();
             let known = self
                 .entrants
@@ -205,12 +216,12 @@ fn priced(entrant: &(Arc<dyn Algorithm>, Result<Demand, String>), terms: &Terms)
     Candidate { algorithm: Arc::clone(algorithm), price, at_least, priced_as: None }
 }
 
-/// The first of those with the least key.
+/// Returns the first candidate with the least key.
 fn cheapest(candidates: &[Candidate]) -> Option<&Candidate> {
     candidates.iter().filter(|candidate| candidate.price.is_ok()).min_by_key(|candidate| candidate.key())
 }
 
-/// What the terms ask that an algorithm which fits cannot do.
+/// Returns the requirement of the terms that an algorithm does not meet.
 fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option<String> {
     let Terms { ports, native, .. } = *terms;
     let About { ports: own, needs, .. } = algorithm.about();

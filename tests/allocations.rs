@@ -17,7 +17,7 @@ use necklace::op::{Max, Sum, by};
 use necklace::permutation::{BitMap, Way};
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem, from_json, memory_to_sample, memory_to_verify, verify_sample, verify_shares};
-use necklace::simulate::simulate;
+use necklace::simulate::Simulation;
 use necklace::topology::{Complete, Grid, Hypercube, parse};
 use necklace::transport::native::{Native, NativeCall, NativeIo};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
@@ -286,7 +286,7 @@ fn what_is_passed_on_takes_little_of_a_plan_in_the_making() {
 #[test]
 fn a_simulation_of_long_messages_makes_no_blocks() {
     let problem = Problem::new(Arc::new(Grid::torus(&[16, 16]).unwrap()), Collective::Alltoall).unwrap();
-    let (played, count) = counted(|| simulate(&TorusExchange, &problem, &Machine::PARAGON, 64, |_| ()).unwrap());
+    let (played, count) = counted(|| Simulation::new(&Machine::PARAGON, 64).play(&TorusExchange, &problem).unwrap());
     // Ten rounds; their blocks are 1280 a rank, each of them named twice, in 20 bytes.
     assert_eq!(played.messages, 256 * 10);
     assert!(count.bytes < 256 * 1280 * 20, "{count:?}");
@@ -297,7 +297,7 @@ fn a_simulation_of_long_messages_makes_no_blocks() {
 fn a_simulation_takes_memory_for_ranks_and_not_for_local_steps() {
     for dimensions in [7, 9] {
         let (problem, algorithm) = named(&format!("hypercube:{dimensions}"), "reduce_scatter", "pairwise");
-        let (played, count) = counted(|| simulate(&*algorithm, &problem, &Machine::PARAGON, 8, |_| ()).unwrap());
+        let (played, count) = counted(|| Simulation::new(&Machine::PARAGON, 8).play(&*algorithm, &problem).unwrap());
         let ranks = 1 << dimensions;
         assert_eq!(played.messages, ranks * (ranks - 1));
         assert!(count.peak < 1000 * ranks as i64, "{ranks} ranks: {count:?}");

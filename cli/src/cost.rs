@@ -271,7 +271,7 @@ impl Row {
     }
 
     fn priced(case: &Case, bytes: u64, source: &'static str, price: &Price) -> Self {
-        let columns = price.terms().map(|(_, term)| Cell::Time(term)).into();
+        let columns = price.terms().map(|(_, term)| Cell::Time(term)).collect();
         Self::new(case, bytes, source, price.total, columns)
     }
 }
@@ -293,14 +293,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             if let Some(counted) = &counted {
                 rows.push(Row::priced(case, bytes, "counted", &counted.price(&cases.machine, bytes)));
                 let played = play(case, cases, bytes, &mut progress)?;
-                let nothing = Price::default().terms().map(|_| Cell::Text("-".to_owned()));
-                rows.push(Row::new(case, bytes, "simulated", played.time.into(), nothing.into()));
+                let nothing = Price::default().terms().map(|_| Cell::Text("-".to_owned())).collect();
+                rows.push(Row::new(case, bytes, "simulated", played.time.into(), nothing));
             }
             rows.push(Row::priced(case, bytes, BOUND, &bound.price(&cases.machine, bytes)));
         }
     }
     drop(progress);
-    let terms = Price::default().terms().map(|(name, _)| name);
+    let terms: Vec<_> = Price::default().terms().map(|(name, _)| name).collect();
     cases.write(&rows, &terms)?;
     if cases.alone() {
         return Ok(());

@@ -48,7 +48,8 @@ impl Wanted {
     pub(crate) fn start(&self, outline: &Outline) -> Result<Option<Picture>, Failure> {
         let Some(path) = &self.svg else { return Ok(None) };
         let focus = self.focus.map(|rank| Rank::new(rank as usize));
-        let view = View { frames: self.frames.clone(), focus, title: None };
+        let view = View::default().with_frames(self.frames.clone());
+        let view = focus.map_or(view.clone(), |rank| view.with_focus(rank));
         let drawing = Drawing::new(outline, &view).map_err(refused)?;
         Ok(Some(Picture { drawing, document: Document::create(path)? }))
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use necklace::cost::Demand;
-use necklace::simulate::{Played, SimulateError, least, simulate};
+use necklace::simulate::{Played, SimulateError, Simulation, least};
 
 use crate::cost::{BOUND, Case, Cases, Cell, Row, table};
 use crate::output::{Failure, print};
@@ -92,8 +92,10 @@ fn columns(played: &Played) -> Vec<Cell> {
 /// Plays a case out.
 pub(crate) fn play(case: &Case, cases: &Cases, bytes: u64, progress: &mut Progress) -> Result<Played, Failure> {
     let told = |arrived| progress.within(arrived, "messages");
-    let played =
-        simulate(&*case.algorithm, &case.problem, &cases.machine, bytes, told).map_err(|error| match error {
+    let played = Simulation::new(&cases.machine, bytes)
+        .with_progress(told)
+        .play(&*case.algorithm, &case.problem)
+        .map_err(|error| match error {
             SimulateError::Build(error) => error.into(),
             other => Failure::Failed(format!("{}: {other}", case.heading())),
         })?;

@@ -1,4 +1,4 @@
-//! How bounds are found: by formulas, or by a search of the network.
+//! The computation of bounds: by formulas, or by a search of the network.
 
 use std::sync::OnceLock;
 
@@ -8,11 +8,12 @@ use crate::collective::Traffic;
 use crate::vocabulary::Problem;
 
 impl Bounds {
-    /// Those of a problem.
+    /// Computes the bounds of a problem.
     ///
-    /// Products of lines, rings and complete networks with a rank on every node take time in proportion to the number of
-    /// dimensions. Of other networks every node is searched around, as long as nodes times nodes and channels stay below
-    /// 2^26; beyond, as many nodes as that allows, evenly chosen, and the bounds are weaker.
+    /// In products of lines, rings and complete networks with a rank on every node, takes time in
+    /// proportion to the number of dimensions. Other networks are searched from every node if the
+    /// number of nodes times the number of nodes and channels is below 2^26. On larger ones the
+    /// search starts from fewer nodes, evenly chosen, and the bounds are weaker.
     #[must_use]
     pub fn of(problem: &Problem) -> Self {
         let ranks = problem.ranks() as u64;
@@ -27,7 +28,7 @@ impl Bounds {
     }
 }
 
-/// The bounds of a problem, searched for when they are first asked for, and kept.
+/// The bounds of a problem, computed at their first use and kept.
 #[derive(Clone, Debug)]
 pub struct Search {
     problem: Problem,
@@ -35,19 +36,19 @@ pub struct Search {
 }
 
 impl Search {
-    /// Of this problem. Nothing is searched yet.
+    /// Returns the search for a problem, without starting it.
     #[must_use]
     pub fn of(problem: &Problem) -> Self {
         Self { problem: problem.clone(), bounds: OnceLock::new() }
     }
 
-    /// What is searched.
+    /// Returns the problem.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// [`Bounds::of`] the problem.
+    /// Returns [`Bounds::of`] the problem.
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
         self.bounds.get_or_init(|| Bounds::of(&self.problem))

@@ -1,4 +1,4 @@
-//! What no schedule can do without, in numbers.
+//! Lower bounds as numbers.
 
 use std::fmt;
 
@@ -6,40 +6,46 @@ use crate::block::Volume;
 use crate::schedule::Figures;
 use crate::vocabulary::Ports;
 
-/// Lower bounds for a problem. Amounts are in blocks.
+/// Lower bounds for a problem. Volumes are in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounds {
-    /// What the busiest port passes: on [`Figures::port_transmission`].
+    /// Volume through the busiest port: a bound on [`Figures::port_transmission`].
     pub port: Volume,
-    /// What must be carried times how far, over all channels: on [`Figures::channel_transmission`], as the next two.
+    /// Sum of distances of all blocks, divided by the number of channels: a bound on
+    /// [`Figures::channel_transmission`], as are the next two.
     pub average: Volume,
-    /// The same for the channels of each dimension of a product apart; the most of them.
+    /// The maximum over the dimensions of a product of the same quotient within the dimension.
     pub dimension: Option<Volume>,
-    /// What must cross a cut, over the channels that do; the most of those cuts that were looked at.
+    /// The maximum over the examined cuts of the volume that must cross the cut, divided by its
+    /// channels.
     pub cut: Volume,
-    /// What must be carried times how far, over all ranks: on [`Figures::forwarded_transmission`] where a rank has one port.
+    /// Sum of distances of all blocks, divided by the number of ranks: a bound on
+    /// [`Figures::forwarded_transmission`] with one port.
     pub forwarded: Volume,
-    /// On [`Figures::transmission`] where a rank has one port and all messages go to neighbours: besides, what those in the
-    /// middle of a line pass on.
+    /// A bound on [`Figures::transmission`] with one port if all messages go to neighbours. It
+    /// includes what the nodes in the middle of a line forward.
     pub relayed: Volume,
-    /// On [`Figures::hops`], and on start-ups where all messages go to neighbours: how far the farthest block must go.
+    /// The largest distance of a block: a bound on [`Figures::hops`], and on start-ups if all
+    /// messages go to neighbours.
     pub distance: u64,
-    /// Ranks, and the most neighbours that a node has.
+    /// The number of ranks, and the largest degree of a node.
     pub(super) spread: (u64, u64),
-    /// Whether one rank is where all comes together, so that only receives limit how fast.
+    /// Whether all blocks go to one rank, so that only its receives limit the time.
     pub(super) gathers: bool,
 }
 
 impl Bounds {
-    /// On [`Figures::channel_transmission`], and with it on the transmission of a schedule in which nothing contends.
+    /// Returns the bound on [`Figures::channel_transmission`]. It holds for the transmission of a
+    /// contention-free schedule too.
     #[must_use]
     pub fn channel(&self) -> Volume {
         self.average.max(self.cut).max(self.dimension.unwrap_or_default())
     }
 
-    /// On [`Figures::startups`], for messages that go anywhere: with every round those who know of a block multiply by the
-    /// ports with which they pass it on, and one.
+    /// Returns the bound on [`Figures::startups`] with messages to any node. In each round, the
+    /// number of ranks that have a block grows at most by the factor 1 + the ports with which they
+    /// forward it.
     #[must_use]
     pub fn startups(&self, ports: Ports) -> u64 {
         let (ranks, degree) = self.spread;
@@ -58,29 +64,32 @@ impl Bounds {
         rounds
     }
 
-    /// The start-ups that follow upon each other where every rank goes at its own pace: no fewer than rounds to tell all; but
-    /// where all comes together at one rank, those that send to it need not wait for each other.
+    /// Returns the number of start-ups that must follow each other when ranks do not wait for the
+    /// end of a round: the bound on start-ups, except that ranks which send to one rank need not
+    /// wait for each other.
     pub(crate) fn startups_in_a_row(&self, ports: Ports) -> u64 {
         let rounds = self.startups(ports);
         if self.gathers { rounds.min(1) } else { rounds }
     }
 
-    /// On [`Figures::handled`]. Whoever knows of a block tells one after the other, so the messages sent one after the other
-    /// multiply those who know by 2 at best, whatever the ports; the same holds for receiving where all comes together at
-    /// one. And in every round a message is sent and received.
+    /// Returns the bound on [`Figures::handled`]. A processor sends its messages one after the
+    /// other, so under any port model each message at best doubles the number of ranks that have a
+    /// block; the same holds for receives if all blocks go to one rank. Besides, every round has a
+    /// send and a receive.
     #[must_use]
     pub fn handled(&self, ports: Ports) -> u64 {
         self.startups(Ports::One) + self.startups(ports)
     }
 
-    /// On [`Figures::hops`]: a round takes a block no farther than its longest way.
+    /// Returns the bound on [`Figures::hops`]: in a round, no block goes farther than the longest
+    /// route.
     #[must_use]
     pub fn hops(&self, ports: Ports) -> u64 {
         self.distance.max(self.startups(ports))
     }
 
-    /// On [`Figures::transmission`] for a schedule that keeps to these ports, contends for channels or not, and sends to
-    /// neighbours only or not.
+    /// Returns the bound on [`Figures::transmission`] for a schedule under a port model that is
+    /// contention-free or not, and sends to neighbours only or not.
     #[must_use]
     pub fn transmission(&self, ports: Ports, contention_free: bool, to_neighbours: bool) -> Volume {
         let one = matches!(ports, Ports::One);
@@ -90,7 +99,7 @@ impl Bounds {
         by_port.max(by_channel).max(by_relay)
     }
 
-    /// The figures that are below a bound, by name: of a schedule that is right there are none.
+    /// Returns the names of the figures that are below a bound. A correct schedule has none.
     #[must_use]
     pub fn beaten_by(&self, figures: &Figures) -> Vec<&'static str> {
         let ports = figures.ports();
@@ -110,7 +119,7 @@ impl Bounds {
     }
 }
 
-/// In two lines, with one port a rank and with a port a channel.
+/// Writes two lines: for one port for each rank, and for one port for each channel.
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { port, forwarded, relayed, distance, .. } = self;

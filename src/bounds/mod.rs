@@ -1,14 +1,19 @@
-//! What no schedule can do without: lower bounds on start-ups and transmission.
+//! Lower bounds on the start-ups and the transmission of all schedules of a problem.
 //!
-//! Three arguments, of which the strongest counts. *Ports*: what a rank must send or receive passes its port.
-//! *Average*: what must be carried, times how far, is spread over all channels at best; and over the channels of each
-//! dimension, where the network is a product. *Cuts*: what must leave a set of nodes has only the channels that leave
-//! it. For products of lines, rings and complete networks these are formulas in the extents; other networks are
-//! searched breadth-first, and the cuts are those around a node, up to each distance. Sources: Suh & Shin 2001, 3.1.4;
-//! Grama et al., 4.5; Wang 1999, 5; the rest is counting. They are lower bounds: nothing says that a schedule reaches
-//! them, least of all several at once.
+//! Three arguments give bounds, and the strongest counts:
 //!
-//! For alltoall with a rank on each of N nodes, k a dimension's extent, fl(k) = floor(k^2/4):
+//! - *Ports*: all blocks that a rank must send or receive pass its port.
+//! - *Average*: the sum over blocks of their distance is at best spread evenly over all channels,
+//!   and in a product over the channels of each dimension.
+//! - *Cuts*: the blocks that must leave a set of nodes share the channels that leave the set.
+//!
+//! In products of lines, rings and complete networks the bounds are formulas in the extents. Other
+//! networks are searched breadth-first, and the cuts are around a node, at each distance. Sources:
+//! Suh & Shin 2001, 3.1.4; Grama et al., 4.5; Wang 1999, 5; the rest is counting. A schedule need
+//! not reach a bound, and may be unable to reach several at once.
+//!
+//! The bounds on the transmission of alltoall with a rank on each of N nodes, in blocks. k is the
+//! extent of a dimension, fl(k) = floor(k^2/4):
 //!
 //! | network | channels | one port | one port, stored at every node |
 //! |---|---|---|---|

@@ -1,23 +1,23 @@
-//! What a collective must carry, whatever the network.
+//! The volume that a collective must carry on any network.
 
 use crate::block::Volume;
 use crate::collective::{Collective, Traffic};
 
-/// What a collective of more than one rank must carry.
+/// The volume that a collective of more than one rank must carry.
 pub(super) struct Need {
     traffic: Traffic,
     centre: Option<usize>,
     ranks: u64,
 }
 
-/// How far blocks must go, summed.
+/// The pairs of ranks whose distances are summed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Far {
-    /// A block from each rank to each other.
+pub(super) enum Distances {
+    /// One block from each rank to each other rank.
     Pairs,
-    /// A block between the root and each other rank.
+    /// One block between the root and each other rank.
     Root,
-    /// This many blocks over at least a channel.
+    /// This number of blocks, each over at least one channel.
     Blocks(u128),
 }
 
@@ -26,32 +26,33 @@ impl Need {
         Self { traffic: collective.traffic(), centre: collective.centre().map(|rank| rank.index()), ranks }
     }
 
-    /// What the busiest port must pass.
+    /// Returns the volume through the busiest port.
     pub(super) fn port(&self) -> Volume {
         match self.traffic {
             Traffic::Pairs | Traffic::Root | Traffic::All => Volume::from(self.ranks - 1),
             Traffic::Tree => Volume::from(1),
-            // Of each part of the block, N - 1 messages bring contributions together before the first rank has the
-            // result, and N - 1 tell the others.
+            // Each part of the block takes N - 1 messages to combine the contributions on a first
+            // rank, and N - 1 messages to distribute the result.
             Traffic::TreeTwice => Volume::ratio(2 * u128::from(self.ranks - 1), self.ranks.into()).max(Volume::from(1)),
             Traffic::Unknown => Volume::ZERO,
         }
     }
 
-    /// How far.
-    pub(super) fn far(&self) -> Far {
+    /// Returns the distances to sum.
+    pub(super) fn distances(&self) -> Distances {
         let others = u128::from(self.ranks - 1);
         match self.traffic {
-            Traffic::Pairs => Far::Pairs,
-            Traffic::Root => Far::Root,
-            Traffic::All => Far::Blocks(others * u128::from(self.ranks)),
-            Traffic::Tree => Far::Blocks(others),
-            Traffic::TreeTwice => Far::Blocks(2 * others),
-            Traffic::Unknown => Far::Blocks(0),
+            Traffic::Pairs => Distances::Pairs,
+            Traffic::Root => Distances::Root,
+            Traffic::All => Distances::Blocks(others * u128::from(self.ranks)),
+            Traffic::Tree => Distances::Blocks(others),
+            Traffic::TreeTwice => Distances::Blocks(2 * others),
+            Traffic::Unknown => Distances::Blocks(0),
         }
     }
 
-    /// What must cross from a set with `inside` ranks to the others, or back: the more of both.
+    /// Returns the volume that must cross from a set of `inside` ranks to the others or back,
+    /// whichever is larger.
     pub(super) fn across(&self, inside: u64, root_inside: bool) -> u128 {
         let outside = self.ranks.saturating_sub(inside);
         if inside == 0 || outside == 0 {
@@ -66,7 +67,8 @@ impl Need {
         }
     }
 
-    /// From where to all others the news must reach, or from all others to there. `None` for from everywhere.
+    /// Returns the rank from which, or to which, all blocks go. `None` if every rank has blocks for
+    /// the others.
     pub(super) fn centre(&self) -> Option<usize> {
         self.centre
     }

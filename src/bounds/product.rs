@@ -1,7 +1,7 @@
 //! Bounds by formula, for products of lines, rings and complete networks with a rank on every node.
 
 use super::Bounds;
-use super::need::{Far, Need};
+use super::need::{Distances, Need};
 use crate::block::Volume;
 use crate::ids::Rank;
 use crate::topology::{Axis, Kind, axes};
@@ -17,15 +17,15 @@ pub(super) fn bounds(problem: &Problem, need: &Need) -> Option<Bounds> {
 
     let carried = |axis: usize| {
         let Along { axis: Axis { extent, .. }, lines, .. } = along(axis);
-        match (need.far(), &centre) {
-            (Far::Pairs, _) => axes[axis].distances() * lines * lines,
-            (Far::Root, Some(at)) => distances_from(axes[axis], at[axis].min(extent - 1)) * lines,
+        match (need.distances(), &centre) {
+            (Distances::Pairs, _) => axes[axis].distances() * lines * lines,
+            (Distances::Root, Some(at)) => distances_from(axes[axis], at[axis].min(extent - 1)) * lines,
             _ => 0,
         }
     };
     let channels: u128 = all().map(|along| along.channels()).sum();
-    let total = match need.far() {
-        Far::Blocks(blocks) => blocks,
+    let total = match need.distances() {
+        Distances::Blocks(blocks) => blocks,
         _ => (0..axes.len()).map(carried).sum(),
     };
     let dimension = (0..axes.len()).map(|axis| Volume::ratio(carried(axis), along(axis).channels())).max();
@@ -58,7 +58,7 @@ pub(super) fn bounds(problem: &Problem, need: &Need) -> Option<Bounds> {
     })
 }
 
-/// A dimension, and how many lines along it there are.
+/// A dimension, and the number of lines along it.
 struct Along<'n> {
     axis: Axis,
     lines: u128,
@@ -70,8 +70,9 @@ impl Along<'_> {
         self.axis.channels() * self.lines
     }
 
-    /// The best cut across it: between the nodes of `j` coordinates in a row and the others. What must cross, over the
-    /// channels, is largest for a single coordinate, for half of them, or beside the root.
+    /// Returns the best cut across the dimension, between the nodes of `j` consecutive coordinates
+    /// and the others. The volume across divided by the channels is largest for one coordinate, for
+    /// half of them, or beside the root.
     fn cut(&self, root: Option<u64>) -> Volume {
         let extent = self.axis.extent;
         let beside = root.map_or([1, 1], |root| [root, root + 1]);
@@ -93,16 +94,17 @@ impl Along<'_> {
         sizes.map(volume).max().unwrap_or_default()
     }
 
-    /// For alltoall along a line: what the nodes of a middle coordinate must send, their own and what they pass on.
+    /// Returns the volume that the nodes of a middle coordinate must send in an alltoall along a
+    /// line: their own blocks and those that they forward.
     fn relayed(&self) -> Volume {
-        let (Kind::Line, Far::Pairs) = (self.axis.kind, self.need.far()) else { return Volume::ZERO };
+        let (Kind::Line, Distances::Pairs) = (self.axis.kind, self.need.distances()) else { return Volume::ZERO };
         let extent = u128::from(self.axis.extent);
         let x = (extent - 1) / 2;
         Volume::ratio(((x + 1) * (extent - 1 - x) + x * (extent - x)) * self.lines, 1)
     }
 }
 
-/// The sum of the distances from one coordinate to all.
+/// Returns the sum of the distances from one coordinate to all.
 fn distances_from(axis: Axis, at: u64) -> u128 {
     let (extent, at) = (u128::from(axis.extent), u128::from(at));
     match axis.kind {

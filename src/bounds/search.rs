@@ -1,13 +1,13 @@
-//! Bounds by searching a network breadth-first, for any network and any placement.
+//! Bounds by breadth-first search, for any network and any placement.
 
 use super::Bounds;
-use super::need::{Far, Need};
+use super::need::{Distances, Need};
 use crate::block::Volume;
 use crate::ids::{Node, Rank};
 use crate::topology::Neighbours;
 use crate::vocabulary::Problem;
 
-/// How many nodes and channels are looked at.
+/// The maximum number of nodes and channels that are visited.
 const BUDGET: usize = 1 << 26;
 
 pub(super) fn bounds(problem: &Problem, need: &Need) -> Bounds {
@@ -28,12 +28,12 @@ pub(super) fn bounds(problem: &Problem, need: &Need) -> Bounds {
     let roots = (BUDGET / size).clamp(1, ranks);
     let seen = (0..roots).map(|i| search.around(place(i * ranks / roots))).fold(Around::default(), Around::joined);
     let centre = search.centre.map(|centre| search.around(centre));
-    // Pairs that were not looked at are a channel apart at least.
+    // Pairs that were not visited are at least one channel apart.
     let unseen = (ranks - roots) as u128 * (ranks as u128 - 1);
-    let total = match need.far() {
-        Far::Pairs => seen.far + unseen,
-        Far::Root => centre.map_or(0, |centre| centre.far),
-        Far::Blocks(blocks) => blocks,
+    let total = match need.distances() {
+        Distances::Pairs => seen.far + unseen,
+        Distances::Root => centre.map_or(0, |centre| centre.far),
+        Distances::Blocks(blocks) => blocks,
     };
     Bounds {
         average: Volume::ratio(total, channels as u128),
@@ -50,12 +50,12 @@ struct Search<'n> {
     /// Whether a rank sits on a node.
     sits: Vec<bool>,
     centre: Option<usize>,
-    /// How far each node is, in the last search.
+    /// The distance of each node in the last search.
     distance: Vec<Option<usize>>,
     need: &'n Need,
 }
 
-/// What was found around a node.
+/// The result of a search from one node.
 #[derive(Clone, Copy, Default)]
 struct Around {
     /// The sum of the distances of all ranks.

@@ -10,7 +10,7 @@ use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
-use crate::select::{Choice, Field, Terms, named_so, select};
+use crate::select::{Choice, Field, Terms, find_fitting, select};
 
 /// By that name the way to [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";
@@ -102,7 +102,7 @@ impl Communicator {
         match (how.own(), how.named()) {
             (Some(own), _) => own.algorithm.fits(&self.problem(own.collective(kind))?),
             (None, Some("auto") | None) => Ok(()),
-            (None, Some(name)) => named_so(&self.problem(kind)?, name, &self.terms(0)).map(drop),
+            (None, Some(name)) => find_fitting(&self.problem(kind)?, name, &self.terms(0)).map(drop),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, compile, overlap_of};
+use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, StridedBlocks, compile, overlap_of};
 use crate::transport::native::{Blocks, NativeCall};
 use crate::transport::{Cause, Failure};
 use crate::vocabulary::{Problem, RankRound};
@@ -202,8 +202,7 @@ impl Communicator {
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let (sent, awaited) = (send.check(size)?, receive.check(size)?);
         let problem = self.problem(Collective::Alltoall)?;
-        let mut layout =
-            Layout::strided(rank, element.size, &send.blocks, &receive.blocks, (send.length, receive.length))?;
+        let mut layout = Layout::strided(rank, element.size, send.strided(), receive.strided())?;
         receive.check_apart()?;
         let (out, back) = (sent[rank.index()], awaited[rank.index()]);
         if out != back {
@@ -282,7 +281,7 @@ impl Communicator {
         let rank = Rank::new(self.rank());
         let arrivals = rounds.iter().flat_map(|round| &round.receives).flat_map(|end| &end.blocks);
         let passing: BTreeSet<Block> = arrivals.map(|block| block.whole()).collect();
-        let run = |buffer, i: usize| Place::from_elem(Run::new(buffer, i as u64 * WORD, WORD), 1);
+        let run = |buffer, i: usize| Place::from(Run::new(buffer, i as u64 * WORD, WORD));
         let word = |buffer, (i, block): (usize, Block)| (block, run(buffer, i));
         let layout = Layout {
             element: WORD,
@@ -345,6 +344,10 @@ impl<'a> Side<'a> {
         let ends = || blocks.iter().flat_map(|parts| parts.iter()).map(|part| part.end().unwrap_or(usize::MAX));
         let length = length.unwrap_or_else(|| ends().max().unwrap_or(0));
         Self { what, blocks, length }
+    }
+
+    fn strided(&self) -> StridedBlocks<'_> {
+        StridedBlocks { blocks: &self.blocks, elements: self.length }
     }
 
     /// That there is a block for each rank, and lies in the buffer; returns how many elements each

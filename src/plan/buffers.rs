@@ -1,29 +1,29 @@
-//! What a plan's bytes lie in.
+//! The three buffers of a plan.
 
 /// One of the three buffers of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Buffer {
-    /// The user's send buffer; absent (empty) in place. Never written.
+    /// The user's send buffer, which is only read. Empty in place.
     Input,
     /// The user's receive buffer.
     Output,
-    /// The plan's own memory.
+    /// Memory of the plan.
     Scratch,
 }
 
 /// The buffers of an execution.
 #[derive(Debug)]
 pub struct Buffers<'a> {
-    /// What is sent from; empty in place.
+    /// The send buffer; empty in place.
     pub input: &'a [u8],
-    /// What is received into.
+    /// The receive buffer.
     pub output: &'a mut [u8],
-    /// The plan's own.
+    /// Memory of the plan.
     pub scratch: &'a mut [u8],
 }
 
 impl Buffers<'_> {
-    /// The same, lent on.
+    /// Reborrows the buffers.
     #[must_use]
     pub fn reborrow(&mut self) -> Buffers<'_> {
         Buffers { input: self.input, output: &mut *self.output, scratch: &mut *self.scratch }

@@ -1,25 +1,33 @@
-//! Second half of compiling: a place for every value, and byte ranges for every event.
+//! The second half of compiling: finds a place for every value, and byte ranges for every instruction.
 //!
-//! One pass for all algorithms. What a rank starts with is sent from where it lies. What the user wants is put where it
-//! is wanted as soon as it is made, unless something that is still needed lies there (in place); then it waits in scratch
-//! and goes home at the end. The rest lives in scratch, what comes in one message in one piece, from its making to its
-//! last reading. A place is given to another value only after the event that reads it last, so in a round nothing is
-//! received where something is sent; [`Program::new`] checks that.
+//! One pass serves all algorithms. A block that the rank starts with is sent from the user's
+//! buffer. A value that the user wants is stored in its final place, its *home*, as soon as it is
+//! made. If that place still holds a value that is needed (in place), the value waits in scratch
+//! and is copied home at the end. All other values live in scratch from their creation to their
+//! last read; those of one message lie in one piece. A place is reused only after the instruction that
+//! reads it last, so in a round no byte is received into memory that is sent. [`Program::new`]
+//! checks that.
 
 use super::execute::{Local, Step};
 use super::overlap;
 use super::runs::{Access, Place, joined, side_by_side};
 use super::scratch::Scratch;
-use super::values::{Event, Parcel, Spot, ValueId, Values};
+use super::values::{Instruction, MessageValues, Spot, ValueId, Values};
 use super::{Buffer, Layout, Message, Plan, PlanError, Program, ProgramRound, Run, Sizes};
 use crate::block::Block;
 use crate::vocabulary::RankRound;
 
-/// Compiles one rank's rounds for one layout. Takes time and memory in proportion to the blocks of the rounds.
+/// Compiles one rank's rounds for one layout.
+///
+/// Takes time and memory in proportion to the blocks of the rounds: some 80 bytes and a quarter to
+/// a third of a microsecond each time that the rank sends a block. If the rank holds some 250,000
+/// blocks or more at once, their names no longer fit the processor's caches, and a block takes
+/// about 1.5 times as long (measurements: `doc/notes/plans.md`).
 ///
 /// # Errors
 ///
-/// Where the rounds use what is not held, or the layout does not suit them.
+/// [`PlanError`] if the rounds use a block that the rank does not hold, or the layout does not
+/// match them.
 pub fn compile(rounds: impl IntoIterator<Item = RankRound>, layout: &Layout) -> Result<Plan, PlanError> {
     check(layout)?;
     let rounds: Vec<RankRound> = rounds.into_iter().collect();
@@ -27,7 +35,7 @@ pub fn compile(rounds: impl IntoIterator<Item = RankRound>, layout: &Layout) -> 
     Compiler::new(values).compile(layout)
 }
 
-/// That blocks lie inside the user's buffers, and those that are wanted apart from each other.
+/// Checks that all blocks lie inside the user's buffers and that received blocks do not overlap.
 fn check(layout: &Layout) -> Result<(), PlanError> {
     let Layout { input, output, .. } = *layout;
     let runs = |places: &[(Block, Place)]| -> Vec<(Block, Run)> {
@@ -55,7 +63,7 @@ fn check(layout: &Layout) -> Result<(), PlanError> {
 struct Compiler {
     all: Values,
     scratch: Scratch,
-    /// What the rank starts with in the output, by where it begins.
+    /// The values that start in the output, by their first byte.
     tenants: Vec<Tenant>,
     runs: Vec<Run>,
     rounds: Vec<ProgramRound>,
@@ -63,13 +71,13 @@ struct Compiler {
     steps: Vec<Step>,
 }
 
-/// Something that is in the output from the start.
+/// A value that is in the output from the start.
 #[derive(Debug)]
 struct Tenant {
     value: ValueId,
     begin: u64,
     end: u64,
-    /// The largest `end` of this one and those before it.
+    /// The largest `end` up to and including this one.
     reach: u64,
 }
 
@@ -88,8 +96,8 @@ impl Compiler {
         compiler
     }
 
-    /// What starts in the output and is wanted elsewhere in it goes to scratch first, so that homecomings cannot
-    /// overwrite each other; what stays is a tenant.
+    /// Moves values that start in the output and are wanted elsewhere in it to scratch, so that
+    /// copies home cannot overwrite each other. The others become tenants.
     fn settle(&mut self) {
         for value in self.all.values.ids() {
             let Some(place) = self.all.values[value].place() else { continue };
@@ -118,15 +126,15 @@ impl Compiler {
     }
 
     fn compile(mut self, layout: &Layout) -> Result<Plan, PlanError> {
-        let events = std::mem::take(&mut self.all.events);
-        for (now, event) in (0_u32..).zip(&events) {
-            match event {
-                Event::Round { number, sends, receives } => {
+        let instructions = std::mem::take(&mut self.all.instructions);
+        for (now, instruction) in (0_u32..).zip(&instructions) {
+            match instruction {
+                Instruction::Round { number, sends, receives } => {
                     self.round(now, *number, sends, receives)?;
-                    let touched = sends.iter().chain(receives).flat_map(|parcel| &parcel.values);
+                    let touched = sends.iter().chain(receives).flat_map(|message| &message.values);
                     self.end(touched.copied(), now);
                 }
-                Event::Merge { left, right, into } => {
+                Instruction::Merge { left, right, into } => {
                     self.merge(now, *left, *right, *into);
                     self.end([*left, *right, *into], now);
                 }
@@ -138,21 +146,28 @@ impl Compiler {
         Ok(Plan::new(program, self.steps, self.locals))
     }
 
-    fn round(&mut self, now: u32, number: u32, sends: &[Parcel], receives: &[Parcel]) -> Result<(), PlanError> {
-        for parcel in receives {
-            self.receive(now, parcel);
+    fn round(
+        &mut self,
+        now: u32,
+        number: u32,
+        sends: &[MessageValues],
+        receives: &[MessageValues],
+    ) -> Result<(), PlanError> {
+        for message in receives {
+            self.receive(now, message);
         }
-        let sends = sends.iter().map(|parcel| self.message(parcel)).collect::<Result<_, _>>()?;
-        let receives = receives.iter().map(|parcel| self.message(parcel)).collect::<Result<_, _>>()?;
+        let sends = sends.iter().map(|message| self.message(message)).collect::<Result<_, _>>()?;
+        let receives = receives.iter().map(|message| self.message(message)).collect::<Result<_, _>>()?;
         self.steps.push(Step::Round(self.rounds.len()));
         self.rounds.push(ProgramRound { number, sends, receives });
         Ok(())
     }
 
-    /// Puts what arrives home if it can be, the rest of the message into one piece of scratch.
-    fn receive(&mut self, now: u32, parcel: &Parcel) {
+    /// Places the values of an arriving message: at home if that is free, the others in one piece
+    /// of scratch.
+    fn receive(&mut self, now: u32, message: &MessageValues) {
         let (home, stay): (Vec<ValueId>, Vec<ValueId>) =
-            parcel.values.iter().partition(|&&value| self.is_home_free(value, now, &[]));
+            message.values.iter().partition(|&&value| self.is_home_free(value, now, &[]));
         for value in home {
             self.all.values[value].spot = Spot::Home;
         }
@@ -164,19 +179,20 @@ impl Compiler {
         }
     }
 
-    fn message(&mut self, parcel: &Parcel) -> Result<Message, PlanError> {
-        let places = parcel.values.iter().filter_map(|&value| self.all.values[value].place());
-        let runs = joined(places.flatten());
+    fn message(&mut self, message: &MessageValues) -> Result<Message, PlanError> {
+        let places = message.values.iter().filter_map(|&value| self.all.values[value].place());
+        let runs = joined(places.flat_map(Place::into_runs));
         let bytes = runs.iter().map(Run::bytes).sum();
         let position = |len: usize| u32::try_from(len).map_err(|_| PlanError::Rounds);
         let start = position(self.runs.len())?;
         self.runs.extend(runs);
-        Ok(Message { peer: parcel.peer, index: parcel.index, bytes, runs: start..position(self.runs.len())? })
+        Ok(Message { peer: message.peer, index: message.index, bytes, runs: start..position(self.runs.len())? })
     }
 
-    /// The result goes home if it can, or takes the place of an operand that is not needed any more, or a new one.
+    /// Places the result of a combination: at home if that is free, in place of an operand that is
+    /// read for the last time, or in new scratch.
     fn merge(&mut self, now: u32, left: ValueId, right: ValueId, into: ValueId) {
-        // What is combined with itself cannot be overwritten meanwhile.
+        // A value that is combined with itself cannot be overwritten meanwhile.
         let operands: &[ValueId] = if left == right { &[] } else { &[left, right] };
         let heir = operands.iter().copied().find(|&operand| {
             let about = &self.all.values[operand];
@@ -191,7 +207,7 @@ impl Compiler {
         };
         self.all.values[into].spot = spot;
         let place = self.all.values[into].place().unwrap_or_default();
-        // An operand without a place has just given it to the result.
+        // An operand without a place has just passed it to the result.
         let operand = |value: ValueId| self.all.values[value].place().unwrap_or_else(|| place.clone());
         let (first, second) = (operand(left), operand(right));
         self.local(side_by_side([&place, &first, &second]).map(|[into, left, right]| Local::Merge {
@@ -201,8 +217,9 @@ impl Compiler {
         }));
     }
 
-    /// Whether the place where a value is wanted is free when event `now` makes it: all that lay there was read before,
-    /// or is one of `operands`, which this event reads for the last time, and lies exactly there.
+    /// Returns whether a value's home is free when instruction `now` makes the value: each tenant there
+    /// was read for the last time before, or is one of `operands`, which this instruction reads for the
+    /// last time, and has exactly this place.
     fn is_home_free(&self, value: ValueId, now: u32, operands: &[ValueId]) -> bool {
         let Some(home) = self.all.values[value].home.as_deref() else { return false };
         let (begin, end) = span(home);
@@ -216,16 +233,17 @@ impl Compiler {
         })
     }
 
-    /// Gives the places in scratch back of those values that nobody needs after event `now`, which reads or makes them.
+    /// Frees the scratch of the values that are not needed after instruction `now`, which reads or makes
+    /// them.
     fn end(&mut self, values: impl IntoIterator<Item = ValueId>, now: u32) {
         let mut piece = 0..0;
         for value in values {
             let about = &mut self.all.values[value];
             let Spot::Scratch(at) = about.spot else { continue };
-            // What nobody reads and nobody wants is gone as soon as it is there.
+            // A value that is neither read nor wanted is freed at once.
             if about.home.is_none() && about.read.is_none_or(|read| read == now) {
                 about.spot = Spot::Nowhere;
-                // Most of a message lies in one piece.
+                // The values of a message mostly lie in one piece.
                 if piece.end != at {
                     self.scratch.give(piece.start, piece.end - piece.start);
                     piece = at..at;
@@ -236,7 +254,7 @@ impl Compiler {
         self.scratch.give(piece.start, piece.end - piece.start);
     }
 
-    /// What is wanted and not yet where it is wanted.
+    /// Copies the values home that are not there yet.
     fn bring_home(&mut self) {
         let homes = self.all.values.iter().filter_map(|about| Some((about.place()?, about.home.as_deref().cloned()?)));
         let copies =
@@ -247,17 +265,17 @@ impl Compiler {
         }
     }
 
-    /// A place in scratch, of which nothing is an empty part.
+    /// Takes a place in scratch. No bytes take no place.
     fn take(&mut self, bytes: u64) -> u64 {
         if bytes > 0 { self.scratch.take(bytes) } else { 0 }
     }
 
     fn copy(&mut self, from: &Place, into: &Place) {
-        let [into, from] = [into, from].map(|place| Place::from_vec(joined(place.iter().copied())));
+        let [into, from] = [into, from].map(|place| Place::from(joined(place.iter().copied())));
         self.local((!into.is_empty()).then_some(Local::Copy { into, from }).into_iter());
     }
 
-    /// Appends local work, joined with its neighbour where they are one piece.
+    /// Appends local work, merged with the preceding one if both are one piece.
     fn local(&mut self, work: impl Iterator<Item = Local>) {
         let start = self.locals.len();
         for local in work {
@@ -273,7 +291,7 @@ impl Compiler {
     }
 }
 
-/// From the first byte of a place to one past its last.
+/// Returns the first byte of a place and one past its last byte.
 fn span(place: &Place) -> (u64, u64) {
     let end = |run: &Run| run.offset + run.stride * (run.count - 1) + run.len;
     (place.iter().map(|run| run.offset).min().unwrap_or(0), place.iter().map(end).max().unwrap_or(0))

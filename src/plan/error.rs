@@ -1,31 +1,31 @@
-//! Why a share cannot be compiled.
+//! The error of [`compile()`](super::compile()).
 
 use super::{ProgramError, Run, Strided};
 use crate::block::Block;
 
-/// A share cannot be compiled.
+/// The reason why a share cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A buffer would be too long.
+    /// A buffer would exceed 2^63 bytes.
     #[error("{blocks} blocks of {elements} elements of {element} bytes are more than 2^63 bytes")]
     Overflow {
-        /// How many blocks.
+        /// The number of blocks.
         blocks: usize,
-        /// Elements a block.
+        /// Elements of a block.
         elements: usize,
-        /// Bytes an element.
+        /// Bytes of an element.
         element: usize,
     },
-    /// What the rank holds and passes on is too much to count.
-    #[error("the blocks that the rank holds and passes on are more than 2^63 bytes together")]
+    /// The blocks that the rank holds and forwards exceed 2^63 bytes.
+    #[error("the blocks that the rank holds and forwards are more than 2^63 bytes together")]
     Bytes,
-    /// A local step is of blocks of different numbers of chunks.
-    #[error("a local step makes {into} of {from}: they have different numbers of chunks")]
+    /// A local step reads and writes different numbers of chunks.
+    #[error("a local step reads {from} and writes {into}, which have different numbers of chunks")]
     Step {
-        /// What it reads.
+        /// The block that is read.
         from: Block,
-        /// What it writes.
+        /// The block that is written.
         into: Block,
     },
     /// The schedule has more than 2^32 rounds or runs.
@@ -34,68 +34,69 @@ pub enum PlanError {
     /// The schedule uses a block that the rank does not hold.
     #[error("round {round} needs block {block}, which is not held")]
     Missing {
-        /// Which block.
+        /// The block.
         block: Block,
-        /// In which round; one past the last for what is wanted in the end.
+        /// The round; one past the last round for a block that the rank must hold at the end.
         round: usize,
     },
     /// The schedule cuts a block into different numbers of chunks.
     #[error("block {block} is cut into {one} and into {other} chunks")]
     Cut {
-        /// Which block.
+        /// The block.
         block: Block,
-        /// One number.
+        /// The first number of chunks.
         one: u32,
-        /// Another.
+        /// Another number of chunks.
         other: u32,
     },
-    /// The layout puts a block where it cannot be: past the end of its buffer, or what is wanted not into the output.
+    /// The layout puts a block past the end of its buffer, or a received block outside the output.
     #[error(
-        "block {block} cannot lie at {run:?}: input and output have {input} and {output} bytes, what is wanted lies in the output"
+        "block {block} cannot lie at {run:?}: input and output have {input} and {output} bytes, received blocks must lie in the output"
     )]
     Place {
-        /// Which block.
+        /// The block.
         block: Block,
-        /// Where.
+        /// Its place.
         run: Run,
         /// Bytes of the input.
         input: u64,
         /// Bytes of the output.
         output: u64,
     },
-    /// The blocks are in too many places to list.
+    /// The strided blocks have too many runs.
     #[error(
-        "block {block}: {part} are {runs} runs of pieces of one length at one distance, and all blocks may be {} together; \
-         with the dimension of neighbours last, and the longest of the others before it, they are fewest",
+        "block {block}: {part} are {runs} runs, at most {} are allowed for all blocks together; put the dimension of \
+         adjacent elements last, and the longest of the others before it",
         most
     )]
     Runs {
-        /// With which block there are too many.
+        /// The block at which the limit is exceeded.
         block: Block,
-        /// With which part of it.
+        /// The part of the block.
         part: Strided,
-        /// How many runs that is.
+        /// The runs of this part.
         runs: u64,
-        /// How many all blocks may have together.
+        /// The maximum for all blocks together.
         most: u64,
     },
-    /// The layout wants two blocks in one place.
-    #[error("two of the blocks that are wanted share byte {offset} of the output")]
+    /// The layout puts two received blocks in one place.
+    #[error("two received blocks share byte {offset} of the output")]
     Shared {
-        /// The first byte of both.
+        /// The first shared byte.
         offset: u64,
     },
-    /// The layout gives a block a place of another length, or a local step makes it of one of another length.
-    #[error("block {block} has {expected} bytes, what is put there {found}")]
+    /// The place of a block has the wrong length, or a local step combines blocks of different
+    /// lengths.
+    #[error("block {block} has {expected} bytes, but its place or source has {found}")]
     Length {
-        /// Which block.
+        /// The block.
         block: Block,
-        /// Its bytes.
+        /// Bytes of the block.
         expected: u64,
-        /// Those of its place.
+        /// Bytes of the place, or of the other block.
         found: u64,
     },
-    /// The byte ranges are inconsistent: a bug of this pass.
+    /// The byte ranges are inconsistent. This is a bug of the compiler.
     #[error(transparent)]
     Program(#[from] ProgramError),
 }

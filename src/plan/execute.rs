@@ -1,11 +1,12 @@
-//! Plans, and executions: state machines that do a plan's local work and hand out its rounds.
+//! Plans and executions. An execution is a state machine that does a plan's local work and returns
+//! its rounds.
 
 use std::ops::Range;
 
 use super::runs::{Place, side_by_side};
 use super::{Buffer, Buffers, Program, Run};
 
-/// One rank's share of a schedule as byte ranges: made once, executed many times.
+/// One rank's share of a schedule as byte ranges, made once and executed many times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     program: Program,
@@ -13,34 +14,34 @@ pub struct Plan {
     locals: Vec<Local>,
 }
 
-/// What an execution does next.
+/// A step of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Has the program's round of this index moved.
+    /// The driver moves the program's round of this index.
     Round(usize),
-    /// Does these of the local works.
+    /// The execution does these pieces of local work.
     Local(Range<usize>),
 }
 
-/// Work that needs nobody else.
+/// Work within the rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Local {
-    /// The bytes of `from`, put into `into`: as many, and none of them the same.
+    /// Copies `from` to `into`, which has the same length and does not overlap it.
     Copy { into: Place, from: Place },
-    /// `into` becomes `left` combined with `right`; all of one piece and one length. `into` is exactly `left` or `right`,
-    /// or overlaps neither.
+    /// Stores `left` combined with `right` in `into`. All are one piece of the same length. `into`
+    /// equals `left` or `right`, or overlaps neither.
     Merge { into: Run, left: Run, right: Run },
 }
 
 impl Local {
-    /// Both as one, if the second goes on where the first stops.
+    /// Returns both as one, if the second continues the first.
     pub(super) fn followed_by(&self, next: &Self) -> Option<Self> {
         let one = |a: &Run, b: &Run| {
             let meets = a.count == 1 && b.count == 1 && a.buffer == b.buffer && a.offset + a.len == b.offset;
             meets.then(|| Run::new(a.buffer, a.offset, a.len + b.len))
         };
         let place = |a: &Place, b: &Place| match (&a[..], &b[..]) {
-            ([a], [b]) => one(a, b).map(|run| Place::from_elem(run, 1)),
+            ([a], [b]) => one(a, b).map(Place::from),
             _ => None,
         };
         match (self, next) {
@@ -58,11 +59,10 @@ impl Local {
         matches!(self, Self::Merge { .. })
     }
 
-    /// Bytes of memory beyond its own.
+    /// Returns the bytes on the heap.
     fn spilled(&self) -> usize {
-        let heap = |place: &Place| if place.spilled() { place.capacity() * size_of::<Run>() } else { 0 };
         match self {
-            Self::Copy { into, from } => heap(into) + heap(from),
+            Self::Copy { into, from } => into.heap_bytes() + from.heap_bytes(),
             Self::Merge { .. } => 0,
         }
     }
@@ -73,14 +73,14 @@ impl Plan {
         Self { program, steps, locals }
     }
 
-    /// What is moved.
+    /// Returns the rounds.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Bytes that an execution copies within this rank. What is sent from where the user has it, and received where the
-    /// user wants it, is not copied.
+    /// Returns the bytes that an execution copies within this rank. Blocks that are sent from the
+    /// user's input, or received in the user's output, are not copied.
     #[must_use]
     pub fn copied(&self) -> u64 {
         let bytes = |local: &Local| match local {
@@ -90,36 +90,30 @@ impl Plan {
         self.locals.iter().map(bytes).sum()
     }
 
-    /// Whether the buffers are as long as the plan needs.
+    /// Returns whether the buffers are as long as the plan needs.
     #[must_use]
     #[inline]
     pub fn fits(&self, buffers: &Buffers<'_>) -> bool {
         self.program.sizes().fit(buffers)
     }
 
-    /// Whether anything is combined, so that an execution needs a [`Reduction`].
+    /// Returns the bytes of memory that the plan takes, without its scratch buffer.
     #[must_use]
-    pub fn reduces(&self) -> bool {
-        self.locals.iter().any(Local::is_merge)
-    }
-
-    /// Bytes of memory that the plan itself takes, its scratch not counted.
-    #[must_use]
-    pub fn footprint(&self) -> usize {
+    pub(crate) fn footprint(&self) -> usize {
         let locals = self.locals.iter().map(|local| size_of::<Local>() + local.spilled()).sum::<usize>();
         self.program.footprint() + self.steps.len() * size_of::<Step>() + locals
     }
 }
 
-/// How contributions are combined: on bytes that are whole elements, aligned as the buffers are.
+/// The operation of a reduction, on bytes. Slices are whole elements, aligned as the buffers are.
 pub trait Reduction {
-    /// `into` becomes `left` combined with `right`. All have the same length.
+    /// Stores `left` combined with `right` in `into`. All have the same length.
     fn merge(&self, into: &mut [u8], left: &[u8], right: &[u8]);
 
-    /// `into` becomes `left` combined with itself.
+    /// Replaces `into` by `left` combined with `into`.
     fn prepend(&self, into: &mut [u8], left: &[u8]);
 
-    /// `into` becomes itself combined with `right`.
+    /// Replaces `into` by `into` combined with `right`.
     fn append(&self, into: &mut [u8], right: &[u8]);
 
     /// Returns whether contributions may be combined in any order. `false` unless overridden.
@@ -128,8 +122,9 @@ pub trait Reduction {
     }
 }
 
-/// A walk through a plan. It does no I/O: [`advance`](Self::advance) does the local work that is due and hands out the
-/// next round, which the driver has a transport move before it calls again.
+/// An execution of a plan. [`advance`](Self::advance) does the local work that is due and returns
+/// the next round, which the driver moves by a transport before it calls again. An execution does
+/// no I/O.
 #[derive(Clone, Debug)]
 pub struct Execution<'p> {
     plan: &'p Plan,
@@ -137,17 +132,17 @@ pub struct Execution<'p> {
 }
 
 impl<'p> Execution<'p> {
-    /// At the beginning of a plan.
+    /// Starts an execution.
     #[must_use]
     pub fn new(plan: &'p Plan) -> Self {
         Self { plan, next: 0 }
     }
 
-    /// Takes the last round that it handed out for done, does what is to be done locally, and hands out the next: its
-    /// index in the [program](Plan::program). `None` when all is done.
+    /// Does the local work after the last round, which must be done, and returns the index of the
+    /// next round in the [program](Plan::program). Returns `None` at the end.
     ///
-    /// The buffers must [fit](Plan::fits); where they do not, nothing is done and `None` returned. A plan that
-    /// [reduces](Plan::reduces) needs a reduction; without one nothing is combined.
+    /// The buffers must [fit](Plan::fits); otherwise it does nothing and returns `None`. If the
+    /// schedule combines contributions, a reduction is needed; without one nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
         if !self.plan.fits(buffers) {
             return None;
@@ -168,11 +163,12 @@ impl<'p> Execution<'p> {
     }
 }
 
-/// Does one local work. `None` where there is no reduction for it, or, which compiling excludes, a run is out of place.
+/// Does one piece of local work. Returns `None` if it needs a reduction and there is none, or if a
+/// run is out of bounds, which compiling excludes.
 fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
     match local {
         Local::Copy { into, from } => {
-            // Mostly one piece.
+            // Most copies have one piece.
             if let ([into], [from]) = (&into[..], &from[..])
                 && into.count == 1
                 && from.count == 1

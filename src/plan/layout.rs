@@ -1,4 +1,4 @@
-//! Where the blocks of a collective lie in the user's buffers.
+//! Layouts: the places of a collective's blocks in the user's buffers.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,18 @@ use super::{Buffer, Place, PlanError, Run, Strided};
 use crate::block::Block;
 use crate::ids::Rank;
 
-/// How long blocks are, in elements.
+/// The lengths of blocks, in elements.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Lengths {
-    /// All alike.
+    /// All blocks have this length.
     Equal(u64),
-    /// Each its own; blocks that are not named are empty.
+    /// Each block has its own length. Blocks that are not in the map are empty.
     Each(HashMap<Block, u64>),
 }
 
 impl Lengths {
-    /// The elements of a whole block.
+    /// Returns the number of elements of a whole block.
     #[must_use]
     pub fn of(&self, block: Block) -> u64 {
         match self {
@@ -27,16 +28,18 @@ impl Lengths {
     }
 }
 
-/// Where one rank's blocks lie, before and after; in bytes. A block may be in several pieces, and strided.
+/// The places of one rank's blocks, at the beginning and at the end, in bytes. A block may be in
+/// several pieces, and strided.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Layout {
-    /// Bytes of an element. Blocks are cut into chunks between elements.
+    /// Bytes of an element. Blocks are cut into chunks at element boundaries.
     pub element: u64,
-    /// How long the blocks are that the rank holds or passes on.
+    /// Lengths of the blocks that the rank holds or forwards.
     pub lengths: Lengths,
-    /// Where the blocks lie that it starts with: in the input, or in place in the output.
+    /// The blocks that the rank starts with: in the input, or in place in the output.
     pub before: Vec<(Block, Place)>,
-    /// Where the blocks that it shall have go, all in the output, none overlapping another.
+    /// The blocks that the rank must end with: in the output, without overlap.
     pub after: Vec<(Block, Place)>,
     /// The length of the input in bytes.
     pub input: u64,
@@ -44,18 +47,46 @@ pub struct Layout {
     pub output: u64,
 }
 
-impl Layout {
-    /// How many runs the blocks of a [`strided`](Self::strided) layout may be together. A plan takes some 200 bytes for
-    /// each, so that more would take more memory than most machines have.
-    pub const MOST_RUNS: u64 = 1 << 24;
+/// The strided blocks of a buffer, by rank.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StridedBlocks<'a> {
+    /// The parts of each block, one after the other.
+    pub(crate) blocks: &'a [&'a [Strided]],
+    /// The length of the buffer in elements.
+    pub(crate) elements: usize,
+}
 
-    /// Blocks of `elements` elements, one after the other: those of `before` in the input (or, in place, in the output,
-    /// each where that block or, for alltoall, the block that comes back in its stead will lie), those of `after` in the
-    /// output.
+impl Layout {
+    /// The maximum number of runs of all blocks of a [`strided`](Self::strided) layout. A plan
+    /// takes some 200 bytes for each run, so that more would exceed the memory of most machines.
+    pub(crate) const MOST_RUNS: u64 = 1 << 24;
+
+    /// Returns a layout without blocks and with empty buffers, for elements of `element` bytes.
+    ///
+    /// Add the blocks with [`with_input`](Self::with_input) and [`with_output`](Self::with_output).
+    #[must_use]
+    pub fn new(element: u64, lengths: Lengths) -> Self {
+        Self { element, lengths, before: vec![], after: vec![], input: 0, output: 0 }
+    }
+
+    /// Sets the blocks that the rank starts with and the length of the input in bytes.
+    #[must_use]
+    pub fn with_input(self, before: Vec<(Block, Place)>, input: u64) -> Self {
+        Self { before, input, ..self }
+    }
+
+    /// Sets the blocks that the rank must end with and the length of the output in bytes.
+    #[must_use]
+    pub fn with_output(self, after: Vec<(Block, Place)>, output: u64) -> Self {
+        Self { after, output, ..self }
+    }
+
+    /// Returns a layout of consecutive blocks of `elements` elements of `element` bytes: `before`
+    /// in the input, `after` in the output.
     ///
     /// # Errors
     ///
-    /// [`PlanError::Overflow`] where a buffer would be longer than 2^63 bytes.
+    /// [`PlanError::Overflow`] if a buffer would be longer than 2^63 bytes.
     pub fn consecutive(element: usize, elements: usize, before: &[Block], after: &[Block]) -> Result<Self, PlanError> {
         let overflow = |blocks: usize| PlanError::Overflow { blocks, elements, element };
         let block = (element as u64).checked_mul(elements as u64).ok_or(overflow(1))?;
@@ -65,7 +96,7 @@ impl Layout {
         };
         let (input, output) = (total(before.len())?, total(after.len())?);
         let place = |buffer, blocks: &[Block]| {
-            let at = |(i, &b): (usize, &Block)| (b, Place::from_elem(Run::new(buffer, i as u64 * block, block), 1));
+            let at = |(i, &b): (usize, &Block)| (b, Place::from(Run::new(buffer, i as u64 * block, block)));
             blocks.iter().enumerate().map(at).collect()
         };
         Ok(Self {
@@ -78,12 +109,13 @@ impl Layout {
         })
     }
 
-    /// Blocks of `length` elements each, which lie one by one at the places listed: those of `before` in an input of `total`
-    /// elements, those of `after` in an output of as many. An element has a byte at least.
+    /// Returns a layout of blocks of `length` elements, each element at a listed index: `before` in
+    /// an input of `total` elements, `after` in an output of the same length. An element has at
+    /// least one byte.
     ///
     /// # Errors
     ///
-    /// [`PlanError::Overflow`] where a buffer would be longer than 2^63 bytes.
+    /// [`PlanError::Overflow`] if a buffer would be longer than 2^63 bytes.
     pub(crate) fn scattered(
         element: usize,
         (length, total): (u64, u64),
@@ -98,7 +130,7 @@ impl Layout {
         let place = |buffer, blocks: Vec<(Block, Vec<u64>)>| {
             let runs =
                 move |places: Vec<u64>| joined(places.into_iter().map(|at| Run::new(buffer, at * element, element)));
-            blocks.into_iter().map(|(block, places)| (block, Place::from_vec(runs(places)))).collect()
+            blocks.into_iter().map(|(block, places)| (block, Place::from(runs(places)))).collect()
         };
         Ok(Self {
             element,
@@ -110,7 +142,7 @@ impl Layout {
         })
     }
 
-    /// The same of blocks without bytes.
+    /// Returns the same layout with blocks of no bytes.
     #[must_use]
     pub(crate) fn emptied(self) -> Self {
         let empty = |blocks: Vec<(Block, Place)>| blocks.into_iter().map(|(block, _)| (block, Place::new())).collect();
@@ -118,8 +150,9 @@ impl Layout {
         Self { lengths: Lengths::Equal(0), before, after, input: 0, output: 0, ..self }
     }
 
-    /// The same with everything in the output: a block that is also wanted starts where it will end; others start where
-    /// `instead` says, by the wanted block whose place they take.
+    /// Returns the same layout in place, with all blocks in the output. A block that the rank also
+    /// ends with starts in its final place; any other block starts in the place of the block that
+    /// `instead` returns for it.
     #[must_use]
     pub fn in_place(mut self, instead: impl Fn(Block) -> Block) -> Self {
         let places: HashMap<Block, &Place> = self.after.iter().map(|(block, place)| (*block, place)).collect();
@@ -132,22 +165,23 @@ impl Layout {
         self
     }
 
-    /// Alltoall of blocks that lie anywhere: that for rank j in the elements `send[j]` names, one part after the other, that
-    /// from rank i into those of `receive[i]`. The buffers have `input` and `output` elements.
+    /// Returns the layout of an alltoall of strided blocks: rank j is sent the elements that the
+    /// j-th block of `send` names, one part after the other, and block i of `receive` names those
+    /// for what rank i sends.
     ///
-    /// The lengths are those of these blocks alone. What else passes through the rank must be added to
-    /// [`lengths`](Self::lengths).
+    /// [`lengths`](Self::lengths) has these blocks only. The caller adds the blocks that the rank
+    /// forwards.
     ///
     /// # Errors
     ///
-    /// [`PlanError::Overflow`] where a buffer, or a block's end, is past 2^63 bytes; [`PlanError::Runs`] where the blocks
-    /// are more than [`MOST_RUNS`](Self::MOST_RUNS) runs together.
-    pub fn strided(
+    /// [`PlanError::Overflow`] if a buffer or the end of a block exceeds 2^63 bytes;
+    /// [`PlanError::Runs`] if the blocks have more than [`MOST_RUNS`](Self::MOST_RUNS) runs
+    /// together.
+    pub(crate) fn strided(
         rank: Rank,
         element: usize,
-        send: &[&[Strided]],
-        receive: &[&[Strided]],
-        (input, output): (usize, usize),
+        send: StridedBlocks<'_>,
+        receive: StridedBlocks<'_>,
     ) -> Result<Self, PlanError> {
         let overflow = |elements: usize| PlanError::Overflow { blocks: 1, elements, element };
         let bytes = |elements: usize| {
@@ -160,9 +194,10 @@ impl Layout {
             let mut place = Place::new();
             for part in parts {
                 bytes(part.end().ok_or(overflow(usize::MAX))?)?;
-                // Each is below 2^63, and so is the sum of those that a buffer holds.
+                // Each is below 2^63, and so is the sum over the blocks of a buffer.
                 elements = elements.saturating_add(part.elements().ok_or(overflow(usize::MAX))? as u64);
-                // Before any of them is listed: a few words can describe more than any memory holds.
+                // Checked before any run is listed: a short description can stand for more runs
+                // than memory holds.
                 runs = runs.saturating_add(part.runs());
                 if runs > Self::MOST_RUNS {
                     return Err(PlanError::Runs {
@@ -172,17 +207,19 @@ impl Layout {
                         most: Self::MOST_RUNS,
                     });
                 }
-                place.extend(part.place(buffer, element as u64));
+                place.extend(part.place(buffer, element as u64).into_runs());
             }
             table.insert(block, elements);
             Ok((block, place))
         };
         let own = |i: usize| Rank::new(i);
-        let before = send.iter().enumerate().map(|(i, parts)| place(Block::new(rank, own(i)), Buffer::Input, parts));
+        let before =
+            send.blocks.iter().enumerate().map(|(i, parts)| place(Block::new(rank, own(i)), Buffer::Input, parts));
         let before = before.collect::<Result<_, PlanError>>()?;
-        let after = receive.iter().enumerate().map(|(i, parts)| place(Block::new(own(i), rank), Buffer::Output, parts));
+        let after =
+            receive.blocks.iter().enumerate().map(|(i, parts)| place(Block::new(own(i), rank), Buffer::Output, parts));
         let after = after.collect::<Result<_, PlanError>>()?;
-        let (input, output) = (bytes(input)?, bytes(output)?);
+        let (input, output) = (bytes(send.elements)?, bytes(receive.elements)?);
         Ok(Self { element: element as u64, lengths: Lengths::Each(table), before, after, input, output })
     }
 }

@@ -1,8 +1,19 @@
-//! Plans: a schedule compiled for one rank, as byte ranges.
+//! Plans: one rank's share of a schedule, compiled to byte ranges.
 //!
-//! [`Layout`] says where the blocks of a collective lie in the user's buffers, [`compile`] finds the byte ranges of
-//! everything that a rank's share of a schedule moves, [`Plan`] holds them, and [`Execution`] walks through them. None of
-//! it does I/O: an execution hands out rounds, and whoever drives it has a transport move them.
+//! This module is of the [lower tier](crate#stability) of stability, except [`Strided`].
+//!
+//! | type | role |
+//! |---|---|
+//! | [`Layout`] | the places of a collective's blocks in the user's buffers |
+//! | [`compile()`] | turns a share and a layout into a plan |
+//! | [`Plan`] | the rounds as byte ranges ([`Program`]), and the local work between them |
+//! | [`Execution`] | steps through a plan: does local work, and returns the next round |
+//!
+//! Nothing here does I/O. The driver of an execution passes each round to a transport and calls
+//! [`Execution::advance`] again.
+//!
+//! [`Run`], [`Message`], [`ProgramRound`], [`Sizes`] and [`Buffers`] are plain data with public
+//! fields, so that authors of transports can build rounds in tests.
 
 mod buffers;
 mod compile;
@@ -20,6 +31,7 @@ pub use buffers::{Buffer, Buffers};
 pub use compile::compile;
 pub use error::PlanError;
 pub use execute::{Execution, Plan, Reduction};
+pub(crate) use layout::StridedBlocks;
 pub use layout::{Layout, Lengths};
 pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 #[cfg(feature = "local")]

@@ -1,7 +1,9 @@
-//! Finds bytes that are written and also touched otherwise, without looking at every piece of every run.
+//! Finds bytes that are written by one run and accessed by another, without examining every piece
+//! of every run.
 //!
-//! Runs whose spans are apart cannot overlap. Those whose spans meet are mostly columns of one matrix: of one stride, they
-//! overlap only if they do so modulo the stride. Only what is left is looked at piece by piece.
+//! Runs with disjoint spans cannot overlap. Runs whose spans meet are mostly columns of one matrix:
+//! runs of one stride overlap only if they overlap modulo the stride. Only the remaining runs are
+//! examined piece by piece.
 
 use super::runs::Access;
 use super::{Buffer, Run};
@@ -10,16 +12,18 @@ use super::{Buffer, Run};
 pub(super) struct Overlap {
     pub(super) buffer: Buffer,
     pub(super) offset: u64,
-    /// Whether the byte is read besides; else it is written twice.
+    /// Whether the byte is also read; otherwise it is written twice.
     pub(super) sent: bool,
 }
 
-/// A byte that one of the accesses writes and another touches. Runs lie inside a buffer and have bytes.
+/// Returns a byte that one access writes and another reads or writes. Runs must lie inside a buffer
+/// and not be empty.
 pub(super) fn find(all: Vec<Access>) -> Option<Overlap> {
     within(all, u64::MAX).unwrap_or_default()
 }
 
-/// The same, unless more pieces than so many had to be looked at one by one: the error is their number.
+/// Like [`find`], but fails with the number of pieces if more than `most` had to be examined one by
+/// one.
 pub(super) fn within(mut all: Vec<Access>, most: u64) -> Result<Option<Overlap>, u64> {
     all.sort_unstable_by_key(|access| (access.run.buffer, access.run.offset));
     let mut start = 0;
@@ -57,10 +61,10 @@ fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
     Ok(sweep(pieces.collect()).map(|(offset, sent)| Overlap { buffer: cluster[0].run.buffer, offset, sent }))
 }
 
-/// Whether runs of one stride (single pieces have any) overlap nowhere if all are laid over one stride.
+/// Returns whether runs of one stride (single pieces have any) do not overlap modulo the stride.
 fn are_apart_modulo(cluster: &[Access], stride: u64) -> bool {
     let fits = |run: &Run| run.len <= stride && (run.count == 1 || run.stride == stride);
-    // Twice round, so that what reaches over the end meets what lies at the beginning.
+    // Laid twice, so that a piece across the end meets those at the beginning.
     let laid = |access: &Access| {
         let at = access.run.offset % stride;
         [at, at + stride].map(|at| (at, at + access.run.len, access.write))
@@ -68,7 +72,8 @@ fn are_apart_modulo(cluster: &[Access], stride: u64) -> bool {
     cluster.iter().all(|access| fits(&access.run)) && sweep(cluster.iter().flat_map(laid).collect()).is_none()
 }
 
-/// The first byte that is written by one piece and touched by another, and whether that one reads it.
+/// Returns the first byte that one piece writes and another accesses, and whether the other reads
+/// it.
 fn sweep(mut pieces: Vec<(u64, u64, bool)>) -> Option<(u64, bool)> {
     pieces.sort_unstable();
     let (mut read, mut written) = (0, 0);
@@ -101,7 +106,7 @@ mod tests {
         seed.iter().map(access).collect()
     }
 
-    /// How many writes and how many accesses each byte has.
+    /// Returns the number of writes and the number of accesses of each byte.
     fn by_bytes(all: &[Access]) -> Vec<(u32, u32)> {
         let mut bytes = vec![(0, 0); 512];
         for access in all {
@@ -115,7 +120,7 @@ mod tests {
     }
 
     quickcheck! {
-        fn an_overlap_is_found_exactly_if_there_is_one(seed: Vec<(u8, u8, u8, u8, bool)>) -> bool {
+        fn overlap_is_found_if_and_only_if_there_is_one(seed: Vec<(u8, u8, u8, u8, bool)>) -> bool {
             let all = accesses(&seed[..seed.len().min(6)]);
             let bytes = by_bytes(&all);
             match find(all) {
@@ -129,8 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_a_large_matrix_are_told_apart_by_their_offsets() {
-        // Piece by piece this would be 2^40 pieces.
+    fn columns_of_a_large_matrix_do_not_overlap() {
+        // These are 2^40 pieces.
         let column = |j: u64, write| Access {
             run: Run { buffer: Buffer::Output, offset: 8 * j, len: 8, stride: 1 << 10, count: 1 << 33 },
             write,

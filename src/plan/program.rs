@@ -1,4 +1,4 @@
-//! Rounds as byte ranges: what a transport moves.
+//! Programs: rounds as byte ranges, which a transport moves.
 
 use std::ops::Range;
 
@@ -7,31 +7,33 @@ use super::runs::Access;
 use super::{Buffer, Buffers, Run};
 use crate::ids::Rank;
 
-/// What travels between this rank and one other in a round: some runs, in order, as one string of bytes.
+/// A message between this rank and another in a round: the bytes of some runs, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The rank at the other end.
     pub peer: Rank,
-    /// The how-manieth message between the two, in this direction, in this round.
+    /// Zero-based number of the message among those between the two ranks, in this direction and
+    /// round.
     pub index: u32,
-    /// Its length in bytes: that of all its runs together. May be 0; it is sent all the same.
+    /// Length in bytes, the sum over its runs. A message of 0 bytes is sent too.
     pub bytes: u64,
-    /// Its runs, as a range of the program's.
+    /// Its runs, as a range of the program's runs.
     pub runs: Range<u32>,
 }
 
 /// One round of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramRound {
-    /// The number of the round in the schedule: both ends of a message have the same.
+    /// Number of the round in the schedule, the same at both ends of a message.
     pub number: u32,
-    /// What is sent, by (peer, index).
+    /// Messages to send, sorted by peer and index.
     pub sends: Vec<Message>,
-    /// What is received, by (peer, index).
+    /// Messages to receive, sorted by peer and index.
     pub receives: Vec<Message>,
 }
 
-/// A message that is the only one between two ranks in its round and direction, and lies in one piece.
+/// A message that is the only one between two ranks in its round and direction, and lies in one
+/// piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) buffer: Buffer,
@@ -41,30 +43,30 @@ pub(crate) struct Piece {
     pub(crate) bytes: usize,
 }
 
-/// A round all of whose messages are such pieces, as most rounds of most programs are: a transport that knows finds what it
-/// needs of a message side by side.
+/// A round all of whose messages are such pieces, as in most programs. A transport finds all that
+/// it needs of a message in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pieces {
-    /// In the order of the round's.
+    /// In the order of the round's sends.
     pub(crate) sends: Box<[Piece]>,
     pub(crate) receives: Box<[Piece]>,
-    /// The bytes of the longest.
+    /// Bytes of the longest piece.
     pub(crate) longest: usize,
 }
 
-/// How long the buffers must be, in bytes.
+/// Minimum lengths of the buffers, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// The input's length; 0 in place.
+    /// Length of the input; 0 in place.
     pub input: u64,
-    /// The output's length.
+    /// Length of the output.
     pub output: u64,
-    /// The scratch's length.
+    /// Length of the scratch buffer.
     pub scratch: u64,
 }
 
 impl Sizes {
-    /// Whether buffers are as long.
+    /// Returns whether buffers are long enough.
     #[inline]
     pub(crate) fn fit(&self, buffers: &Buffers<'_>) -> bool {
         buffers.input.len() as u64 >= self.input
@@ -73,81 +75,83 @@ impl Sizes {
     }
 }
 
-/// The rounds of one rank as byte ranges, checked once: every run lies inside its buffer; in one round no byte is
-/// written that is also sent, none is written twice, and the input is not written at all; messages are in order.
+/// The rounds of one rank as byte ranges, checked once.
 ///
-/// Transports rely on it: they need not check a run before they touch memory.
+/// Every run lies inside its buffer. In a round, no byte is received that is also sent or received
+/// twice, and the input is not written. Messages are sorted.
+///
+/// Transports rely on this: they need not check a run before they access memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     runs: Vec<Run>,
     rounds: Vec<ProgramRound>,
     sizes: Sizes,
-    /// For each round, if it has such.
+    /// The pieces of each round, if all its messages are pieces.
     pieces: Vec<Option<Pieces>>,
 }
 
-/// Why rounds are no program.
+/// The reason why rounds are not a valid program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// A run is empty, reaches past its buffer, or its pieces overlap.
+    /// A run is empty, exceeds its buffer, or its pieces overlap.
     #[error("round {round}: {run:?} does not fit its buffer of {size} bytes, or is empty")]
     Bounds {
-        /// Which round.
+        /// The number of the round.
         round: u32,
-        /// Which run.
+        /// The run.
         run: Run,
-        /// How long its buffer is.
+        /// Bytes of its buffer.
         size: u64,
     },
-    /// The rounds' numbers do not rise.
+    /// The numbers of the rounds do not increase.
     #[error("round {round} comes after round {before}")]
     Order {
-        /// Its number.
+        /// The number of the round.
         round: u32,
-        /// That of the round before.
+        /// The number of the preceding round.
         before: u32,
     },
-    /// A message's runs are not what it says.
+    /// A message is out of order, or its runs do not match its length.
     #[error("round {round}: the message {index} with rank {peer} is out of order, or not of {bytes} bytes")]
     Message {
-        /// Which round.
+        /// The number of the round.
         round: u32,
-        /// With whom.
+        /// The rank at the other end.
         peer: Rank,
-        /// The how-manieth.
+        /// The index of the message.
         index: u32,
-        /// Its length as declared.
+        /// Its declared length.
         bytes: u64,
     },
-    /// A byte is written twice in a round, or written and also sent.
+    /// A byte is received twice in a round, or received and also sent.
     #[error("round {round}: byte {offset} of {buffer:?} is received {}", if *sent { "and also sent" } else { "twice" })]
     Overlap {
-        /// Which round.
+        /// The number of the round.
         round: u32,
-        /// In which buffer.
+        /// The buffer.
         buffer: Buffer,
-        /// Which byte.
+        /// The offset of the byte.
         offset: u64,
-        /// Whether it is sent; else it is received twice.
+        /// Whether the byte is also sent; otherwise it is received twice.
         sent: bool,
     },
-    /// Something is received into the input.
-    #[error("round {round}: {run:?} would write the input")]
+    /// A message is received into the input.
+    #[error("round {round}: {run:?} of the input would be written")]
     WritesInput {
-        /// Which round.
+        /// The number of the round.
         round: u32,
-        /// Which run.
+        /// The run.
         run: Run,
     },
 }
 
 impl Program {
-    /// Checks rounds and makes them a program.
+    /// Checks rounds and returns them as a program.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong.
+    /// [`ProgramError`] with the first fault.
     pub fn new(runs: Vec<Run>, rounds: Vec<ProgramRound>, sizes: Sizes) -> Result<Self, ProgramError> {
         let mut program = Self { runs, rounds, sizes, pieces: Vec::new() };
         if let Some([before, round]) = program
@@ -162,37 +166,37 @@ impl Program {
         Ok(program)
     }
 
-    /// Its rounds.
+    /// Returns the rounds.
     #[must_use]
     #[inline]
     pub fn rounds(&self) -> &[ProgramRound] {
         &self.rounds
     }
 
-    /// The messages of the round of that index, where each is in one piece and between two ranks alone.
+    /// Returns the messages of a round by its index, if each is a [`Piece`].
     #[cfg(feature = "local")]
     #[inline]
     pub(crate) fn pieces(&self, round: usize) -> Option<&Pieces> {
         self.pieces.get(round)?.as_ref()
     }
 
-    /// The runs of a message.
+    /// Returns the runs of a message.
     #[must_use]
     #[inline]
     pub fn runs(&self, message: &Message) -> &[Run] {
         self.runs.get(message.runs.start as usize..message.runs.end as usize).unwrap_or_default()
     }
 
-    /// How long the buffers must be.
+    /// Returns the minimum lengths of the buffers.
     #[must_use]
     #[inline]
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// Bytes of memory that the program itself takes.
+    /// Returns the bytes of memory that the program takes.
     #[must_use]
-    pub fn footprint(&self) -> usize {
+    pub(crate) fn footprint(&self) -> usize {
         let messages: usize = self.rounds.iter().map(|r| r.sends.len() + r.receives.len()).sum();
         let pieces: usize = self.pieces.iter().flatten().map(|p| p.sends.len() + p.receives.len()).sum();
         self.runs.len() * size_of::<Run>()
@@ -201,7 +205,7 @@ impl Program {
             + pieces * size_of::<Piece>()
     }
 
-    /// A round that has been checked.
+    /// Returns the pieces of a checked round.
     fn in_pieces(&self, round: &ProgramRound) -> Option<Pieces> {
         let piece = |message: &Message| {
             let (buffer, offset) = match self.runs(message) {
@@ -258,7 +262,7 @@ impl Program {
         }
     }
 
-    /// No byte received is also sent or received twice.
+    /// Checks that no byte that is received is also sent or received twice.
     fn disjoint(&self, round: &ProgramRound) -> Result<(), ProgramError> {
         let number = round.number;
         let runs = |messages: &[Message], write| {
@@ -301,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stay_inside_their_buffers() {
+    fn runs_outside_their_buffers_are_refused() {
         assert!(one_round(&[Run::new(Buffer::Input, 8, 8)], &[strided(0, 2, 4, 4)]).is_ok());
         let beyond =
             [strided(9, 2, 4, 3), strided(0, 4, 2, 2), strided(0, u64::MAX, u64::MAX, 2), strided(16, 1, 1, 1)];
@@ -312,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_received_where_something_is_sent_or_received() {
+    fn overlapping_receives_and_sends_are_refused() {
         let overlap = |found| matches!(found, Err(ProgramError::Overlap { .. }));
         assert!(overlap(one_round(&[strided(0, 4, 4, 1)], &[strided(3, 2, 2, 1)])));
         assert!(overlap(one_round(&[strided(3, 2, 2, 1)], &[strided(0, 4, 4, 1)])));
@@ -322,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_rise() {
+    fn round_numbers_must_increase() {
         let program = |numbers: &[u32]| {
             let round = |&number: &u32| ProgramRound { number, ..ProgramRound::default() };
             Program::new(vec![], numbers.iter().map(round).collect(), Sizes::default())
@@ -332,13 +336,13 @@ mod tests {
     }
 
     #[test]
-    fn the_input_is_not_written() {
+    fn receiving_into_the_input_is_refused() {
         let found = one_round(&[], &[Run::new(Buffer::Input, 0, 1)]);
         assert!(matches!(found, Err(ProgramError::WritesInput { .. })), "{found:?}");
     }
 
     #[test]
-    fn messages_are_in_order_and_as_long_as_they_say() {
+    fn messages_must_be_sorted_and_match_their_lengths() {
         let message = |peer, index, bytes| Message { peer: Rank::new(peer), index, bytes, runs: 0..1 };
         let program = |sends| {
             let rounds = vec![ProgramRound { number: 0, sends, receives: vec![] }];

@@ -1,43 +1,46 @@
-//! Arithmetic on runs: cutting them, and joining neighbours.
+//! Runs: strided pieces of a buffer, with functions that cut and merge them.
+
+use std::ops::Deref;
 
 use smallvec::{SmallVec, smallvec};
 
 use super::Buffer;
 
-/// `count` pieces of `len` bytes, the starts `stride` bytes apart, the first at `offset`.
+/// A run: `count` pieces of `len` bytes, whose starts are `stride` bytes apart, the first at
+/// `offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
-    /// In which buffer.
+    /// The buffer.
     pub buffer: Buffer,
-    /// Where the first piece starts.
+    /// Offset of the first piece in bytes.
     pub offset: u64,
     /// Bytes of a piece.
     pub len: u64,
-    /// From the start of one piece to that of the next; of no meaning if `count` is 1.
+    /// Bytes from the start of one piece to the start of the next. Has no meaning if `count` is 1.
     pub stride: u64,
-    /// How many pieces.
+    /// Number of pieces.
     pub count: u64,
 }
 
 impl Run {
-    /// One piece.
+    /// Returns a run of one piece.
     #[must_use]
     pub const fn new(buffer: Buffer, offset: u64, len: u64) -> Self {
         Self { buffer, offset, len, stride: len, count: 1 }
     }
 
-    /// Bytes of all pieces together.
+    /// Returns the bytes of all pieces together.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.len.saturating_mul(self.count)
     }
 
-    /// The pieces, as (offset, length), in order.
+    /// Returns the offset and the length of each piece, in order.
     pub fn pieces(self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.count).map(move |i| (self.offset + i * self.stride, self.len))
     }
 
-    /// Whether that byte is one of it. Pieces must not overlap.
+    /// Returns whether the run contains a byte. Pieces must not overlap.
     pub(super) fn has(&self, at: u64) -> bool {
         let Some(from) = at.checked_sub(self.offset) else { return false };
         if self.count < 2 {
@@ -46,7 +49,8 @@ impl Run {
         from.checked_div(self.stride).is_some_and(|piece| piece < self.count) && from % self.stride < self.len
     }
 
-    /// One past the last byte, if that is a number. There must be bytes, and pieces must not overlap.
+    /// Returns one past the last byte. `None` if the run is empty, its pieces overlap, or the end
+    /// exceeds `u64`.
     pub(crate) fn end(&self) -> Option<u64> {
         if self.len == 0 || self.count > 1 && self.stride < self.len {
             return None;
@@ -64,10 +68,72 @@ pub(super) struct Access {
     pub(super) write: bool,
 }
 
-/// A string of bytes: runs, one after the other, mostly one.
-pub type Place = SmallVec<[Run; 1]>;
+/// The bytes of a block in memory: runs in order, in most plans a single one.
+///
+/// Dereferences to its runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place(SmallVec<[Run; 1]>);
 
-/// A place cut into parts of so many bytes, one after the other.
+impl Place {
+    /// Returns a place without runs: that of an empty block.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the runs by value.
+    pub(super) fn into_runs(self) -> SmallVec<[Run; 1]> {
+        self.0
+    }
+
+    /// Returns the bytes that it takes on the heap.
+    pub(super) fn heap_bytes(&self) -> usize {
+        if self.0.spilled() { self.0.capacity() * size_of::<Run>() } else { 0 }
+    }
+}
+
+impl Deref for Place {
+    type Target = [Run];
+
+    fn deref(&self) -> &[Run] {
+        &self.0
+    }
+}
+
+impl From<Run> for Place {
+    fn from(run: Run) -> Self {
+        Self(smallvec![run])
+    }
+}
+
+impl From<Vec<Run>> for Place {
+    fn from(runs: Vec<Run>) -> Self {
+        Self(SmallVec::from_vec(runs))
+    }
+}
+
+impl FromIterator<Run> for Place {
+    fn from_iter<I: IntoIterator<Item = Run>>(runs: I) -> Self {
+        Self(runs.into_iter().collect())
+    }
+}
+
+impl Extend<Run> for Place {
+    fn extend<I: IntoIterator<Item = Run>>(&mut self, runs: I) {
+        self.0.extend(runs);
+    }
+}
+
+impl<'a> IntoIterator for &'a Place {
+    type Item = &'a Run;
+    type IntoIter = std::slice::Iter<'a, Run>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// Cuts a place into consecutive parts of the given lengths.
 pub(super) fn cut(place: &[Run], lengths: impl IntoIterator<Item = u64>) -> Vec<Place> {
     let (mut runs, mut used) = (place.iter(), 0);
     let mut run = runs.next();
@@ -86,15 +152,15 @@ pub(super) fn cut(place: &[Run], lengths: impl IntoIterator<Item = u64>) -> Vec<
     lengths.into_iter().map(part).collect()
 }
 
-/// The bytes `from..to` of a run's string of bytes.
-fn slice(run: Run, from: u64, to: u64) -> Place {
+/// Returns the bytes `from..to` of the bytes of a run.
+fn slice(run: Run, from: u64, to: u64) -> SmallVec<[Run; 1]> {
     if from >= to {
         return smallvec![];
     }
     if run.count == 1 {
         return smallvec![Run::new(run.buffer, run.offset + from, to - from)];
     }
-    let mut parts = Place::new();
+    let mut parts = SmallVec::new();
     let mut at = from;
     while at < to {
         let (piece, skip) = (at / run.len, at % run.len);
@@ -116,8 +182,8 @@ fn normal(run: Run) -> Run {
     if run.count == 1 { Run::new(run.buffer, run.offset, run.len) } else { run }
 }
 
-/// The same string of bytes in as few runs as two passes find: neighbours become one piece, then pieces of equal length
-/// at equal distances become one run.
+/// Merges runs, keeping the order of the bytes: first adjacent pieces into one piece, then pieces
+/// of equal length at equal distances into one run.
 pub(super) fn joined(runs: impl IntoIterator<Item = Run>) -> Vec<Run> {
     let mut pieces: Vec<Run> = Vec::new();
     for run in runs.into_iter().filter(|run| run.bytes() > 0) {
@@ -143,7 +209,7 @@ pub(super) fn joined(runs: impl IntoIterator<Item = Run>) -> Vec<Run> {
     strided
 }
 
-/// One run for two, if the second goes on where the first stops.
+/// Returns two runs as one, if the second continues the first.
 fn continued(first: &Run, second: &Run) -> Option<Run> {
     if first.buffer != second.buffer || first.len != second.len {
         return None;
@@ -160,33 +226,34 @@ fn continued(first: &Run, second: &Run) -> Option<Run> {
     fits.then_some(Run { stride, count: first.count + second.count, ..*first })
 }
 
-/// Walks through strings of bytes side by side, to the end of the shortest: what lies in one piece in each of them.
+/// Returns the pieces of several places in parallel, up to the end of the shortest place: each item
+/// is one piece of equal length in each of them.
 pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> impl Iterator<Item = [Run; N]> {
-    let mut walks = places.map(|runs| Walk { runs, piece: 0, used: 0 });
+    let mut cursors = places.map(|runs| Cursor { runs, piece: 0, used: 0 });
     std::iter::from_fn(move || {
         let mut found = [Run::new(Buffer::Scratch, 0, 0); N];
         let mut len = u64::MAX;
-        for (found, walk) in found.iter_mut().zip(&mut walks) {
-            *found = walk.rest()?;
+        for (found, cursor) in found.iter_mut().zip(&mut cursors) {
+            *found = cursor.rest()?;
             len = len.min(found.len);
         }
-        for (found, walk) in found.iter_mut().zip(&mut walks) {
+        for (found, cursor) in found.iter_mut().zip(&mut cursors) {
             *found = Run::new(found.buffer, found.offset, len);
-            walk.advance(len);
+            cursor.advance(len);
         }
         Some(found)
     })
 }
 
-/// A position in a string of bytes: that byte of that piece of the first run.
-struct Walk<'a> {
+/// A position in a place: a byte of a piece of the first run.
+struct Cursor<'a> {
     runs: &'a [Run],
     piece: u64,
     used: u64,
 }
 
-impl Walk<'_> {
-    /// What is left of the current piece.
+impl Cursor<'_> {
+    /// Returns the rest of the current piece.
     #[inline]
     fn rest(&mut self) -> Option<Run> {
         loop {
@@ -202,7 +269,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes on within the current piece.
+    /// Advances within the current piece.
     #[inline]
     fn advance(&mut self, bytes: u64) {
         self.used += bytes;
@@ -238,7 +305,7 @@ mod tests {
             bytes(&fewer) == bytes(&runs) && fewer.len() <= runs.len()
         }
 
-        fn what_is_cut_is_the_bytes_in_order(seed: Vec<(u8, u8, u8, u8)>, lengths: Vec<u8>) -> bool {
+        fn cutting_keeps_the_bytes_in_order(seed: Vec<(u8, u8, u8, u8)>, lengths: Vec<u8>) -> bool {
             let place = some_runs(&seed);
             let all = bytes(&place);
             let mut rest = &all[..];
@@ -253,13 +320,13 @@ mod tests {
             let (a, b) = (some_runs(&a), some_runs(&b));
             let pairs: Vec<_> = bytes(&a).into_iter().zip(bytes(&b)).collect();
             let found = side_by_side([&a, &b]);
-            let walked = found.flat_map(|[x, y]| bytes(&[x]).into_iter().zip(bytes(&[y]))).collect::<Vec<_>>();
-            walked == pairs
+            let paired = found.flat_map(|[x, y]| bytes(&[x]).into_iter().zip(bytes(&[y]))).collect::<Vec<_>>();
+            paired == pairs
         }
     }
 
     #[test]
-    fn neighbours_become_one_piece_and_rows_one_run() {
+    fn adjacent_pieces_and_equal_distances_are_merged() {
         let column = (0..8).map(|row| Run::new(Input, row * 64 + 8, 8));
         assert_eq!(joined(column), [Run { buffer: Input, offset: 8, len: 8, stride: 64, count: 8 }]);
         let adjacent = (0..8).map(|i| Run::new(Scratch, i * 8, 8));

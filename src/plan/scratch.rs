@@ -1,8 +1,8 @@
-//! Hands out places in the scratch buffer.
+//! The allocator of the scratch buffer.
 
 use std::collections::BTreeMap;
 
-/// First fit over free gaps; gaps that meet become one.
+/// First fit over free gaps. Adjacent gaps are merged.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     gaps: BTreeMap<u64, u64>,
@@ -10,7 +10,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// A place of `bytes` bytes.
+    /// Takes a place of `bytes` bytes. Returns its offset.
     pub(super) fn take(&mut self, bytes: u64) -> u64 {
         if let Some((&at, &len)) = self.gaps.iter().find(|(_, len)| **len >= bytes) {
             self.gaps.remove(&at);
@@ -31,7 +31,7 @@ impl Scratch {
         at
     }
 
-    /// Gives a place back.
+    /// Frees a place.
     pub(super) fn give(&mut self, mut at: u64, mut bytes: u64) {
         if bytes == 0 {
             return;
@@ -48,7 +48,7 @@ impl Scratch {
         self.gaps.insert(at, bytes);
     }
 
-    /// The length that the buffer needs.
+    /// Returns the length that the buffer needs.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_is_taken_again() {
+    fn freed_places_are_reused() {
         let mut scratch = Scratch::default();
         let places: Vec<u64> = (0..8).map(|_| scratch.take(16)).collect();
         places.iter().for_each(|&at| scratch.give(at, 16));

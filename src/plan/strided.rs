@@ -1,4 +1,4 @@
-//! Where the elements of a block lie in a buffer.
+//! Strided blocks: the places of the elements of a block in a buffer.
 
 use std::fmt;
 
@@ -9,10 +9,12 @@ use super::runs::Access;
 use super::runs::Place;
 use super::{Buffer, Run};
 
-/// Elements at regular distances: a run of a buffer, a part of a matrix, its transpose, an array of any dimensions.
+/// Elements of a buffer at regular distances: a slice, a part of a matrix, its transpose, an array
+/// of any dimensions.
 ///
-/// The elements have an order, and what is sent is a string of elements in the sender's order, which lands in the
-/// receiver's. So a matrix is transposed on the way by giving it row by row on one side and column by column on the other.
+/// The elements are ordered. They are sent in the sender's order and stored in the receiver's
+/// order. So a matrix is transposed if it is described row by row on one side and column by column
+/// on the other.
 ///
 /// ```
 /// use necklace::Strided;
@@ -21,47 +23,48 @@ use super::{Buffer, Run};
 /// let part = Strided::matrix(12, 2, 3, 10);
 /// assert_eq!(part.indices().collect::<Vec<_>>(), [12, 13, 14, 22, 23, 24]);
 /// assert_eq!(part.transposed().indices().collect::<Vec<_>>(), [12, 22, 13, 23, 14, 24]);
-/// // Of each of three matrices, 100 elements apart.
+/// // The same part of three matrices that are 100 elements apart.
 /// let parts = Strided::matrix(12, 2, 3, 10).repeated(3, 100);
 /// assert_eq!((parts.elements(), parts.end()), (Some(18), Some(225)));
 /// ```
 ///
-/// Making one does not look at any buffer: [`alltoallw`](crate::Communicator::alltoallw) checks that it lies in its own.
+/// [`alltoallw`](crate::Communicator::alltoallw) checks that the elements lie in its buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Strided {
     offset: usize,
-    /// How many, and how far apart: the first varies slowest.
+    /// The count and the distance of each dimension. The first varies slowest.
     dimensions: SmallVec<[(usize, usize); 3]>,
 }
 
 impl Strided {
-    /// Consecutive elements from `offset` on.
+    /// Returns consecutive elements from `offset` on.
     #[must_use]
     pub fn run(offset: usize, elements: usize) -> Self {
         Self { offset, dimensions: SmallVec::from_slice(&[(elements, 1)]) }
     }
 
-    /// So many rows and columns, row by row, from `offset` on, in a matrix whose rows begin `width` elements apart.
+    /// Returns a part of a matrix, row by row: `rows` rows of `columns` elements, the first at
+    /// `offset`, in a matrix whose rows begin `width` elements apart.
     #[must_use]
     pub fn matrix(offset: usize, rows: usize, columns: usize, width: usize) -> Self {
         Self::run(offset, columns).repeated(rows, width)
     }
 
-    /// All of it so many times, one after the other, `distance` elements apart.
+    /// Repeats all elements `count` times, one after the other, `distance` elements apart.
     #[must_use]
     pub fn repeated(mut self, count: usize, distance: usize) -> Self {
         self.dimensions.insert(0, (count, distance));
         self
     }
 
-    /// The same elements with the dimensions in the opposite order: a matrix column by column.
+    /// Reverses the order of the dimensions: a matrix is then read column by column.
     #[must_use]
     pub fn transposed(mut self) -> Self {
         self.dimensions.reverse();
         self
     }
 
-    /// How many elements; `None` if that is no `usize`.
+    /// Returns the number of elements. `None` if it exceeds `usize`.
     #[must_use]
     pub fn elements(&self) -> Option<usize> {
         if self.is_empty() {
@@ -70,13 +73,14 @@ impl Strided {
         self.dimensions.iter().try_fold(1_usize, |product, (count, _)| product.checked_mul(*count))
     }
 
-    /// Whether it has no elements.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.dimensions.iter().any(|(count, _)| *count == 0)
     }
 
-    /// One past the last place of an element, 0 if there is none: how long a buffer must be. `None` if that is no `usize`.
+    /// Returns the minimum length of the buffer in elements: one past the largest index, 0 if there
+    /// are no elements. `None` if it exceeds `usize`.
     #[must_use]
     pub fn end(&self) -> Option<usize> {
         if self.is_empty() {
@@ -88,12 +92,14 @@ impl Strided {
         self.dimensions.iter().try_fold(self.offset.checked_add(1)?, farther)
     }
 
-    /// The places of the elements, in order; wrapped around where [`end`](Self::end) is none.
+    /// Returns the indices of the elements, in order. They wrap around if [`end`](Self::end) is
+    /// `None`.
     pub fn indices(&self) -> impl Iterator<Item = usize> {
         odometer(self.offset, if self.is_empty() { None } else { Some(&self.dimensions) })
     }
 
-    /// Why it cannot lie in a buffer of so many elements, if it cannot.
+    /// Returns the reason why it cannot be received into a buffer of `length` elements, if it
+    /// cannot.
     pub(crate) fn fault(&self, length: usize) -> Option<String> {
         if self.end().is_none_or(|end| end > length) {
             return Some(format!("{self} are not inside a buffer of {length}"));
@@ -101,8 +107,9 @@ impl Strided {
         self.meets_itself().then(|| format!("{self} are not all different ones"))
     }
 
-    /// Whether it is not certain that each of its elements is another one: it is if, from the shortest distance to the
-    /// longest, each reaches over all that lies within the one before. There must be an [`end`](Self::end).
+    /// Returns whether two elements may have the same index. They cannot if each distance, from the
+    /// shortest to the longest, exceeds the extent of all shorter ones. [`end`](Self::end) must not
+    /// be `None`.
     fn meets_itself(&self) -> bool {
         if self.is_empty() {
             return false;
@@ -117,8 +124,8 @@ impl Strided {
         })
     }
 
-    /// The dimensions that there really are: without those of one, and with those that go on where the inner one ends as
-    /// one with it; innermost first.
+    /// Returns the normalised dimensions, innermost first: without those of count 1, and with a
+    /// dimension that continues the inner one merged into it.
     fn inner(&self) -> SmallVec<[(usize, usize); 3]> {
         let mut inner: SmallVec<[(usize, usize); 3]> = SmallVec::new();
         for &(count, distance) in self.dimensions.iter().rev().filter(|(count, _)| *count > 1) {
@@ -130,23 +137,24 @@ impl Strided {
         inner
     }
 
-    /// Whether one of its elements is there. It must lie in a buffer that there can be.
+    /// Returns whether it contains an index. It must fit in a possible buffer.
     pub(crate) fn has(&self, index: usize) -> bool {
         self.place(Buffer::Output, 1).iter().any(|run| run.has(index as u64))
     }
 
-    /// How many [runs](Run) it is made of.
+    /// Returns the number of [runs](Run).
     pub(crate) fn runs(&self) -> u64 {
         if self.is_empty() {
             return 0;
         }
         let inner = self.inner();
-        // One dimension of neighbours and one more are within a run.
+        // A run has one dimension of adjacent elements and one more.
         let within = 1 + usize::from(inner.first().is_some_and(|(_, distance)| *distance == 1));
         inner.iter().skip(within).fold(1, |product, (count, _)| product.saturating_mul(*count as u64))
     }
 
-    /// Its [`runs`](Self::runs) in a buffer of elements of so many bytes. It must lie in a buffer that there can be.
+    /// Returns its [`runs`](Self::runs) in a buffer of elements of `element` bytes. It must fit in
+    /// a possible buffer.
     pub(crate) fn place(&self, buffer: Buffer, element: u64) -> Place {
         if self.is_empty() || element == 0 {
             return Place::new();
@@ -162,15 +170,16 @@ impl Strided {
     }
 }
 
-/// A place that two of them have, or one has twice, if there is any. Each must have an [`end`](Strided::end). Where they lie
-/// between each other in more than so many pieces, nobody looks: the error is their number.
+/// Returns an index that occurs twice, if there is one. Each must have an [`end`](Strided::end).
+/// Fails with the number of pieces if more than `most` interleaved pieces had to be compared.
 pub(crate) fn overlap<'a>(all: impl Iterator<Item = &'a Strided>, most: u64) -> Result<Option<usize>, u64> {
-    let runs = all.flat_map(|strided| strided.place(Buffer::Output, 1));
+    let runs = all.flat_map(|strided| strided.place(Buffer::Output, 1).into_runs());
     let found = overlap::within(runs.map(|run| Access { run, write: true }).collect(), most)?;
     Ok(found.map(|found| found.offset as usize))
 }
 
-/// All sums of an offset and a multiple of each distance, the last dimension fastest; none without dimensions.
+/// Returns all sums of an offset and a multiple of each distance, the last dimension fastest.
+/// Nothing for `None`.
 fn odometer(offset: usize, dimensions: Option<&[(usize, usize)]>) -> impl Iterator<Item = usize> {
     let mut turns: SmallVec<[usize; 3]> = SmallVec::from_elem(0, dimensions.map_or(0, <[_]>::len));
     let mut next = dimensions.map(|_| offset);
@@ -202,7 +211,7 @@ impl fmt::Display for Strided {
         let several = || self.dimensions.iter().filter(|(count, _)| *count != 1);
         let counts = list(several().map(|(count, _)| count.to_string()).collect(), " x ");
         write!(f, "{counts} elements from {} on", self.offset)?;
-        // One run of neighbours needs no word about it.
+        // Adjacent elements need no distance.
         if several().count() < 2 && several().all(|(_, distance)| *distance == 1) {
             return Ok(());
         }
@@ -222,7 +231,7 @@ mod tests {
         })
     }
 
-    /// By the definition: nested loops, the first dimension outermost.
+    /// Computes the indices by nested loops, the first dimension outermost.
     fn by_hand(offset: usize, dimensions: &[(usize, usize)]) -> Vec<usize> {
         match dimensions {
             [] => vec![offset],
@@ -250,7 +259,7 @@ mod tests {
             (element == 0 || place.len() as u64 == strided.runs()) && bytes.eq(strided.indices().flat_map(|i| i as u64 * element..(i as u64 + 1) * element))
         }
 
-        fn what_is_taken_for_different_elements_is(offset: u8, dimensions: Vec<(u8, u8)>) -> bool {
+        fn elements_taken_for_different_are_different(offset: u8, dimensions: Vec<(u8, u8)>) -> bool {
             let strided = some(offset, &dimensions);
             let mut indices: Vec<usize> = strided.indices().collect();
             let has = strided.meets_itself() || (0..1000).all(|at| strided.has(at) == indices.contains(&at));
@@ -262,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn matrices_and_their_transposes_are_different_elements_in_few_runs() {
+    fn matrices_and_transposes_have_few_disjoint_runs() {
         let part = Strided::matrix(5, 3, 4, 10);
         assert_eq!(
             part.place(Buffer::Input, 2)[..],
@@ -283,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_counted_has_no_end() {
+    fn end_beyond_usize_is_none() {
         let huge = Strided::run(1, usize::MAX);
         assert_eq!((huge.elements(), huge.end()), (Some(usize::MAX), None));
         let far = Strided::run(0, 2).repeated(3, usize::MAX / 2);
@@ -297,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_it_is() {
+    fn display_has_counts_offset_and_distances() {
         assert_eq!(Strided::run(3, 4).to_string(), "4 elements from 3 on");
         assert_eq!(Strided::matrix(12, 2, 3, 10).to_string(), "2 x 3 elements from 12 on, 10 and 1 apart");
         assert_eq!(Strided::run(12, 1).repeated(2, 7).to_string(), "2 elements from 12 on, 7 apart");

@@ -1,8 +1,9 @@
-//! First half of compiling: what happens to which value.
+//! The first half of compiling: binds the blocks of a share to values.
 //!
-//! Block names are bound to *values* that never change: the bytes a rank starts with, those of one arrival, the result of
-//! one combination. A local copy only binds another name to the same value. What remains is a list of [`Event`]s, each of
-//! which reads and makes values; when a value is read last is then known, and so how long it needs its place.
+//! A block's name is bound to a *value* that never changes: the bytes that the rank starts with,
+//! those of one arrival, or the result of one combination. A local copy only binds another name to
+//! the same value. What remains is a list of [`Instruction`]s, each of which reads and makes values. So
+//! the last read of each value is known, and with it how long the value needs its place.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -15,60 +16,60 @@ use crate::ids::Rank;
 use crate::plan::runs::{Place, cut};
 use crate::vocabulary::{Combine, End, LocalStep, RankRound};
 
-/// A value's number. There are many values, so their numbers are short.
+/// The number of a value, short because there are many values.
 pub(super) type ValueId = u32;
 
 type ByBlock<V> = HashMap<Block, V, BuildHasherDefault<Mix>>;
 
-/// Something that reads values, then makes values.
+/// An instruction: reads values, then makes values.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum Instruction {
     /// A round of messages.
-    Round { number: u32, sends: Vec<Parcel>, receives: Vec<Parcel> },
-    /// `into` is `left` combined with `right`.
+    Round { number: u32, sends: Vec<MessageValues>, receives: Vec<MessageValues> },
+    /// A combination: `into` is `left` combined with `right`.
     Merge { left: ValueId, right: ValueId, into: ValueId },
 }
 
 /// The values of one message.
 #[derive(Debug)]
-pub(super) struct Parcel {
+pub(super) struct MessageValues {
     pub(super) peer: Rank,
     pub(super) index: u32,
     pub(super) values: Vec<ValueId>,
 }
 
-/// Most of a plan's memory while it is made: kept small.
+/// A value. Values take most of the memory of compiling, so they are small.
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) bytes: u64,
-    /// Where it is from the start, or where it is put.
+    /// Its place.
     pub(super) spot: Spot,
-    /// The last event that reads it.
+    /// The last instruction that reads it.
     pub(super) read: Option<u32>,
-    /// Where the user wants it. (Where the user wants it a second time is in [`Values::copies`].)
+    /// The place where the user wants it. Further such places are in [`Values::copies`].
     pub(super) home: Option<Box<Place>>,
 }
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Debug)]
 pub(super) enum Spot {
-    /// Not yet anywhere, or not any more.
+    /// No place yet, or no longer.
     Nowhere,
-    /// In one piece in scratch, from this byte on.
+    /// In one piece of scratch, at this offset.
     Scratch(u64),
-    /// Where it is wanted.
+    /// The place where the user wants it.
     Home,
-    /// Anywhere else.
+    /// Any other place.
     At(Box<Place>),
 }
 
 impl Value {
-    /// Where it is, if anywhere.
+    /// Returns its place, if it has one.
     pub(super) fn place(&self) -> Option<Place> {
         match &self.spot {
             Spot::Nowhere => None,
             Spot::Scratch(_) if self.bytes == 0 => Some(Place::new()),
-            Spot::Scratch(at) => Some(Place::from_elem(Run::new(Buffer::Scratch, *at, self.bytes), 1)),
+            Spot::Scratch(at) => Some(Place::from(Run::new(Buffer::Scratch, *at, self.bytes))),
             Spot::Home => self.home.as_deref().cloned(),
             Spot::At(place) => Some(Place::clone(place)),
         }
@@ -103,20 +104,21 @@ impl IndexMut<ValueId> for Table {
     }
 }
 
-/// What a share does, as values and events.
+/// A share as values and instructions.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     pub(super) values: Table,
-    pub(super) events: Vec<Event>,
-    /// Values wanted in more places than one.
+    pub(super) instructions: Vec<Instruction>,
+    /// Further places of values that the user wants in several places.
     pub(super) copies: Vec<(ValueId, Place)>,
-    /// What blocks are called that the rank has some use for.
+    /// The values of the block names that are still of use.
     names: ByBlock<ValueId>,
-    /// Of the units that are still to be sent, the next one last: whether they are then of no further use.
+    /// For each unit that is still to be sent, in reverse order: whether its name is of no use
+    /// afterwards.
     last_sent: Vec<bool>,
-    /// Into how many chunks a block is cut, if it is.
+    /// The number of chunks of each block that is cut.
     cuts: ByBlock<u32>,
-    /// The bytes of all values together.
+    /// The sum of the bytes of all values.
     bytes: u64,
 }
 
@@ -159,12 +161,12 @@ impl Values {
         Ok(number)
     }
 
-    /// The number of the event to come.
-    fn event(&self) -> Result<u32, PlanError> {
-        u32::try_from(self.events.len()).map_err(|_| PlanError::Rounds)
+    /// Returns the number of the next instruction.
+    fn instruction(&self) -> Result<u32, PlanError> {
+        u32::try_from(self.instructions.len()).map_err(|_| PlanError::Rounds)
     }
 
-    /// The chunks of a block, each with its part of the block's place.
+    /// Returns the chunks of a block, each with its part of the block's place.
     fn parts(&self, block: Block, place: &Place, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
         let (_, bytes) = chunk(block.whole(), layout).ok_or(PlanError::Bytes)?;
         let found = place.iter().map(Run::bytes).fold(0, u64::saturating_add);
@@ -179,12 +181,12 @@ impl Values {
     }
 
     fn round(&mut self, number: u32, round: &RankRound, layout: &Layout) -> Result<(), PlanError> {
-        let event = self.event()?;
+        let instruction = self.instruction()?;
         let mut sends = Vec::with_capacity(round.sends.len());
         for end in &round.sends {
             let values = units(end).map(|unit| self.sent(unit, number)).collect::<Result<Vec<_>, _>>()?;
-            values.iter().for_each(|&value| self.values[value].read = Some(event));
-            sends.push(Parcel { peer: end.peer, index: 0, values });
+            values.iter().for_each(|&value| self.values[value].read = Some(instruction));
+            sends.push(MessageValues { peer: end.peer, index: 0, values });
         }
         let mut receives = Vec::with_capacity(round.receives.len());
         for end in &round.receives {
@@ -192,18 +194,18 @@ impl Values {
                 let (from, to) = chunk(unit, layout).ok_or(PlanError::Bytes)?;
                 self.value(to - from)
             });
-            receives.push(Parcel { peer: end.peer, index: 0, values: arrivals.collect::<Result<_, _>>()? });
+            receives.push(MessageValues { peer: end.peer, index: 0, values: arrivals.collect::<Result<_, _>>()? });
         }
         let arrived: Vec<(Block, ValueId, Combine)> = round
             .receives
             .iter()
             .zip(&receives)
-            .flat_map(|(end, parcel)| units(end).zip(&parcel.values).map(|(unit, &value)| (unit, value, end.combine)))
+            .flat_map(|(end, message)| units(end).zip(&message.values).map(|(unit, &value)| (unit, value, end.combine)))
             .collect();
         if !sends.is_empty() || !receives.is_empty() {
             order(&mut sends);
             order(&mut receives);
-            self.events.push(Event::Round { number, sends, receives });
+            self.instructions.push(Instruction::Round { number, sends, receives });
         }
         for (unit, value, combine) in arrived {
             self.bind(unit, value, combine)?;
@@ -220,7 +222,7 @@ impl Values {
             let value = self.held(from, number)?;
             let (begin, end) = chunk(into, layout).ok_or(PlanError::Bytes)?;
             let (expected, found) = (end - begin, self.values[value].bytes);
-            // Where blocks differ in length, a temporary is as long as what is put there.
+            // If blocks differ in length, a temporary has the length of the value stored in it.
             let any = into.source() < -1 && matches!(layout.lengths, Lengths::Each(_));
             if expected != found && !any {
                 return Err(PlanError::Length { block: into, expected, found });
@@ -234,8 +236,8 @@ impl Values {
         self.names.get(&unit).copied().ok_or(PlanError::Missing { block: unit, round: round as usize })
     }
 
-    /// What is held under a name, which is forgotten if that was the last use of it: most blocks of most schedules are passed on
-    /// once, and names of all of them would fill more memory than any cache has.
+    /// Returns the value of a name, and removes the name if this was its last use. Most blocks are
+    /// forwarded once, and the names of all blocks would exceed every cache.
     fn sent(&mut self, unit: Block, round: u32) -> Result<ValueId, PlanError> {
         let value = self.held(unit, round)?;
         if self.last_sent.pop() == Some(true) {
@@ -244,7 +246,7 @@ impl Values {
         Ok(value)
     }
 
-    /// What is called `name` from now on: `value`, or its combination with what was called so.
+    /// Binds `name` to `value`, or to its combination with the value that `name` was bound to.
     fn bind(&mut self, name: Block, value: ValueId, combine: Combine) -> Result<(), PlanError> {
         let held = self.names.get(&name).copied();
         let (left, right) = match (combine, held) {
@@ -259,11 +261,11 @@ impl Values {
         if expected != found {
             return Err(PlanError::Length { block: name, expected, found });
         }
-        let event = self.event()?;
+        let instruction = self.instruction()?;
         let into = self.value(expected)?;
-        self.values[left].read = Some(event);
-        self.values[right].read = Some(event);
-        self.events.push(Event::Merge { left, right, into });
+        self.values[left].read = Some(instruction);
+        self.values[right].read = Some(instruction);
+        self.instructions.push(Instruction::Merge { left, right, into });
         self.names.insert(name, into);
         Ok(())
     }
@@ -273,17 +275,17 @@ fn units(end: &End) -> impl DoubleEndedIterator<Item = Block> {
     end.blocks.iter().flat_map(|block| block.units())
 }
 
-/// By peer; several with one peer keep their order and are numbered.
-fn order(parcels: &mut [Parcel]) {
-    parcels.sort_by_key(|parcel| parcel.peer);
-    for i in 1..parcels.len() {
-        if parcels[i].peer == parcels[i - 1].peer {
-            parcels[i].index = parcels[i - 1].index + 1;
+/// Sorts messages by peer. Those of one peer keep their order and are numbered.
+fn order(messages: &mut [MessageValues]) {
+    messages.sort_by_key(|message| message.peer);
+    for i in 1..messages.len() {
+        if messages[i].peer == messages[i - 1].peer {
+            messages[i].index = messages[i - 1].index + 1;
         }
     }
 }
 
-/// The units that are wanted in the end.
+/// Returns the units that the rank must hold at the end.
 fn wanted(layout: &Layout, cuts: &ByBlock<u32>) -> impl Iterator<Item = Block> {
     layout.after.iter().flat_map(|(block, _)| {
         let of = cuts.get(block).copied().unwrap_or(1);
@@ -291,8 +293,9 @@ fn wanted(layout: &Layout, cuts: &ByBlock<u32>) -> impl Iterator<Item = Block> {
     })
 }
 
-/// For each unit that is sent, from the last to the first, whether what is held under its name has no use afterwards: it is
-/// replaced before it is read again, or never read, and is not wanted. Where that would take more to find out, it has a use.
+/// Returns for each unit that is sent, from the last to the first, whether its name is of no use
+/// afterwards: the name is bound anew before it is read again, or never read, and is not wanted at
+/// the end. Where that is expensive to find out, the name counts as used.
 fn last_sent(rounds: &[RankRound], wanted: impl Iterator<Item = Block>) -> Vec<bool> {
     let mut used: HashSet<Block, BuildHasherDefault<Mix>> = wanted.collect();
     let mut last = Vec::with_capacity(rounds.iter().flat_map(|round| &round.sends).map(|end| end.blocks.len()).sum());
@@ -314,7 +317,7 @@ fn last_sent(rounds: &[RankRound], wanted: impl Iterator<Item = Block>) -> Vec<b
     last
 }
 
-/// Into how many chunks the blocks of a share are cut; those that are not cut are most, and left out.
+/// Returns the number of chunks of each block of a share that is cut. Most blocks are not cut.
 fn cuts(rounds: &[RankRound]) -> Result<ByBlock<u32>, PlanError> {
     let mut cuts = ByBlock::default();
     for block in named(rounds).filter(|block| block.of() > 1) {
@@ -330,7 +333,7 @@ fn cuts(rounds: &[RankRound]) -> Result<ByBlock<u32>, PlanError> {
     }
 }
 
-/// Every block that is sent, received, or touched by a local step.
+/// Returns every block that is sent, received, or named by a local step.
 fn named(rounds: &[RankRound]) -> impl Iterator<Item = Block> {
     rounds.iter().flat_map(|round| {
         let sent = round.sends.iter().chain(&round.receives).flat_map(|end| end.blocks.iter().copied());
@@ -338,7 +341,8 @@ fn named(rounds: &[RankRound]) -> impl Iterator<Item = Block> {
     })
 }
 
-/// Which bytes of its block a chunk is: cut between elements, as evenly as can be. `None` past 2^63.
+/// Returns the range of bytes of a chunk in its block: cut at element boundaries, as evenly as
+/// possible. `None` beyond 2^63.
 fn chunk(unit: Block, layout: &Layout) -> Option<(u64, u64)> {
     let elements = layout.lengths.of(unit);
     elements.checked_mul(layout.element).filter(|&bytes| i64::try_from(bytes).is_ok())?;

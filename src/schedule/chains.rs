@@ -1,5 +1,5 @@
-//! The longest chain of messages, each of which is sent after the one before has arrived, in a schedule in which everyone
-//! sends to the same rank in every round; see [`Figures::chained_hops`].
+//! Finds the longest chain of messages in which each is sent after its predecessor has arrived, for
+//! schedules in which every rank sends to one fixed rank; see [`Figures::chained_hops`].
 
 use super::Figures;
 use crate::block::Volume;
@@ -7,34 +7,34 @@ use crate::hash::Map;
 use crate::ids::Rank;
 use crate::vocabulary::Transfer;
 
-/// The chains so far.
+/// The chains of the rounds so far.
 #[derive(Default)]
 pub(super) struct Chains {
     ends: Map<End>,
-    /// The messages of this round: from, to, the channels each takes and its size.
+    /// The messages of this round: source, destination, number of channels, size.
     round: Vec<(Rank, Rank, u64, Volume)>,
-    /// The chains that they make longer.
+    /// The chains that these messages extend, by the rank at their end.
     longer: Vec<(Rank, Length)>,
     longest: Length,
     rounds: u32,
-    /// Whether anyone sent to another rank than before, or to several.
+    /// Whether any rank has sent to two different ranks.
     broken: bool,
 }
 
-/// Channels, and sizes times channels.
+/// The sum of channels, and the sum of sizes times channels.
 type Length = (u64, Volume);
 
 /// The longest chain that ends at a rank.
 #[derive(Clone, Copy, Default)]
 struct End {
     length: Length,
-    /// To whom it sent last, and in which round, counted from 1.
+    /// The rank that it last sent to, and the round of that send, counted from 1.
     to: Rank,
     sent: u32,
 }
 
 impl Chains {
-    /// A message of this round.
+    /// Adds a message of the current round.
     pub(super) fn add(&mut self, transfer: &Transfer, hops: u64, size: Volume) {
         if !self.broken {
             self.round.push((transfer.source, transfer.destination, hops, size));
@@ -54,7 +54,7 @@ impl Chains {
             return;
         }
         for &(from, to, hops, size) in &self.round {
-            // All go by what was before the round.
+            // All messages of a round extend the chains from before the round.
             let (far, stored) = self.ends.get(&(from.index() as u64)).map_or((0, Volume::ZERO), |end| end.length);
             self.longer.push((from, (far, stored + size)));
             self.longer.push((to, (far + hops, stored + size * hops)));
@@ -67,7 +67,7 @@ impl Chains {
         self.round.clear();
     }
 
-    /// Counts it.
+    /// Writes the lengths of the longest chain into the figures.
     pub(super) fn finish(&self, figures: &mut Figures) {
         let all = (figures.hops, figures.forwarded_transmission);
         (figures.chained_hops, figures.chained_forwarded) = if self.broken { all } else { self.longest };

@@ -1,17 +1,18 @@
-//! What ranks hold before and shall hold after, as the verifier needs it.
+//! The blocks that ranks hold at the beginning and must hold at the end, in the form that the
+//! verifier needs.
 
 use std::ops::Range;
 
 use super::holdings::{Cuts, Holdings, name, span};
-use super::{Contributors, Fault, Place, Violations};
+use super::{Contributors, Location, ViolationKind, Violations};
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::hash::Map;
 use crate::ids::Rank;
 use crate::vocabulary::Problem;
 
-/// The ranks' holdings. A rank's are made when it is first heard of, so that a machine that is larger than its schedule
-/// costs nothing.
+/// The holdings of all ranks. Those of a rank are created at its first use, so that ranks without
+/// transfers cost nothing.
 pub(super) struct Ranks {
     collective: Collective,
     size: usize,
@@ -19,11 +20,12 @@ pub(super) struct Ranks {
     holdings: Map<Holdings>,
 }
 
-/// Something that a rank shall have at the end.
+/// Chunks that a rank must hold at the end.
 pub(super) struct Wanted {
     pub(super) name: u64,
     pub(super) block: Block,
-    /// The chunks, and of how many: all, except where a custom collective says otherwise.
+    /// The range of chunks, and the number of chunks of the block. Only a custom collective asks
+    /// for less than the whole block.
     pub(super) span: Range<u32>,
     pub(super) of: u32,
     pub(super) who: Contributors,
@@ -39,19 +41,19 @@ impl Ranks {
         }
     }
 
-    /// What a rank holds now.
+    /// Returns what a rank holds now.
     pub(super) fn of(&mut self, rank: Rank, cuts: &Cuts) -> &mut Holdings {
         let Self { collective, size, ordered, holdings } = self;
         holdings.entry(rank.index() as u64).or_insert_with(|| before(collective, *size, *ordered, rank, cuts))
     }
 
-    /// What a rank holds at the end, and no more afterwards.
+    /// Removes and returns what a rank holds at the end.
     pub(super) fn last(&mut self, rank: Rank, cuts: &Cuts) -> Holdings {
         let known = self.holdings.remove(&(rank.index() as u64));
         known.unwrap_or_else(|| before(&self.collective, self.size, self.ordered, rank, cuts))
     }
 
-    /// What a rank shall have at the end.
+    /// Returns what a rank must hold at the end.
     pub(super) fn wanted(&self, rank: Rank, cuts: &Cuts) -> Vec<Wanted> {
         let wanted = |block: Block, who| {
             let name = name(block);
@@ -78,7 +80,8 @@ fn before(collective: &Collective, size: usize, ordered: bool, rank: Rank, cuts:
     holdings
 }
 
-/// How many blocks ranks hold before and shall hold after, together, and the ranks themselves.
+/// Returns the number of ranks plus the number of blocks that all ranks hold at the beginning and
+/// at the end.
 pub(super) fn amount(problem: &Problem) -> u128 {
     let ranks = problem.ranks() as u128;
     let all = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum::<u128>();
@@ -89,20 +92,20 @@ pub(super) fn amount(problem: &Problem) -> u128 {
     ranks + before.together(ranks, ranks) + after.together(ranks, ranks)
 }
 
-/// Notes how a custom collective cuts its blocks, and reports what is wrong with it.
+/// Records how a custom collective cuts its blocks into chunks, and reports its violations.
 pub(super) fn inspect(problem: &Problem, cuts: &mut Cuts, violations: &mut Violations) {
     let Collective::Custom(custom) = problem.collective() else { return };
     let ranks = problem.ranks();
     for side in [&custom.pre, &custom.post] {
         if side.len() != ranks {
-            let fault = Fault::ConditionRanks { expected: ranks, found: side.len() };
-            violations.report(Place::default(), fault);
+            let fault = ViolationKind::ConditionRanks { expected: ranks, found: side.len() };
+            violations.report(Location::default(), fault);
         }
         for (rank, holding) in side.iter().enumerate() {
-            let place = Place::default().rank(Rank::new(rank));
+            let place = Location::default().rank(Rank::new(rank));
             let mut stated = Vec::with_capacity(holding.len());
             for &(block, ref who) in holding {
-                let cut = cuts.note(block).err().map(|expected| Fault::Cut { expected, found: block.of() });
+                let cut = cuts.note(block).err().map(|expected| ViolationKind::Cut { expected, found: block.of() });
                 match cut.or_else(|| flaw(block, who, ranks, cuts)) {
                     Some(fault) => violations.report(place.block(block), fault),
                     None => stated.push(block),
@@ -111,22 +114,23 @@ pub(super) fn inspect(problem: &Problem, cuts: &mut Cuts, violations: &mut Viola
             stated.sort_unstable_by_key(|&block| (name(block), block.first()));
             for pair in stated.windows(2) {
                 if name(pair[0]) == name(pair[1]) && span(pair[0]).end > pair[1].first() {
-                    violations.report(place.block(pair[1]), Fault::StatedTwice);
+                    violations.report(place.block(pair[1]), ViolationKind::StatedTwice);
                 }
             }
         }
     }
 }
 
-/// What is wrong with a block as such.
-pub(super) fn out_of_range(block: Block, ranks: usize) -> Option<Fault> {
+/// Returns the violation of a block that names a rank which does not exist.
+pub(super) fn out_of_range(block: Block, ranks: usize) -> Option<ViolationKind> {
     let ends = [block.source(), block.destination()].into_iter();
     let outside = |&end: &i32| usize::try_from(end).is_ok_and(|end| end >= ranks);
-    ends.filter(outside).map(|found| Fault::BlockRange { found, ranks }).next()
+    ends.filter(outside).map(|found| ViolationKind::BlockRange { found, ranks }).next()
 }
 
-/// What makes a stated block useless. The collectives of this crate have no flaws; custom ones may.
-fn flaw(block: Block, who: &[Rank], ranks: usize, cuts: &Cuts) -> Option<Fault> {
+/// Returns the violation of a block that a custom collective states. Built-in collectives have
+/// none.
+fn flaw(block: Block, who: &[Rank], ranks: usize, cuts: &Cuts) -> Option<ViolationKind> {
     if let [own] = who
         && own.index() < ranks
         && block.of() == 1
@@ -139,6 +143,6 @@ fn flaw(block: Block, who: &[Rank], ranks: usize, cuts: &Cuts) -> Option<Fault> 
     let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
     let outside = sorted.last().filter(|rank| rank.index() >= ranks);
     out_of_range(block, ranks)
-        .or_else(|| outside.map(|&contributor| Fault::ContributorRange { contributor, ranks }))
-        .or_else(|| twice.map(|pair| Fault::ContributorTwice { contributor: pair[0] }))
+        .or_else(|| outside.map(|&contributor| ViolationKind::ContributorRange { contributor, ranks }))
+        .or_else(|| twice.map(|pair| ViolationKind::ContributorTwice { contributor: pair[0] }))
 }

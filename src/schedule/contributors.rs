@@ -1,4 +1,4 @@
-//! Who contributed to a block, compactly.
+//! The set of ranks that contributed to a block, as runs of consecutive ranks.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,21 +8,21 @@ use crate::ids::Rank;
 
 /// The ranks whose contributions a block holds, in the order in which they were combined.
 ///
-/// Where the order does not matter they are kept in ascending order. Consecutive ranks take no more room than one, so
-/// the result of all of 4096 ranks is as small as the contribution of one.
+/// If the operation commutes, the order is ascending. A run of consecutive ranks takes as much
+/// memory as one rank, so the result of 4096 ranks is as small as one contribution.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Contributors(Runs);
 
-// Almost every block of almost every schedule is one run: it is kept in place, and only what is not is on the heap,
-// shared by all the ranks that hold the same.
+// Nearly all blocks have one run, which is stored inline. Several runs are on the heap, shared by
+// all ranks that hold the same contributors.
 #[derive(Clone, PartialEq, Eq)]
 enum Runs {
     One(Run),
-    /// None or several; neighbours do not join.
+    /// No run, or several that cannot be merged.
     Several(Arc<[Run]>),
 }
 
-/// `first`, `first + 1`, up to before `end`.
+/// The ranks `first..end`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Run {
     first: u32,
@@ -30,7 +30,7 @@ struct Run {
 }
 
 impl Contributors {
-    /// The ranks of a range.
+    /// Returns the ranks of a range.
     pub(super) fn range(ranks: Range<usize>) -> Self {
         let number = |index: usize| Rank::new(index).index() as u32;
         let Range { start, end } = ranks;
@@ -40,7 +40,7 @@ impl Contributors {
         Self(Runs::One(Run { first: number(start), end: number(end) }))
     }
 
-    /// These ranks; in ascending order if theirs does not matter.
+    /// Returns the given ranks, sorted unless `ordered`.
     pub(super) fn of(ranks: &[Rank], ordered: bool) -> Self {
         let single = |rank: &Rank| Run { first: rank.index() as u32, end: rank.index() as u32 + 1 };
         if let [rank] = ranks {
@@ -53,11 +53,12 @@ impl Contributors {
         Self::joined(runs)
     }
 
-    /// These and then those. `Err` with the first rank that is in both.
+    /// Returns these contributors followed by `after`, or the first rank that is in both as an
+    /// error.
     pub(super) fn then(&self, after: &Self, ordered: bool) -> Result<Self, Rank> {
         let (own, others) = (self.runs(), after.runs());
         let mut sorted: Vec<Run> = own.iter().chain(others).copied().collect();
-        sorted.sort(); // merges what is sorted already, as it is unless order matters
+        sorted.sort(); // merges two sorted halves, unless order matters
         if let Some(pair) = sorted.windows(2).find(|pair| pair[1].first < pair[0].end) {
             return Err(Rank::new(pair[1].first as usize));
         }
@@ -85,7 +86,7 @@ impl Contributors {
         }
     }
 
-    /// Whether they are the same ranks, in whatever order.
+    /// Returns whether both have the same ranks, in any order.
     pub(super) fn same_ranks(&self, other: &Self) -> bool {
         let sorted = |contributors: &Self| {
             let mut runs = contributors.runs().to_vec();
@@ -95,19 +96,19 @@ impl Contributors {
         self == other || sorted(self) == sorted(other)
     }
 
-    /// How many there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn count(&self) -> usize {
         self.runs().iter().map(|run| (run.end - run.first) as usize).sum()
     }
 
-    /// The ranks, in order.
+    /// Returns the ranks in the order in which their contributions were combined.
     pub fn ranks(&self) -> impl Iterator<Item = Rank> + '_ {
         self.runs().iter().flat_map(|run| (run.first..run.end).map(|rank| Rank::new(rank as usize)))
     }
 }
 
-/// As `{0..4, 7}`, abridged after a few runs.
+/// Writes runs such as `{0..4, 7}`, at most eight.
 impl fmt::Display for Contributors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 8;
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_a_contributor_list_too() {
+    fn empty_list_of_contributors_is_valid() {
         let nobody = of(&[], true);
         assert_eq!(nobody.count(), 0);
         assert_eq!(nobody, Contributors::range(3..3));

@@ -1,8 +1,8 @@
-//! What a rank holds: blocks, or runs of their chunks, each with its contributors.
+//! The blocks that a rank holds, or runs of their chunks, with their contributors.
 //
-// A block stays one entry until somebody names a part of it, whatever number of chunks it is cut into; then it is a
-// tree of runs of chunks. So nothing here ever takes time or memory in proportion to a number of chunks, only to how
-// often a schedule names some, in whatever order.
+// A block is one entry until a schedule names a part of it; from then on it is a tree of runs of
+// chunks. So time and memory are proportional to the number of times that a schedule names chunks,
+// in any order, and not to the number of chunks.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,33 +12,33 @@ use crate::hash::Map;
 
 use super::Contributors;
 
-/// Two numbers as one key.
+/// Packs two numbers into one key.
 pub(super) fn pair(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// The whole that a block is or is a part of.
+/// Returns the key of the whole block that a block is, or is a part of.
 pub(super) fn name(block: Block) -> u64 {
     pair(block.source() as u32, block.destination() as u32)
 }
 
-/// Which of its whole's chunks a block is.
+/// Returns the range of chunks that a block names.
 pub(super) fn span(block: Block) -> Range<u32> {
     block.first()..block.first() + block.count()
 }
 
-/// What one rank holds.
+/// The blocks that one rank holds.
 #[derive(Debug, Default)]
 pub(super) struct Holdings(Map<Held>);
 
 #[derive(Debug)]
 enum Held {
     Whole(Contributors),
-    /// Boxed: almost every block is whole, and takes no more room for it.
+    /// Boxed, because nearly all blocks are whole and should stay small.
     Parts(Box<Parts>),
 }
 
-/// Runs of chunks by the first of them, disjoint.
+/// Disjoint runs of chunks, by their first chunk.
 type Parts = BTreeMap<u32, Part>;
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,8 @@ struct Part {
 }
 
 impl Holdings {
-    /// Calls `see` with each part of `span` that is held, or is not, in order.
+    /// Calls `see` in order for each part of `span` that is held with the same contributors, or is
+    /// not held.
     pub(super) fn read(&self, name: u64, span: Range<u32>, mut see: impl FnMut(Range<u32>, Option<&Contributors>)) {
         match self.0.get(&name) {
             None => see(span, None),
@@ -71,7 +72,7 @@ impl Holdings {
         }
     }
 
-    /// Holds this for chunks `span` of the block, in place of what was held for them. The block has `of` chunks.
+    /// Replaces what is held for chunks `span` of a block of `of` chunks.
     pub(super) fn put(&mut self, name: u64, span: Range<u32>, of: u32, who: Contributors) {
         if span == (0..of) {
             self.0.insert(name, Held::Whole(who));
@@ -97,7 +98,7 @@ impl Holdings {
         }
     }
 
-    /// Holds chunks `span` of the block no more.
+    /// Removes chunks `span` of the block.
     pub(super) fn give_up(&mut self, name: u64, span: Range<u32>, of: u32) {
         if !self.0.contains_key(&name) {
             return;
@@ -113,7 +114,7 @@ impl Holdings {
         }
     }
 
-    /// The block as parts: one, if it was whole; none, if it was not held.
+    /// Returns the block as parts: one if it was whole, none if it was not held.
     fn parts(&mut self, name: u64, of: u32) -> &mut Parts {
         let held = self.0.entry(name).or_insert_with(|| Held::Parts(Box::default()));
         if let Held::Whole(who) = held {
@@ -127,9 +128,9 @@ impl Holdings {
     }
 }
 
-/// Cuts `span` out of the parts.
+/// Removes `span` from the parts.
 fn clear(parts: &mut Parts, span: &Range<u32>) {
-    // What is left of one that begins before the span, and of one that ends after it.
+    // The rest of a part that ends after the span.
     let mut rest = None;
     if let Some((_, before)) = parts.range_mut(..span.start).next_back()
         && before.end > span.start
@@ -145,17 +146,18 @@ fn clear(parts: &mut Parts, span: &Range<u32>) {
     }
 }
 
-/// Into how many chunks each block is cut, as far as a schedule has said.
+/// The number of chunks that each block is cut into, as far as the schedule has named it.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
-    /// Cut into more than one.
+    /// The blocks that are cut into more than one chunk.
     parts: Map<u32>,
-    // Named whole. A bit each, in pages of 512: a schedule may name every block of an alltoall, and does so in rows.
+    // The blocks that were named whole, one bit each in pages of 512: a schedule may name all
+    // blocks of an alltoall, and names them row by row.
     whole: Map<[u64; 8]>,
 }
 
 impl Cuts {
-    /// Notes how a block is cut; `Err` with the number of chunks it is cut into elsewhere.
+    /// Records how a block is cut. Fails with the number of chunks that it is cut into elsewhere.
     pub(super) fn note(&mut self, block: Block) -> Result<(), u32> {
         let name = name(block);
         let (page, word, bit) = (name >> 9, (name >> 6) as usize & 7, 1 << (name & 63));
@@ -177,7 +179,7 @@ impl Cuts {
         }
     }
 
-    /// How many chunks a block has: 1 unless it has been cut.
+    /// Returns the number of chunks of a block: 1 unless it has been cut.
     pub(super) fn of(&self, name: u64) -> u32 {
         if self.parts.is_empty() { 1 } else { self.parts.get(&name).copied().unwrap_or(1) }
     }
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_chunks_agree_with_a_table_of_chunks() {
+    fn runs_of_chunks_match_a_table_of_chunks() {
         fn holds(steps: Vec<Step>, whole: bool) -> bool {
             let mut holdings = Holdings::default();
             let mut table = vec![None; OF as usize];
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_come_together_are_one_entry_again() {
+    fn complete_chunks_merge_into_one_entry() {
         let mut holdings = Holdings::default();
         for first in [3, 0, 2, 1] {
             holdings.put(7, first..first + 1, 4, who(1));
@@ -248,16 +250,16 @@ mod tests {
         assert!(matches!(holdings.0.get(&7), Some(Held::Whole(_))));
     }
 
-    /// Where each takes the time to move all others, this does not end.
+    /// Does not finish if each operation takes time in proportion to the number of chunks.
     #[test]
-    fn a_million_chunks_come_in_any_order() {
+    fn a_million_chunks_arrive_in_any_order() {
         const BITS: u32 = 20;
         const MANY: u32 = 1 << BITS;
         let orders: [fn(u32) -> u32; 4] = [
             |i| i,
             |i| MANY - 1 - i,
             |i| i.reverse_bits() >> (u32::BITS - BITS),
-            // Those that do not join the last one first.
+            // First the chunks that do not merge with their predecessor.
             |i| MANY - 1 - if i < MANY / 2 { 2 * i } else { 2 * (i - MANY / 2) + 1 },
         ];
         for order in orders {
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_cut_one_way_only() {
+    fn block_has_one_number_of_chunks() {
         let block = Block::raw(3, -1);
         let of = |of| block.chunks(0, of, 1).unwrap();
         let mut cuts = Cuts::default();

@@ -1,7 +1,8 @@
-//! How much memory a proof takes.
+//! Estimates of the memory that verification takes.
 //
-// The constants are upper ones, of what the system counts as the process's, measured over the algorithms of this crate on
-// some 30 networks: more than is allocated at once, since what a round leaves free lies in pieces among what stays.
+// The constants are upper limits of the resident memory, measured for the algorithms of this crate
+// on some 30 networks. Resident memory exceeds what is allocated at once, because the memory that a
+// round frees is fragmented.
 
 use crate::algorithm::Algorithm;
 use crate::block::Volume;
@@ -10,42 +11,44 @@ use crate::ids::Rank;
 use crate::topology::{Axis, axes};
 use crate::vocabulary::{Amount, BuildError, Problem, Route};
 
-/// Bytes of a block that a rank holds, where the table of these is as empty as it may be.
+/// Bytes for each block that a rank holds, in a hash table at its lowest load.
 const HELD: u128 = 96;
 
-/// Bytes of a block of a round's messages: at both ends, joined, and on its way.
+/// Bytes for each block in the messages of a round: in both shares, in the joined round, and in
+/// transit.
 const MOVED: u128 = 160;
 
-/// Bytes of a message of a round besides.
+/// Further bytes for each message of a round.
 const MESSAGE: u128 = 420;
 
-/// Bytes of a step within a rank, besides what comes of it.
+/// Bytes for each local step, without its result.
 const STEP: u128 = 48;
 
-/// Bytes of a channel.
+/// Bytes for each channel.
 const CHANNEL: u128 = 130;
 
-/// Bytes of a rank, with its share.
+/// Bytes for each rank, with its share.
 const RANK: u128 = 1000;
 
-/// Bytes of what says of [`PAGED`] blocks whether they were named whole.
+/// Bytes of a page of [`PAGED`] bits, which say whether a block was named whole.
 const PAGE: u128 = 170;
 
-/// How many destinations a page is of.
+/// The number of destinations in a page.
 const PAGED: u128 = 512;
 
-/// Where ranks hold more bytes, rounds are not looked at: one rank's alone may be more than memory holds.
+/// If ranks hold more bytes than this, rounds are not examined: the rounds of a single rank may
+/// exceed the memory.
 const HOPELESS: u128 = 1 << 40;
 
-/// About how many bytes it takes to [prove](super::verify_shares) the schedule that an algorithm makes of a problem: an estimate, rather too
-/// high than too low.
+/// Estimates the bytes of memory that [`verify_shares`](super::verify_shares) needs for the
+/// schedule that an algorithm makes for a problem. The estimate is rather too high than too low.
 ///
-/// It goes by what ranks hold and, unless that is more than a TiB, by the largest round of a few of them. Takes the time to count
-/// their messages.
+/// It depends on the blocks that ranks hold and, if these take less than 1 TiB, on the largest
+/// round of up to five ranks. Takes the time to count the messages of these ranks.
 ///
 /// # Errors
 ///
-/// Where the algorithm does not fit the problem.
+/// [`BuildError`] if the algorithm does not fit the problem.
 pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<u128, BuildError> {
     crate::algorithm::scheduled(algorithm, problem)?;
     let (ranks, collective) = (problem.ranks() as u128, problem.collective());
@@ -55,11 +58,12 @@ pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<
         return Ok(least);
     }
     let Busiest { sends, receives, blocks, sent, hops, received, steps, .. } = Busiest::of(algorithm, problem);
-    // What all send together all receive together, also where one rank sends much more than others.
+    // All ranks together send as many messages as they receive, even if one rank sends far more
+    // than the others.
     let channels = channels(problem, ranks.saturating_mul(sent.min(received))).min(ranks.saturating_mul(hops));
     let messages = ranks.saturating_mul(sends.min(receives));
     let moved = ranks.saturating_mul(blocks);
-    // Each is in one place at a time.
+    // A personalised block is in one place at a time.
     let moved = if collective.is_personalised() { moved.min(held) } else { moved };
     let passing = passing(problem, ranks).saturating_sub(held);
     let parts = [
@@ -72,13 +76,15 @@ pub fn memory_to_verify(algorithm: &dyn Algorithm, problem: &Problem) -> Result<
     Ok(least.saturating_add(sum(&parts)))
 }
 
-/// About how many bytes it takes to [verify the parts](super::verify_sample) of that many ranks, in the same way as
-/// [`memory_to_verify`]. Where these ranks hold more than `enough` bytes before and after, it is those alone: one round of one
-/// rank, which is made to count its messages, may take as many.
+/// Estimates the bytes of memory that [`verify_sample`](super::verify_sample) needs for `sampled`
+/// ranks, as [`memory_to_verify`] does.
+///
+/// If these ranks hold more than `enough` bytes, returns that number without counting messages:
+/// building one round of one rank, which counting needs, may take as much memory.
 ///
 /// # Errors
 ///
-/// Where the algorithm does not fit the problem.
+/// [`BuildError`] if the algorithm does not fit the problem.
 pub fn memory_to_sample(
     algorithm: &dyn Algorithm,
     problem: &Problem,
@@ -89,17 +95,17 @@ pub fn memory_to_sample(
     let (ranks, collective) = (problem.ranks() as u128, problem.collective());
     let sampled = (sampled as u128).min(ranks);
     let held = held(collective, sampled, ranks);
-    // The table of one rank is there twice while it grows.
+    // A hash table exists twice while it grows.
     let least = sum(&[(held, HELD * 2), (sampled, RANK)]);
     if least > enough {
         return Ok(least);
     }
     let Busiest { sends, receives, blocks, sent, sent_blocks, received, .. } = Busiest::of(algorithm, problem);
-    // Sends and receives; those of one peer besides.
+    // The sends and receives of the sample, and those of one peer.
     let of_sample = |of_one: u128| of_one.saturating_mul(2 * sampled);
     let with_peer = |of_one: u128| of_one.saturating_mul(2 * sampled + 2);
     let pages = of_sample(sent_blocks).min(pages(problem));
-    // All ranks together do no more, whatever the busiest does.
+    // An upper limit: the messages of all ranks.
     let of_all = |of_one: u128| ranks.saturating_mul(of_one.saturating_mul(2));
     let all = sampled.saturating_mul(sent.saturating_add(received)).min(of_all(sent.min(received)));
     let messages = with_peer(sends.max(receives)).min(of_all(sends.min(receives)));
@@ -112,24 +118,25 @@ pub fn memory_to_sample(
     Ok(least.saturating_add(sum(&parts)))
 }
 
-/// The most that one of a few ranks does.
+/// The maxima over a few ranks.
 #[derive(Default)]
 struct Busiest {
-    /// Messages that it sends in a round.
+    /// Messages that a rank sends in a round.
     sends: u128,
-    /// Messages that it receives in a round.
+    /// Messages that a rank receives in a round.
     receives: u128,
-    /// Blocks that it sends in a round.
+    /// Blocks that a rank sends in a round.
     blocks: u128,
-    /// Messages that it sends in all.
+    /// Messages that a rank sends in all rounds.
     sent: u128,
-    /// Blocks that it sends in all.
+    /// Blocks that a rank sends in all rounds.
     sent_blocks: u128,
-    /// Channels on the ways of what it sends in all, where its network is a product.
+    /// Channels on the routes of all messages that a rank sends, if the network is a product.
     hops: u128,
-    /// Messages that it receives in all.
+    /// Messages that a rank receives in all rounds.
     received: u128,
-    /// Steps within it: the mean of these ranks, and of reductions only, where results are made of temporaries.
+    /// Mean number of local steps of a rank. Counted for reductions only, which combine in
+    /// temporaries.
     steps: u128,
 }
 
@@ -138,7 +145,7 @@ impl Busiest {
         let ranks = problem.ranks();
         let root = problem.collective().root().unwrap_or_default();
         let some = [0, ranks / 2, ranks - 1].map(Rank::new);
-        // In a tree, the largest part but the root's.
+        // In a tree, the child of the root with the largest subtree.
         let part = Rank::new((root.index() + ranks.next_power_of_two() / 2) % ranks);
         let known = axes(&**problem.topology()).is_some();
         let mut most = Self::default();
@@ -170,7 +177,7 @@ impl Busiest {
     }
 }
 
-/// How many pages there are, at most: blocks of a source lie in a row, by their destinations.
+/// Returns the maximum number of pages. The blocks of one source are consecutive, by destination.
 fn pages(problem: &Problem) -> u128 {
     let (ranks, collective) = (problem.ranks(), problem.collective());
     if !collective.is_personalised() {
@@ -183,15 +190,15 @@ fn pages(problem: &Problem) -> u128 {
     of(root) + (ranks as u128 - 1) * of(other)
 }
 
-/// How many places that many ranks have for blocks that pass through them on their way from a root or to it: those of the largest
-/// parts of a tree whose parts halve from level to level.
+/// Returns the number of blocks that pass through `some` ranks on their way to or from a root, at
+/// most: those of the largest subtrees of a tree whose subtrees halve from level to level.
 fn passing(problem: &Problem, some: u128) -> u128 {
     let (ranks, collective) = (problem.ranks() as u128, problem.collective());
     let tree = collective.is_personalised() && collective.root().is_some();
     if tree { ranks * u128::from(some.max(1).ilog2() + 2) / 2 } else { 0 }
 }
 
-/// How many channels are on the way of a message.
+/// Returns the number of channels that a message crosses.
 fn length(problem: &Problem, from: Rank, Amount { peer, route, .. }: &Amount) -> u128 {
     let [from, to] = [from, *peer].map(|rank| problem.placement().node(rank));
     match route {
@@ -200,7 +207,7 @@ fn length(problem: &Problem, from: Rank, Amount { peer, route, .. }: &Amount) ->
     }
 }
 
-/// How many channels that many messages use, at most.
+/// Returns the maximum number of channels that `messages` messages use.
 fn channels(problem: &Problem, messages: u128) -> u128 {
     let topology = problem.topology();
     let longest = axes(&**topology).map(|axes| axes.into_iter().map(Axis::diameter).sum::<u64>());
@@ -208,12 +215,12 @@ fn channels(problem: &Problem, messages: u128) -> u128 {
     used.min(topology.channels() as u128)
 }
 
-/// The bytes of things of which there are so many, each of so many bytes.
+/// Returns the sum of the products of count and bytes.
 fn sum(parts: &[(u128, u128)]) -> u128 {
     parts.iter().fold(0, |sum, (many, bytes)| sum.saturating_add(many.saturating_mul(*bytes)))
 }
 
-/// How many blocks that many of the ranks together hold, at most.
+/// Returns the maximum number of blocks that `some` of `all` ranks hold together.
 fn held(collective: &Collective, some: u128, all: u128) -> u128 {
     let (before, after) = match collective {
         Collective::Custom(custom) => {
@@ -225,6 +232,6 @@ fn held(collective: &Collective, some: u128, all: u128) -> u128 {
             (before.together(some, all), after.together(some, all))
         }
     };
-    // Where results are made of contributions both may be there.
+    // In a reduction, contributions and results may exist at the same time.
     if collective.is_reduction() { before + after } else { before.max(after) }
 }

@@ -1,14 +1,31 @@
-//! Schedules: rounds of transfers of blocks, as data.
+//! Schedules: rounds of transfers of blocks, as data; their verification, export and pictures.
 //!
-//! A schedule has two views. A rank's own view is its [`Share`]: [`RankRound`]s with what it sends, receives and does
-//! locally. The whole is [`Round`]s of [`Transfer`]s with both ends named; [`Shares`] joins the ranks' shares into it,
-//! one round at a time, so that a large machine need not fit in memory.
+//! A schedule has two views:
 //!
-//! # Meaning
+//! - a [`Schedule`] is a list of [`Round`]s, and a round is a list of [`Transfer`]s between two
+//!   ranks;
+//! - a [`Share`] is one rank's part: an iterator over [`RankRound`]s with the rank's sends,
+//!   receives and local steps.
 //!
-//! The transfers of one round all see the state before it. A rank's arrivals of a round take effect in the order of its
-//! receives, then its local steps in theirs. The i-th transfer from one rank to another in a round is the other's i-th
-//! receive from it.
+//! [`Shares`] joins the shares of all ranks into rounds, one round at a time, so that the schedule
+//! of a large machine need not fit in memory.
+//!
+//! | task | function |
+//! |---|---|
+//! | prove and count a schedule | [`verify`](verify()), [`verify_shares`], [`Verifier`] |
+//! | check some ranks of a schedule that is too large to prove | [`verify_sample`] |
+//! | estimate the memory that this takes | [`memory_to_verify`], [`memory_to_sample`] |
+//! | write and read JSON (feature `json`) | `json` |
+//! | draw an SVG picture (feature `draw`) | `draw` |
+//!
+//! The types from which schedules are built, such as [`Round`] and [`RankRound`], are of the [lower
+//! tier](crate#stability) of stability.
+//!
+//! # Semantics
+//!
+//! All transfers of a round read the state before the round. Then, on each rank, arrivals take
+//! effect in the order of the rank's receives, and after them the local steps in their order. The
+//! i-th transfer from rank a to rank b in a round matches the i-th receive from a on b.
 
 mod chains;
 mod conditions;
@@ -37,4 +54,4 @@ pub use memory::{memory_to_sample, memory_to_verify};
 pub use proof::{Contradiction, Figures, Proof};
 pub use sample::{Sample, SampleError, can_be_sampled, verify_sample};
 pub use verify::{Verifier, verify, verify_shares};
-pub use violation::{Fault, Place, Violation, Violations};
+pub use violation::{Location, Violation, ViolationKind, Violations};

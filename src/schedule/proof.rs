@@ -1,4 +1,4 @@
-//! What a verified schedule costs, counted.
+//! The figures of a schedule, and the proof that it is correct.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,53 +8,58 @@ use crate::block::Volume;
 use crate::algorithm::Claims;
 use crate::vocabulary::Ports;
 
-/// The figures of a schedule, counted transfer by transfer.
+/// The counts of a schedule: start-ups, transmission, hops and others.
 ///
-/// Amounts are in blocks; a transfer of chunks is a fraction of one.
+/// Amounts are in blocks; a transfer of chunks counts as a fraction of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Rounds, idle ones included.
+    /// Rounds, including idle ones.
     pub rounds: u64,
-    /// Rounds in which anything is sent: each costs a start-up.
+    /// Rounds with at least one transfer. Each costs a start-up.
     pub startups: u64,
     /// Sum over rounds of the largest transfer.
     pub transmission: Volume,
-    /// Sum over rounds of the most that one rank sends or receives: the transmission where a rank has one port out and
-    /// one in.
+    /// Sum over rounds of the largest volume that one rank sends or receives: the transmission of
+    /// ranks with one port out and one port in.
     pub port_transmission: Volume,
-    /// Sum over rounds of what the busiest channel carries: the transmission where transfers that share a channel
-    /// share its bandwidth.
+    /// Sum over rounds of the volume on the busiest channel: the transmission if transfers that
+    /// share a channel share its bandwidth.
     pub channel_transmission: Volume,
-    /// Sum over rounds of the largest product of a transfer's size and the channels it takes: the transmission where
-    /// nodes store and forward.
+    /// Sum over rounds of the largest product of a transfer's size and the channels on its route:
+    /// the transmission under store-and-forward switching.
     pub forwarded_transmission: Volume,
-    /// Sum over rounds of what the ends of that transfer pass one after the other, of equals of the one of which they pass
-    /// the most: its size, and twice that where it takes more than one channel, so that it is stored between them.
+    /// Sum over rounds of the size of that transfer, counted twice if its route has more than one
+    /// channel, so that it passes the ports at its two ends one after the other. Among transfers
+    /// with equal products, the largest such count applies.
     pub end_transmission: Volume,
     /// Sum over rounds of the longest route, in channels.
     pub hops: u64,
-    /// Where everyone sends one message to the same rank in every round, the channels on the longest chain of messages, each
-    /// of which is sent after the one before has arrived; elsewhere the [hops](Self::hops). It is less than those where a few
-    /// messages of each round go far, as the ranks that need not wait for them go on: round a ring laid on a line, say.
+    /// Channels on the longest chain of messages in which each is sent after its predecessor has
+    /// arrived, if every rank sends one message to one fixed rank in every round; otherwise the
+    /// [hops](Self::hops).
+    ///
+    /// The chain is shorter than the hops if a few messages of each round go far, as on a ring that
+    /// is embedded in a line: ranks that need not wait for these messages continue.
     pub chained_hops: u64,
-    /// The same of sizes times channels, where nodes store and forward; elsewhere the
-    /// [transmission forwarded](Self::forwarded_transmission). A rank that does not pass on what came goes on when its own
-    /// message has left over the first channel.
+    /// Sum of sizes times channels along the same chain, for store-and-forward switching; otherwise
+    /// the [forwarded transmission](Self::forwarded_transmission). A rank that does not forward
+    /// what it received continues when its own message has left over the first channel.
     pub chained_forwarded: Volume,
-    /// Phases in which anything is sent, less one: between two phases a rank's blocks are put into the order in which
-    /// the next sends them.
+    /// Number of active phases, less one: between two phases, the blocks of a rank are rearranged
+    /// in memory (Suh & Shin 2001, 3).
     pub rearrangements: u64,
-    /// Sum over rounds of the most messages that one rank sends and the most that one receives: what processors see to
-    /// one after the other.
+    /// Sum over rounds of the most messages that one rank sends plus the most that one rank
+    /// receives: a processor handles them one after the other.
     pub handled: u64,
-    /// Messages that the busiest rank sends, over all rounds.
+    /// The most messages that one rank sends in all rounds.
     pub messages: u64,
-    /// What the busiest rank sends, over all rounds.
+    /// The largest volume that one rank sends in all rounds.
     pub volume: Volume,
-    /// What the busiest channel carries, over all rounds.
+    /// The largest volume that one channel carries in all rounds.
     pub busiest_channel_total: Volume,
-    /// Sum over transfers of their size times the channels they take: what all channels carry together.
+    /// Sum over transfers of their size times the channels on their route: the volume that all
+    /// channels carry together.
     pub link_blocks: Volume,
     /// The most transfers that one channel carries in one round.
     pub max_transfers_on_a_channel: u64,
@@ -62,14 +67,15 @@ pub struct Figures {
     pub max_sends: u64,
     /// The most transfers that one rank receives in one round.
     pub max_receives: u64,
-    /// Whether all transfers that one rank sends in one round are of the same blocks, over distinct first channels.
+    /// Whether all transfers of a rank in a round carry the same blocks and leave over distinct
+    /// channels.
     pub same_value: bool,
     /// Whether no channel carries two transfers in one round.
     pub contention_free: bool,
 }
 
 impl Figures {
-    /// Whether the schedule keeps to a port model.
+    /// Returns whether the schedule keeps to a port model.
     #[must_use]
     pub fn keeps(&self, ports: Ports) -> bool {
         match ports {
@@ -81,13 +87,15 @@ impl Figures {
         }
     }
 
-    /// The most modest port model that the schedule keeps to: the first of [`Ports::EVERY`].
+    /// Returns the most restrictive port model that the schedule keeps to, the first of
+    /// [`Ports::EVERY`].
     #[must_use]
     pub fn ports(&self) -> Ports {
         Ports::EVERY.into_iter().find(|&ports| self.keeps(ports)).unwrap_or(Ports::Unlimited)
     }
 
-    /// Where an algorithm's claims differ from what was counted. What is not claimed cannot differ.
+    /// Compares an algorithm's claims with these figures. Returns the figures that are claimed with
+    /// another value.
     #[must_use]
     pub fn contradicts(&self, claims: &Claims) -> Vec<Contradiction> {
         let number = |figure, claimed: Option<u64>, counted| (figure, claimed.map(Volume::from), Volume::from(counted));
@@ -146,9 +154,10 @@ impl fmt::Display for Figures {
     }
 }
 
-/// That a schedule does what it is for and keeps what it promises, with its [`Figures`].
+/// Evidence that a schedule delivers what its collective promises and keeps to its outline, with
+/// its [`Figures`].
 ///
-/// Only verifying makes one.
+/// Only verification creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof(Figures);
 
@@ -172,15 +181,16 @@ impl fmt::Display for Proof {
     }
 }
 
-/// A figure that an algorithm claims and its schedule does not have.
+/// A figure for which an algorithm's claim differs from the count of its schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{figure}: claimed {claimed}, counted {counted}")]
+#[non_exhaustive]
 pub struct Contradiction {
-    /// Which figure.
+    /// The name of the figure.
     pub figure: &'static str,
-    /// What the algorithm claims.
+    /// The value that the algorithm claims.
     pub claimed: Volume,
-    /// What its schedule has.
+    /// The value that was counted.
     pub counted: Volume,
 }
 
@@ -189,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_are_contradicted_figure_by_figure() {
+    fn contradictions_name_each_figure() {
         let figures = Figures {
             startups: 3,
             transmission: Volume::new(7, 2),
@@ -205,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_to_a_model_keeps_to_those_that_it_implies() {
+    fn kept_port_models_include_implied_ones() {
         let any = || (0..3_u64).flat_map(|sends| (0..3_u64).map(move |receives| (sends, receives)));
         for (max_sends, max_receives) in any() {
             for (same, contention_free) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -221,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_modest_port_model_is_found() {
+    fn most_restrictive_port_model_is_found() {
         let busy = Figures { max_sends: 2, max_receives: 2, ..Figures::default() };
         assert_eq!(busy.ports(), Ports::Unlimited);
         assert_eq!(Figures { contention_free: true, ..busy.clone() }.ports(), Ports::All);

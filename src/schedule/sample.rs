@@ -1,4 +1,4 @@
-//! Proves the part that some ranks have in a schedule.
+//! Verification of some ranks' parts of a schedule.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -9,38 +9,41 @@ use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::vocabulary::{BuildError, End, Problem, RankRound, Share, join};
 
-/// What was checked of a schedule.
+/// The extent of a verification by [`verify_sample`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// How many ranks' parts.
+    /// Ranks whose parts were checked.
     pub ranks: usize,
-    /// Of how many ranks.
+    /// Ranks in total.
     pub of: usize,
-    /// Their rounds.
+    /// Rounds of the checked ranks.
     pub rounds: usize,
-    /// The messages that they send and receive.
+    /// Messages that the checked ranks send and receive.
     pub messages: u64,
-    /// The blocks of these messages.
+    /// Blocks in these messages.
     pub blocks: u64,
 }
 
-/// Verifies what some ranks do, for schedules that are too large to be [proved](super::verify_shares) as a whole.
+/// Verifies the parts of some ranks of a schedule that is too large to be
+/// [proved](super::verify_shares) as a whole.
 ///
-/// Checks for each of these ranks that it holds what it sends, that the peer of each message in its share lists the same
-/// message, that its ports are not over-used, and that it ends with what the collective promises. Assumes that other ranks
-/// hold what they send to these.
+/// For each of these ranks, checks that it holds the blocks that it sends, that the share of its
+/// peer lists each of its messages too, that it keeps to the port model, and that it ends with the
+/// blocks that the collective promises. Assumes that all other ranks hold the blocks that they send
+/// to these ranks. `progress` is called with the number of rounds done.
 ///
-/// This is not a proof. A message from a rank outside the sample that its receiver does not list is found only if some rank of
-/// the sample lists another message with that sender, in any round. [Contention](super::Outline::contention_free) is checked
-/// only among the messages of these ranks.
+/// This is not a proof. A message from a rank outside the sample that its receiver does not list is
+/// found only if a rank of the sample lists another message with that sender, in any round.
+/// [Contention](super::Outline::contention_free) is checked among the messages of these ranks only.
 ///
-/// Takes the time to make the shares of these ranks and of all their peers. Takes memory for the blocks of these ranks, for
-/// their messages of one round, and for one round of one peer: [`memory_to_sample`](super::memory_to_sample) estimates it.
+/// Takes the time to build the shares of these ranks and of all their peers. Takes memory for the
+/// blocks of these ranks, for their messages of one round, and for one round of one peer;
+/// [`memory_to_sample`](super::memory_to_sample) estimates it.
 ///
 /// # Errors
 ///
-/// [`SampleError`].
+/// [`SampleError`] with all violations, or with the reason why the sample cannot be verified.
 pub fn verify_sample(
     algorithm: &dyn Algorithm,
     problem: &Problem,
@@ -54,10 +57,10 @@ pub fn verify_sample(
     let all = ranks.into_iter().collect::<BTreeSet<Rank>>();
     let mut own =
         all.iter().map(|&rank| Ok((rank, algorithm.share(problem, rank)?))).collect::<Result<Vec<_>, BuildError>>()?;
-    // Those that ranks of the sample talk to, until their shares end. A round of theirs is made, looked at and dropped: there
-    // may be as many of them as ranks.
+    // The peers of the sample, until their shares end. Each of their rounds is built, examined and
+    // dropped: all ranks may be peers.
     let mut others: BTreeMap<Rank, Option<Share>> = BTreeMap::new();
-    let mut verifier = Verifier::of_some(&outline, all.clone());
+    let mut verifier = Verifier::for_sample(&outline, all.clone());
     let mut sample = Sample { ranks: all.len(), of: problem.ranks(), rounds: 0, messages: 0, blocks: 0 };
     for number in 0.. {
         let rounds: Vec<(Rank, Option<RankRound>)> =
@@ -70,7 +73,8 @@ pub fn verify_sample(
         for peer in peers.into_iter().filter(|peer| peer.index() < problem.ranks()) {
             if let Entry::Vacant(new) = others.entry(peer) {
                 let mut share = algorithm.share(problem, peer)?;
-                // Up to here no rank of the sample has listed a message with it.
+                // In the rounds before this one, no rank of the sample has listed a message with
+                // this peer.
                 for (earlier, round) in share.by_ref().take(number).enumerate() {
                     for mismatch in join([(peer, part(&round, &all))]).mismatches {
                         verifier.mismatch_in(earlier, mismatch);
@@ -102,14 +106,18 @@ pub fn verify_sample(
     verifier.finish().map_or_else(|violations| Err(violations.into()), |_| Ok(sample))
 }
 
-/// Whether a block's name tells whose contributions it holds, so that what comes from ranks outside a sample can be
-/// [checked](verify_sample): not in reductions and custom collectives.
+/// Returns whether [`verify_sample`] supports a collective: all but reductions and custom
+/// collectives.
+///
+/// In those two, the name of a block does not tell which contributions the block holds, so that
+/// messages from ranks outside the sample cannot be checked.
 #[must_use]
 pub fn can_be_sampled(collective: &Collective) -> bool {
     !collective.is_reduction() && !matches!(collective, Collective::Custom(_))
 }
 
-/// What a round of a rank outside the sample has to do with it. A copy: what is kept of a long list would hold on to its memory.
+/// Returns the part of a peer's round that concerns the sample. Copies it, since a retained part of
+/// a long list would keep the memory of the whole list.
 fn part(round: &RankRound, sample: &BTreeSet<Rank>) -> RankRound {
     let of_sample = |ends: &[End]| ends.iter().filter(|end| sample.contains(&end.peer)).cloned().collect();
     RankRound {
@@ -120,20 +128,22 @@ fn part(round: &RankRound, sample: &BTreeSet<Rank>) -> RankRound {
     }
 }
 
-/// Why a sample was not verified.
+/// The reason why a sample was not verified.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {
-    /// There is no such schedule, or no such rank.
+    /// The algorithm has no schedule for the problem, or a rank does not exist.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A block's name does not tell whose contributions it holds, as in reductions and custom collectives.
-    #[error("whose contributions a block of {collective} holds only the proof of the whole schedule tells")]
+    /// The collective is a reduction or a custom one; see [`can_be_sampled`].
+    #[error(
+        "{collective} cannot be verified by a sample: the name of a block does not tell whose contributions it holds"
+    )]
     Contributors {
         /// The collective.
         collective: String,
     },
-    /// What is wrong.
+    /// The sample violates its specification.
     #[error(transparent)]
     Violated(#[from] Violations),
 }

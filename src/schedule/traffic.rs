@@ -1,30 +1,30 @@
-//! Routes, channels, ports: what a schedule does to the network, counted and held against what it promises.
+//! Counts the use of routes, channels and ports, and checks it against the outline.
 
 use std::borrow::Cow;
 
 use super::chains::Chains;
 use super::holdings::pair;
-use super::{Fault, Figures, Place, Violations};
+use super::{Figures, Location, ViolationKind, Violations};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
 use crate::ids::{Channel, Node, Rank};
 use crate::vocabulary::{Outline, Ports, Round, Route, Transfer};
 
-/// The longest default route that is looked at: of a network with more nodes than that, most could not even be listed.
+/// The longest default route that is examined, in channels.
 const MAX_HOPS: usize = 1 << 20;
 
-/// The traffic up to some round.
+/// The traffic of the rounds so far.
 pub(super) struct Traffic {
     outline: Outline,
     nodes: usize,
     figures: Figures,
     last_phase: Option<usize>,
-    /// Which active round this is. What a rank or channel has of an earlier one is out of date, and so need not be
-    /// cleared.
+    /// The number of the active round. Counters of ranks and channels carry it, so that those of
+    /// earlier rounds need not be cleared.
     round: u32,
-    /// Every channel that was used yet, and so is known to exist.
+    /// The channels that have been used, and so are known to exist.
     channels: Map<ChannelUse>,
-    /// What channels carry beyond whole blocks: few schedules have any, so others need not pay the room.
+    /// Fractions of blocks on channels, apart from whole blocks because few schedules have any.
     fractions: Map<FractionUse>,
     ranks: Map<RankUse>,
     sends: Vec<Send>,
@@ -37,7 +37,7 @@ struct ChannelUse {
     now: u64,
     round: u32,
     transfers: u32,
-    /// The first of them, by its index.
+    /// The index of the first transfer.
     first: u32,
 }
 
@@ -55,12 +55,12 @@ struct RankUse {
     round: u32,
     sends: u32,
     receives: u32,
-    /// What it sends, and what it receives, in this round.
+    /// The volumes that the rank sends and receives in this round.
     sent: Volume,
     received: Volume,
 }
 
-/// The most that one rank does in a round.
+/// The maxima of one rank in a round.
 #[derive(Default)]
 struct Busiest {
     sends: u64,
@@ -68,7 +68,7 @@ struct Busiest {
     blocks: Volume,
 }
 
-/// A send of this round: whose, which transfer, over which channel first.
+/// A send of this round: the sender, the index of the transfer, the first channel.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Send {
     source: Rank,
@@ -93,7 +93,7 @@ impl Traffic {
         }
     }
 
-    /// Counts a round, of which only the transfers with these indices are between ranks that exist.
+    /// Counts a round. `sound` has the indices of the transfers between ranks that exist.
     pub(super) fn round(&mut self, number: usize, round: &Round, sound: &[usize], violations: &mut Violations) {
         self.figures.rounds += 1;
         if round.transfers.is_empty() {
@@ -109,7 +109,7 @@ impl Traffic {
         let (mut port, mut forwarded) = (Busiest::default(), (Volume::ZERO, Volume::ZERO));
         for &index in sound {
             let transfer = &round.transfers[index];
-            let place = Place::round(number).transfer(transfer.source, transfer.destination);
+            let place = Location::round(number).transfer(transfer.source, transfer.destination);
             let size = Volume::of(&transfer.blocks);
             largest = largest.max(size);
             self.ends(place, transfer, size, &mut port, violations);
@@ -135,7 +135,7 @@ impl Traffic {
         self.figures.handled += port.sends + port.receives;
     }
 
-    /// The figures of all rounds.
+    /// Returns the figures of all rounds.
     pub(super) fn finish(mut self) -> Figures {
         self.chains.finish(&mut self.figures);
         let fraction = |key: &u64| self.fractions.get(key).map_or(Volume::ZERO, |fraction| fraction.total);
@@ -147,10 +147,10 @@ impl Traffic {
         self.figures
     }
 
-    /// Counts the transfer at its two ends, against the ports.
+    /// Counts the transfer at its two ends, and checks the port model.
     fn ends(
         &mut self,
-        place: Place,
+        place: Location,
         transfer: &Transfer,
         size: Volume,
         port: &mut Busiest,
@@ -178,17 +178,20 @@ impl Traffic {
         self.figures.max_sends = self.figures.max_sends.max(sends);
         self.figures.max_receives = self.figures.max_receives.max(receives);
         if matches!(ports, Ports::One | Ports::OneSend) && sends > 1 {
-            violations.report(place.rank(transfer.source), Fault::Sends { ports, found: sends, allowed: 1 });
+            violations.report(place.rank(transfer.source), ViolationKind::Sends { ports, found: sends, allowed: 1 });
         }
         if ports == Ports::One && receives > 1 {
-            violations.report(place.rank(transfer.destination), Fault::Receives { ports, found: receives, allowed: 1 });
+            violations.report(
+                place.rank(transfer.destination),
+                ViolationKind::Receives { ports, found: receives, allowed: 1 },
+            );
         }
     }
 
-    /// The transfer's nodes, if they are a path between its ends.
+    /// Returns the transfer's route, if it is a path between its ends.
     fn route<'a>(
         &mut self,
-        place: Place,
+        place: Location,
         transfer: &'a Transfer,
         violations: &mut Violations,
     ) -> Option<Cow<'a, [Node]>> {
@@ -202,7 +205,10 @@ impl Traffic {
                     if found > MAX_HOPS {
                         let limit = MAX_HOPS as u64;
                         let found = found as u128;
-                        violations.report(place, Fault::TooLarge { what: "channels of a default route", found, limit });
+                        violations.report(
+                            place,
+                            ViolationKind::TooLarge { what: "channels of a default route", found, limit },
+                        );
                         return None;
                     }
                 }
@@ -212,11 +218,11 @@ impl Traffic {
         let found = route.first().copied().zip(route.last().copied());
         let mut sound = found == Some(expected);
         if !sound {
-            violations.report(place, Fault::RouteEnds { expected, found });
+            violations.report(place, ViolationKind::RouteEnds { expected, found });
         }
         for &node in route.iter().filter(|node| node.index() >= self.nodes) {
             sound = false;
-            violations.report(place, Fault::RouteNode { found: node, nodes: self.nodes });
+            violations.report(place, ViolationKind::RouteNode { found: node, nodes: self.nodes });
         }
         for channel in channels(&route) {
             let key = key(channel);
@@ -227,16 +233,16 @@ impl Traffic {
                 self.channels.insert(key, ChannelUse::default());
             } else {
                 sound = false;
-                violations.report(place, Fault::NoChannel { found: channel });
+                violations.report(place, ViolationKind::NoChannel { found: channel });
             }
         }
         sound.then_some(route)
     }
 
-    /// Counts the transfer on a channel; what that carries in this round so far.
+    /// Counts the transfer on a channel. Returns the volume of the channel in this round so far.
     fn channel(
         &mut self,
-        place: Place,
+        place: Location,
         channel: Channel,
         index: usize,
         size: Volume,
@@ -253,7 +259,7 @@ impl Traffic {
         if used.transfers > 1 && (self.outline.contention_free || self.outline.ports == Ports::All) {
             let other = &round.transfers[used.first as usize];
             let other = (other.source, other.destination);
-            violations.report(place, Fault::ChannelShared { channel, other });
+            violations.report(place, ViolationKind::ChannelShared { channel, other });
         }
         if let Some(blocks) = size.whole() {
             used.now += blocks;
@@ -271,7 +277,7 @@ impl Traffic {
         Volume::from(used.now) + fraction.map_or(Volume::ZERO, |fraction| fraction.now)
     }
 
-    /// Whether ranks that send several transfers send the same over distinct channels.
+    /// Checks whether ranks with several sends send the same blocks over distinct channels.
     fn values(&mut self, number: usize, round: &Round, violations: &mut Violations) {
         let strict = self.outline.ports == Ports::SameValue;
         self.sends.sort_unstable();
@@ -280,7 +286,7 @@ impl Traffic {
             let mut left: Map<Rank> = Map::default();
             for send in sends {
                 let transfer = &round.transfers[send.transfer];
-                let place = Place::round(number).transfer(transfer.source, transfer.destination);
+                let place = Location::round(number).transfer(transfer.source, transfer.destination);
                 let mut object = |fault| {
                     self.figures.same_value = false;
                     if strict {
@@ -288,19 +294,19 @@ impl Traffic {
                     }
                 };
                 if !same_units(&first.blocks, &transfer.blocks) {
-                    object(Fault::OtherValue { other: first.destination });
+                    object(ViolationKind::OtherValue { other: first.destination });
                 }
                 if let Some(channel) = send.channel
                     && let Some(other) = left.insert(key(channel), transfer.destination)
                 {
-                    object(Fault::SameChannel { channel, other });
+                    object(ViolationKind::SameChannel { channel, other });
                 }
             }
         }
     }
 }
 
-/// The channels of a path.
+/// Returns the channels of a path.
 fn channels(route: &[Node]) -> impl Iterator<Item = Channel> + '_ {
     route.windows(2).map(|hop| Channel { from: hop[0], to: hop[1] })
 }
@@ -309,7 +315,7 @@ fn key(channel: Channel) -> u64 {
     pair(channel.from.index() as u32, channel.to.index() as u32)
 }
 
-/// Whether two lists of blocks name the same chunks in the same order, however grouped.
+/// Returns whether two lists name the same chunks in the same order, in any grouping.
 fn same_units(a: &[Block], b: &[Block]) -> bool {
     fn grouped(blocks: &[Block]) -> impl Iterator<Item = (Block, u32, u32, u32)> + '_ {
         blocks.chunk_by(|a, b| a.whole() == b.whole() && a.of() == b.of() && a.first() + a.count() == b.first()).map(

@@ -1,4 +1,8 @@
-//! Replays a schedule from the definition of its collective.
+//! Verification: replays a schedule from the definition of its collective.
+//!
+//! The verifier keeps the blocks that every rank holds, with their contributors, applies the rounds
+//! one by one, and compares the end with what the collective promises. It uses nothing of the
+//! algorithm that made the schedule.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,45 +12,51 @@ use smallvec::SmallVec;
 use super::conditions::{self, Ranks};
 use super::holdings::{Cuts, Holdings, name, span};
 use super::traffic::Traffic;
-use super::{Contributors, Fault, Place, Proof, Violations};
+use super::{Contributors, Location, Proof, ViolationKind, Violations};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, LocalStep, Mismatch, Outline, Round, Schedule, Shares, Transfer};
 
-/// Checks a schedule round by round, and counts what it costs.
+/// Verifies a schedule round by round, and counts its [`Figures`](super::Figures).
 ///
-/// # What is checked
+/// # Checks
 ///
-/// - What is sent is held, ranks and nodes exist, routes are paths from sender to receiver, both ends agree.
-/// - The transfers of one round see the state before it; arrivals take effect in listed order, then local steps in
-///   theirs. Of a [personalised](crate::collective::Collective::is_personalised) collective a block is in one place at
-///   a time: who sends it holds it no more.
-/// - Nothing moves for nothing: no block is carried twice in a transfer, replaced twice in a round, or sent to a rank
-///   that has it from the same contributors already.
-/// - No contribution is counted twice. Combining onto nothing is allowed: the block then is what arrived.
-/// - A block is cut into one number of chunks.
-/// - The outline's [ports](Outline::ports), its promise of [no contention](Outline::contention_free) and its phases
-///   are kept. Where there are no names of phases, there is one phase.
-/// - At the end every rank has what the collective promises it, of the right contributors, and in rank order if the
-///   reduction demands that.
+/// - The sender holds the blocks that it sends. Ranks and nodes exist. Each route is a path from
+///   sender to receiver. Both ends list the same transfer.
+/// - The transfers of a round read the state before the round. Arrivals take effect in listed
+///   order, then local steps in theirs. In a
+///   [personalised](crate::collective::Collective::is_personalised) collective a block is in one
+///   place at a time: sending it gives it up.
+/// - No transfer is redundant: no block is carried twice in a transfer, replaced twice in a round,
+///   or sent to a rank that already has it from the same contributors.
+/// - No contribution is counted twice. A block that is combined with a block that the rank does not
+///   hold is stored as it is.
+/// - All transfers cut a block into the same number of chunks.
+/// - The schedule keeps to the outline's [port model](Outline::ports), its promise of [no
+///   contention](Outline::contention_free) and its phases. An outline without names of phases has
+///   one phase.
+/// - At the end every rank holds the blocks that the collective promises, from the right
+///   contributors, and combined in rank order if the operation does not commute.
 ///
-/// Every violation is reported, the first [`Violations::KEPT`] of them in full. What is wrong has no effect: a block
-/// that is not held does not arrive, a contribution counted twice is left out; a route that is no path still delivers.
+/// All violations are counted, and the first 100,000 are reported. A violation has no effect on the
+/// state: a block that is not held does not arrive, and a contribution that would count twice is
+/// left out. Only an invalid route still delivers.
 ///
 /// # Cost
 ///
-/// Time in proportion to the blocks that are moved, in whatever order, and the channels they take, and for each block that is
-/// combined to the runs of consecutive ranks that have contributed to it. Memory in proportion to the blocks held, of about 100
-/// bytes each, and to the largest round. A block of many chunks counts once until its chunks part.
+/// Time is proportional to the blocks that are moved, to the channels that they cross, and for each
+/// block that is combined to the runs of consecutive ranks among its contributors. Memory is about
+/// 100 bytes for each block that a rank holds, plus the largest round. A block of many chunks
+/// counts once until its chunks are moved apart.
 pub struct Verifier {
     outline: Outline,
-    /// The ranks, which is less than `usize::MAX`.
+    /// The number of ranks, less than `usize::MAX`.
     size: usize,
-    /// Whether who sends a block holds it no more.
+    /// Whether sending a block gives it up.
     gives_up: bool,
-    /// Whether the schedule is too large, so that nothing is looked at.
+    /// Whether the schedule is too large, so that its rounds are not examined.
     refused: bool,
-    /// The ranks that are looked at, if not all: others are taken to hold what they send.
+    /// The ranks that are checked, if not all: others are assumed to hold what they send.
     sampled: Option<BTreeSet<Rank>>,
     rounds: usize,
     phase: usize,
@@ -56,7 +66,7 @@ pub struct Verifier {
     violations: Violations,
 }
 
-/// Something that arrives: where it comes from in the round, and who contributed to it.
+/// Chunks that arrive: their transfer, the position of their block in it, and their contributors.
 struct Arrival {
     transfer: u32,
     block: u32,
@@ -64,11 +74,11 @@ struct Arrival {
     who: Contributors,
 }
 
-/// Verifies a schedule in memory. See [`Verifier`] for what that means.
+/// Verifies a schedule. See [`Verifier`] for the checks and the cost.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it.
+/// All violations of the schedule.
 pub fn verify(schedule: &Schedule) -> Result<Proof, Violations> {
     let mut verifier = Verifier::new(&schedule.outline);
     for round in &schedule.rounds {
@@ -77,11 +87,12 @@ pub fn verify(schedule: &Schedule) -> Result<Proof, Violations> {
     verifier.finish()
 }
 
-/// Verifies the ranks' shares of a schedule, with one round in memory at a time.
+/// Verifies the shares of all ranks, with one round in memory at a time. See [`Verifier`] for the
+/// checks and the cost.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with them, ends of transfers without partner included.
+/// All violations, among them transfers that only one of their ends lists.
 pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
     let mut verifier = Verifier::new(shares.outline());
     if verifier.refused {
@@ -97,18 +108,21 @@ pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
 }
 
 impl Verifier {
-    /// How many blocks all ranks together may hold before and shall hold after, the ranks themselves counted too. An
-    /// alltoall of 8191 ranks is within it. Beyond it, [`Fault::TooLarge`]. How many bytes a schedule of an algorithm's takes tells
-    /// [`memory_to_verify`](super::memory_to_verify).
+    /// The default limit: the maximum number of ranks plus blocks that all ranks hold at the
+    /// beginning and at the end. An alltoall of 8191 ranks is within it. Larger schedules are
+    /// refused with [`ViolationKind::TooLarge`].
+    ///
+    /// [`memory_to_verify`](super::memory_to_verify) estimates the bytes that a schedule takes.
     pub const LIMIT: u64 = 1 << 27;
 
-    /// For a schedule of this.
+    /// Returns a verifier for a schedule with this outline.
     #[must_use]
     pub fn new(outline: &Outline) -> Self {
         Self::with_limit(outline, Self::LIMIT)
     }
 
-    /// For a schedule of this, with another [limit](Self::LIMIT): for schedules from strangers, or on small machines.
+    /// Returns a verifier with another [limit](Self::LIMIT), for untrusted schedules or machines
+    /// with little memory.
     #[must_use]
     pub fn with_limit(outline: &Outline, limit: u64) -> Self {
         let problem = &outline.problem;
@@ -116,7 +130,7 @@ impl Verifier {
         let found = conditions::amount(problem);
         let refused = found > limit.into();
         if refused {
-            violations.report(Place::default(), Fault::TooLarge { what: "ranks and blocks of theirs", found, limit });
+            violations.report(Location::default(), ViolationKind::TooLarge { what: "ranks and blocks", found, limit });
         } else {
             conditions::inspect(problem, &mut cuts, &mut violations);
         }
@@ -135,12 +149,12 @@ impl Verifier {
         }
     }
 
-    /// For the part that some ranks have in a schedule of this, which is of any size and combines nothing.
-    pub(super) fn of_some(outline: &Outline, some: BTreeSet<Rank>) -> Self {
+    /// Returns a verifier for the parts of some ranks of a schedule of any size without reductions.
+    pub(super) fn for_sample(outline: &Outline, some: BTreeSet<Rank>) -> Self {
         Self { sampled: Some(some), ..Self::with_limit(outline, u64::MAX) }
     }
 
-    /// The next round.
+    /// Applies and checks the next round.
     pub fn round(&mut self, round: &Round) {
         let number = self.rounds;
         self.rounds += 1;
@@ -157,28 +171,28 @@ impl Verifier {
         }
     }
 
-    /// An end of a transfer of the next round, without partner, or with one that says something else.
+    /// Reports a transfer of the next round whose ends differ, or of which one end is missing.
     pub fn mismatch(&mut self, mismatch: Mismatch) {
         self.mismatch_in(self.rounds, mismatch);
     }
 
-    /// As [`mismatch`](Self::mismatch), of a round by its number.
+    /// Like [`mismatch`](Self::mismatch), for a round given by its number.
     pub(super) fn mismatch_in(&mut self, round: usize, mismatch: Mismatch) {
-        let place = Place::round(round).transfer(mismatch.source, mismatch.destination);
-        self.violations.report(place, Fault::Unmatched(Box::new(mismatch)));
+        let place = Location::round(round).transfer(mismatch.source, mismatch.destination);
+        self.violations.report(place, ViolationKind::Unmatched(Box::new(mismatch)));
     }
 
-    /// What was wrong so far.
+    /// Returns the violations so far.
     #[must_use]
     pub fn violations(&self) -> &Violations {
         &self.violations
     }
 
-    /// The verdict, now that all rounds are through.
+    /// Checks the state after the last round, and returns the proof.
     ///
     /// # Errors
     ///
-    /// Everything that was wrong, what ranks lack at the end included.
+    /// All violations, among them blocks that ranks lack at the end.
     pub fn finish(mut self) -> Result<Proof, Violations> {
         if !self.refused {
             let sampled = self.sampled.take();
@@ -195,25 +209,25 @@ impl Verifier {
     fn phase(&mut self, number: usize, found: usize) {
         let phases = self.outline.phases.len().max(1);
         if found >= phases {
-            self.violations.report(Place::round(number), Fault::PhaseRange { found, phases });
+            self.violations.report(Location::round(number), ViolationKind::PhaseRange { found, phases });
         }
         if found < self.phase {
-            self.violations.report(Place::round(number), Fault::PhaseOrder { found, before: self.phase });
+            self.violations.report(Location::round(number), ViolationKind::PhaseOrder { found, before: self.phase });
         }
         self.phase = found;
     }
 
-    /// The transfers between two ranks that exist.
+    /// Returns the indices of the transfers between two different ranks that exist.
     fn sound(&mut self, number: usize, round: &Round) -> Vec<usize> {
         let mut sound = Vec::with_capacity(round.transfers.len());
         for (index, &Transfer { source, destination, .. }) in round.transfers.iter().enumerate() {
-            let place = Place::round(number).transfer(source, destination);
+            let place = Location::round(number).transfer(source, destination);
             let before = self.violations.count();
             for rank in [source, destination].into_iter().filter(|rank| rank.index() >= self.size) {
-                self.violations.report(place, Fault::RankRange { found: rank, ranks: self.size });
+                self.violations.report(place, ViolationKind::RankRange { found: rank, ranks: self.size });
             }
             if source == destination {
-                self.violations.report(place, Fault::ToItself);
+                self.violations.report(place, ViolationKind::ToItself);
             }
             if self.violations.count() == before {
                 sound.push(index);
@@ -222,13 +236,14 @@ impl Verifier {
         sound
     }
 
-    /// What is under way, from what is held before the round; in the order of the transfers.
+    /// Returns the chunks that the transfers carry, read from the state before the round, in the
+    /// order of the transfers.
     fn departures(&mut self, number: usize, round: &Round, sound: &[usize]) -> Vec<Arrival> {
         let mut arrivals = Vec::with_capacity(sound.iter().map(|&index| round.transfers[index].blocks.len()).sum());
         let mut carried = Vec::new();
         for &index in sound {
             let transfer = &round.transfers[index];
-            let place = Place::round(number).transfer(transfer.source, transfer.destination);
+            let place = Location::round(number).transfer(transfer.source, transfer.destination);
             carried.clear();
             for (position, &block) in transfer.blocks.iter().enumerate() {
                 if self.usable(place, block) {
@@ -241,7 +256,7 @@ impl Verifier {
             let Self { ranks, cuts, violations, sampled, .. } = self;
             if sampled.as_ref().is_some_and(|sampled| !sampled.contains(&transfer.source)) {
                 arrivals.extend(
-                    carried.iter().map(|&(_, _, position)| believed(index, position, transfer.blocks[position])),
+                    carried.iter().map(|&(_, _, position)| assumed_arrival(index, position, transfer.blocks[position])),
                 );
                 continue;
             }
@@ -249,7 +264,7 @@ impl Verifier {
             for &(name, _, position) in &carried {
                 let block = transfer.blocks[position];
                 if twice.binary_search(&position).is_ok() {
-                    violations.report(place.block(block), Fault::CarriedTwice);
+                    violations.report(place.block(block), ViolationKind::CarriedTwice);
                     continue;
                 }
                 holdings.read(name, span(block), |part, who| match who {
@@ -257,7 +272,7 @@ impl Verifier {
                         let (transfer, block, who) = (index as u32, position as u32, who.clone());
                         arrivals.push(Arrival { transfer, block, span: part, who });
                     }
-                    None => violations.report(place.block(some(block, part)), Fault::NotHeld),
+                    None => violations.report(place.block(chunks_of(block, part)), ViolationKind::NotHeld),
                 });
                 if self.gives_up {
                     holdings.give_up(name, span(block), block.of());
@@ -267,8 +282,8 @@ impl Verifier {
         arrivals
     }
 
-    /// Lets what is under way take effect. Ranks do not touch each other's holdings, so they come one after the other,
-    /// each with its arrivals in listed order.
+    /// Applies the arrivals, rank by rank, on each rank in listed order. Ranks do not change each
+    /// other's holdings, so the order of the ranks does not matter.
     fn arrivals(&mut self, number: usize, round: &Round, mut arrivals: Vec<Arrival>) {
         let destination = |arrival: &Arrival| round.transfers[arrival.transfer as usize].destination;
         if !arrivals.is_sorted_by_key(destination) {
@@ -285,43 +300,43 @@ impl Verifier {
             let mut lost = lost.iter().peekable();
             for (position, arrival) in group.iter().enumerate() {
                 let transfer = &round.transfers[arrival.transfer as usize];
-                let place = Place::round(number).transfer(transfer.source, transfer.destination);
+                let place = Location::round(number).transfer(transfer.source, transfer.destination);
                 let block = transfer.blocks[arrival.block as usize];
-                let mut report = |part, fault| violations.report(place.block(some(block, part)), fault);
+                let mut report = |part, fault| violations.report(place.block(chunks_of(block, part)), fault);
                 let Arrival { span, who, .. } = arrival;
                 if let Some(&(_, other)) = lost.next_if(|(at, _)| *at == position) {
                     let other = &round.transfers[other as usize];
                     let other = (other.source, other.destination);
-                    report(span.clone(), Fault::ReplacedTwice { other });
+                    report(span.clone(), ViolationKind::ReplacedTwice { other });
                 } else if transfer.combine == Combine::Replace {
                     holdings.read(name(block), span.clone(), |part, held| {
                         if let Some(held) = held.filter(|&held| held == who) {
-                            report(part, Fault::Redundant { held: held.clone() });
+                            report(part, ViolationKind::Redundant { held: held.clone() });
                         }
                     });
                 }
                 let ordered = !self.outline.problem.commutative();
-                meet(holdings, block, span.clone(), who, transfer.combine, ordered, &mut report);
+                combine_into(holdings, block, span.clone(), who, transfer.combine, ordered, &mut report);
             }
         }
     }
 
     fn local(&mut self, number: usize, rank: Rank, step: &LocalStep) {
         let LocalStep { from, into, combine } = *step;
-        let place = Place::round(number).rank(rank);
+        let place = Location::round(number).rank(rank);
         if rank.index() >= self.size {
-            self.violations.report(place, Fault::RankRange { found: rank, ranks: self.size });
+            self.violations.report(place, ViolationKind::RankRange { found: rank, ranks: self.size });
             return;
         }
         if !(self.usable(place, from) & self.usable(place, into)) {
             return;
         }
         if (from.count(), from.of()) != (into.count(), into.of()) {
-            self.violations.report(place, Fault::LocalSize { from, into });
+            self.violations.report(place, ViolationKind::LocalSize { from, into });
             return;
         }
         if name(from) == name(into) && span(from).start < span(into).end && span(into).start < span(from).end {
-            self.violations.report(place, Fault::LocalOverlap { from, into });
+            self.violations.report(place, ViolationKind::LocalOverlap { from, into });
             return;
         }
         let Self { ranks, cuts, violations, .. } = self;
@@ -329,23 +344,23 @@ impl Verifier {
         let mut read: SmallVec<[(Range<u32>, Contributors); 1]> = SmallVec::new();
         holdings.read(name(from), span(from), |part, who| match who {
             Some(who) => read.push((part, who.clone())),
-            None => violations.report(place.block(some(from, part)), Fault::NotHeld),
+            None => violations.report(place.block(chunks_of(from, part)), ViolationKind::NotHeld),
         });
         let ordered = !self.outline.problem.commutative();
         for (part, who) in read {
             let at = part.start - from.first() + into.first();
             let part = at..at + part.end - part.start;
-            meet(holdings, into, part, &who, combine, ordered, &mut |part, fault| {
-                violations.report(place.block(some(into, part)), fault);
+            combine_into(holdings, into, part, &who, combine, ordered, &mut |part, fault| {
+                violations.report(place.block(chunks_of(into, part)), fault);
             });
         }
     }
 
-    /// Whether a block names ranks that exist and is cut as elsewhere.
-    fn usable(&mut self, place: Place, block: Block) -> bool {
+    /// Checks that a block names ranks that exist and is cut as in earlier transfers.
+    fn usable(&mut self, place: Location, block: Block) -> bool {
         let fault = conditions::out_of_range(block, self.size).or_else(|| {
             let cut = self.cuts.note(block);
-            cut.err().map(|expected| Fault::Cut { expected, found: block.of() })
+            cut.err().map(|expected| ViolationKind::Cut { expected, found: block.of() })
         });
         let usable = fault.is_none();
         if let Some(fault) = fault {
@@ -354,31 +369,32 @@ impl Verifier {
         usable
     }
 
-    /// What a rank has at the end, against what it shall have.
+    /// Compares what a rank holds at the end with what it must hold.
     fn end(&mut self, rank: Rank) {
         let holdings = self.ranks.last(rank, &self.cuts);
         for wanted in self.ranks.wanted(rank, &self.cuts) {
             let expected = || wanted.who.clone();
             holdings.read(wanted.name, wanted.span, |part, found| {
                 let fault = match found {
-                    None => Fault::NotDelivered { expected: expected() },
+                    None => ViolationKind::NotDelivered { expected: expected() },
                     Some(found) if *found == wanted.who => return,
                     Some(found) if found.same_ranks(&wanted.who) => {
-                        Fault::WrongOrder { expected: expected(), found: found.clone() }
+                        ViolationKind::WrongOrder { expected: expected(), found: found.clone() }
                     }
-                    Some(found) => Fault::WrongContributors { expected: expected(), found: found.clone() },
+                    Some(found) => ViolationKind::WrongContributors { expected: expected(), found: found.clone() },
                 };
                 let all = part == (0..wanted.of) && wanted.block.of() == 1;
                 let chunks = wanted.block.whole().chunks(part.start, wanted.of, part.end - part.start);
                 let block = if all { wanted.block } else { chunks.unwrap_or(wanted.block) };
-                self.violations.report(Place::default().rank(rank).block(block), fault);
+                self.violations.report(Location::default().rank(rank).block(block), fault);
             });
         }
     }
 }
 
-/// An arrival of what its sender is not asked for: a block that only its source contributes to.
-fn believed(transfer: usize, position: usize, block: Block) -> Arrival {
+/// Returns an arrival from a rank outside the sample, which is assumed to hold the block: the only
+/// contributor is its source.
+fn assumed_arrival(transfer: usize, position: usize, block: Block) -> Arrival {
     let source = Rank::new(block.source().unsigned_abs() as usize);
     Arrival {
         transfer: transfer as u32,
@@ -388,20 +404,20 @@ fn believed(transfer: usize, position: usize, block: Block) -> Arrival {
     }
 }
 
-/// Those chunks of a block.
-fn some(block: Block, part: Range<u32>) -> Block {
+/// Returns some chunks of a block.
+fn chunks_of(block: Block, part: Range<u32>) -> Block {
     block.chunks(part.start, block.of(), part.end - part.start).unwrap_or(block)
 }
 
-/// Puts `who` for chunks `span` of `block` with, or in place of, what is held for them.
-fn meet(
+/// Combines `who` with what is held for chunks `span` of `block`, or replaces it.
+fn combine_into(
     holdings: &mut Holdings,
     block: Block,
     span: Range<u32>,
     who: &Contributors,
     combine: Combine,
     ordered: bool,
-    report: &mut impl FnMut(Range<u32>, Fault),
+    report: &mut impl FnMut(Range<u32>, ViolationKind),
 ) {
     let (name, of) = (name(block), block.of());
     if combine == Combine::Replace {
@@ -419,14 +435,15 @@ fn meet(
         match (together, held) {
             (Ok(together), _) => holdings.put(name, part, of, together),
             (Err(contributor), Some(held)) => {
-                report(part, Fault::CountedTwice { contributor, found: who.clone(), held });
+                report(part, ViolationKind::CountedTwice { contributor, found: who.clone(), held });
             }
             (Err(_), None) => {}
         }
     }
 }
 
-/// The positions of blocks that an earlier one in the list has chunks of. Takes `(name, first chunk, position)`.
+/// Returns the positions of blocks that overlap an earlier block of the list. `carried` has
+/// `(name, first chunk, position)`.
 fn overlaps(carried: &mut [(u64, u32, usize)], blocks: &[Block]) -> Vec<usize> {
     let mut found = Vec::new();
     if carried.is_sorted_by(|a, b| a.0 < b.0) {
@@ -447,7 +464,8 @@ fn overlaps(carried: &mut [(u64, u32, usize)], blocks: &[Block]) -> Vec<usize> {
     found
 }
 
-/// Of the arrivals at one rank, those that replace what an earlier one did, by position, each with the other's transfer.
+/// Returns the positions of arrivals at one rank that replace an earlier arrival, with the transfer
+/// of the earlier one.
 fn replaced_twice(round: &Round, group: &[Arrival]) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
     let several = group.iter().any(|arrival| arrival.transfer != group[0].transfer);

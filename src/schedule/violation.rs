@@ -1,4 +1,4 @@
-//! What can be wrong with a schedule, and where.
+//! Violations: what is wrong with a schedule, and where.
 
 use std::fmt;
 
@@ -9,20 +9,22 @@ use super::{Contributors, Figures};
 use crate::ids::{Channel, Node, Rank};
 use crate::vocabulary::{Mismatch, Ports};
 
-/// Where in a schedule something is wrong. What is not concerned is `None`.
+/// The location of a violation in a schedule. Parts that do not apply are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The round, counted from 0. `None` for what concerns the collective, or the state after the last round.
+#[non_exhaustive]
+pub struct Location {
+    /// The round, counted from 0. `None` for the definition of the collective and for the state
+    /// after the last round.
     pub round: Option<usize>,
-    /// Who sends, and who receives.
+    /// The sender and the receiver.
     pub transfer: Option<(Rank, Rank)>,
-    /// The rank at which it shows.
+    /// The rank that is affected.
     pub rank: Option<Rank>,
-    /// The block, or those of its chunks.
+    /// The block, or some of its chunks.
     pub block: Option<Block>,
 }
 
-impl Place {
+impl Location {
     pub(super) fn round(round: usize) -> Self {
         Self { round: Some(round), ..Self::default() }
     }
@@ -40,47 +42,48 @@ impl Place {
     }
 }
 
-/// Something wrong with a schedule.
+/// A violation: a place where a schedule is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}{fault}")]
+#[error("{location}{kind}")]
+#[non_exhaustive]
 pub struct Violation {
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub fault: Fault,
+    /// The location in the schedule.
+    pub location: Location,
+    /// The kind of the violation.
+    pub kind: ViolationKind,
 }
 
-/// What is wrong. The [`Place`] beside it says where.
+/// The kind of a [`Violation`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
-    /// There is more to keep track of than is allowed; nothing was looked at from here on.
+pub enum ViolationKind {
+    /// The schedule exceeds a limit of the verifier. Nothing after this point was examined.
     #[error("too large to verify: {found} {what}, at most {limit} are allowed")]
     TooLarge {
-        /// What there is too much of.
+        /// What exceeds the limit.
         what: &'static str,
-        /// How much there is.
+        /// The amount.
         found: u128,
-        /// How much is allowed.
+        /// The maximum amount.
         limit: u64,
     },
-    /// A custom collective says what another number of ranks hold.
-    #[error("the collective is given for {found} ranks, expected {expected}")]
+    /// A custom collective is defined for another number of ranks.
+    #[error("the collective is defined for {found} ranks, expected {expected}")]
     ConditionRanks {
-        /// How many ranks there are.
+        /// The number of ranks.
         expected: usize,
-        /// For how many it is given.
+        /// The number of ranks that it is defined for.
         found: usize,
     },
-    /// A custom collective states a block twice for one rank and moment.
-    #[error("the collective states it twice for one rank")]
+    /// A custom collective lists a block twice for one rank, at the beginning or at the end.
+    #[error("the collective lists it twice for one rank")]
     StatedTwice,
-    /// A custom collective names a contributor that is no rank.
+    /// A custom collective names a contributor that does not exist.
     #[error("the collective names contributor {contributor}, expected 0 to {}", ranks.saturating_sub(1))]
     ContributorRange {
         /// The contributor.
         contributor: Rank,
-        /// How many ranks there are.
+        /// The number of ranks.
         ranks: usize,
     },
     /// A custom collective names a contributor twice.
@@ -89,40 +92,40 @@ pub enum Fault {
         /// The contributor.
         contributor: Rank,
     },
-    /// A round belongs to a phase that the outline has no name for.
+    /// A round belongs to a phase that the outline does not name.
     #[error("phase {found}, expected 0 to {}", phases.saturating_sub(1))]
     PhaseRange {
         /// The phase.
         found: usize,
-        /// How many there are.
+        /// The number of phases.
         phases: usize,
     },
-    /// A round belongs to an earlier phase than the one before it.
+    /// A round belongs to an earlier phase than its predecessor.
     #[error("phase {found} comes after phase {before}")]
     PhaseOrder {
         /// The phase.
         found: usize,
-        /// That of the round before.
+        /// The phase of the preceding round.
         before: usize,
     },
-    /// The two ends of a transfer do not say the same, or one is missing.
+    /// The two ends of a transfer differ, or one of them is missing.
     #[error("{}", describe(.0))]
     Unmatched(Box<Mismatch>),
-    /// There is no such rank.
+    /// A rank does not exist.
     #[error("rank {found}, expected 0 to {}", ranks.saturating_sub(1))]
     RankRange {
         /// The number.
         found: Rank,
-        /// How many ranks there are.
+        /// The number of ranks.
         ranks: usize,
     },
-    /// A rank sends to itself.
+    /// A transfer's sender is its receiver.
     #[error("a rank sends to itself")]
     ToItself,
     /// A route does not lead from the sender's node to the receiver's.
-    #[error("the route leads {}, expected from node {} to node {}", match found {
-        Some((from, to)) => format!("from node {from} to node {to}"),
-        None => "nowhere".to_owned(),
+    #[error("the route {}, expected from node {} to node {}", match found {
+        Some((from, to)) => format!("leads from node {from} to node {to}"),
+        None => "is empty".to_owned(),
     }, expected.0, expected.1)]
     RouteEnds {
         /// The nodes of sender and receiver.
@@ -131,61 +134,61 @@ pub enum Fault {
         found: Option<(Node, Node)>,
     },
     /// A route leads over a node that does not exist.
-    #[error("the route leads over node {found}, expected 0 to {}", nodes.saturating_sub(1))]
+    #[error("the route passes node {found}, expected 0 to {}", nodes.saturating_sub(1))]
     RouteNode {
         /// The number.
         found: Node,
         /// How many nodes there are.
         nodes: usize,
     },
-    /// A route goes where there is no channel.
-    #[error("the route leads over {found}, which is no channel of the network")]
+    /// A route uses a channel that the network does not have.
+    #[error("the route uses channel {found}, which the network does not have")]
     NoChannel {
-        /// From where to where.
+        /// The channel.
         found: Channel,
     },
-    /// A block's source or destination is no rank.
-    #[error("it names rank {found}, expected less than {ranks}")]
+    /// A block's source or destination does not exist.
+    #[error("names rank {found}, expected less than {ranks}")]
     BlockRange {
         /// The number.
         found: i32,
-        /// How many ranks there are.
+        /// The number of ranks.
         ranks: usize,
     },
     /// A block is cut into different numbers of chunks.
     #[error("cut into {found} chunks, expected {expected} as elsewhere")]
     Cut {
-        /// How many chunks it was cut into elsewhere.
+        /// The number of chunks in an earlier transfer.
         expected: u32,
-        /// How many it is cut into here.
+        /// The number of chunks here.
         found: u32,
     },
     /// A transfer carries a block twice.
     #[error("carried twice in one transfer")]
     CarriedTwice,
-    /// A rank sends, or reads in a local step, what it does not hold; or, of a personalised collective, no more holds.
+    /// A rank sends, or reads in a local step, a block that it does not hold or has given up.
     #[error("not held")]
     NotHeld,
-    /// What arrives is what the rank has already, from the same contributors.
-    #[error("redundant: the rank holds it from {held} already")]
+    /// The receiver already has the block, from the same contributors.
+    #[error("redundant: the rank already holds it from {held}")]
     Redundant {
-        /// Whose contributions it holds.
+        /// The contributors of the block that it holds.
         held: Contributors,
     },
-    /// Two arrivals of one round at one rank replace the same block, so that one of them is lost.
-    #[error("replaced twice in one round, also by what rank {} sends", other.0)]
+    /// Two arrivals of a round replace the same block of a rank, so that one of them is lost.
+    #[error("replaced twice in one round, also by the transfer from rank {}", other.0)]
     ReplacedTwice {
-        /// The transfer before.
+        /// The sender and the receiver of the earlier transfer.
         other: (Rank, Rank),
     },
-    /// A contribution would be in a result twice.
-    #[error("counts the contribution of rank {contributor} twice: {found} meets {held}")]
+    /// A contribution would count twice in a result.
+    #[error("counts the contribution of rank {contributor} twice: {found} is combined with {held}")]
     CountedTwice {
-        /// Whose.
+        /// The rank whose contribution it is.
         contributor: Rank,
-        /// What comes.
+        /// The contributors of the block that arrives.
         found: Contributors,
-        /// What was there.
+        /// The contributors of the block that the rank holds.
         held: Contributors,
     },
     /// A rank sends more in a round than its ports allow.
@@ -193,9 +196,9 @@ pub enum Fault {
     Sends {
         /// The port model.
         ports: Ports,
-        /// How many it sends up to here.
+        /// The number of sends so far.
         found: u64,
-        /// How many it may.
+        /// The maximum number.
         allowed: u64,
     },
     /// A rank receives more in a round than its ports allow.
@@ -203,77 +206,78 @@ pub enum Fault {
     Receives {
         /// The port model.
         ports: Ports,
-        /// How many it receives up to here.
+        /// The number of receives so far.
         found: u64,
-        /// How many it may.
+        /// The maximum number.
         allowed: u64,
     },
     /// With ports `same-value`, a rank sends different blocks in one round.
-    #[error("other blocks than to rank {other} in the same round, expected the same with ports same-value")]
+    #[error("blocks differ from those sent to rank {other} in the same round, expected the same with ports same-value")]
     OtherValue {
-        /// Who is sent the other blocks.
+        /// The receiver of the other blocks.
         other: Rank,
     },
     /// With ports `same-value`, two sends of a rank leave over the same channel.
-    #[error("leaves over channel {channel}, as what rank {other} is sent in the same round")]
+    #[error("leaves over channel {channel}, as does the transfer to rank {other} in the same round")]
     SameChannel {
         /// The channel.
         channel: Channel,
-        /// Who is sent the other transfer.
+        /// The receiver of the other transfer.
         other: Rank,
     },
-    /// Two transfers of one round use a channel, against ports `all` or the promise that none do.
-    #[error("channel {channel} also carries what rank {} sends rank {} in the same round", other.0, other.1)]
+    /// Two transfers of a round use the same channel, although the ports are `all` or the outline
+    /// promises no contention.
+    #[error("channel {channel} also carries the transfer from rank {} to rank {} in the same round", other.0, other.1)]
     ChannelShared {
         /// The channel.
         channel: Channel,
-        /// The first transfer over it.
+        /// The sender and the receiver of the first transfer over it.
         other: (Rank, Rank),
     },
-    /// A local step reads and writes different amounts.
-    #[error("a local step reads {from} and writes {into}, expected as many chunks of as many")]
+    /// A local step reads and writes different numbers of chunks.
+    #[error("a local step reads {from} and writes {into}, expected the same number of chunks in both")]
     LocalSize {
-        /// What is read.
+        /// The block that is read.
         from: Block,
-        /// What is written.
+        /// The block that is written.
         into: Block,
     },
-    /// A local step reads what it writes.
+    /// A local step writes chunks that it reads.
     #[error("a local step reads {from} and writes {into}, expected no overlap")]
     LocalOverlap {
-        /// What is read.
+        /// The block that is read.
         from: Block,
-        /// What is written.
+        /// The block that is written.
         into: Block,
     },
-    /// At the end a rank lacks what it shall have.
+    /// At the end a rank lacks a block.
     #[error("not delivered, expected from {expected}")]
     NotDelivered {
-        /// Whose contributions it should hold.
+        /// The contributors that it should have.
         expected: Contributors,
     },
-    /// At the end a rank has a result of the wrong contributions.
-    #[error("at the end from {found}, expected from {expected}")]
+    /// At the end a rank has a block from the wrong contributors.
+    #[error("at the end it has the contributions of {found}, expected {expected}")]
     WrongContributors {
-        /// Whose contributions it should hold.
+        /// The contributors that it should have.
         expected: Contributors,
-        /// Whose it holds.
+        /// The contributors that it has.
         found: Contributors,
     },
-    /// At the end a rank has a result of the right contributions, in the wrong order for an operation that does not
-    /// commute.
+    /// At the end a rank has a result of the right contributions in the wrong order, and the
+    /// operation does not commute.
     #[error("at the end combined in the order {found}, expected {expected}")]
     WrongOrder {
         /// The right order.
         expected: Contributors,
-        /// The order it is in.
+        /// The order in which they were combined.
         found: Contributors,
     },
 }
 
-/// Everything that is wrong with a schedule.
+/// All violations of a schedule.
 ///
-/// All are counted; the first [`Violations::KEPT`] are kept.
+/// All are counted, and the first 100,000 are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Violations {
     kept: Vec<Violation>,
@@ -282,15 +286,16 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// How many are kept, so that a schedule with every block of a large machine amiss does not exhaust memory.
-    pub const KEPT: usize = 100_000;
+    /// The number of violations that are kept. Without it, a large schedule in which every block is
+    /// wrong would exhaust memory.
+    const KEPT: usize = 100_000;
 
     const SHOWN: usize = 10;
 
-    pub(super) fn report(&mut self, place: Place, fault: Fault) {
+    pub(super) fn report(&mut self, location: Location, kind: ViolationKind) {
         self.count += 1;
         if self.kept.len() < Self::KEPT {
-            self.kept.push(Violation { place, fault });
+            self.kept.push(Violation { location, kind });
         }
     }
 
@@ -298,20 +303,20 @@ impl Violations {
         Self { figures: Box::new(figures), ..self }
     }
 
-    /// The violations, round by round; those of the end last.
+    /// Returns the violations that were kept, round by round; those of the final state come last.
     #[must_use]
     pub fn all(&self) -> &[Violation] {
         &self.kept
     }
 
-    /// How many there are, those included that were not kept.
+    /// Returns the number of all violations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// What was counted all the same. Transfers between ranks that do not exist are left out, and routes that are no
-    /// paths count no hops and no channels.
+    /// Returns the figures of the invalid schedule. Transfers between ranks that do not exist are
+    /// left out, and invalid routes count no hops and no channels.
     #[must_use]
     pub fn figures(&self) -> &Figures {
         &self.figures
@@ -320,7 +325,7 @@ impl Violations {
 
 impl std::error::Error for Violations {}
 
-/// How many, and the first of them.
+/// Writes the number of violations and the first ten.
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.count == 1 { "" } else { "s" };
@@ -335,8 +340,8 @@ impl fmt::Display for Violations {
     }
 }
 
-/// `round 3, 4 to 7, block [0, 5]: `, as far as it is known.
-impl fmt::Display for Place {
+/// Writes the known parts, as in `round 3, 4 to 7, block [0, 5]: `.
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             self.round.map(|round| format!("round {round}")),
@@ -357,12 +362,12 @@ fn describe(mismatch: &Mismatch) -> String {
     };
     match (&mismatch.sent, &mismatch.awaited) {
         (Some(sent), Some(awaited)) if sent.combine != awaited.combine => {
-            format!("sent to {:?}, awaited to {:?}", sent.combine, awaited.combine)
+            format!("sent with {:?}, awaited with {:?}", sent.combine, awaited.combine)
         }
         (Some(sent), Some(awaited)) => {
             let same = sent.blocks.iter().zip(&awaited.blocks).take_while(|(a, b)| a == b).count();
             let rest = |end: &[Block]| blocks(end.get(same..).unwrap_or_default());
-            format!("after {same} blocks alike, sent {}, awaited {}", rest(&sent.blocks), rest(&awaited.blocks))
+            format!("after {same} equal blocks, sent {}, awaited {}", rest(&sent.blocks), rest(&awaited.blocks))
         }
         (Some(sent), None) => format!("sent {}, nothing awaited", blocks(&sent.blocks)),
         (None, Some(awaited)) => format!("awaited {}, nothing sent", blocks(&awaited.blocks)),

@@ -1,4 +1,4 @@
-//! What channels have carried: all of a network's, or, where most are never used, those that are.
+//! The use of channels: of all channels of a network, or, if most are never used, of those in use.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,19 @@ use crate::hash::Map;
 use crate::ids::Rank;
 use crate::vocabulary::{Problem, Route, Schedule};
 
-/// How many places for channels are kept at most, 16 bytes each.
+/// The maximum number of channels in a list, 16 bytes each.
 const PLACES: usize = 1 << 28;
 
-/// How many places a network has at most, and a node of a larger one, for which it is not asked how many are used.
+/// A network with at most this number of channels, or a larger one with at most this number for
+/// each node, has a list in any case.
 const FEW: (usize, usize) = (1 << 20, 64);
 
-/// How many channels are kept that are used, where there are more places: 25 bytes each in a table that is half empty after it
-/// has grown, beside the one before.
+/// The maximum number of channels in a map: 25 bytes each in a map that is half empty after it has
+/// grown, while the previous one still exists.
 const USED: usize = 1 << 25;
 
-/// A place takes less than an entry of a table, and is found sooner.
+/// A list is preferred if it is at most this many times as long as a map: its entries are smaller
+/// and faster.
 const PLACES_FOR_USED: u128 = 8;
 
 #[derive(Clone, Copy, Default)]
@@ -28,14 +30,15 @@ pub(super) struct Channel {
     pub(super) carrying: u64,
 }
 
-/// The channels by their numbers.
+/// The use of channels, by their numbers.
 pub(super) enum Channels {
     All(Vec<Channel>),
     Used(Map<Channel>),
 }
 
 impl Channels {
-    /// For a problem on a network, of whose channels no more than `used` are used, where that is known.
+    /// Chooses between list and map. `used` returns an upper limit of the channels in use, if it is
+    /// known.
     pub(super) fn new(
         network: &Network,
         problem: &Problem,
@@ -57,7 +60,7 @@ impl Channels {
         Ok(Self::Used(Map::default()))
     }
 
-    /// The one with this number.
+    /// Returns the channel of a number.
     pub(super) fn at(&mut self, number: usize) -> &mut Channel {
         match self {
             Self::All(channels) => &mut channels[number],
@@ -65,7 +68,7 @@ impl Channels {
         }
     }
 
-    /// Fails where more have come into use than are kept.
+    /// Fails if too many channels are in use.
     pub(super) fn fit(&self, problem: &Problem) -> Result<(), SimulateError> {
         match self {
             Self::Used(channels) if channels.len() > USED => Err(too_many(problem, channels.len())),
@@ -73,7 +76,7 @@ impl Channels {
         }
     }
 
-    /// How long each carried bytes.
+    /// Returns the time for which each channel carried bytes.
     pub(super) fn carrying(&self) -> Box<dyn Iterator<Item = u64> + '_> {
         match self {
             Self::All(channels) => Box::new(channels.iter().map(|channel| channel.carrying)),
@@ -86,14 +89,15 @@ fn too_many(problem: &Problem, found: usize) -> SimulateError {
     SimulateError::TooLarge { what: "channels in use", found, limit: USED, topology: problem.topology().text() }
 }
 
-/// How many channels an algorithm uses, at most, by what a few ranks do: the first and last, one between, and the root.
+/// Returns the maximum number of channels that an algorithm uses, estimated from four ranks: the
+/// first, the middle one, the last and the root.
 pub(super) fn used(algorithm: &dyn Algorithm, problem: &Problem, network: &Network) -> u128 {
     let ranks = problem.ranks();
     let root = problem.collective().root().unwrap_or_default();
     let some = [0, ranks / 2, ranks.saturating_sub(1)].map(Rank::new).into_iter().chain([root]);
     let (mut ways_out, mut ways_in) = (0, 0);
     for rank in some {
-        // The default way to a peer is always the same.
+        // The default route to a peer is always the same.
         let (mut peers, mut given, mut received) = (HashSet::new(), 0, 0);
         for round in algorithm.amounts(problem, rank) {
             for send in &round.sends {
@@ -107,11 +111,12 @@ pub(super) fn used(algorithm: &dyn Algorithm, problem: &Problem, network: &Netwo
         ways_out = ways_out.max(peers.len() as u128 + given);
         ways_in = ways_in.max(received);
     }
-    // What all send all receive, also where one rank sends much more than others.
+    // All ranks together send as many messages as they receive, even if one rank sends far more
+    // than the others.
     ways_out.min(ways_in).saturating_mul(ranks as u128).saturating_mul(network.diameter())
 }
 
-/// How many channels the transfers of a schedule use, at most.
+/// Returns the maximum number of channels that the transfers of a schedule use.
 pub(super) fn used_by(schedule: &Schedule, network: &Network) -> u128 {
     let transfers = schedule.rounds.iter().flat_map(|round| &round.transfers);
     transfers
@@ -135,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_in_use_are_bounded_by_those_of_a_few_ranks() {
+    fn channels_in_use_are_bounded_by_four_ranks() {
         for (topology, collective, algorithm, expected) in [
             ("complete:1000", "alltoall", "direct", 999_000),
             ("complete:1000", "allgather", "ring", 1000),
@@ -153,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn channels_that_are_never_used_have_no_place() {
+    fn unused_channels_take_no_memory() {
         let made = |topology: &str, used: Option<u128>| {
             let problem = problem(topology, "alltoall");
             Channels::new(&Network::new(&problem).unwrap(), &problem, || used)
         };
         let all = |topology: &str, used| matches!(made(topology, used), Ok(Channels::All(_)));
-        // Where there are few places nobody asks.
+        // Few channels: `used` is not called.
         assert!(all("complete:1000", Some(0)) && all("torus:100x100x10", Some(0)));
         assert!(all("complete:1100", Some(200_000)) && !all("complete:1100", Some(100_000)));
         assert!(all("complete:1100", None));
@@ -167,7 +172,7 @@ mod tests {
         let error = made("complete:100000", Some(USED as u128 + 1)).err().unwrap();
         let expected = "33554433 channels in use on complete:100000, at most 33554432 can be simulated";
         assert_eq!(error.to_string(), expected);
-        // There are never more than the network has.
+        // Never more than the network has.
         let error = made("complete:100000", Some(u128::MAX)).err().unwrap();
         assert!(error.to_string().starts_with("9999900000 channels in use"), "{error}");
     }

@@ -1,16 +1,16 @@
-//! The events, and what they do.
+//! The events of a simulation, and their effects.
 
 use super::channels::Channels;
 use super::network::Network;
 use super::queue::Queue;
 use super::sends::{Sends, Sent, length};
 use super::{Played, SimulateError};
-use crate::cost::own_blocks;
+use crate::cost::blocks_per_rank;
 use crate::ids::{Node, Rank};
 use crate::machine::{Machine, Switching};
 use crate::vocabulary::{Amounts, Problem};
 
-/// That a message takes its way by default.
+/// The number of a message's route that stands for the default route.
 const DEFAULT: u32 = u32::MAX;
 
 enum Event {
@@ -18,46 +18,46 @@ enum Event {
     Enter(u32),
     /// A rank's processor prepares its next message.
     Prepare(u32),
-    /// A rank's port begins with the message that is prepared.
+    /// A rank's port begins to send the prepared message.
     Begin(u32),
-    /// A head reaches a node.
+    /// The head of a message reaches a node.
     Head(Head),
-    /// A message of a round is at a rank.
+    /// A whole message of a round has arrived at a rank.
     Arrived { rank: u32, round: u32 },
 }
 
-/// A message under way.
+/// A message in flight.
 struct Head {
     at: u32,
-    /// The node where it ends.
+    /// The destination.
     to: u32,
-    /// Which of the stored ways it takes, and how far it is on that.
+    /// The number of its stored route, and its position on it.
     route: u32,
     step: u32,
     round: u32,
     bytes: u64,
-    /// When all of it is here, at the earliest.
+    /// The earliest time when the whole message is here.
     tail: u64,
 }
 
 struct Member {
     share: Amounts,
-    /// Its rounds so far, the one that it is in included.
+    /// The number of rounds so far, including the current one.
     rounds: u32,
     phase: Option<usize>,
     sends: Sends,
     prepared: Option<Sent>,
-    /// When processor and ports are free.
+    /// The times when the processor and the two ports are free.
     processor: u64,
     out: u64,
     into: u64,
-    /// When the messages of the round that have begun have left.
+    /// The time when all messages of the round that were begun have left.
     left: u64,
     taken_in: u64,
     awaited: u64,
-    /// Messages of rounds to come: the round and how many.
+    /// Messages that arrived early: their round and their number.
     early: Vec<(u32, u64)>,
-    /// Whether it is between two rounds, or through.
+    /// Whether the rank is between two rounds, or done.
     idle: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Engine<'m> {
     problem: &'m Problem,
     machine: &'m Machine,
     block_bytes: u64,
-    /// What putting a rank's blocks into another order takes.
+    /// The time to rearrange the blocks of a rank.
     rearranging: u64,
     network: Network,
     queue: Queue<Event>,
@@ -107,7 +107,7 @@ impl<'m> Engine<'m> {
             problem,
             machine,
             block_bytes,
-            rearranging: length(own_blocks(problem), block_bytes).saturating_mul(machine.rearrangement),
+            rearranging: length(blocks_per_rank(problem), block_bytes).saturating_mul(machine.rearrangement),
             network,
             channels,
             queue,
@@ -155,7 +155,7 @@ impl<'m> Engine<'m> {
         Ok(self.played)
     }
 
-    /// The rank's next round in which it has anything to do.
+    /// Enters the next round of the rank that has any transfers.
     fn enter(&mut self, rank: u32, now: u64) {
         let member = &mut self.members[rank as usize];
         member.idle = true;
@@ -229,24 +229,28 @@ impl<'m> Engine<'m> {
         Ok(())
     }
 
-    /// Goes on, or into the rank at its end; when all of it has left the node.
+    /// Moves a head over its next channel, or into the rank at its destination. Returns the time
+    /// when the whole message has left the node.
     fn head(&mut self, head: Head, now: u64) -> u64 {
         if self.at_end(&head) { self.land(head, now) } else { self.cross(head, now) }
     }
 
-    /// Whether it is at the end of its way; one that was given may pass the node there before.
+    /// Returns whether a head is at its destination. A given route may pass the destination's node
+    /// earlier.
     fn at_end(&self, head: &Head) -> bool {
         let way = (head.route != DEFAULT).then(|| &self.routes[head.route as usize]);
         way.map_or(head.at == head.to, |way| head.step as usize + 1 >= way.len())
     }
 
-    /// Takes the next channel; when all of the message has left the node.
+    /// Moves a head over its next channel. Returns the time when the whole message has left the
+    /// node.
     fn cross(&mut self, mut head: Head, now: u64) -> u64 {
         let Some((next, channel)) = self.next(&mut head) else { return now };
         let used = self.channels.at(channel);
         let start = used.free.max(now);
         let carrying = head.bytes.saturating_mul(self.machine.channel);
-        // Where bytes come more slowly than the channel carries them, others go between them.
+        // If bytes arrive more slowly than the channel carries them, other messages use the time
+        // between them.
         used.free = start.saturating_add(carrying);
         let left = used.free.max(head.tail);
         used.carrying = used.carrying.saturating_add(carrying);
@@ -255,14 +259,14 @@ impl<'m> Engine<'m> {
         let hop = self.machine.hop;
         head.tail = left.saturating_add(hop);
         head.at = next;
-        // Into a rank a message goes as it comes.
+        // A message enters a rank as its bytes arrive.
         let whole = self.machine.switching == Switching::StoreAndForward && !self.at_end(&head);
         let there = if whole { head.tail } else { start.saturating_add(hop) };
         self.queue.push(there, Event::Head(head));
         left
     }
 
-    /// The next node and channel.
+    /// Returns the next node and channel of a head.
     fn next(&self, head: &mut Head) -> Option<(u32, usize)> {
         if head.route == DEFAULT {
             return self.network.next(head.at, head.to);
@@ -273,7 +277,7 @@ impl<'m> Engine<'m> {
         Some((to.index() as u32, self.network.channel(from, to)?))
     }
 
-    /// Goes through the port of the rank at its end; when it has.
+    /// Passes a message through the port into its rank. Returns the time when that is done.
     fn land(&mut self, head: Head, now: u64) -> u64 {
         if head.route != DEFAULT {
             self.routes[head.route as usize] = Box::default();
@@ -303,7 +307,7 @@ impl<'m> Engine<'m> {
         self.finish(rank);
     }
 
-    /// Goes on to the next round if this one is done.
+    /// Schedules the next round of a rank if the current one is done.
     fn finish(&mut self, rank: u32) {
         let member = &mut self.members[rank as usize];
         let all_left = member.sends.is_empty() && member.prepared.is_none();

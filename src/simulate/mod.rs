@@ -1,43 +1,57 @@
-//! Plays a schedule out on a machine, with contention, without barriers.
+//! Simulation: plays a schedule out on a machine, with contention and without barriers.
 //!
-//! [`cost`](crate::cost) adds up what rounds cost when all ranks take them together. Here every rank goes at its own pace: it
-//! starts its next round when its own transfers of the last one are done, and messages wait for each other where they
-//! want the same port or channel.
+//! [`cost`](crate::cost) adds up rounds that all ranks take together. In a [`Simulation`] every
+//! rank proceeds at its own pace: it starts its next round when its own transfers of the last one
+//! are done, and messages wait for each other at ports and channels.
 //!
 //! # The model
 //!
-//! - A rank's **processor** does one thing at a time, in this order of need: [`startup`](Machine::startup) when it enters a
-//!   round in which it sends, [`message`](Machine::message) for each message that it sends or takes in,
-//!   [`rearrangement`](Machine::rearrangement) of all its blocks when a new phase begins. A message of a round that
-//!   the rank has not reached yet is taken in when it has.
-//! - A rank has one **port** out and one in, each with a queue, at [`byte`](Machine::byte). The next message is prepared once the
-//!   port has begun the last.
-//! - A **channel** takes [`channel`](Machine::channel) for each byte that it carries. Messages get it in the order in which
-//!   their heads reach it (of equal times, in the order in which the simulation got to know of them, which is the same in every
-//!   run). Where a head waits, the rest of the message gathers there: buffers never fill. A message whose bytes come more slowly
-//!   than the channel carries them, through a slower port, leaves the rest of the channel's time to others. So a channel
-//!   that costs nothing is never waited for, and neither is a port.
-//! - A head takes [`hop`](Machine::hop) a channel. With [cut-through](crate::machine::Switching::CutThrough) it goes on
-//!   at once; with [store-and-forward](crate::machine::Switching::StoreAndForward) when all of the message is there.
-//! - A send is done when the message has left the sender's node; a receive when the processor has taken it in.
-//! - There are no barriers between rounds, as there are none when a schedule is executed. So
-//!   [`synchronisation`](Machine::synchronisation) is not charged here, nor is it part of the [total](crate::cost::Price::total)
-//!   of a price.
+//! - A rank's **processor** does one thing at a time. It takes [`startup`](Machine::startup) when
+//!   the rank enters a round with a send, [`message`](Machine::message) for each message that it
+//!   sends or receives, and [`rearrangement`](Machine::rearrangement) for all blocks of the rank
+//!   when a new phase begins. A message of a later round is received when the rank has entered that
+//!   round.
+//! - A rank has one **port** out and one in. Each has a queue and takes [`byte`](Machine::byte) for
+//!   each byte. The processor prepares the next message when the port has begun the last one.
+//! - A **channel** takes [`channel`](Machine::channel) for each byte that it carries. It serves
+//!   messages in the order in which their heads reach it (at equal times in a fixed order, the same
+//!   in every run). Where a head waits, the rest of the message gathers: buffers never fill. If the
+//!   bytes of a message arrive more slowly than the channel carries them, because of a slower port,
+//!   other messages use the time between them. So no message waits for a channel or a port whose
+//!   price is 0.
+//! - A head takes [`hop`](Machine::hop) for each channel. Under
+//!   [cut-through](crate::machine::Switching::CutThrough) switching it continues at once; under
+//!   [store-and-forward](crate::machine::Switching::StoreAndForward) switching when the whole
+//!   message has arrived.
+//! - A send is done when the message has left the sender's node; a receive is done when the
+//!   processor has handled the message.
+//! - There are no barriers between rounds, as in executions. So
+//!   [`synchronisation`](Machine::synchronisation) is not charged here, and it is not part of the
+//!   [total](crate::cost::Price::total) of a price.
 //!
-//! So a message of m bytes over h free channels takes `startup + message + m max(byte, channel) + h hop + message`; by
-//! store-and-forward, instead of the third term, `m max(byte, channel)` over the first channel and again over the last, if
-//! that is another, and `m channel` over each between them. Where nothing contends, each rank sends and receives a message
-//! a round, and all messages of a round are of one size and go equally far, the simulated time is the
-//! [price](crate::cost::Price) exactly. Wormhole routers with small buffers, which hold channels while a
-//! head waits, are slower than this under contention.
+//! So a message of m bytes over h free channels takes
+//! `startup + message + m max(byte, channel) + h hop + message`. Under store-and-forward switching,
+//! the third term is `m max(byte, channel)` for the first channel and again for the last, if that
+//! is another one, and `m channel` for each channel between them.
+//!
+//! The simulated time equals the [price](crate::cost::Price) if there is no contention, each rank
+//! sends and receives one message in a round, and all messages of a round have the same size and
+//! distance. Wormhole routers with small buffers hold channels while a head waits; under contention
+//! they are slower than this model.
 //!
 //! # Cost
 //!
-//! An event for each channel of each message's way and two for its ends; 56 bytes for each message under way, and the sends
-//! of the round that each rank is in (4 bytes each where all have one size). Ranks' shares are advanced one by one, by
-//! [amounts](Algorithm::amounts): the exchanges that combine messages do not name blocks for it, so that the time is in proportion to
-//! messages and channels. What a channel has carried takes 16 bytes; where a network has many channels for each node, such as a
-//! complete one, and the schedule uses few of them, only for those in use, of up to 60 bytes. `torus-exchange` on 65,536 nodes, 8.5 million messages for 2.8e11 blocks, takes half a minute of one core and 100 MB.
+//! Time: one event for each channel on the route of each message, and two for its ends. Shares are
+//! read as [amounts](Algorithm::amounts), and the algorithms that combine messages do not name
+//! blocks for that, so the time does not depend on the number of blocks.
+//!
+//! Memory: 56 bytes for each message in flight, 4 bytes for each send of the current round of each
+//! rank (more if sizes differ), and 16 bytes for each channel. If a network has many channels for
+//! each node, as complete networks do, and the schedule uses few of them, only the channels in use
+//! are kept, at up to 60 bytes each.
+//!
+//! `torus-exchange` on 65,536 nodes, with 8.5 million messages of 2.8e11 blocks, takes half a
+//! minute on one core and 100 MB.
 //!
 //! ```
 //! use necklace::collective::Collective;
@@ -48,7 +62,7 @@
 //!
 //! let problem = Problem::new(parse("torus:8x8").unwrap(), Collective::Alltoall)?;
 //! let exchange = necklace::algorithm::find(problem.collective(), "torus-exchange")?;
-//! let played = necklace::simulate::simulate(&*exchange, &problem, &Machine::PARAGON, 64, |_| ()).unwrap();
+//! let played = necklace::simulate::Simulation::new(&Machine::PARAGON, 64).play(&*exchange, &problem).unwrap();
 //! let price = Demand::claimed(&*exchange, &problem)?.price(&Machine::PARAGON, 64);
 //! assert_eq!(u128::from(played.time), price.total);
 //! # Ok::<(), necklace::error::BuildError>(())
@@ -63,6 +77,8 @@ mod sends;
 
 pub use played::{Played, SimulateError};
 
+use std::fmt;
+
 use channels::{Channels, used, used_by};
 use engine::Engine;
 use network::Network;
@@ -72,44 +88,101 @@ use crate::bounds::Search;
 use crate::machine::Machine;
 use crate::vocabulary::{Amounts, Ports, Problem, RankAmounts, RankRound, Schedule, Share};
 
-/// Plays out what an algorithm makes of a problem, with blocks of so many bytes. `progress` is told now and then how many
-/// messages have arrived.
+/// A simulation: a machine, a block size and a callback for progress.
 ///
-/// Takes time in proportion to messages and the channels they cross, whatever their blocks, for algorithms that say how much they send
-/// without naming it ([`amounts`](Algorithm::amounts)).
-///
-/// # Errors
-///
-/// [`SimulateError`].
-pub fn simulate(
-    algorithm: &dyn Algorithm,
-    problem: &Problem,
-    machine: &Machine,
+/// ```
+/// # use necklace::{collective::Collective, machine::Machine, schedule::Problem, simulate::Simulation};
+/// let problem = Problem::new(necklace::topology::parse("ring:8")?, Collective::Alltoall)?;
+/// let ring = necklace::algorithm::find(problem.collective(), "ring")?;
+/// let mut messages = 0;
+/// let simulation = Simulation::new(&Machine::TCP, 1024).with_progress(|arrived| messages = arrived);
+/// assert_eq!(simulation.play(&*ring, &problem)?.messages, 8 * 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Simulation<'a> {
+    machine: &'a Machine,
     block_bytes: u64,
-    progress: impl FnMut(u64),
-) -> Result<Played, SimulateError> {
-    scheduled(algorithm, problem)?;
-    let network = Network::new(problem)?;
-    let channels = Channels::new(&network, problem, || Some(used(algorithm, problem, &network)))?;
-    let shares = problem.all().map(|rank| algorithm.amounts(problem, rank)).collect();
-    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
+    progress: Box<dyn FnMut(u64) + 'a>,
 }
 
-/// The same for a schedule in memory.
-///
-/// # Errors
-///
-/// [`SimulateError`].
-pub fn simulate_schedule(
-    schedule: &Schedule,
-    machine: &Machine,
-    block_bytes: u64,
-    progress: impl FnMut(u64),
-) -> Result<Played, SimulateError> {
-    let problem = &schedule.outline.problem;
-    let network = Network::new(problem)?;
-    let channels = Channels::new(&network, problem, || Some(used_by(schedule, &network)))?;
-    let mut shares: Vec<Vec<RankRound>> = vec![Vec::with_capacity(schedule.rounds.len()); problem.ranks()];
+impl<'a> Simulation<'a> {
+    /// Returns a simulation on a machine with blocks of `block_bytes` bytes.
+    #[must_use]
+    pub fn new(machine: &'a Machine, block_bytes: u64) -> Self {
+        Self { machine, block_bytes, progress: Box::new(|_| ()) }
+    }
+
+    /// Sets a callback, which is told now and then how many messages have arrived.
+    #[must_use]
+    pub fn with_progress(self, progress: impl FnMut(u64) + 'a) -> Self {
+        Self { progress: Box::new(progress), ..self }
+    }
+
+    /// Simulates the schedule that an algorithm makes for a problem.
+    ///
+    /// Takes time in proportion to the messages and the channels that they cross, whatever their
+    /// number of blocks, if the algorithm implements [`amounts`](Algorithm::amounts).
+    ///
+    /// # Errors
+    ///
+    /// [`SimulateError`].
+    pub fn play(self, algorithm: &dyn Algorithm, problem: &Problem) -> Result<Played, SimulateError> {
+        scheduled(algorithm, problem)?;
+        let network = Network::new(problem)?;
+        let channels = Channels::new(&network, problem, || Some(used(algorithm, problem, &network)))?;
+        let shares = problem.all().map(|rank| algorithm.amounts(problem, rank)).collect();
+        self.run(shares, problem, (network, channels))
+    }
+
+    /// Simulates a schedule that is in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`SimulateError`].
+    pub fn play_schedule(self, schedule: &Schedule) -> Result<Played, SimulateError> {
+        let problem = &schedule.outline.problem;
+        let network = Network::new(problem)?;
+        let channels = Channels::new(&network, problem, || Some(used_by(schedule, &network)))?;
+        let shares = shares_of(schedule).into_iter().map(Vec::into_iter).map(amounts).collect();
+        self.run(shares, problem, (network, channels))
+    }
+
+    /// Simulates the shares of all ranks of a problem, in the order of the ranks.
+    ///
+    /// # Errors
+    ///
+    /// [`SimulateError`].
+    pub fn play_shares(self, shares: Vec<Share>, problem: &Problem) -> Result<Played, SimulateError> {
+        let network = Network::new(problem)?;
+        let channels = Channels::new(&network, problem, || None)?;
+        self.run(shares.into_iter().map(amounts).collect(), problem, (network, channels))
+    }
+
+    fn run(
+        self,
+        shares: Vec<Amounts>,
+        problem: &Problem,
+        network: (Network, Channels),
+    ) -> Result<Played, SimulateError> {
+        Engine::new(shares, problem, network, self.machine, self.block_bytes).play(self.progress)
+    }
+}
+
+impl fmt::Debug for Simulation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { machine, block_bytes, .. } = self;
+        f.debug_struct("Simulation").field("machine", machine).field("block_bytes", block_bytes).finish_non_exhaustive()
+    }
+}
+
+fn amounts(share: impl Iterator<Item = RankRound> + Send + 'static) -> Amounts {
+    Box::new(share.map(RankAmounts::from))
+}
+
+/// Returns the rounds of each rank. Transfers of ranks that do not exist are left out.
+fn shares_of(schedule: &Schedule) -> Vec<Vec<RankRound>> {
+    let ranks = schedule.outline.problem.ranks();
+    let mut shares: Vec<Vec<RankRound>> = vec![Vec::with_capacity(schedule.rounds.len()); ranks];
     for round in &schedule.rounds {
         for share in &mut shares {
             share.push(RankRound { phase: round.phase, ..RankRound::default() });
@@ -129,38 +202,17 @@ pub fn simulate_schedule(
             }
         }
     }
-    let amounts = |share: Vec<RankRound>| -> Amounts { Box::new(share.into_iter().map(RankAmounts::from)) };
-    let shares = shares.into_iter().map(amounts).collect();
-    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
+    shares
 }
 
-/// The same for the shares of all ranks of a problem, in the order of the ranks.
+/// Returns a lower bound on the simulated time of all schedules of a problem under a port model, in
+/// picoseconds.
 ///
-/// # Errors
-///
-/// [`SimulateError`].
-pub fn simulate_shares(
-    shares: Vec<Share>,
-    problem: &Problem,
-    machine: &Machine,
-    block_bytes: u64,
-    progress: impl FnMut(u64),
-) -> Result<Played, SimulateError> {
-    let amounts = |share: Share| -> Amounts { Box::new(share.map(RankAmounts::from)) };
-    let shares = shares.into_iter().map(amounts).collect();
-    let network = Network::new(problem)?;
-    let channels = Channels::new(&network, problem, || None)?;
-    Engine::new(shares, problem, (network, channels), machine, block_bytes).play(progress)
-}
-
-/// How long every schedule of a problem that keeps to these ports takes at least, in picoseconds, by its
-/// bounds.
-///
-/// Ranks that go at their own pace do several things at the same time, so this is less than the [price](crate::cost) of what
-/// none can do without: the longest of its parts. Before the first byte a rank sets out and prepares a message, which
-/// crosses a channel and is taken in when all is done. Between that lies the longest of these: what the busiest port
-/// passes, what the busiest channel carries, the further start-ups and messages that follow upon each other until all
-/// know, the further channels to the farthest.
+/// It follows from the problem's [bounds](crate::bounds). Ranks overlap their work, so the longest
+/// term counts and not the sum, as in the [price](crate::cost) of the bounds. To the start-up,
+/// send, hop and receive of one message it adds the longest of these: the time of the busiest port,
+/// of the busiest channel, of the further start-ups and messages that must follow each other, and
+/// of the further channels to the farthest rank.
 #[must_use]
 pub fn least(search: &Search, ports: Ports, machine: &Machine, block_bytes: u64) -> u128 {
     let (problem, bounds) = (search.problem(), search.bounds());

@@ -1,4 +1,4 @@
-//! Channels by number, and the next one on the way.
+//! The network as numbers: the number of each channel, and the next channel to a destination.
 
 use std::sync::Arc;
 
@@ -7,21 +7,23 @@ use crate::ids::Node;
 use crate::topology::{Axis, Kind, Neighbours, Topology, axes};
 use crate::vocabulary::Problem;
 
-/// How many channels a network may have whose neighbours are listed: 4 bytes each, and 16 for what each has carried.
+/// The maximum number of channels of a network whose neighbours are listed: they take 4 bytes each,
+/// and 16 for their use.
 const CHANNELS: usize = 1 << 28;
 
-/// How many ranks: some 300 bytes each, and their shares.
+/// The maximum number of ranks: they take some 300 bytes each, and their shares.
 const RANKS: usize = 1 << 22;
 
-/// A network in numbers.
+/// A network as numbers.
 pub(super) enum Network {
-    /// A product whose default routes need not be looked up.
+    /// A product, whose default routes are computed, and the number of channels of a node.
     Product(Vec<Leg>, usize),
-    /// Any other: the neighbours of each node, and the number of its first channel.
+    /// Any other network: for each node the number of its first channel, and its neighbours.
     Any(Arc<dyn Topology>, Vec<(usize, Neighbours)>),
 }
 
-/// A dimension: by how much neighbours' numbers differ, and its first channel among those of a node.
+/// A dimension: the difference of the numbers of neighbours, and its first channel among those of a
+/// node.
 pub(super) struct Leg {
     axis: Axis,
     stride: usize,
@@ -60,7 +62,8 @@ impl Network {
         Ok(Self::Any(Arc::clone(topology), ends.collect()))
     }
 
-    /// How many numbers channels have, those that are missing at the borders of a network among them.
+    /// Returns the number of channel numbers, including those of channels that are missing at the
+    /// borders.
     pub(super) fn places(&self, nodes: usize) -> usize {
         match self {
             Self::Product(_, of_a_node) => nodes.saturating_mul(*of_a_node),
@@ -68,7 +71,7 @@ impl Network {
         }
     }
 
-    /// The channels of the longest default way, at most.
+    /// Returns the maximum number of channels of a default route.
     pub(super) fn diameter(&self) -> u128 {
         match self {
             Self::Product(legs, _) => legs.iter().map(|leg| u128::from(leg.axis.diameter())).sum(),
@@ -76,7 +79,8 @@ impl Network {
         }
     }
 
-    /// The next node and channel on the default way to another node; `None` where ways are stored.
+    /// Returns the next node and channel on the default route to another node. `None` if routes are
+    /// stored.
     pub(super) fn next(&self, at: u32, to: u32) -> Option<(u32, usize)> {
         let Self::Product(legs, of_a_node) = self else { return None };
         let (at, to) = (at as usize, to as usize);
@@ -88,7 +92,7 @@ impl Network {
         Some(((at - x * leg.stride + next * leg.stride) as u32, at * of_a_node + leg.first + channel))
     }
 
-    /// The default way, where it must be stored.
+    /// Returns the default route, if routes are stored.
     pub(super) fn route(&self, from: Node, to: Node) -> Option<Box<[Node]>> {
         match self {
             Self::Product(..) => None,
@@ -96,7 +100,7 @@ impl Network {
         }
     }
 
-    /// The channel from one node to the next on a way, if there is one.
+    /// Returns the channel from one node to another, if there is one.
     pub(super) fn channel(&self, from: Node, to: Node) -> Option<usize> {
         match self {
             Self::Product(legs, of_a_node) => {
@@ -119,8 +123,8 @@ impl Leg {
         node / self.stride % self.axis.extent as usize
     }
 
-    /// The next coordinate on the way from one to another, and the number of the channel there: down 0, up 1, or the
-    /// coordinate itself where all are neighbours.
+    /// Returns the next coordinate on the way from one to another, and the number of the channel: 0
+    /// for down, 1 for up, or the coordinate itself in a complete dimension.
     fn step(&self, x: usize, y: usize) -> (usize, usize) {
         let extent = self.axis.extent as usize;
         let up = match self.axis.kind {
@@ -142,7 +146,7 @@ mod tests {
     use crate::topology::{Graph, parse};
 
     #[test]
-    fn ways_are_the_default_routes_and_channels_have_numbers_of_their_own() {
+    fn routes_are_the_default_ones_and_channel_numbers_unique() {
         let graph: Arc<dyn Topology> = Arc::new(Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]).unwrap());
         let texts = ["line:5", "ring:2", "ring:6", "ring:7", "mesh:3x4", "torus:4x5x2", "torus:1x3", "hypercube:4"];
         let others = ["complete:6", "ghc:3x4", "ring:1"];
@@ -172,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Says that it has more channels than it has.
+    /// Claims to have more channels than it has.
     #[derive(Debug)]
     struct Many(usize);
 
@@ -203,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_more_memory_than_there_may_be_is_refused_before_it_is_taken() {
+    fn too_large_networks_are_refused_before_allocation() {
         let large = |topology: Arc<dyn Topology>| {
             let made = Network::new(&Problem::new(topology, Collective::Alltoall).unwrap());
             made.err().map(|error| error.to_string())
         };
         let of = |text: &str| large(parse(text).unwrap());
         let refused = |what: &str| Some(format!("{what} can be simulated"));
-        // Of products they are not listed.
+        // The channels of products are not listed.
         assert_eq!(of("complete:4194304"), None);
         assert_eq!(large(Arc::new(Many(1 << 28))), None);
         let channels = "268435457 channels on many, at most 268435456";

@@ -1,55 +1,56 @@
-//! What comes of playing a schedule out.
+//! The result of a simulation.
 
 use std::fmt;
 
 use crate::ids::Rank;
 use crate::vocabulary::BuildError;
 
-/// What came of it. Times in picoseconds.
+/// The result of a simulation. Times are in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Played {
-    /// When the last rank was done.
+    /// The time when the last rank was done.
     pub time: u64,
-    /// When each rank was done.
+    /// The time when each rank was done.
     pub ranks: Vec<u64>,
-    /// Messages sent.
+    /// Messages that were sent.
     pub messages: u64,
-    /// Channels that messages crossed, all together.
+    /// Sum over messages of the channels that they crossed.
     pub hops: u64,
-    /// How many channels the network has.
+    /// Channels of the network.
     pub channels: u64,
-    /// How long the busiest channel carried bytes.
+    /// The time for which the busiest channel carried bytes.
     pub busiest_channel: u64,
-    /// How long channels carried bytes, all together.
+    /// Sum over channels of the time for which they carried bytes.
     pub carrying: u128,
-    /// How long heads waited for channels and ports into a rank, all together.
+    /// Sum over messages of the time for which their heads waited for channels and for the port in.
     pub waiting: u128,
-    /// The longest that one head waited for one of them.
+    /// The longest time for which one head waited for one channel or port.
     pub longest_wait: u64,
 }
 
 impl Played {
-    /// When the first rank was done.
+    /// Returns the time when the first rank was done.
     #[must_use]
     pub fn first(&self) -> u64 {
         self.ranks.iter().copied().min().unwrap_or(0)
     }
 
-    /// When ranks were done, in the mean.
+    /// Returns the mean of the times when ranks were done.
     #[must_use]
     pub fn mean(&self) -> u64 {
         let sum: u128 = self.ranks.iter().map(|&time| u128::from(time)).sum();
         u64::try_from(sum / (self.ranks.len().max(1) as u128)).unwrap_or(u64::MAX)
     }
 
-    /// The part of the time in which the busiest channel carried bytes, 0 to 1.
+    /// Returns the fraction of the time in which the busiest channel carried bytes, 0 to 1.
     #[must_use]
     pub fn busiest(&self) -> f64 {
         if self.time == 0 { 0.0 } else { self.busiest_channel as f64 / self.time as f64 }
     }
 
-    /// The part of the time in which channels carried bytes, in the mean over all of them.
+    /// Returns the mean over all channels of the fraction of the time in which they carried bytes,
+    /// 0 to 1.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
         let all = u128::from(self.time) * u128::from(self.channels);
@@ -70,49 +71,49 @@ impl fmt::Display for Played {
     }
 }
 
-/// A schedule cannot be played out.
+/// The reason why a schedule cannot be simulated.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulateError {
-    /// There is no such schedule.
+    /// The algorithm has no schedule for the problem.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A rank waits for what nobody sends.
-    #[error("rank {rank}, round {round}: {missing} of {awaited} messages never come")]
+    /// A rank waits for messages that no rank sends.
+    #[error("rank {rank}, round {round}: {missing} of {awaited} messages never arrive")]
     Stuck {
-        /// Who waits.
+        /// The rank that waits.
         rank: Rank,
-        /// In which of its rounds, from 0.
+        /// The round of this rank, counted from 0.
         round: usize,
-        /// How many do not come.
+        /// Messages that do not arrive.
         missing: u64,
-        /// How many it awaits there.
+        /// Messages that the rank awaits in this round.
         awaited: u64,
     },
-    /// A transfer's way is none.
-    #[error("rank {rank}, round {round}: no way to rank {peer}")]
+    /// A transfer's route is invalid.
+    #[error("rank {rank}, round {round}: invalid route to rank {peer}")]
     Route {
-        /// Who sends.
+        /// The sender.
         rank: Rank,
-        /// In which of its rounds, from 0.
+        /// The round of this rank, counted from 0.
         round: usize,
-        /// To whom.
+        /// The receiver.
         peer: Rank,
     },
-    /// It takes longer than can be counted in picoseconds: 2^64 of them, some 213 days.
+    /// The simulated time exceeds 2^64 picoseconds, some 213 days.
     #[error("blocks of {block_bytes} bytes take more than 213 days, the longest that can be simulated")]
     TooLong {
-        /// Bytes a block.
+        /// Bytes of a block.
         block_bytes: u64,
     },
-    /// There is more than can be kept.
+    /// The network or the number of ranks is too large.
     #[error("{found} {what} on {topology}, at most {limit} can be simulated")]
     TooLarge {
-        /// Of what.
+        /// What exceeds the limit.
         what: &'static str,
-        /// How many there are.
+        /// The number found.
         found: usize,
-        /// How many there may be.
+        /// The maximum number.
         limit: usize,
         /// The network.
         topology: String,

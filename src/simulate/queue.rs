@@ -1,18 +1,18 @@
-//! Events in the order of their times, of equal times in the order in which they were put in.
+//! A priority queue of events: by time, and at equal times first in, first out.
 //!
-//! A radix heap: times never go back, so an event waits in the bucket of the highest bit in which its time differs from the
-//! present, and is moved to a lower one each time that the present comes nearer. Events are moved in order, so that those
-//! of one time stay in the order in which they came. A binary heap keeps no such order by itself, and misses the cache
-//! for each event.
+//! It is a radix heap (Ahuja et al., 1990): time never goes back, so an event is in the bucket of
+//! the highest bit in which its time differs from the current time, and moves to a lower bucket as
+//! the current time approaches. Moves keep the order, so that events of equal time stay first in,
+//! first out. A binary heap does not keep that order, and has a cache miss for each event.
 
 use std::collections::VecDeque;
 
 pub(super) struct Queue<E> {
-    /// The time of what was taken out last.
+    /// The time of the event that was taken out last.
     now: u64,
-    /// What is to happen now.
+    /// The events of the current time.
     due: VecDeque<E>,
-    /// By the number of bits, less one, in which times may differ from the present.
+    /// Later events, by the highest bit in which their time differs from the current time.
     later: Vec<Vec<(u64, E)>>,
 }
 
@@ -21,7 +21,7 @@ impl<E> Queue<E> {
         Self { now: 0, due: VecDeque::new(), later: (0..u64::BITS).map(|_| Vec::new()).collect() }
     }
 
-    /// Puts in what happens at a time; in the past is now.
+    /// Adds an event. A time in the past counts as the current time.
     pub(super) fn push(&mut self, time: u64, event: E) {
         let differing = time.max(self.now) ^ self.now;
         match differing.checked_ilog2() {
@@ -30,7 +30,7 @@ impl<E> Queue<E> {
         }
     }
 
-    /// What happens next, and when.
+    /// Takes out the next event, with its time.
     pub(super) fn pop(&mut self) -> Option<(u64, E)> {
         if self.due.is_empty() {
             let bucket = self.later.iter_mut().find(|bucket| !bucket.is_empty())?;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_come_in_the_order_of_times_and_of_equal_times_as_they_were_put_in() {
+    fn events_are_ordered_by_time_then_insertion() {
         fn sorted(times: Vec<(u64, bool)>) {
             let (mut queue, mut expected, mut found) = (Queue::new(), Vec::new(), Vec::new());
             let mut now = 0;

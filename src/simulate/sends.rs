@@ -1,29 +1,30 @@
-//! What a rank sends in a round, without its blocks.
+//! The sends of a rank in a round, as amounts without blocks.
 
 use crate::block::Volume;
 use crate::ids::{Node, Rank};
 use crate::vocabulary::{Amount, Route};
 
-/// The sends of a round in order. Where all have one size, and take default routes, that is 4 bytes each.
+/// The sends of a round, in order. If all have one size and default routes, they take 4 bytes each.
 #[derive(Default)]
 pub(super) struct Sends {
     peers: Vec<Rank>,
     next: usize,
     bytes: u64,
-    /// Where they are not all of `bytes`.
+    /// The size of each send, if not all are `bytes`.
     each: Vec<u64>,
-    /// By the number of the send, ascending, where a way is given.
+    /// The routes that are not the default, with the number of the send, in reverse order.
     routes: Vec<(usize, Box<[Node]>)>,
 }
 
-/// One of them.
+/// One send.
 pub(super) struct Sent {
     pub(super) peer: Rank,
     pub(super) bytes: u64,
     pub(super) route: Option<Box<[Node]>>,
 }
 
-/// So many bytes as far as a simulation counts; what is longer takes too long in any case.
+/// Returns the bytes of a volume, at most `u64::MAX`: longer messages exceed the time limit of a
+/// simulation anyway.
 pub(super) fn length(volume: Volume, block_bytes: u64) -> u64 {
     u64::try_from(volume.bytes(block_bytes)).unwrap_or(u64::MAX)
 }
@@ -46,7 +47,7 @@ impl Sends {
             }
             sends.peers.push(peer);
         }
-        // Taken from the end.
+        // They are taken from the end.
         sends.routes.reverse();
         sends
     }

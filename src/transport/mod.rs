@@ -1,5 +1,7 @@
 //! Transports: what moves the bytes of one round.
 //!
+//! This module is of the [lower tier](crate#stability) of stability.
+//!
 //! An [`Endpoint`] belongs to a process (or a thread that plays one) and owns the wire. A [`Transport`] is one context
 //! of it: a group of ranks whose messages never meet those of another context, though they may share the wire. Each
 //! communicator has one.

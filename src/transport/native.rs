@@ -330,7 +330,7 @@ mod tests {
     use crate::plan::Buffer;
 
     fn place(run: Run) -> Place {
-        Place::from_elem(run, 1)
+        Place::from(run)
     }
 
     fn regular(collective: Collective, element: u64, count: u64) -> NativeCall {

@@ -100,7 +100,7 @@ fn check(checker: &Path, document: &str, ports: Ports, contention_free: bool) ->
 }
 
 #[test]
-fn the_way_through_json_changes_nothing() {
+fn json_round_trip_keeps_schedules() {
     for Fixture { name, schedule, .. } in documents() {
         let text = to_json(&schedule);
         let back = from_json(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
@@ -199,7 +199,7 @@ fn good() -> Value {
 }
 
 #[test]
-fn little_is_needed() {
+fn optional_members_have_defaults() {
     let schedule = from_json(&good().to_string()).unwrap();
     assert_eq!(schedule.outline.ports, Ports::Unlimited);
     assert_eq!(verify(&schedule).unwrap().ports(), Ports::SameValue);
@@ -262,7 +262,7 @@ fn errors_name_the_place_the_value_and_what_is_allowed() {
 }
 
 #[test]
-fn numbers_in_the_text_cost_nothing() {
+fn large_numbers_cost_no_memory() {
     let huge = |topology: &str, nodes: u64, more: Value| {
         let mut document = good();
         (document["topology"], document["nodes"]) = (json!(topology), json!(nodes));
@@ -289,7 +289,7 @@ fn numbers_in_the_text_cost_nothing() {
 }
 
 #[test]
-fn a_barrier_is_one_only_with_its_conditions() {
+fn barrier_name_requires_its_conditions() {
     let mut document: Value = serde_json::from_str(&to_json(&dissemination_barrier(1))).unwrap();
     assert_eq!((&document["collective"], &document["name"]), (&json!("custom"), &json!("barrier")));
     let read = |document: &Value| from_json(&document.to_string());
@@ -301,7 +301,7 @@ fn a_barrier_is_one_only_with_its_conditions() {
 }
 
 #[test]
-fn shares_are_written_as_the_whole_is() {
+fn shares_are_written_like_the_schedule() {
     let problem = ring_allgather(5).outline.problem;
     let whole = OneWay { faulty: None }.shares(&problem).unwrap().collect().unwrap();
     let streamed = share_json(OneWay { faulty: None }.shares(&problem).unwrap(), Vec::new()).unwrap();

@@ -3,12 +3,12 @@ use crate::fixtures::*;
 use necklace::collective::Collective;
 use necklace::ids::Channel;
 use necklace::schedule::{
-    Block, Combine, Fault, LocalStep, Ports, Round, Route, Schedule, Transfer, Violation, Violations, verify,
+    Block, Combine, LocalStep, Ports, Round, Route, Schedule, Transfer, Violation, ViolationKind, Violations, verify,
 };
 use necklace::{Node, Rank};
 
 /// Whether a fault is the one that is looked for.
-type Is = fn(&Fault) -> bool;
+type Is = fn(&ViolationKind) -> bool;
 
 /// Every fixture, every transfer of it, changed by `mutate`; `None` where that does not apply.
 fn each(mutate: impl Fn(&Fixture, &mut Schedule, usize, usize) -> Option<()>, check: impl Fn(&Transfer, Case<'_>)) {
@@ -41,7 +41,7 @@ struct Case<'a> {
 impl Case<'_> {
     /// A violation in this round, of this transfer, that is as said.
     fn names(&self, round: usize, ends: (Rank, Rank), is: impl Fn(&Violation) -> bool) {
-        let here = |v: &&Violation| v.place.round == Some(round) && v.place.transfer == Some(ends);
+        let here = |v: &&Violation| v.location.round == Some(round) && v.location.transfer == Some(ends);
         let found = self.violations.all().iter().filter(here).any(is);
         assert!(found, "{}: round {round}, {} to {} is not named: {}", self.name, ends.0, ends.1, self.violations);
     }
@@ -57,8 +57,8 @@ impl Case<'_> {
         }
         let concerned = |rank: Rank| reached.contains(&rank);
         let here = |v: &Violation| {
-            let later = v.place.round.is_none_or(|round| round >= self.round);
-            let at = v.place.rank.into_iter().chain(v.place.transfer.into_iter().flat_map(|(s, d)| [s, d]));
+            let later = v.location.round.is_none_or(|round| round >= self.round);
+            let at = v.location.rank.into_iter().chain(v.location.transfer.into_iter().flat_map(|(s, d)| [s, d]));
             later && at.into_iter().any(concerned)
         };
         assert!(
@@ -95,12 +95,15 @@ fn a_transfer_twice_in_a_round_is_named() {
         },
         |original, case| {
             case.names(case.round, ends(original), |v| {
-                let fault = &v.fault;
-                matches!(fault, Fault::NotHeld | Fault::ReplacedTwice { .. } | Fault::CountedTwice { .. })
+                let fault = &v.kind;
+                matches!(
+                    fault,
+                    ViolationKind::NotHeld | ViolationKind::ReplacedTwice { .. } | ViolationKind::CountedTwice { .. }
+                )
             });
             // They share every channel.
             if case.schedule.outline.contention_free {
-                case.names(case.round, ends(original), |v| matches!(v.fault, Fault::ChannelShared { .. }));
+                case.names(case.round, ends(original), |v| matches!(v.kind, ViolationKind::ChannelShared { .. }));
             }
         },
     );
@@ -117,7 +120,10 @@ fn a_transfer_repeated_in_the_next_round_is_noticed() {
         },
         |original, case| {
             case.names(case.round + 1, ends(original), |v| {
-                matches!(v.fault, Fault::NotHeld | Fault::Redundant { .. } | Fault::CountedTwice { .. })
+                matches!(
+                    v.kind,
+                    ViolationKind::NotHeld | ViolationKind::Redundant { .. } | ViolationKind::CountedTwice { .. }
+                )
             });
         },
     );
@@ -149,7 +155,9 @@ fn a_transfer_to_itself_or_to_nobody_is_named() {
             transfer.destination = transfer.source;
             Some(())
         },
-        |original, case| case.names(case.round, (original.source, original.source), |v| v.fault == Fault::ToItself),
+        |original, case| {
+            case.names(case.round, (original.source, original.source), |v| v.kind == ViolationKind::ToItself)
+        },
     );
     let nobody = rank(1000);
     each(
@@ -161,7 +169,7 @@ fn a_transfer_to_itself_or_to_nobody_is_named() {
             case.names(
                 case.round,
                 (nobody, original.destination),
-                |v| matches!(v.fault, Fault::RankRange { found, .. } if found == nobody),
+                |v| matches!(v.kind, ViolationKind::RankRange { found, .. } if found == nobody),
             );
         },
     );
@@ -182,7 +190,7 @@ fn a_transfer_a_round_early_is_named() {
                 .violations
                 .all()
                 .iter()
-                .any(|v| v.place.round == Some(round) && v.place.transfer == Some(ends(original)));
+                .any(|v| v.location.round == Some(round) && v.location.transfer == Some(ends(original)));
             if !named {
                 Case { round, ..case }.follows(original.destination);
             }
@@ -197,7 +205,7 @@ fn rounds_in_the_wrong_order_are_noticed() {
             let mut schedule = fixture.schedule.clone();
             schedule.rounds.swap(r - 1, r);
             let violations = verify(&schedule).err().unwrap_or_else(|| panic!("{}, {r}: not noticed", fixture.name));
-            let first = violations.all()[0].place.round;
+            let first = violations.all()[0].location.round;
             assert!(first.is_none_or(|round| round >= r - 1), "{}: {violations}", fixture.name);
         }
     }
@@ -207,18 +215,18 @@ fn rounds_in_the_wrong_order_are_noticed() {
 fn a_route_elsewhere_is_named() {
     type Reroute = fn(Vec<Node>, usize) -> Vec<Node>;
     let reroutes: [(Reroute, Is); 6] = [
-        (|_, _| vec![], |fault| matches!(fault, Fault::RouteEnds { found: None, .. })),
-        (|route, _| route[..route.len() - 1].to_vec(), |fault| matches!(fault, Fault::RouteEnds { .. })),
-        (|route, _| route[1..].to_vec(), |fault| matches!(fault, Fault::RouteEnds { .. })),
-        (|route, _| route.into_iter().rev().collect(), |fault| matches!(fault, Fault::RouteEnds { .. })),
+        (|_, _| vec![], |fault| matches!(fault, ViolationKind::RouteEnds { found: None, .. })),
+        (|route, _| route[..route.len() - 1].to_vec(), |fault| matches!(fault, ViolationKind::RouteEnds { .. })),
+        (|route, _| route[1..].to_vec(), |fault| matches!(fault, ViolationKind::RouteEnds { .. })),
+        (|route, _| route.into_iter().rev().collect(), |fault| matches!(fault, ViolationKind::RouteEnds { .. })),
         // A node twice in a row: no channel leads from a node to itself.
         (
             |route, _| [&route[..1], &route].concat(),
-            |fault| matches!(fault, Fault::NoChannel { found } if found.from == found.to),
+            |fault| matches!(fault, ViolationKind::NoChannel { found } if found.from == found.to),
         ),
         (
             |route, nodes| [&route[..1], &[Node::new(nodes)], &route[1..]].concat(),
-            |fault| matches!(fault, Fault::RouteNode { .. }),
+            |fault| matches!(fault, ViolationKind::RouteNode { .. }),
         ),
     ];
     for (reroute, is) in reroutes {
@@ -231,26 +239,27 @@ fn a_route_elsewhere_is_named() {
                 transfer.route = Route::Via(reroute(route, problem.topology().nodes()));
                 Some(())
             },
-            |original, case| case.names(case.round, ends(original), |v| is(&v.fault)),
+            |original, case| case.names(case.round, ends(original), |v| is(&v.kind)),
         );
     }
 }
 
 #[test]
-fn a_short_cut_is_no_route() {
+fn route_over_a_missing_channel_is_named() {
     let mut schedule = direct_gather(5, 4);
     schedule.rounds[0].transfers[1].route = Route::Via(vec![Node::new(1), Node::new(4)]);
     let violations = verify(&schedule).unwrap_err();
     let found = Channel { from: Node::new(1), to: Node::new(4) };
-    assert_eq!(violations.all().iter().map(|v| &v.fault).collect::<Vec<_>>(), [&Fault::NoChannel { found }]);
+    assert_eq!(violations.all().iter().map(|v| &v.kind).collect::<Vec<_>>(), [&ViolationKind::NoChannel { found }]);
     // The long way round is one, but it may be in others' way.
     schedule.rounds[0].transfers[1].route = Route::Via([1, 2, 3, 4].map(Node::new).to_vec());
     assert_eq!(verify(&schedule).unwrap().hops, 3);
     schedule.outline.contention_free = true;
     let violations = verify(&schedule).unwrap_err();
-    let named: Vec<_> = violations.all().iter().map(|v| (v.place.transfer, v.fault.clone())).collect();
+    let named: Vec<_> = violations.all().iter().map(|v| (v.location.transfer, v.kind.clone())).collect();
     let channel = |from, to| Channel { from: Node::new(from), to: Node::new(to) };
-    let shared = |from, to, other| Fault::ChannelShared { channel: channel(from, to), other: (rank(other), rank(4)) };
+    let shared =
+        |from, to, other| ViolationKind::ChannelShared { channel: channel(from, to), other: (rank(other), rank(4)) };
     let expected = [
         (Some((rank(2), rank(4))), shared(2, 3, 1)),
         (Some((rank(2), rank(4))), shared(3, 4, 1)),
@@ -281,7 +290,9 @@ fn another_combination_is_noticed() {
             *combine = Combine::Right;
             changed.then_some(())
         },
-        |original, case| case.names(case.round, ends(original), |v| matches!(v.fault, Fault::CountedTwice { .. })),
+        |original, case| {
+            case.names(case.round, ends(original), |v| matches!(v.kind, ViolationKind::CountedTwice { .. }))
+        },
     );
     // Before and after are exchanged, which matters if the operation does not commute.
     each(
@@ -294,7 +305,7 @@ fn another_combination_is_noticed() {
         },
         |original, case| {
             case.follows(original.destination);
-            assert!(case.violations.all().iter().any(|v| matches!(v.fault, Fault::WrongOrder { .. })));
+            assert!(case.violations.all().iter().any(|v| matches!(v.kind, ViolationKind::WrongOrder { .. })));
         },
     );
 }
@@ -315,16 +326,19 @@ fn other_blocks_are_noticed() {
         },
         |original, case| {
             case.names(case.round, ends(original), |v| {
-                (v.place.block, &v.fault) == (original.blocks.first().copied(), &Fault::CarriedTwice)
+                (v.location.block, &v.kind) == (original.blocks.first().copied(), &ViolationKind::CarriedTwice)
             });
         },
     );
     // One that nobody ever had, one that names nobody, and one cut in another way.
     type Extra = fn(Block) -> Block;
     let more: [(Extra, Is); 3] = [
-        (|_| Block::temporary(77), |fault| *fault == Fault::NotHeld),
-        (|_| Block::raw(0, 1000), |fault| matches!(fault, Fault::BlockRange { found: 1000, .. })),
-        (|block| part(block.whole(), 0, block.of() as usize + 1, 1), |fault| matches!(fault, Fault::Cut { .. })),
+        (|_| Block::temporary(77), |fault| *fault == ViolationKind::NotHeld),
+        (|_| Block::raw(0, 1000), |fault| matches!(fault, ViolationKind::BlockRange { found: 1000, .. })),
+        (
+            |block| part(block.whole(), 0, block.of() as usize + 1, 1),
+            |fault| matches!(fault, ViolationKind::Cut { .. }),
+        ),
     ];
     for (extra, is) in more {
         each(
@@ -335,7 +349,7 @@ fn other_blocks_are_noticed() {
             },
             |original, case| {
                 let block = Some(extra(original.blocks[0]));
-                case.names(case.round, ends(original), |v| v.place.block == block && is(&v.fault));
+                case.names(case.round, ends(original), |v| v.location.block == block && is(&v.kind));
             },
         );
     }
@@ -350,26 +364,26 @@ fn the_order_of_blocks_in_a_transfer_does_not_matter() {
 }
 
 #[test]
-fn ports_are_held_against_the_model() {
+fn port_model_is_checked() {
     let faults = |mut schedule: Schedule, ports| {
         (schedule.outline.ports, schedule.outline.contention_free) = (ports, false);
         let violations = verify(&schedule).err();
-        violations.map_or(vec![], |violations| violations.all().iter().map(|v| v.fault.clone()).collect())
+        violations.map_or(vec![], |violations| violations.all().iter().map(|v| v.kind.clone()).collect())
     };
     // Four transfers to one rank, two over each of its channels.
     let gather = || direct_gather(5, 4);
-    let receives = |found| Fault::Receives { ports: Ports::One, found, allowed: 1 };
+    let receives = |found| ViolationKind::Receives { ports: Ports::One, found, allowed: 1 };
     assert_eq!(faults(gather(), Ports::One), [2, 3, 4].map(receives));
     assert_eq!(faults(gather(), Ports::OneSend), []);
     assert_eq!(faults(gather(), Ports::SameValue), []);
-    assert!(faults(gather(), Ports::All).iter().all(|fault| matches!(fault, Fault::ChannelShared { .. })));
+    assert!(faults(gather(), Ports::All).iter().all(|fault| matches!(fault, ViolationKind::ChannelShared { .. })));
     assert_eq!(faults(gather(), Ports::All).len(), 2);
     assert_eq!(faults(gather(), Ports::Unlimited), []);
     // Two different halves, one each way, from each of 3 ranks in 2 rounds.
     let two_way = || two_way_allgather(3);
     assert_eq!(faults(two_way(), Ports::One).len(), 12);
     assert_eq!(faults(two_way(), Ports::OneSend).len(), 6);
-    let other = |fault: &Fault| matches!(fault, Fault::OtherValue { .. });
+    let other = |fault: &ViolationKind| matches!(fault, ViolationKind::OtherValue { .. });
     assert!(faults(two_way(), Ports::SameValue).iter().all(other));
     assert_eq!(faults(two_way(), Ports::SameValue).len(), 6);
     assert_eq!(faults(two_way(), Ports::All), []);
@@ -378,7 +392,7 @@ fn ports_are_held_against_the_model() {
     let rounds = vec![round(vec![send(0, 1, block.clone()), via(send(0, 2, block), &[0, 1, 2])])];
     let same = schedule("ring:3", Collective::Broadcast { root: rank(0) }, Ports::SameValue, false, rounds);
     let channel = Channel { from: Node::new(0), to: Node::new(1) };
-    assert_eq!(faults(same, Ports::SameValue), [Fault::SameChannel { channel, other: rank(1) }]);
+    assert_eq!(faults(same, Ports::SameValue), [ViolationKind::SameChannel { channel, other: rank(1) }]);
 }
 
 #[test]
@@ -391,39 +405,42 @@ fn the_same_chunks_grouped_otherwise_are_the_same_value() {
 }
 
 #[test]
-fn two_that_replace_the_same_block_are_named() {
+fn double_replacement_is_named() {
     let block = vec![Block::from(rank(0))];
     let first = round(vec![send(0, 1, block.clone())]);
     let both = round(vec![send(0, 2, block.clone()), send(1, 2, block)]);
     let broadcast = Collective::Broadcast { root: rank(0) };
     let violations = verify(&schedule("ring:3", broadcast, Ports::Unlimited, true, vec![first, both])).unwrap_err();
     assert_eq!(violations.count(), 1);
-    assert_eq!(violations.all()[0].place.transfer, Some((rank(1), rank(2))));
-    assert_eq!(violations.all()[0].fault, Fault::ReplacedTwice { other: (rank(0), rank(2)) });
+    assert_eq!(violations.all()[0].location.transfer, Some((rank(1), rank(2))));
+    assert_eq!(violations.all()[0].kind, ViolationKind::ReplacedTwice { other: (rank(0), rank(2)) });
 }
 
 #[test]
-fn who_sends_a_personal_block_has_it_no_more() {
+fn sending_a_personalised_block_gives_it_up() {
     let mut schedule = direct_alltoall(3);
     let again = schedule.rounds[0].transfers[0].blocks.clone();
     schedule.rounds[1].transfers[0].blocks.extend(again.clone());
     let violations = verify(&schedule).unwrap_err();
-    let place = violations.all()[0].place;
-    assert_eq!((place.round, place.block, &violations.all()[0].fault), (Some(1), Some(again[0]), &Fault::NotHeld));
+    let place = violations.all()[0].location;
+    assert_eq!(
+        (place.round, place.block, &violations.all()[0].kind),
+        (Some(1), Some(again[0]), &ViolationKind::NotHeld)
+    );
     assert_eq!(violations.count(), 1);
 }
 
 #[test]
-fn phases_go_on_and_have_names() {
+fn phases_must_be_named_and_in_order() {
     let phases = |found: [usize; 4]| {
         let mut schedule = ring_allreduce(3);
         schedule.rounds.iter_mut().zip(found).for_each(|(round, phase)| round.phase = phase);
         let violations = verify(&schedule).err();
-        violations.map_or(vec![], |v| v.all().iter().map(|v| (v.place.round, v.fault.clone())).collect())
+        violations.map_or(vec![], |v| v.all().iter().map(|v| (v.location.round, v.kind.clone())).collect())
     };
     assert_eq!(phases([0, 1, 1, 1]), []);
-    assert_eq!(phases([0, 1, 0, 1]), [(Some(2), Fault::PhaseOrder { found: 0, before: 1 })]);
-    assert_eq!(phases([0, 0, 1, 2]), [(Some(3), Fault::PhaseRange { found: 2, phases: 2 })]);
+    assert_eq!(phases([0, 1, 0, 1]), [(Some(2), ViolationKind::PhaseOrder { found: 0, before: 1 })]);
+    assert_eq!(phases([0, 0, 1, 2]), [(Some(3), ViolationKind::PhaseRange { found: 2, phases: 2 })]);
 }
 
 #[test]
@@ -434,25 +451,25 @@ fn local_steps_are_checked() {
         changed(&mut schedule.rounds[r].local[0]);
         let violations = verify(&schedule).unwrap_err();
         let first = &violations.all()[0];
-        (first.place.round, first.place.rank, first.fault.clone())
+        (first.location.round, first.location.rank, first.kind.clone())
     };
     let own = Block::result(rank(0));
     let aside = Block::temporary(0);
     let at = |fault| (Some(0), Some(rank(0)), fault);
-    assert_eq!(faults(0, &|(_, step)| step.from = Block::temporary(9)), at(Fault::NotHeld));
+    assert_eq!(faults(0, &|(_, step)| step.from = Block::temporary(9)), at(ViolationKind::NotHeld));
     let into = part(aside, 0, 2, 2);
-    assert_eq!(faults(0, &|(_, step)| step.into = into), at(Fault::LocalSize { from: own, into }));
-    assert_eq!(faults(0, &|(_, step)| step.into = own), at(Fault::LocalOverlap { from: own, into: own }));
-    let range = Fault::RankRange { found: rank(n), ranks: n };
+    assert_eq!(faults(0, &|(_, step)| step.into = into), at(ViolationKind::LocalSize { from: own, into }));
+    assert_eq!(faults(0, &|(_, step)| step.into = own), at(ViolationKind::LocalOverlap { from: own, into: own }));
+    let range = ViolationKind::RankRange { found: rank(n), ranks: n };
     assert_eq!(faults(0, &|(at, _)| *at = rank(n)), (Some(0), Some(rank(n)), range));
     let counted = faults(0, &|(_, step)| (step.from, step.into) = (aside, own));
-    assert_eq!(counted, at(Fault::NotHeld));
+    assert_eq!(counted, at(ViolationKind::NotHeld));
     // Rank 1 in round 1: what has arrived takes the place of its own, or comes after it.
     let (_, at, fault) = faults(1, &|(_, step)| step.combine = Combine::Replace);
-    assert!(matches!(fault, Fault::WrongContributors { .. }), "{fault}");
+    assert!(matches!(fault, ViolationKind::WrongContributors { .. }), "{fault}");
     assert_eq!(at, Some(rank(1)));
     let (_, at, fault) = faults(1, &|(_, step)| step.combine = Combine::Right);
-    assert!(matches!(fault, Fault::WrongOrder { .. }), "{fault}");
+    assert!(matches!(fault, ViolationKind::WrongOrder { .. }), "{fault}");
     assert_eq!(at, Some(rank(1)));
 }
 

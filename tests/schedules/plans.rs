@@ -16,7 +16,7 @@ use quickcheck::QuickCheck;
 const ELEMENT: usize = 2;
 
 fn one(run: Run) -> Place {
-    Place::from_elem(run, 1)
+    Place::from(run)
 }
 
 fn blocks(holding: Vec<(Block, Vec<Rank>)>) -> Vec<Block> {
@@ -184,14 +184,9 @@ fn strided_blocks_are_sent_and_received_where_they_lie() {
         let ranks = || (0..size).map(Rank::new);
         let me = Rank::new(rank);
         let length = (size * rows * 4) as u64;
-        Layout {
-            element: 4,
-            lengths: Lengths::Equal(rows as u64),
-            before: ranks().map(|j| (Block::new(me, j), one(column(Buffer::Input, j.index())))).collect(),
-            after: ranks().map(|j| (Block::new(j, me), one(column(Buffer::Output, j.index())))).collect(),
-            input: length,
-            output: length,
-        }
+        let before = ranks().map(|j| (Block::new(me, j), one(column(Buffer::Input, j.index())))).collect();
+        let after = ranks().map(|j| (Block::new(j, me), one(column(Buffer::Output, j.index())))).collect();
+        Layout::new(4, Lengths::Equal(rows as u64)).with_input(before, length).with_output(after, length)
     };
     let entry = |rank: usize, row: usize, to: usize| (rank * 10_000 + row * 100 + to) as u32;
     for algorithm in [&Direct as &dyn Algorithm, &Ring, &Bruck::default(), &TorusExchange] {
@@ -231,14 +226,8 @@ fn blocks_of_different_lengths_go_through_relays() {
         let before = (0..size).map(|d| next(Buffer::Input, rank, d)).collect();
         let after = (0..size).map(|s| next(Buffer::Output, s, rank)).collect();
         let table = all().map(|(s, d)| (Block::new(Rank::new(s), Rank::new(d)), length(s, d) as u64));
-        Layout {
-            element: ELEMENT as u64,
-            lengths: Lengths::Each(table.collect()),
-            before,
-            after,
-            input: at[0],
-            output: at[1],
-        }
+        let layout = Layout::new(ELEMENT as u64, Lengths::Each(table.collect()));
+        layout.with_input(before, at[0]).with_output(after, at[1])
     };
     let bytes = |s: usize, d: usize| content(s, Block::new(Rank::new(s), Rank::new(d)), length(s, d));
     for algorithm in [&Direct as &dyn Algorithm, &Ring, &Bruck::default(), &TorusExchange] {
@@ -254,7 +243,7 @@ fn blocks_of_different_lengths_go_through_relays() {
 }
 
 #[test]
-fn what_starts_or_ends_with_the_user_is_not_copied() {
+fn blocks_in_user_buffers_are_not_copied() {
     let problem = Problem::new(Arc::new(Grid::torus(&[8, 8]).unwrap()), Collective::Alltoall).unwrap();
     for (algorithm, scratch) in [(&Direct as &dyn Algorithm, false), (&TorusExchange, true)] {
         for plan in plans(algorithm, &problem, |rank| layout(&problem, rank, 1)) {
@@ -402,7 +391,7 @@ fn several_messages_of_a_pair_in_one_round_keep_their_order() {
 }
 
 #[test]
-fn a_share_that_makes_no_sense_is_refused() {
+fn inconsistent_shares_and_layouts_are_refused() {
     let whole = Block::from(Rank::new(0));
     let layout = Layout::consecutive(1, 6, &[whole], &[whole]).unwrap();
     let sends = |block| RankRound { sends: vec![End::new(Rank::new(1), vec![block])], ..RankRound::default() };
@@ -419,21 +408,20 @@ fn a_share_that_makes_no_sense_is_refused() {
     let uneven = LocalStep { from: pair, into: Block::temporary(0), combine: Combine::Replace };
     let uneven = compile([RankRound { local: vec![uneven], ..RankRound::default() }], &layout);
     assert!(matches!(uneven, Err(PlanError::Step { .. })), "{uneven:?}");
-    let huge =
-        Layout { lengths: Lengths::Equal(u64::MAX / 2), element: 8, before: vec![], after: vec![], ..layout.clone() };
+    let huge = Layout::new(8, Lengths::Equal(u64::MAX / 2)).with_input(vec![], 6).with_output(vec![], 6);
     let arrival = RankRound { receives: vec![End::new(Rank::new(1), vec![whole])], ..RankRound::default() };
     assert_eq!(compile([arrival.clone()], &huge), Err(PlanError::Bytes));
-    let large = Layout { lengths: Lengths::Equal(1 << 62), element: 1, ..huge };
+    let large = Layout::new(1, Lengths::Equal(1 << 62)).with_input(vec![], 6).with_output(vec![], 6);
     assert_eq!(compile([arrival.clone(), arrival.clone(), arrival], &large), Err(PlanError::Bytes));
     let long = Layout::consecutive(usize::MAX, 2, &[whole], &[]);
     assert!(matches!(long, Err(PlanError::Overflow { .. })), "{long:?}");
-    let beyond = Layout { input: 5, ..layout.clone() };
+    let beyond = layout.clone().with_input(layout.before.clone(), 5);
     assert!(matches!(compile([], &beyond), Err(PlanError::Place { input: 5, .. })), "{:?}", compile([], &beyond));
-    let into_input = Layout { after: vec![(whole, one(Run::new(Buffer::Input, 0, 6)))], ..layout.clone() };
+    let into_input = layout.clone().with_output(vec![(whole, one(Run::new(Buffer::Input, 0, 6)))], layout.output);
     assert!(matches!(compile([], &into_input), Err(PlanError::Place { .. })));
     let other = Block::from(Rank::new(1));
     let at = |offset| one(Run::new(Buffer::Output, offset, 6));
-    let shared = Layout { after: vec![(whole, at(0)), (other, at(5))], output: 11, ..layout.clone() };
+    let shared = layout.clone().with_output(vec![(whole, at(0)), (other, at(5))], 11);
     assert_eq!(compile([], &shared), Err(PlanError::Shared { offset: 5 }));
     // Of 7 bytes, the first half is 3 and the second 4.
     let odd = Layout::consecutive(1, 7, &[whole], &[whole]).unwrap();
@@ -443,12 +431,13 @@ fn a_share_that_makes_no_sense_is_refused() {
         let uneven = compile([RankRound { local: vec![step(combine)], ..RankRound::default() }], &odd);
         assert!(matches!(uneven, Err(PlanError::Length { expected: 4, found: 3, .. })), "{uneven:?}");
     }
-    let wrong = Layout { before: vec![(whole, one(Run::new(Buffer::Input, 0, 5)))], ..layout };
+    let input = layout.input;
+    let wrong = layout.with_input(vec![(whole, one(Run::new(Buffer::Input, 0, 5)))], input);
     assert!(matches!(compile([], &wrong), Err(PlanError::Length { expected: 6, found: 5, .. })));
 }
 
 #[test]
-fn a_value_is_combined_with_itself_as_with_any_other() {
+fn value_can_be_combined_with_itself() {
     let (own, copy) = (Block::from(Rank::new(0)), Block::temporary(0));
     let steps: [&[_]; 3] = [
         &[(own, copy, Combine::Replace), (copy, own, Combine::Left)],
@@ -477,7 +466,7 @@ fn multiplied(times: usize, round: &RankRound) {
 }
 
 #[test]
-fn a_placement_changes_who_sits_where_not_what_arrives() {
+fn placement_does_not_change_results() {
     let torus: Arc<dyn Topology> = Arc::new(Grid::torus(&[4, 4]).unwrap());
     let nodes = (0..16).map(|i| Node::new((i * 5 + 3) % 16)).collect();
     let placement = necklace::schedule::Placement::new(nodes, 16).unwrap();

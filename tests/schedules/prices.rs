@@ -31,7 +31,7 @@ fn rounded(volume: Volume) -> f64 {
 }
 
 #[test]
-fn the_table_of_lower_bounds_comes_out() {
+fn lower_bounds_match_the_documented_table() {
     // Average, dimension, cut; one port store-and-forward, one port wormhole; allgather all-port and one-port.
     let table: [(&str, [f64; 7]); 7] = [
         ("ring:8", [8.0, 8.0, 8.0, 16.0, 8.0, 3.5, 7.0]),
@@ -132,7 +132,7 @@ fn formulas_and_searches_agree_with_brute_force() {
 
 /// Where all are neighbours, that those who were not looked at are a channel apart at least is all there is to know.
 #[test]
-fn of_a_large_network_a_part_is_looked_at_and_the_rest_counts_as_near() {
+fn large_networks_are_searched_in_part() {
     let nodes = 1000;
     let edges = (0..nodes).flat_map(|u| (0..u).map(move |v| (u, v)));
     let searched = Problem::new(Arc::new(Graph::new(nodes, edges).unwrap()), Collective::Alltoall).unwrap();
@@ -146,7 +146,7 @@ fn of_a_large_network_a_part_is_looked_at_and_the_rest_counts_as_near() {
 }
 
 #[test]
-fn start_ups_multiply_those_who_know_by_what_ports_allow() {
+fn startup_bound_follows_the_port_model() {
     let startups = |topology: &str, name: &str| {
         let problem = problem(topology, Collective::named(name, Rank::new(0)).unwrap());
         Ports::EVERY.map(|ports| Bounds::of(&problem).startups(ports))
@@ -254,7 +254,7 @@ fn table_2_of_suh_and_shin_comes_out_by_formula() {
 }
 
 #[test]
-fn what_is_counted_costs_what_the_formula_says() {
+fn counted_and_claimed_prices_agree() {
     let cases = [
         ("torus-exchange", "torus:8x12"),
         ("torus-exchange", "torus:4x8x4"),
@@ -342,7 +342,7 @@ fn prices_saturate_and_a_barrier_moves_no_bytes() {
 }
 
 #[test]
-fn what_takes_long_to_count_is_not_claimed() {
+fn expensive_counts_are_not_claimed() {
     let unknown = |text: &str, name: &str| claimed(text, name).unwrap().at_least;
     let least = ["transmission by channel", "transmission forwarded", "transmission at the ends", "hops"];
     assert_eq!(unknown("torus:1024x1024", "direct-rotated"), [""; 0]);
@@ -356,7 +356,7 @@ fn what_takes_long_to_count_is_not_claimed() {
 
 /// So that `auto` need not take a dearer one for its certain price.
 #[test]
-fn on_products_every_exchange_claims_all_that_is_charged_for() {
+fn exchanges_claim_all_charged_demands_on_products() {
     let texts = ["line:9", "ring:8", "ring:15", "mesh:4x6", "mesh:3x5x2", "torus:8x8", "torus:12x12", "torus:5x7"];
     let others = ["torus:4x1x6", "hypercube:6", "complete:12", "ghc:7,2", "ghc:4x3x2", "torus:128x128", "ghc:16,4"];
     for text in texts.into_iter().chain(others) {
@@ -369,7 +369,7 @@ fn on_products_every_exchange_claims_all_that_is_charged_for() {
 }
 
 #[test]
-fn claims_of_messages_of_one_round_are_what_is_counted_on_any_product() {
+fn one_round_claims_match_counts_on_products() {
     fn holds(kind: u8, extents: (u8, u8, u8), radix: u8) {
         let [a, b, c] = [extents.0, extents.1, extents.2].map(|extent| extent % 6 + 1);
         let text = match kind % 4 {
@@ -389,7 +389,7 @@ fn claims_of_messages_of_one_round_are_what_is_counted_on_any_product() {
 }
 
 #[test]
-fn a_network_is_searched_for_bounds_once_and_only_if_they_are_asked_for() {
+fn bounds_are_searched_once_and_on_demand() {
     // More than are counted.
     let nodes = 200;
     let network = Arc::new(Plain::new(Graph::from_edges((1..nodes).map(|v| (v / 2, v))).unwrap(), "asked"));
@@ -461,7 +461,7 @@ fn over_mpi_on_one_host_direct_is_before_bruck() {
 
 fn played(problem: &Problem, name: &str, machine: &Machine, bytes: u64) -> u128 {
     let algorithm = find(problem.collective(), name).unwrap();
-    necklace::simulate::simulate(&*algorithm, problem, machine, bytes, |_| ()).unwrap().time.into()
+    necklace::simulate::Simulation::new(machine, bytes).play(&*algorithm, problem).unwrap().time.into()
 }
 
 fn price(problem: &Problem, name: &str, machine: &Machine, bytes: u64) -> u128 {
@@ -471,7 +471,7 @@ fn price(problem: &Problem, name: &str, machine: &Machine, bytes: u64) -> u128 {
 }
 
 #[test]
-fn allgather_ring_costs_what_is_played_where_few_go_far() {
+fn allgather_ring_price_matches_its_simulation() {
     let far: Machine = "free:startup=3us,byte=1ns,channel=1ns,hop=5us".parse().unwrap();
     for text in ["line:16", "line:2", "mesh:8x8", "mesh:3x4x5", "torus:4x4", "torus:4x4x4", "ghc:3x4"] {
         let problem = problem(text, Collective::Allgather);
@@ -496,7 +496,7 @@ fn stored_messages_wait_for_the_busiest_channel_and_on_their_way() {
 }
 
 #[test]
-fn ways_are_taken_while_processors_are_at_work() {
+fn messages_move_while_processors_work() {
     let machine: Machine =
         "free:startup=1us,message=2.5us,byte=0.3ns,channel=1ns,hop=20us,switching=store-and-forward".parse().unwrap();
     let problem = problem("complete:11", Collective::Alltoall);

@@ -10,7 +10,7 @@ use necklace::machine::{Machine, Switching};
 use necklace::schedule::{
     Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Transfer, verify, verify_shares,
 };
-use necklace::simulate::{Played, SimulateError, least, simulate, simulate_schedule, simulate_shares};
+use necklace::simulate::{Played, SimulateError, Simulation, least};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
@@ -33,7 +33,7 @@ fn on(topology: &Arc<dyn Topology>, machine: Machine, rounds: &[&[Transfer]]) ->
     let round =
         |(phase, transfers): (usize, &&[Transfer])| Round { phase, transfers: transfers.to_vec(), local: vec![] };
     let rounds = rounds.iter().enumerate().map(round).collect();
-    simulate_schedule(&Schedule { outline, rounds }, &machine, 10, |_| ())
+    Simulation::new(&machine, 10).play_schedule(&Schedule { outline, rounds })
 }
 
 fn times(topology: &str, machine: Machine, rounds: &[&[Transfer]]) -> Vec<u64> {
@@ -51,7 +51,8 @@ fn forwarding(machine: Machine) -> Machine {
 
 #[test]
 fn one_message_over_free_channels() {
-    // 20 bytes over three channels: 3 * 20 on the wire, 3 * 100 on the way; the sender is done when it has left.
+    // 20 bytes over three channels: 3 * 20 on the wire, 3 * 100 on the way; the sender is done when
+    // it has left.
     assert_eq!(times("line:4", wires(), &[&[send(0, 3, 2)]]), [60, 0, 0, 360]);
     assert_eq!(times("line:4", forwarding(wires()), &[&[send(0, 3, 2)]]), [60, 0, 0, 480]);
     // A port that is slower than the channels, and the processor at both ends.
@@ -59,7 +60,8 @@ fn one_message_over_free_channels() {
     assert_eq!(times("line:4", machine, &[&[send(0, 3, 2)]]), [11_100, 0, 0, 11_400 + 10_000]);
     // One that is faster changes nothing.
     assert_eq!(times("line:4", wires().with_byte(2), &[&[send(0, 3, 2)]]), [60, 0, 0, 360]);
-    // Stored, the first and the last channel are as slow as the ports beside them, those between are not.
+    // Stored, the first and the last channel are as slow as the ports beside them, those between
+    // are not.
     let slow_port = forwarding(wires().with_byte(5));
     assert_eq!(times("line:4", slow_port, &[&[send(0, 1, 2)]])[..2], [100, 200]);
     assert_eq!(times("line:4", slow_port, &[&[send(0, 3, 2)]]), [100, 0, 0, 100 + 60 + 100 + 300]);
@@ -69,8 +71,8 @@ fn one_message_over_free_channels() {
 
 #[test]
 fn messages_wait_for_a_channel_that_they_share() {
-    // From 0 and from 1 to 2, over 1-2. The nearer one is there first; the other's head comes at 100, in the middle of
-    // the first's 120 for 40 bytes, waits 20, and follows.
+    // From 0 and from 1 to 2, over 1-2. The nearer one is there first; the other's head comes at
+    // 100, in the middle of the first's 120 for 40 bytes, waits 20, and follows.
     let meeting = [send(0, 2, 4), send(1, 2, 4)];
     assert_eq!(times("line:3", wires(), &[&meeting]), [120, 120, 120 + 120 + 100]);
     let found = on(&parse("line:3").unwrap(), wires(), &[&meeting]).unwrap();
@@ -93,11 +95,12 @@ fn channels_that_cost_nothing_keep_no_message_waiting() {
         let played = |topology| {
             let problem = problem(topology, "alltoall");
             let algorithm = find(problem.collective(), name).unwrap();
-            simulate(&*algorithm, &problem, &Machine::THREADS, 4096, |_| ()).unwrap()
+            Simulation::new(&Machine::THREADS, 4096).play(&*algorithm, &problem).unwrap()
         };
         assert_eq!(played("line:16").ranks, played("complete:16").ranks, "{name}");
     }
-    // Nor does a port that costs nothing: the short message need not wait for the tail of the long one.
+    // Nor does a port that costs nothing: the short message need not wait for the tail of the long
+    // one.
     let both = [send(0, 2, 4), send(1, 2, 1)];
     let star: Arc<dyn Topology> = Arc::new(Graph::from_edges([(0, 2), (1, 2), (2, 3)]).unwrap());
     let next = [send(2, 3, 1)];
@@ -107,7 +110,8 @@ fn channels_that_cost_nothing_keep_no_message_waiting() {
 
 #[test]
 fn messages_share_a_channel_that_is_faster_than_their_ports() {
-    // 40 bytes each, 200 through a port and 120 over the channel that they share: the second follows 120 later.
+    // 40 bytes each, 200 through a port and 120 over the channel that they share: the second
+    // follows 120 later.
     let meeting = [send(0, 2, 4), send(1, 3, 4)];
     let found = on(&parse("line:4").unwrap(), Machine::FREE.with_byte(5).with_channel(3), &[&meeting]).unwrap();
     assert_eq!((found.time, found.waiting, found.busiest_channel), (120 + 200, 120, 240));
@@ -150,14 +154,14 @@ fn ranks_go_on_when_their_own_transfers_are_done() {
 }
 
 #[test]
-fn a_new_phase_puts_all_blocks_into_another_order() {
+fn new_phase_rearranges_all_blocks() {
     let machine = Machine::FREE.with_rearrangement(2);
     // Of four blocks of 10 bytes, at those who do anything in both phases.
     assert_eq!(times("complete:4", machine, &[&[send(0, 1, 1)], &[send(1, 2, 1)]]), [0, 80, 80, 0]);
 }
 
 #[test]
-fn ways_that_are_given_are_taken() {
+fn given_routes_are_used() {
     let round = via(send(0, 1, 1), &[0, 3, 2, 1]);
     assert_eq!(times("ring:4", wires(), &[&[round]]), [30, 330, 0, 0]);
     // Past the end and back.
@@ -174,13 +178,13 @@ fn ways_that_are_given_are_taken() {
 }
 
 #[test]
-fn who_waits_for_nothing_is_named() {
+fn rank_that_waits_in_vain_is_named() {
     let problem = Problem::new(parse("ring:3").unwrap(), Collective::Alltoall).unwrap();
     let ring = find(problem.collective(), "ring").unwrap();
     let share = |rank| ring.share(&problem, Rank::new(rank)).unwrap();
     let nothing: Share = Box::new(std::iter::empty());
-    let stuck = simulate_shares(vec![share(0), share(1), nothing], &problem, &wires(), 1, |_| ()).unwrap_err();
-    assert_eq!(stuck.to_string(), "rank 0, round 0: 1 of 1 messages never come");
+    let stuck = Simulation::new(&wires(), 1).play_shares(vec![share(0), share(1), nothing], &problem).unwrap_err();
+    assert_eq!(stuck.to_string(), "rank 0, round 0: 1 of 1 messages never arrive");
 }
 
 fn machines() -> [Machine; 5] {
@@ -195,7 +199,7 @@ fn problem(topology: &str, collective: &str) -> Problem {
 }
 
 #[test]
-fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
+fn uncontended_simulation_equals_the_price() {
     let cases = [
         ("alltoall", "torus-exchange", "torus:8x8"),
         ("alltoall", "torus-exchange", "torus:12x12"),
@@ -218,7 +222,7 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
         let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
         for machine in machines() {
             let price = Demand::counted(&proof, &problem).price(&machine, 100);
-            let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
+            let found = Simulation::new(&machine, 100).play(&*algorithm, &problem).unwrap();
             assert_eq!(u128::from(found.time), price.total, "{name} on {topology}, {machine}: {price}");
             assert_eq!((found.first(), found.waiting), (found.time, 0), "{name} on {topology}, {machine}");
         }
@@ -226,7 +230,7 @@ fn where_nothing_contends_and_all_do_the_same_it_takes_the_price() {
 }
 
 #[test]
-fn barriers_are_in_no_total_and_are_not_played() {
+fn barriers_are_neither_priced_nor_simulated() {
     let problem = problem("torus:8x8", "alltoall");
     let exchange = find(problem.collective(), "torus-exchange").unwrap();
     let demand = Demand::claimed(&*exchange, &problem).unwrap();
@@ -234,7 +238,7 @@ fn barriers_are_in_no_total_and_are_not_played() {
     assert_eq!(demand.price(&with, 64).total, demand.price(&without, 64).total);
     assert_eq!(demand.price(&with, 64).synchronisation, 5 * (3 * 126 - 113) * 1_000_000);
     assert!(demand.price(&with, 64).to_string().ends_with(", without synchronisation 1325.00"));
-    let played = |machine| simulate(&*exchange, &problem, &machine, 64, |_| ()).unwrap();
+    let played = |machine| Simulation::new(&machine, 64).play(&*exchange, &problem).unwrap();
     assert_eq!(played(with), played(without));
     assert_eq!(u128::from(played(with).time), demand.price(&with, 64).total);
 }
@@ -259,12 +263,12 @@ fn takes_the_price(algorithm: &dyn Algorithm, problem: &Problem, machine: Machin
     let price = Demand::claimed(algorithm, problem).unwrap();
     assert!(price.at_least.is_empty(), "{}: {:?}", name(), price.at_least);
     let price = price.price(&machine, bytes);
-    let found = simulate(algorithm, problem, &machine, bytes, |_| ()).unwrap();
+    let found = Simulation::new(&machine, bytes).play(algorithm, problem).unwrap();
     assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{}: {price}", name());
 }
 
 #[test]
-fn formulas_without_contention_are_what_is_simulated_whatever_the_prices() {
+fn claimed_prices_equal_uncontended_simulations() {
     fn holds(a: u8, b: u8, Prices(machine): Prices, bytes: u8) {
         let (a, b, bytes) = (usize::from(a % 6) + 1, usize::from(b % 6) + 1, 2 * u64::from(bytes));
         let cases = [
@@ -289,10 +293,10 @@ fn formulas_without_contention_are_what_is_simulated_whatever_the_prices() {
 /// By which digits, how many blocks, and whether a phase begins.
 type Exchanges = Vec<(u8, u8, bool)>;
 
-/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive or: over E-cube routes, of
-/// as many channels as digits differ, none of them shared.
+/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive
+/// or: over E-cube routes, of as many channels as digits differ, none of them shared.
 #[test]
-fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices() {
+fn counted_prices_equal_uncontended_simulations() {
     fn holds(rounds: Exchanges, cube: bool, Prices(machine): Prices, bytes: u8) {
         let topology = parse(if cube { "hypercube:4" } else { "ghc:4,2" }).unwrap();
         let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
@@ -320,7 +324,7 @@ fn counted_rounds_without_contention_are_what_is_simulated_whatever_the_prices()
         let schedule = Schedule { outline, rounds: made };
         let proof = verify(&schedule).unwrap();
         let price = Demand::counted(&proof, &schedule.outline.problem).price(&machine, bytes.into());
-        let found = simulate_schedule(&schedule, &machine, bytes.into(), |_| ()).unwrap();
+        let found = Simulation::new(&machine, bytes.into()).play_schedule(&schedule).unwrap();
         assert_eq!((u128::from(found.time), found.waiting), (price.total, 0), "{machine}: {price}");
     }
     QuickCheck::new().rng(Gen::new(12)).tests(300).quickcheck(holds as fn(Exchanges, bool, Prices, u8));
@@ -340,10 +344,10 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
             let Ok(shares) = algorithm.shares(&problem) else { continue };
             let schedule = shares.collect().unwrap();
             let bytes = u64::from(bytes);
-            let found = simulate(&**algorithm, &problem, &machine, bytes, |_| ()).unwrap();
+            let found = Simulation::new(&machine, bytes).play(&**algorithm, &problem).unwrap();
             // Again, and from the whole schedule.
-            assert_eq!(simulate(&**algorithm, &problem, &machine, bytes, |_| ()).unwrap(), found);
-            assert_eq!(simulate_schedule(&schedule, &machine, bytes, |_| ()).unwrap().messages, found.messages);
+            assert_eq!(Simulation::new(&machine, bytes).play(&**algorithm, &problem).unwrap(), found);
+            assert_eq!(Simulation::new(&machine, bytes).play_schedule(&schedule).unwrap().messages, found.messages);
             let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
             let bytes = if problem.collective().name() == "barrier" { 0 } else { bytes };
             let carrying = proof.busiest_channel_total.bytes(bytes) as u64 * machine.channel;
@@ -362,7 +366,7 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
 }
 
 #[test]
-fn the_least_is_reached_where_one_thing_alone_takes_time() {
+fn bound_is_reached_with_a_single_price() {
     let cases = [
         ("complete:8", "cube-xor", Ports::One, Machine::FREE.with_byte(3), 7 * 100 * 3),
         ("torus:8x8", "direct", Ports::Unlimited, Machine::FREE.with_startup(7), 7),
@@ -375,7 +379,7 @@ fn the_least_is_reached_where_one_thing_alone_takes_time() {
     for (topology, name, ports, machine, time) in cases {
         let problem = problem(topology, "alltoall");
         let algorithm = find(problem.collective(), name).unwrap();
-        let found = simulate(&*algorithm, &problem, &machine, 100, |_| ()).unwrap();
+        let found = Simulation::new(&machine, 100).play(&*algorithm, &problem).unwrap();
         assert_eq!(found.time, time, "{name} on {topology}, {machine}");
         let least = least(&Search::of(&problem), ports, &machine, 100);
         let expected = match (machine.channel, machine.message) {
@@ -397,7 +401,7 @@ fn direct_exchange_on_a_torus_waits_for_channels() {
     let problem = problem("torus:8x8", "alltoall");
     let direct = find(problem.collective(), "direct").unwrap();
     let machine = Machine::FREE.with_channel(1000);
-    let found = simulate(&*direct, &problem, &machine, 10, |_| ()).unwrap();
+    let found = Simulation::new(&machine, 10).play(&*direct, &problem).unwrap();
     let price = Demand::claimed(&*direct, &problem).unwrap().price(&machine, 10);
     // The price is what the busiest channel carries: the least, and not far from what it takes.
     assert_eq!(u128::from(found.busiest_channel), price.total);
@@ -409,16 +413,17 @@ fn a_thousand_nodes_are_played_out() {
     let problem = problem("torus:32x32", "alltoall");
     let direct = find(problem.collective(), "direct").unwrap();
     let mut told = 0;
-    let found = simulate(&*direct, &problem, &Machine::PARAGON, 1, |arrived| told = arrived).unwrap();
+    let found =
+        Simulation::new(&Machine::PARAGON, 1).with_progress(|arrived| told = arrived).play(&*direct, &problem).unwrap();
     assert_eq!((found.messages, found.hops), (1024 * 1023, 1024 * 1024 * 16));
     assert!(told > 1_000_000 && found.ranks.len() == 1024);
 }
 
 #[test]
-fn what_takes_too_long_to_count_is_an_error() {
+fn too_long_simulations_are_refused() {
     let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Alltoall).unwrap();
     let direct = find(problem.collective(), "direct").unwrap();
-    let played = simulate(&*direct, &problem, &Machine::PARAGON, u64::MAX / 2, |_| ());
+    let played = Simulation::new(&Machine::PARAGON, u64::MAX / 2).play(&*direct, &problem);
     let message = played.unwrap_err().to_string();
     assert!(message.contains("213 days") && message.contains(&(u64::MAX / 2).to_string()), "{message}");
 }
@@ -429,7 +434,7 @@ fn large_complete_network_is_simulated_where_few_channels_are_used() {
     let played = |collective: Collective, name: &str| {
         let problem = Problem::new(parse("complete:100000").unwrap(), collective).unwrap();
         let algorithm = find(problem.collective(), name).unwrap();
-        simulate(&*algorithm, &problem, &Machine::PARAGON, 64, |_| ())
+        Simulation::new(&Machine::PARAGON, 64).play(&*algorithm, &problem)
     };
     let root = Rank::new(7);
     for (collective, name) in [

@@ -8,8 +8,8 @@ use necklace::algorithm::alltoall::{DirectRotated, Ring};
 use necklace::algorithm::{About, Algorithm, Claims, registry};
 use necklace::collective::{Collective, Custom};
 use necklace::schedule::{
-    Block, Combine, End, Fault, Mismatch, Outline, Ports, Problem, RankRound, Round, SampleError, Schedule, Share,
-    Verifier, Volume, verify, verify_sample, verify_shares,
+    Block, Combine, End, Mismatch, Outline, Ports, Problem, RankRound, Round, SampleError, Schedule, Share, Verifier,
+    ViolationKind, Volume, verify, verify_sample, verify_shares,
 };
 use necklace::topology::parse;
 use quickcheck::{Arbitrary, Gen};
@@ -112,7 +112,7 @@ fn a_proof_contradicts_claims_that_are_wrong() {
 }
 
 #[test]
-fn nobody_to_talk_to_is_fine() {
+fn single_rank_needs_no_transfers() {
     for name in Collective::names() {
         let collective = Collective::named(name, rank(0)).unwrap();
         // An exclusive scan leaves rank 0 with nothing, all others with what they have.
@@ -122,7 +122,7 @@ fn nobody_to_talk_to_is_fine() {
 }
 
 #[test]
-fn nothing_done_is_nothing_delivered() {
+fn empty_schedule_delivers_nothing() {
     for name in Collective::names() {
         let collective = Collective::named(name, rank(1)).unwrap();
         let violations = verify(&schedule("ring:3", collective, Ports::One, true, vec![])).unwrap_err();
@@ -147,11 +147,11 @@ fn a_block_in_many_chunks_costs_no_more_than_one() {
     assert_eq!(verify(&both).unwrap().busiest_channel_total, whole(1));
     let one = Schedule { rounds: rounds[..1].to_vec(), ..both };
     let violations = verify(&one).unwrap_err();
-    assert_eq!(violations.all().iter().map(|v| v.place.block).collect::<Vec<_>>(), [Some(halves[1])]);
+    assert_eq!(violations.all().iter().map(|v| v.location.block).collect::<Vec<_>>(), [Some(halves[1])]);
 }
 
 #[test]
-fn shares_are_verified_as_the_whole_is() {
+fn shares_verify_like_the_schedule() {
     let problem = ring_allgather(5).outline.problem;
     let shares = |faulty| OneWay { faulty }.shares(&problem).unwrap();
     let proof = verify_shares(shares(None)).unwrap();
@@ -162,15 +162,15 @@ fn shares_are_verified_as_the_whole_is() {
     // What two ranks disagree about does not arrive.
     let violations = verify_shares(shares(Some(rank(2)))).unwrap_err();
     let first = &violations.all()[0];
-    assert_eq!((first.place.round, first.place.transfer), (Some(1), Some((rank(1), rank(2)))));
-    assert!(matches!(first.fault, Fault::Unmatched(_)));
+    assert_eq!((first.location.round, first.location.transfer), (Some(1), Some((rank(1), rank(2)))));
+    assert!(matches!(first.kind, ViolationKind::Unmatched(_)));
     let lost = Some(Block::from(rank(0)));
-    assert!(violations.all()[1..].iter().all(|violation| violation.place.block == lost), "{violations}");
+    assert!(violations.all()[1..].iter().all(|violation| violation.location.block == lost), "{violations}");
     assert_eq!(violations.count(), 1 + 2 + 3);
 }
 
 #[test]
-fn ends_without_partner_are_violations_of_their_round() {
+fn unmatched_ends_are_violations() {
     let whole = ring_allgather(3);
     let mut verifier = Verifier::new(&whole.outline);
     verifier.round(&whole.rounds[0]);
@@ -181,13 +181,13 @@ fn ends_without_partner_are_violations_of_their_round() {
     let violations = verifier.finish().unwrap_err();
     assert_eq!(violations.count(), 1);
     let violation = &violations.all()[0];
-    assert_eq!((violation.place.round, violation.place.transfer), (Some(1), Some((rank(1), rank(2)))));
-    assert_eq!(violation.fault, Fault::Unmatched(Box::new(mismatch)));
+    assert_eq!((violation.location.round, violation.location.transfer), (Some(1), Some((rank(1), rank(2)))));
+    assert_eq!(violation.kind, ViolationKind::Unmatched(Box::new(mismatch)));
     assert_eq!(violation.to_string(), "round 1, 1 to 2: awaited block [0, -1], nothing sent");
 }
 
 #[test]
-fn what_is_too_large_is_refused_without_a_try() {
+fn too_large_schedules_are_refused_at_once() {
     for (topology, collective) in [
         ("ring:2000000000", Collective::Broadcast { root: rank(7) }),
         ("torus:1000x1000", Collective::Alltoall),
@@ -196,16 +196,19 @@ fn what_is_too_large_is_refused_without_a_try() {
         let schedule = schedule(topology, collective, Ports::One, true, vec![round(vec![send(0, 1, vec![])])]);
         let violations = verify(&schedule).unwrap_err();
         assert_eq!(violations.count(), 1);
-        assert!(matches!(violations.all()[0].fault, Fault::TooLarge { limit: Verifier::LIMIT, .. }));
+        assert!(matches!(violations.all()[0].kind, ViolationKind::TooLarge { limit: Verifier::LIMIT, .. }));
     }
     let small = ring_allgather(8);
     let mut verifier = Verifier::with_limit(&small.outline, 79);
     small.rounds.iter().for_each(|round| verifier.round(round));
-    assert!(matches!(verifier.finish().unwrap_err().all()[0].fault, Fault::TooLarge { found: 80, limit: 79, .. }));
+    assert!(matches!(
+        verifier.finish().unwrap_err().all()[0].kind,
+        ViolationKind::TooLarge { found: 80, limit: 79, .. }
+    ));
 }
 
 #[test]
-fn a_large_machine_that_does_little_costs_little() {
+fn idle_ranks_cost_nothing() {
     let n = 1 << 16;
     assert_eq!(counted(&doubling_allreduce(16)).0, 16);
     let idle = verify(&schedule(&format!("ring:{n}"), Collective::Allreduce, Ports::One, true, vec![])).unwrap_err();
@@ -240,23 +243,23 @@ fn a_flawed_custom_collective_is_a_violation() {
     let with = |pre: Vec<Vec<(Block, Vec<Rank>)>>, post| {
         let collective = Collective::Custom(Arc::new(Custom { pre, post }));
         let violations = verify(&schedule("line:2", collective, Ports::One, true, vec![])).unwrap_err();
-        violations.all().iter().map(|violation| violation.fault.clone()).collect::<Vec<_>>()
+        violations.all().iter().map(|violation| violation.kind.clone()).collect::<Vec<_>>()
     };
     let none = || vec![vec![], vec![]];
-    assert_eq!(with(vec![vec![]], none()), [Fault::ConditionRanks { expected: 2, found: 1 }]);
+    assert_eq!(with(vec![vec![]], none()), [ViolationKind::ConditionRanks { expected: 2, found: 1 }]);
     let twice = vec![plain.clone(), [plain.clone(), plain.clone()].concat()];
-    assert_eq!(with(twice, none()), [Fault::StatedTwice]);
+    assert_eq!(with(twice, none()), [ViolationKind::StatedTwice]);
     let cut = vec![plain.clone(), vec![(part(block, 1, 2, 1), vec![rank(0)])]];
-    assert_eq!(with(cut, none()), [Fault::Cut { expected: 1, found: 2 }]);
+    assert_eq!(with(cut, none()), [ViolationKind::Cut { expected: 1, found: 2 }]);
     let by = |who: &[usize]| vec![vec![], vec![(block, who.iter().copied().map(rank).collect())]];
-    assert_eq!(with(none(), by(&[0, 2])), [Fault::ContributorRange { contributor: rank(2), ranks: 2 }]);
-    assert_eq!(with(by(&[1, 0, 1]), none()), [Fault::ContributorTwice { contributor: rank(1) }]);
+    assert_eq!(with(none(), by(&[0, 2])), [ViolationKind::ContributorRange { contributor: rank(2), ranks: 2 }]);
+    assert_eq!(with(by(&[1, 0, 1]), none()), [ViolationKind::ContributorTwice { contributor: rank(1) }]);
     let far = vec![vec![], vec![(Block::raw(-5, 2), vec![rank(0)])]];
-    assert_eq!(with(far, none()), [Fault::BlockRange { found: 2, ranks: 2 }]);
+    assert_eq!(with(far, none()), [ViolationKind::BlockRange { found: 2, ranks: 2 }]);
 }
 
 #[test]
-fn what_has_one_place_before_and_one_after_is_in_one_place() {
+fn block_on_one_rank_before_and_after_is_personalised() {
     // A block that goes from rank 0 to rank 1, and one that stays at 0.
     let own = |i: i32| (Block::new(rank(0), rank(i as usize)), vec![rank(0)]);
     let verified = |post: Vec<Vec<(Block, Vec<Rank>)>>, rounds: Vec<Round>| {
@@ -373,20 +376,22 @@ fn verdict(schedule: &Schedule) -> Replay {
     let Err(violations) = verify(schedule) else { return found };
     let of = cuts(schedule);
     for violation in violations.all() {
-        let block = violation.place.block.unwrap_or(Block::RESULT);
+        let block = violation.location.block.unwrap_or(Block::RESULT);
         let chunks = units(block, &of).into_iter();
-        let at = violation.place.rank.map_or(0, Rank::index);
-        match violation.fault {
-            Fault::NotHeld => {
-                let sender = violation.place.transfer.map_or(at, |(source, _)| source.index());
-                found.not_held.extend(chunks.map(|unit| (violation.place.round.unwrap(), sender, unit)));
+        let at = violation.location.rank.map_or(0, Rank::index);
+        match violation.kind {
+            ViolationKind::NotHeld => {
+                let sender = violation.location.transfer.map_or(at, |(source, _)| source.index());
+                found.not_held.extend(chunks.map(|unit| (violation.location.round.unwrap(), sender, unit)));
             }
-            Fault::CountedTwice { .. } => found.twice += block.count() as usize,
-            Fault::NotDelivered { .. } | Fault::WrongContributors { .. } | Fault::WrongOrder { .. } => {
+            ViolationKind::CountedTwice { .. } => found.twice += block.count() as usize,
+            ViolationKind::NotDelivered { .. }
+            | ViolationKind::WrongContributors { .. }
+            | ViolationKind::WrongOrder { .. } => {
                 found.wrong.extend(chunks.map(|unit| (at, unit)));
             }
             // Things that the naive replay does not look for, and that have no effect.
-            Fault::Redundant { .. } | Fault::ReplacedTwice { .. } => {}
+            ViolationKind::Redundant { .. } | ViolationKind::ReplacedTwice { .. } => {}
             ref other => panic!("{other} in a schedule made without"),
         }
     }
@@ -492,7 +497,7 @@ fn the_naive_replay_finds_nothing_wrong_with_the_fixtures() {
 }
 
 #[test]
-fn samples_of_right_schedules_pass_and_of_all_ranks_count_all() {
+fn samples_of_correct_schedules_pass() {
     let mut cases = 0;
     for topology in ["torus:4x4", "hypercube:3", "complete:7", "mesh:3x2", "line:1"] {
         for algorithm in registry() {
@@ -589,21 +594,22 @@ fn samples_find_messages_that_their_ranks_do_not_list() {
     for round in [0, 1, 2, 5, 7, 8] {
         let found = verify_sample(&Unlisted { round }, &problem, [rank(Unlisted::TO)], |_| ());
         let Err(SampleError::Violated(violations)) = found else { panic!("round {round}: {found:?}") };
-        let all: Vec<_> = violations.all().iter().map(|violation| (violation.place.round, &violation.fault)).collect();
-        assert!(matches!(all[..], [(Some(at), Fault::Unmatched(_))] if at == round), "round {round}: {all:?}");
+        let all: Vec<_> =
+            violations.all().iter().map(|violation| (violation.location.round, &violation.kind)).collect();
+        assert!(matches!(all[..], [(Some(at), ViolationKind::Unmatched(_))] if at == round), "round {round}: {all:?}");
     }
     // Nothing of that concerns another rank.
     assert!(verify_sample(&Unlisted { round: 5 }, &problem, [rank(0)], |_| ()).is_ok());
 }
 
 #[test]
-fn samples_find_what_their_ranks_do_wrong() {
+fn samples_find_violations_of_their_ranks() {
     let problem = Problem::new(parse("ring:9").unwrap(), Collective::Alltoall).unwrap();
     let by = rank(4);
-    let faults = |spoil, agreed, of: usize| -> Vec<Fault> {
+    let faults = |spoil, agreed, of: usize| -> Vec<ViolationKind> {
         match verify_sample(&Spoilt { by, spoil, agreed }, &problem, [rank(of)], |_| ()) {
             Ok(_) => vec![],
-            Err(SampleError::Violated(violations)) => violations.all().iter().map(|v| v.fault.clone()).collect(),
+            Err(SampleError::Violated(violations)) => violations.all().iter().map(|v| v.kind.clone()).collect(),
             Err(other) => panic!("{other}"),
         }
     };
@@ -611,10 +617,10 @@ fn samples_find_what_their_ranks_do_wrong() {
     let invents: fn(&mut End) = |end| end.blocks[0] = Block::new(Rank::new(8), Rank::new(8));
     // Whoever sends or awaits the message finds that they do not agree about it.
     for of in [4, 5] {
-        assert!(matches!(faults(forgets, false, of)[0], Fault::Unmatched(_)), "rank {of}");
+        assert!(matches!(faults(forgets, false, of)[0], ViolationKind::Unmatched(_)), "rank {of}");
     }
     // Where they do agree, the sender is found to send what it does not hold, the receiver to lack something.
-    assert!(faults(invents, true, 4).iter().any(|fault| matches!(fault, Fault::NotHeld)));
+    assert!(faults(invents, true, 4).iter().any(|fault| matches!(fault, ViolationKind::NotHeld)));
     assert!(!faults(forgets, true, 5).is_empty());
     // Ranks that have no part in it are in order.
     for of in [0, 2, 7] {

@@ -11,7 +11,7 @@ use necklace::cost::Demand;
 use necklace::machine::Machine;
 use necklace::schedule::Problem;
 use necklace::select::{Terms, select};
-use necklace::simulate::simulate;
+use necklace::simulate::Simulation;
 use necklace::topology::parse;
 use necklace_lab::measure::{self, median, slowest};
 use necklace_lab::rank::{Exchange, Order, serve};
@@ -185,7 +185,7 @@ impl Row {
     ) -> Result<Self, LabError> {
         let algorithm = find(problem.collective(), name)?;
         let price = Demand::claimed(&*algorithm, problem)?.price(machine, bytes as u64);
-        let played = simulate(&*algorithm, problem, machine, bytes as u64, |_| ())?;
+        let played = Simulation::new(machine, bytes as u64).play(&*algorithm, problem)?;
         let exchange = Exchange { algorithm: name.to_owned(), block_bytes: bytes, calls };
         let measured = median(slowest(&job.order(&Order::Time(exchange))?)) / 1e3;
         let (cost, played) = (price.total as f64 / 1e9, played.time as f64 / 1e9);

@@ -17,7 +17,7 @@ use necklace::machine::Machine;
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Ports, Problem};
 use necklace::select::{Candidate, Terms, select};
-use necklace::simulate::simulate;
+use necklace::simulate::Simulation;
 
 use crate::output::{Document, Failure, print};
 use crate::progress::Progress;
@@ -137,7 +137,7 @@ fn choice(
     let mut candidates: Vec<_> = choice.candidates.iter().filter_map(priced).collect();
     candidates.sort_by_key(|(price, _)| *price);
     let play = |price: u128, algorithm: &dyn Algorithm| {
-        let played = simulate(algorithm, &problem, machine, bytes, |_| ());
+        let played = Simulation::new(machine, bytes).play(algorithm, &problem);
         let heading = || format!("{} on {} by {name}", algorithm.name(), network.name);
         played.map(|played| (algorithm.name(), price, played.time)).map_err(|error| Failure::of(&heading(), &error))
     };

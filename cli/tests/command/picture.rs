@@ -31,14 +31,14 @@ fn with_a_dash_standard_output_is_the_picture_alone() {
 
 #[test]
 fn frames_and_focus_choose_what_is_shown() {
-    let view = |frames| View { frames, ..View::default() };
+    let view = |frames| View::default().with_frames(frames);
     let cases = [
         (&["--frames", "auto"][..], View::default()),
         (&["--frames", "rounds"], view(Frames::Rounds)),
         (&["--frames", "phases"], view(Frames::Phases)),
         (&["--frames", "2"], view(Frames::Range(2..3))),
         (&["--frames", "1-3"], view(Frames::Range(1..4))),
-        (&["--focus", "5"], View { focus: Some(Rank::new(5)), ..View::default() }),
+        (&["--focus", "5"], View::default().with_focus(Rank::new(5))),
     ];
     let mut pictures = std::collections::BTreeSet::new();
     for (more, view) in cases {

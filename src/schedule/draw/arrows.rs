@@ -1,4 +1,4 @@
-//! The lines of arrows: along their routes, side by side where they share a channel, rounded at corners.
+//! The lines of arrows: along their routes, side by side on shared channels, with rounded corners.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -7,33 +7,34 @@ use super::frames::Arrow;
 use super::layout::{Course, Layout};
 use super::point::{Point, point};
 
-/// Arrows that share a channel are told apart up to so many.
+/// The maximum number of arrows side by side on a channel.
 const MAX_LANES: u32 = 64;
-/// From so many lanes, or hops a node, on arrows are as thin as lines can be.
+/// The number of lanes, or of hops for each node, from which on arrows are thinnest.
 const MANY_LANES: u32 = 8;
 const MANY_HOPS: usize = 12;
 
 /// An arrow on the page.
 pub(super) struct Shape {
-    /// Its line, in pieces where it leaves the picture and comes back.
+    /// Its line, in several pieces if it leaves the picture and comes back.
     pub(super) pieces: Vec<Vec<Point>>,
     /// Its head: tip, left, right.
     pub(super) head: [Point; 3],
 }
 
-/// Where the arrows of a frame run.
+/// The lanes of the arrows of a frame.
 pub(super) struct Lanes {
-    /// How far each is from the middle of its links, to the right of its direction: at least so far that it passes beside
-    /// the nodes on its way, and for no two on one channel alike (while there are at most [`MAX_LANES`]).
+    /// The distance of each arrow from the middle of its links, to the right of its direction. It
+    /// is large enough to pass beside the nodes of its route, and different for all arrows on a
+    /// channel (up to [`MAX_LANES`]).
     pub(super) offsets: Vec<f64>,
-    /// Whether they are so many that they cannot be told apart.
+    /// Whether the arrows are too dense to tell apart.
     pub(super) crowded: bool,
 }
 
 pub(super) fn lanes(layout: &Layout, arrows: &[Arrow]) -> Lanes {
     let scale = layout.scale;
     let mut order: Vec<usize> = (0..arrows.len()).collect();
-    // Short ones inside.
+    // Short arrows are inside.
     order.sort_by_key(|&i| arrows[i].route.len());
     let mut taken: HashMap<(usize, usize), u64> = HashMap::new();
     let mut lanes = vec![0; arrows.len()];
@@ -52,20 +53,20 @@ pub(super) fn lanes(layout: &Layout, arrows: &[Arrow]) -> Lanes {
     };
     let most = lanes.iter().copied().max().unwrap_or(0);
     let widest = arrows.iter().map(base).fold(0.0, f64::max);
-    // What runs the other way beside the next row needs room too.
+    // Leaves room for arrows of the opposite direction beside the next row.
     let lane = scale.lane.min((0.47 * scale.spacing - widest).max(0.0) / f64::from(most.max(1)));
     let offsets = arrows.iter().zip(lanes).map(|(arrow, own)| base(arrow) + lane * f64::from(own)).collect();
     let hops: usize = arrows.iter().map(Arrow::hops).sum();
     Lanes { offsets, crowded: most >= MANY_LANES || hops > MANY_HOPS * layout.at.len() }
 }
 
-/// The channels of a route; of one that stays where it is, the node's own.
+/// Returns the channels of a route; for a route of one node, a loop at that node.
 fn channels(route: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
     let stays = route.first().filter(|_| route.len() == 1);
     stays.map(|&node| (node, node)).into_iter().chain(route.windows(2).map(|hop| (hop[0], hop[1])))
 }
 
-/// The line and the head of an arrow that runs so far to the right of its route.
+/// Returns the line and the head of an arrow at a distance to the right of its route.
 pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) -> Shape {
     let radius = layout.scale.radius;
     let mut pieces = centre(layout, route);
@@ -89,7 +90,7 @@ pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) ->
     let mut shape = Shape { pieces, head: [Point::default(); 3] };
     let to = route.last().map(|&to| layout.at[to]);
     if let (Some(to), Some([.., tip])) = (to, shape.pieces.last_mut().map(Vec::as_mut_slice)) {
-        // Into the node, wherever the line comes from.
+        // Points into the node from any direction.
         let way = (to - *tip).unit();
         let back = *tip - way * head;
         let half = way.right() * (0.4 * head);
@@ -100,8 +101,8 @@ pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) ->
     shape
 }
 
-/// Whether the arrows can be told apart: their lines are on the average two apart or more. There is room for them beside the
-/// channels that they use, and no more of it than the network has.
+/// Returns whether the arrows can be told apart: the mean distance of their lines is at least two
+/// units. The room for them is beside the channels that they use.
 pub(super) fn legible(layout: &Layout, arrows: &[Arrow]) -> bool {
     let mut used: HashMap<(usize, usize), f64> = HashMap::new();
     let mut lines = 0.0;
@@ -124,12 +125,12 @@ pub(super) fn legible(layout: &Layout, arrows: &[Arrow]) -> bool {
     2.0 * lines <= beside.min(extent(|p| p.x) * extent(|p| p.y))
 }
 
-/// A channel's own line, so far to its right.
+/// Returns the line of a channel, at a distance to its right.
 pub(super) fn channel(layout: &Layout, from: usize, to: usize, offset: f64) -> Vec<Vec<Point>> {
     centre(layout, &[from, to]).iter().map(|piece| beside(piece, offset)).collect()
 }
 
-/// In how many straight steps a route's first hop runs until the next node or the picture's border.
+/// Returns the number of straight steps of a route's first hop, up to the next node or the border.
 fn steps(layout: &Layout, route: &[usize]) -> usize {
     match *route {
         [from, to, ..] => match layout.course(from, to) {
@@ -140,7 +141,7 @@ fn steps(layout: &Layout, route: &[usize]) -> usize {
     }
 }
 
-/// The middle line of a route.
+/// Returns the middle line of a route.
 fn centre(layout: &Layout, route: &[usize]) -> Vec<Vec<Point>> {
     let mut done = Vec::new();
     let mut piece: Vec<Point> = route.first().map(|&node| layout.at[node]).into_iter().collect();
@@ -158,7 +159,7 @@ fn centre(layout: &Layout, route: &[usize]) -> Vec<Vec<Point>> {
     done
 }
 
-/// A line that runs beside another, so far to the right.
+/// Returns a parallel of a line, at a distance to its right.
 fn beside(line: &[Point], offset: f64) -> Vec<Point> {
     let mut line = line.to_vec();
     line.dedup_by(|a, b| (*a - *b).length() < 1e-6);
@@ -173,7 +174,7 @@ fn beside(line: &[Point], offset: f64) -> Vec<Point> {
             (Some(before), Some(after)) => (before, after),
         };
         let turn = before.dot(after);
-        // Where a line turns back, the point that both sides meet in would be far from the node.
+        // If a line turns back, its two sides would meet far from the node.
         if turn > -0.05 {
             moved.push(line[i] + (before + after) * (offset / (1.0 + turn)));
         } else {
@@ -183,8 +184,8 @@ fn beside(line: &[Point], offset: f64) -> Vec<Point> {
     moved
 }
 
-/// Lets a line that begins beside a node begin at it, joining it after so long a way but within its first hop, which has so
-/// many steps.
+/// Moves the start of a line to its node. The line joins its lane after the distance `along`,
+/// within its first hop of `steps` steps.
 fn attach(line: &mut Vec<Point>, steps: usize, node: Point, radius: f64, along: f64) {
     let hop: f64 = line.windows(2).take(steps).map(|step| (step[1] - step[0]).length()).sum();
     let mut left = along.min(0.42 * hop);
@@ -200,14 +201,14 @@ fn attach(line: &mut Vec<Point>, steps: usize, node: Point, radius: f64, along: 
     line.splice(..=passed, [node + (joint - node).unit() * (radius + 0.8), joint]);
 }
 
-/// From a node to itself, the farther out the larger the offset.
+/// Returns a loop at a node, whose size grows with the offset.
 fn round_trip(node: Point, radius: f64, offset: f64) -> Vec<Point> {
     let (near, far) = (radius + 2.0, radius + offset);
     let around = [(-0.4, -0.8, near), (-0.8, -1.7, far), (0.0, -2.2, far), (0.8, -1.7, far), (0.4, -0.8, near)];
     around.map(|(x, y, size)| node + point(x, y) * size).to_vec()
 }
 
-/// Path data, with corners rounded by so much.
+/// Returns path data, with corners rounded by `round`.
 pub(super) fn path(pieces: &[Vec<Point>], round: f64) -> String {
     let mut out = String::new();
     for piece in pieces {

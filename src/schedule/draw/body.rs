@@ -1,4 +1,4 @@
-//! What is in a frame: the network, the arrows, the marks of shared channels.
+//! The content of a frame: the network, the arrows, the marks of shared channels.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -16,13 +16,13 @@ use crate::vocabulary::Outline;
 const SHARED_NUMBER: &str = "#8a3300";
 const LINK: &str = "#c9c9c9";
 const NODE: &str = "#555555";
-/// How thick arrows are that are too many to be told apart.
+/// The width of arrows that are too dense to tell apart.
 const CROWDED: f64 = 0.5;
-/// Numbers are written beside arrows, and beside shared channels, where there are no more of them.
+/// The maximum number of arrows, and of shared channels, that have numbers beside them.
 const MAX_NUMBERS: usize = 40;
 const MAX_SHARED_NUMBERS: usize = 120;
 
-/// How far something reaches.
+/// A bounding box.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) low: Point,
@@ -44,7 +44,7 @@ impl Bounds {
     }
 }
 
-/// Links and nodes, which all frames have in common.
+/// The links and nodes, which all frames share.
 pub(super) struct Network {
     pub(super) links: String,
     pub(super) nodes: String,
@@ -89,7 +89,7 @@ impl Network {
 
     fn node(&mut self, layout: &Layout, node: usize, rank: Option<Rank>, focus: bool) {
         let (at, labelled) = (layout.at[node], layout.scale.labelled);
-        // Tips of arrows keep clear of it.
+        // The tips of arrows keep a distance.
         let radius = layout.scale.radius + if focus { 0.5 } else { 0.0 };
         self.bounds.add(at, radius + 1.0);
         let (fill, stroke) = match rank {
@@ -107,18 +107,18 @@ impl Network {
     }
 }
 
-/// What only this frame has, from the lowest layer to the highest.
+/// The content of one frame, from the lowest layer to the highest.
 pub(super) struct Body {
     pub(super) bands: String,
     pub(super) arrows: String,
     pub(super) numbers: String,
-    /// The middles and widths of the numbers.
+    /// The centres and widths of the numbers.
     written: Vec<(Point, f64)>,
     pub(super) bounds: Bounds,
 }
 
 impl Body {
-    /// `sizes` are those of the whole picture.
+    /// Draws a frame. `sizes` are those of the whole picture.
     pub(super) fn new(layout: &Layout, frame: &Frame, look: &Look, sizes: Sizes) -> Self {
         let bounds = Bounds::around(layout.at[0], 0.0);
         let [bands, arrows, numbers] = [const { String::new() }; 3];
@@ -202,7 +202,7 @@ impl Body {
             pieces.iter().flatten().for_each(|&p| self.bounds.add(p, wide / 2.0));
             let _ = writeln!(self.bands, "<path d=\"{}\" stroke-width=\"{}\"/>", path(&pieces, 0.0), Number(wide));
             if numbered {
-                // Among many arrows there is no room beside.
+                // Many arrows leave no room beside the channel.
                 let (on, beside) = ((least + most) / 2.0, most + 2.2 * lane);
                 let offsets = if lanes.crowded { [on, beside] } else { [beside, on] };
                 let shares = [0.5, 0.35, 0.65, 0.25, 0.75];
@@ -214,8 +214,8 @@ impl Body {
         self.bands += "</g>\n";
     }
 
-    /// A number on a ground of its own, at the first of these places where it covers no other; if there is none, at the
-    /// very first.
+    /// Writes a number with a background, at the first of the places where it covers no other
+    /// number, or else at the first place.
     fn number(&mut self, places: impl Iterator<Item = Point>, colour: &str, number: &str) {
         let wide = width(number, 8.0) + 2.0;
         let mut places = places.peekable();
@@ -236,7 +236,7 @@ impl Body {
     }
 }
 
-/// How thick an arrow is: the more blocks, the thicker.
+/// Returns the width of an arrow, which grows with its blocks.
 fn thickness(layout: &Layout, arrow: &Arrow, sizes: Sizes) -> f64 {
     let scale = layout.scale;
     let share = (arrow.volume.as_f64() / sizes.most.as_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
@@ -244,7 +244,7 @@ fn thickness(layout: &Layout, arrow: &Arrow, sizes: Sizes) -> f64 {
     thinnest + (thickest - thinnest) * share.sqrt()
 }
 
-/// A line of text. `more` are attributes.
+/// Writes a line of text with further attributes `more`.
 pub(super) fn text(out: &mut String, at: Point, size: f64, more: &str, colour: &str, text: &str) {
     let gap = if more.is_empty() { "" } else { " " };
     let (x, y, size) = (Number(at.x), Number(at.y), Number(size));
@@ -252,7 +252,7 @@ pub(super) fn text(out: &mut String, at: Point, size: f64, more: &str, colour: &
     let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{gap}{more} fill=\"{colour}\">{text}</text>");
 }
 
-/// The point at such a share of the way.
+/// Returns the point at a fraction of a line.
 fn along(pieces: &[Vec<Point>], share: f64) -> Option<Point> {
     let steps = || pieces.iter().flat_map(|piece| piece.windows(2)).map(|pair| (pair[0], pair[1] - pair[0]));
     let mut left = share * steps().map(|(_, way)| way.length()).sum::<f64>();

@@ -1,4 +1,4 @@
-//! Which rounds a picture shows, in which frame, and what is in each.
+//! The frames of a picture: which rounds they show, and their arrows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,24 +7,24 @@ use crate::block::Volume;
 use crate::ids::{Node, Rank};
 use crate::vocabulary::{Combine, Problem, Round, Route, Transfer};
 
-/// How many rounds are drawn where nobody said.
+/// The maximum number of rounds that are drawn by default.
 const AUTO_ROUNDS: usize = 12;
-/// How many of them where there are more and phases do not do.
+/// The number of rounds that are drawn by default if there are more and phases are not suitable.
 const AUTO_FIRST: usize = 6;
 
 /// A round, or a phase.
 #[derive(Clone, Default)]
 pub(super) struct Frame {
-    /// The first and the last round, and how many there are.
+    /// The first and the last round, and the number of rounds.
     pub(super) first: usize,
     pub(super) last: usize,
     pub(super) rounds: usize,
     pub(super) phase: usize,
     pub(super) arrows: Vec<Arrow>,
     pub(super) transfers: u64,
-    /// How many there are, if most of them are left out since they could not be told apart.
+    /// The number of all transfers, if most were left out because they were too dense.
     pub(super) of: Option<u64>,
-    /// Channels that several transfers of one round use, and how many do at most.
+    /// The channels that several transfers of a round use, with the maximum number of transfers.
     pub(super) shared: BTreeMap<(usize, usize), u32>,
 }
 
@@ -56,14 +56,14 @@ impl Sizes {
     }
 }
 
-/// A transfer; in a phase, all those that are alike but for what they carry.
+/// A transfer; in a phase, all transfers that differ only in their blocks.
 #[derive(Clone)]
 pub(super) struct Arrow {
     pub(super) source: Rank,
     pub(super) destination: Rank,
     pub(super) route: Vec<usize>,
     pub(super) combined: bool,
-    /// The largest.
+    /// The largest volume.
     pub(super) volume: Volume,
     pub(super) transfers: u64,
 }
@@ -77,25 +77,25 @@ impl Arrow {
 /// What a picture shows.
 pub(super) struct Shown {
     pub(super) frames: Vec<Frame>,
-    /// Whose transfers, if not all.
+    /// The rank whose transfers are shown, if not all are.
     pub(super) focus: Option<Rank>,
-    /// In words, which part of the schedule that is, if it is not all or all of one rank that was asked for.
+    /// A description of the part of the schedule, unless it is all, or all of the focus.
     pub(super) note: Option<String>,
 }
 
-/// Takes rounds one by one and keeps what is to be drawn.
+/// Collects the arrows of the rounds.
 pub(super) struct Collector {
     problem: Problem,
     nodes: usize,
     view: View,
     /// Rounds so far.
     number: usize,
-    /// Those of them in which anything is drawn.
+    /// Rounds with arrows.
     busy: usize,
-    /// Whether rounds get frames of their own; not any more where one had no room.
+    /// Whether rounds get frames. Reset when a round exceeds the limits.
     open: bool,
     rounds: Rounds,
-    /// As long as there is room.
+    /// The frames of phases, as long as they keep to the limits.
     phases: Option<Phases>,
 }
 
@@ -137,14 +137,14 @@ impl Collector {
         }
     }
 
-    /// Keeps a round both ways, as long as there is room for it.
+    /// Keeps a round as a round and in its phase, as long as each keeps to the limits.
     fn choose_later(&mut self, number: usize, round: &Round) -> Result<(), DrawError> {
         self.open &= self.rounds.frames.len() < AUTO_ROUNDS;
         if !self.open && self.phases.is_none() {
             return Ok(());
         }
         let frame = match self.frame(number, round) {
-            // What there is before it can be drawn.
+            // The amount so far.
             Err(DrawError::Large { .. }) if self.busy > 1 => {
                 (self.open, self.phases) = (false, None);
                 return Ok(());
@@ -158,8 +158,8 @@ impl Collector {
         Ok(())
     }
 
-    /// What to draw. Where arrows are too many to be `legible` and nobody said what
-    /// to show, it is one rank's.
+    /// Returns the frames. With [`Frames::Auto`], if the arrows are not `legible`, only those of
+    /// one rank.
     pub(super) fn finish(self, legible: impl Fn(&[Arrow]) -> bool) -> Result<Shown, DrawError> {
         let Self { view, nodes, number, busy, rounds: Rounds { mut frames, .. }, phases, .. } = self;
         if let Frames::Range(range) = &view.frames
@@ -176,7 +176,7 @@ impl Collector {
         match (&view.frames, phases) {
             (Frames::Phases, Some(phases)) => frames = phases,
             (Frames::Auto, phases) if frames.len() < busy => {
-                // A phase is worth a frame where its rounds are much the same.
+                // A phase gets a frame if its rounds are similar.
                 let plain = |frame: &Frame| frame.arrows.len() <= 4 * nodes;
                 match phases.filter(|phases| phases.len() <= AUTO_ROUNDS && phases.iter().all(plain)) {
                     Some(phases) => frames = phases,
@@ -206,7 +206,7 @@ impl Collector {
         self.view.focus.is_none_or(|rank| transfer.source == rank || transfer.destination == rank)
     }
 
-    /// What is drawn of a round.
+    /// Returns the frame of a round.
     fn frame(&self, number: usize, round: &Round) -> Result<Frame, DrawError> {
         let mut frame = Frame { first: number, last: number, rounds: 1, phase: round.phase, ..Frame::default() };
         let mut load = Load::default();
@@ -229,7 +229,7 @@ impl Collector {
         Ok(frame)
     }
 
-    /// The nodes that a transfer goes through.
+    /// Returns the nodes on the route of a transfer.
     fn route(&self, round: usize, transfer: &Transfer) -> Result<Vec<usize>, DrawError> {
         let (problem, Transfer { source, destination, .. }) = (&self.problem, transfer);
         let ranks = problem.ranks();
@@ -249,7 +249,7 @@ impl Collector {
     }
 }
 
-/// How much there is to draw.
+/// The amount to draw.
 #[derive(Default)]
 struct Load {
     frames: usize,
@@ -276,7 +276,7 @@ impl Load {
     }
 }
 
-/// A frame a round.
+/// One frame for each round.
 #[derive(Default)]
 struct Rounds {
     frames: Vec<Frame>,
@@ -293,10 +293,11 @@ impl Rounds {
     }
 }
 
-/// What makes transfers of several rounds one arrow: ends, way, combination, and which of several alike in its round.
+/// The key by which transfers of several rounds become one arrow: ends, route, combination, and the
+/// index among equal ones of its round.
 type Key = (Rank, Rank, Vec<usize>, bool, usize);
 
-/// A frame a phase, and which of its arrows is which.
+/// One frame for each phase, and the index of its arrows by key.
 #[derive(Default)]
 struct Phases {
     phases: BTreeMap<usize, (Frame, HashMap<Key, usize>)>,
@@ -340,12 +341,13 @@ impl Phases {
     }
 }
 
-/// Which rounds of how many.
+/// Describes a part of the rounds.
 fn part(first: usize, last: usize, all: usize) -> String {
     if first == last { format!("round {first} of {all}") } else { format!("rounds {first} to {last} of {all}") }
 }
 
-/// Leaves the arrows of the rank that has most of them, and says so; or all, if that is not much less.
+/// Keeps the arrows of the rank with the most arrows, and returns a note; or keeps all, if that
+/// saves little.
 fn busiest(frames: &mut Vec<Frame>) -> Option<(Rank, String)> {
     let mut count: BTreeMap<Rank, u64> = BTreeMap::new();
     for arrow in frames.iter().flat_map(|frame| &frame.arrows) {
@@ -362,7 +364,7 @@ fn busiest(frames: &mut Vec<Frame>) -> Option<(Rank, String)> {
         frame.of = Some(frame.transfers);
         frame.arrows.retain(|arrow| arrow.source == rank || arrow.destination == rank);
         frame.transfers = frame.arrows.iter().map(|arrow| arrow.transfers).sum();
-        // How many share a channel is as it was.
+        // The counts of shared channels stay.
         let used: HashSet<(usize, usize)> =
             frame.arrows.iter().flat_map(|arrow| arrow.route.windows(2)).map(|hop| (hop[0], hop[1])).collect();
         frame.shared.retain(|channel, _| used.contains(channel));
@@ -372,7 +374,7 @@ fn busiest(frames: &mut Vec<Frame>) -> Option<(Rank, String)> {
     Some((rank, format!("{own} of {all} transfers, {which} rank {rank} (--focus chooses another)")))
 }
 
-/// Channels that several arrows use.
+/// Returns the channels that several arrows use.
 fn shared(arrows: &[Arrow]) -> BTreeMap<(usize, usize), u32> {
     let mut used = BTreeMap::new();
     for hop in arrows.iter().flat_map(|arrow| arrow.route.windows(2)) {

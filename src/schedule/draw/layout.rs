@@ -1,8 +1,9 @@
-//! Where the nodes of a network are drawn, and how its links run.
+//! The layout of a network: the positions of its nodes, and the lines of its links.
 //!
-//! Grids, cubes and other products have a direction for each dimension: right, down, obliquely into the page, and from
-//! the fourth on copies beside and below each other. Single rings and complete networks are circles. Everything else is
-//! laid out by its distances ([`stress`](super::stress)).
+//! Grids, cubes and other products have a direction for each dimension: right, down, obliquely into
+//! the page, and from the fourth on as copies beside and below each other. Single rings and
+//! complete networks are circles. Any other network is laid out by its distances
+//! ([`stress`](super::stress)).
 
 use std::collections::HashMap;
 
@@ -18,25 +19,25 @@ pub(super) struct Layout {
     pub(super) at: Vec<Point>,
     /// The links that are drawn, the smaller node first.
     pub(super) links: Vec<(usize, usize)>,
-    /// In words, which links are not drawn.
+    /// A description of the links that are not drawn.
     pub(super) unseen: Option<String>,
     pub(super) scale: Scale,
     axes: Vec<Axis>,
-    /// How far links that would run through other nodes leave the straight line to their right, in lengths of the
-    /// link; from the smaller node to the larger.
+    /// The bend of links that would run through other nodes: their distance from the straight line,
+    /// to the right from the smaller to the larger node, in lengths of the link.
     bends: HashMap<(usize, usize), f64>,
 }
 
-/// Sizes that suit a number of nodes.
+/// Sizes that depend on the number of nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
-    /// Of a node.
+    /// Radius of a node.
     pub(super) radius: f64,
-    /// Between neighbours.
+    /// Distance of neighbours.
     pub(super) spacing: f64,
-    /// Between arrows side by side.
+    /// Distance of arrows side by side.
     pub(super) lane: f64,
-    /// How thick arrows are.
+    /// Width of arrows.
     pub(super) stroke: f64,
     /// Whether there is room for numbers in the nodes.
     pub(super) labelled: bool,
@@ -54,34 +55,36 @@ impl Scale {
     }
 }
 
-/// How a channel runs.
+/// The line of a channel.
 pub(super) enum Course {
-    /// Through these points between the two nodes; straight where there are none.
+    /// Through these points between the two nodes; straight if there are none.
     Through(Vec<Point>),
     /// Out of the picture at one point and back in at the other.
     Around(Point, Point),
 }
 
-/// A dimension of a product: the nodes that differ in it alone are a line, ring or complete network.
+/// A dimension of a product: nodes that differ only in it form a line, a ring or a complete
+/// network.
 struct Axis {
-    /// By how much the numbers of nodes differ that are one apart in it.
+    /// The difference of the numbers of adjacent nodes.
     stride: usize,
     extent: usize,
-    /// Whether it closes to a ring, of more than two.
+    /// Whether it is a ring of more than two nodes.
     ring: bool,
-    /// Whether all are linked with each other, more than two.
+    /// Whether it is a complete network of more than two nodes.
     complete: bool,
-    /// From a node to the next one.
+    /// The vector from a node to the next one.
     step: Point,
-    /// Where a ring leaves the picture, from its last node.
+    /// The vector from the last node of a ring to the border of the picture.
     stub: Point,
 }
 
-/// Links that would run through nodes are looked for up to here; beyond, links are hardly seen.
+/// The maximum number of nodes for which links are bent around nodes. In larger networks links are
+/// hardly visible.
 const MAX_BENDING_NODES: usize = 300;
-/// More are not drawn, since nothing could be seen.
+/// The maximum number of links that are drawn.
 const MAX_LINKS: usize = 20_000;
-/// Complete networks of more nodes are drawn without links.
+/// The maximum number of nodes of a complete network whose links are drawn.
 const MAX_CHORD_NODES: usize = 16;
 
 impl Layout {
@@ -96,7 +99,7 @@ impl Layout {
         let mut layout = Self { at: Vec::new(), links, unseen, scale, axes: Vec::new(), bends: HashMap::new() };
         match axes(topology, scale) {
             Some(axes) if axes.len() == 1 && (axes[0].ring || axes[0].complete) => {
-                // Only neighbours meet on a circle: a large one may be denser.
+                // On a circle only neighbours are close: a large one may be denser.
                 let spacing = scale.spacing * if nodes > 16 { 0.65 } else { 1.0 };
                 let chord = (on_circle(1, nodes, 1.0) - on_circle(0, nodes, 1.0)).length();
                 let radius = (spacing / chord).max(scale.spacing * if axes[0].complete { 1.5 } else { 1.1 });
@@ -112,7 +115,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// How the channel from one node to another runs. Nodes that are not linked are joined by a straight line.
+    /// Returns the line of the channel from one node to another. Nodes without a link are joined by
+    /// a straight line.
     pub(super) fn course(&self, from: usize, to: usize) -> Course {
         let around = self.axes.iter().find_map(|axis| {
             let (a, b) = (from / axis.stride % axis.extent, to / axis.stride % axis.extent);
@@ -127,7 +131,7 @@ impl Layout {
         })
     }
 
-    /// Whether links leave the picture on one side and come back on the other.
+    /// Returns whether links leave the picture on one side and come back on the other.
     pub(super) fn wraps(&self) -> bool {
         self.axes.iter().any(|axis| axis.ring)
     }
@@ -157,7 +161,7 @@ impl Layout {
     }
 }
 
-/// The links to draw, and in words what is left out.
+/// Returns the links to draw, and a description of those that are left out.
 fn links(topology: &dyn Topology, complete: bool) -> (Vec<(usize, usize)>, Option<String>) {
     let (nodes, channels) = (topology.nodes(), topology.channels());
     if complete && nodes > MAX_CHORD_NODES {
@@ -173,15 +177,15 @@ fn links(topology: &dyn Topology, complete: bool) -> (Vec<(usize, usize)>, Optio
     (links.collect(), None)
 }
 
-/// Each node's neighbours, those that there are.
+/// Returns the neighbours of each node, without those that do not exist.
 fn neighbours(topology: &dyn Topology) -> Vec<Vec<usize>> {
     let nodes = topology.nodes();
     let of = |u| topology.neighbours(Node::new(u)).iter().map(|v| v.index()).filter(|&v| v < nodes).collect();
     (0..nodes).map(of).collect()
 }
 
-/// The dimensions in which anything differs, the one that is drawn to the right first. `None` where the network is not
-/// known as a product.
+/// Returns the dimensions of extent 2 or more, the one that is drawn to the right first. `None` if
+/// the network is not known as a product.
 fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
     let mut axes = Vec::new();
     let mut nodes = 1_usize;
@@ -199,7 +203,7 @@ fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
     (nodes == topology.nodes()).then_some(axes)
 }
 
-/// Gives each dimension its direction.
+/// Sets the direction of each dimension.
 fn direct(axes: &mut [Axis], scale: Scale, upward: bool) {
     let down = if upward { -1.0 } else { 1.0 };
     let oblique = point(0.52, -0.4) * scale.spacing;
@@ -226,7 +230,8 @@ fn place(axes: &[Axis], node: usize) -> Point {
     axes.iter().fold(point(0.0, 0.0), |at, axis| at + axis.step * (node / axis.stride % axis.extent) as f64)
 }
 
-/// Points between two others on an arc that leaves the straight line to its right by so many of its lengths.
+/// Returns points on an arc between two points. `bend` is its distance from the straight line, to
+/// the right, in lengths of the line.
 fn bent(a: Point, b: Point, bend: f64) -> Vec<Point> {
     const PIECES: usize = 8;
     if bend == 0.0 {
@@ -237,7 +242,7 @@ fn bent(a: Point, b: Point, bend: f64) -> Vec<Point> {
     (1..PIECES).map(|i| at(i as f64 / PIECES as f64)).collect()
 }
 
-/// How far a point is from a path.
+/// Returns the distance of a point from a path.
 fn from_path(p: Point, a: Point, path: &[Point], b: Point) -> f64 {
     let mut last = a;
     let mut nearest = f64::INFINITY;

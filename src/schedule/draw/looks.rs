@@ -1,14 +1,15 @@
-//! How the arrows of a phase look: by its name, so that it looks alike in all pictures.
+//! The look of the arrows of a phase. It depends on the phase's name, so that the phase looks the
+//! same in all pictures.
 
 use crate::vocabulary::Outline;
 
-/// Channels that are shared.
+/// The colour of shared channels.
 pub(super) const SHARED: &str = "#f6c7ad";
 pub(super) const TEXT: &str = "#222222";
 pub(super) const WHITE: &str = "#ffffff";
 
-/// A phase's colour and dashes. The dashes of no two are alike, so that they are told apart in grey too; the colours are
-/// dark enough for white paper.
+/// A phase's colour and dashes. All dashes are different, so that phases differ in grey too. The
+/// colours are dark enough for white paper.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) colour: &'static str,
@@ -19,8 +20,9 @@ const fn look(colour: &'static str, dashes: &'static str) -> Look {
     Look { colour, dashes }
 }
 
-/// For phases whose names have a number, by its remainder: the remainders of 0 to 10 are different, and so are those of
-/// the first ten powers of two, since two is a primitive root of eleven.
+/// The looks of phases whose names have a number, by its remainder modulo 11. The numbers 0 to 10
+/// have different remainders, and so have the first ten powers of two, since 2 is a primitive root
+/// of 11.
 const NUMBERED: [Look; 11] = [
     look("#333333", "5 2.5"),
     look("#0072b2", ""),
@@ -34,14 +36,14 @@ const NUMBERED: [Look; 11] = [
     look("#8c4a1f", "5 1.2 5 4"),
     look("#6b6b6b", "1.5 1.5 1.5 4"),
 ];
-/// For phases that have no number and come with such that have.
+/// The looks of phases without a number that accompany phases with one.
 const NAMED: [(&str, Look); 2] =
     [("halves of cells", look("#00785a", "3.5 1.5")), ("units", look("#a83279", "9 2 2 2"))];
-/// For a phase that is alone.
+/// The look of a single phase.
 const PLAIN: &Look = &NUMBERED[1];
 
 impl Look {
-    /// As an attribute, with a space before it.
+    /// Returns the dashes as an attribute, with a leading space.
     pub(super) fn dashes(&self) -> String {
         if self.dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", self.dashes) }
     }
@@ -56,7 +58,7 @@ impl Looks {
         let mut looks: Vec<Option<&Look>> = names.iter().map(|name| known(name)).collect();
         for (i, name) in names.iter().enumerate().filter(|_| names.len() > 1) {
             let taken = |look: &&Look| looks.contains(&Some(*look));
-            // The same name looks the same, others differ while there are looks.
+            // Equal names look the same, others differ as long as there are looks.
             let before = names[..i].iter().position(|earlier| earlier == name);
             let from = name.bytes().fold(0, |hash: usize, byte| (hash * 31 + usize::from(byte)) % NUMBERED.len());
             let mut wanted = NUMBERED[from..].iter().chain(&NUMBERED[..from]);
@@ -66,13 +68,13 @@ impl Looks {
         Self(looks.into_iter().map(|look| look.unwrap_or(PLAIN)).collect())
     }
 
-    /// That of a phase, also of one that has no name.
+    /// Returns the look of a phase, which need not have a name.
     pub(super) fn of(&self, outline: &Outline, phase: usize) -> &'static Look {
         self.0.get(phase).copied().or_else(|| known(&phase_name(outline, phase))).unwrap_or(PLAIN)
     }
 }
 
-/// What the name alone decides.
+/// Returns the look that follows from the name alone.
 fn known(name: &str) -> Option<&'static Look> {
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
     let mut digits = digits.bytes().take_while(u8::is_ascii_digit).peekable();
@@ -83,12 +85,12 @@ fn known(name: &str) -> Option<&'static Look> {
     NAMED.iter().find(|(known, _)| *known == name).map(|(_, look)| look)
 }
 
-/// A phase's name.
+/// Returns the name of a phase.
 pub(super) fn phase_name(outline: &Outline, number: usize) -> String {
     outline.phases.get(number).cloned().unwrap_or_else(|| format!("phase {number}"))
 }
 
-/// An arrow for the legend.
+/// Returns an arrow for the legend.
 pub(super) fn sample(look: &Look, hollow: bool) -> String {
     let (colour, dashes) = (look.colour, look.dashes());
     let fill = if hollow { WHITE } else { colour };

@@ -1,7 +1,9 @@
-//! Pictures: any schedule on its network, as SVG.
+//! Pictures of schedules on their networks, as SVG. Needs the feature `draw`.
 //!
-//! A frame a round, or a phase; an arrow a transfer, along its route; a colour and a line style a phase, by its name and so
-//! the same in all pictures, and told apart in grey too. Channels that several transfers share in one round are marked.
+//! A picture has a frame for each round or phase, and in it an arrow for each transfer, along its
+//! route. A phase has a colour and a line style, which depend on its name, so that it looks the
+//! same in all pictures; the styles differ in grey too. Channels that several transfers share in
+//! one round are marked.
 //!
 //! ```
 //! use necklace::algorithm::find;
@@ -16,28 +18,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A network of one's own, drawn from its links (`examples/draw.rs`):
+//! A user's network, drawn from its links (`examples/draw.rs`):
 //!
 #![cfg_attr(doc, doc = include_str!("../../../doc/own-graph.svg"))]
 //!
 //! # The picture
 //!
-//! Lines, meshes and tori are rows and grids, with links that leave the picture where they come back on the other side;
-//! single rings and complete networks are circles; more dimensions are drawn obliquely, and from the fourth on as copies;
-//! cubes likewise. Any other network is laid out by the distances in it, from what
-//! [`neighbours`](crate::topology::Topology::neighbours) says.
+//! Lines, meshes and tori are rows and grids; a wrap-around link leaves the picture on one side and
+//! comes back on the other. Single rings and complete networks are circles. The third dimension is
+//! drawn obliquely, and further ones as copies; cubes likewise. Any other network is laid out by
+//! the distances between its nodes, from their
+//! [`neighbours`](crate::topology::Topology::neighbours).
 //!
-//! The document stands by itself: it has a background of its own for dark pages, a title and a description for those who
-//! do not see it, no script, no style sheet and no font, and no empty line, so that it can also be included in Markdown
-//! or in the documentation of a crate (`#![doc = include_str!("picture.svg")]`). Its bytes are the same on every machine.
-//! Each arrow is a `<path class="transfer">` with its words as `<title>`; one that stands for several transfers has their
-//! number as `data-transfers`.
+//! The document is self-contained: it has a background for dark pages, a title and a description
+//! for screen readers, no script, no style sheet and no font. It has no empty line, so that it can
+//! be included in Markdown or in the documentation of a crate
+//! (`#![doc = include_str!("picture.svg")]`). Its bytes are the same on every machine. Each arrow
+//! is a `<path class="transfer">` with its description as `<title>`; an arrow for several transfers
+//! has their number as `data-transfers`.
 //!
 //! # Limits
 //!
-//! [`MAX_NODES`] nodes, [`MAX_FRAMES`] frames, [`MAX_ARROWS`] arrows whose ways have [`MAX_HOPS`] nodes together: mostly some
-//! hundred kilobytes, 25 megabytes at the very most. What is larger is an error that says what to leave out;
-//! [`View::frames`] and [`View::focus`] do that.
+//! A picture has at most [`MAX_NODES`] nodes, [`MAX_FRAMES`] frames, and [`MAX_ARROWS`] arrows with
+//! [`MAX_HOPS`] nodes on their routes together. Most pictures have some hundred kilobytes, the
+//! largest 25 megabytes. A larger picture is an error; [`View::frames`] and [`View::focus`] select
+//! a part.
 
 mod arrows;
 mod body;
@@ -55,9 +60,9 @@ pub use view::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, MAX_NODES, V
 
 use crate::vocabulary::{BuildError, Outline, Round, Schedule, Shares};
 
-/// A picture of a schedule, as SVG.
+/// Draws a schedule as SVG. Needs the feature `draw`.
 ///
-/// The schedule need not be right: what it says is drawn, between nodes that there are.
+/// The schedule need not be correct. Its ranks and nodes must exist.
 ///
 /// # Errors
 ///
@@ -70,11 +75,12 @@ pub fn draw(schedule: &Schedule, view: &View) -> Result<String, DrawError> {
     drawing.finish()
 }
 
-/// A picture of what the ranks' shares make together, with one round in memory at a time besides what is drawn.
+/// Draws the ranks' shares as SVG, with one round in memory at a time besides the arrows. Needs the
+/// feature `draw`.
 ///
 /// # Errors
 ///
-/// [`DrawError`]; [`DrawError::Build`] with [`BuildError::Disagree`] where the shares do not fit together.
+/// [`DrawError`]; [`DrawError::Build`] with [`BuildError::Disagree`] if the shares do not match.
 pub fn draw_shares(shares: Shares, view: &View) -> Result<String, DrawError> {
     let outline = shares.outline().clone();
     let mut drawing = Drawing::new(&outline, view)?;
@@ -88,7 +94,7 @@ pub fn draw_shares(shares: Shares, view: &View) -> Result<String, DrawError> {
     drawing.finish()
 }
 
-/// A picture under way, round by round.
+/// Draws a schedule round by round. Needs the feature `draw`.
 pub struct Drawing {
     outline: Outline,
     view: View,
@@ -97,7 +103,7 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Lays out the network.
+    /// Starts a picture: lays out the network.
     ///
     /// # Errors
     ///
@@ -108,7 +114,7 @@ impl Drawing {
         Ok(Self { outline: outline.clone(), view: view.clone(), layout, frames })
     }
 
-    /// The next round.
+    /// Adds the next round.
     ///
     /// # Errors
     ///
@@ -117,7 +123,7 @@ impl Drawing {
         self.frames.round(round)
     }
 
-    /// The picture.
+    /// Returns the picture.
     ///
     /// # Errors
     ///

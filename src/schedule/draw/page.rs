@@ -1,4 +1,4 @@
-//! Puts frames on a page: title, frames in rows, legend.
+//! The page: title, frames in rows, legend.
 
 use std::fmt::Write;
 
@@ -18,12 +18,12 @@ const CAPTION: f64 = 11.0;
 const SMALL: f64 = 10.0;
 const LEADING: f64 = 1.3;
 const MARGIN: f64 = 14.0;
-/// How wide frames side by side may be, unless one alone is wider.
+/// The maximum width of frames side by side, unless a single frame is wider.
 const PAGE: f64 = 890.0;
 const LEAST_PAGE: f64 = 360.0;
 const LEAST_FRAME: f64 = 204.0;
 
-/// The document.
+/// Returns the document.
 pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Shown) -> String {
     let Shown { frames, focus, note } = shown;
     let note = note.as_deref();
@@ -45,7 +45,7 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Show
     let (wide, high) = (Number(grid.width), Number((legend_top + legend_height + MARGIN * 0.5).ceil()));
 
     let mut out = String::new();
-    // The first line is a whole tag, as Markdown wants it.
+    // The first line is a whole tag, as Markdown requires.
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide} {high}\" width=\"{wide}\" height=\"{high}\" \
@@ -70,7 +70,8 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Show
 }
 
 impl Network {
-    /// A name for references. Equal names are equal networks, also where one page includes several pictures.
+    /// Returns a name for references. Equal networks have equal names, so that a page can include
+    /// several pictures.
     fn name(&self) -> String {
         let bytes = self.links.bytes().chain(self.nodes.bytes());
         // FNV-1a.
@@ -82,11 +83,11 @@ impl Network {
 
 /// Frames in rows.
 struct Grid {
-    /// A frame's lines of caption.
+    /// The number of lines of a caption.
     captions: Vec<Vec<String>>,
-    /// A frame's size.
+    /// The size of a frame.
     frame: Point,
-    /// Where the network's origin is in a frame.
+    /// The origin of the network in a frame.
     origin: Point,
     columns: usize,
     width: f64,
@@ -100,7 +101,7 @@ impl Grid {
         let captions: Vec<Vec<String>> = frames.iter().map(|frame| caption(outline, frame, wide)).collect();
         let caption = captions.iter().map(Vec::len).max().unwrap_or(0) as f64 * CAPTION * LEADING;
         let high = (inner.y + 2.0 * SMALL + caption).ceil();
-        // As many side by side as have room, rows being filled evenly.
+        // As many side by side as fit, with rows of even length.
         let most = ((PAGE - MARGIN) / (wide + MARGIN)).max(1.0) as usize;
         let rows = frames.len().div_ceil(most).max(1);
         let columns = frames.len().div_ceil(rows).max(1);
@@ -136,7 +137,7 @@ impl Grid {
     }
 }
 
-/// A frame's caption in lines, of which the first is bold.
+/// Returns the lines of a frame's caption, the first of which is bold.
 fn caption(outline: &Outline, frame: &Frame, wide: f64) -> Vec<String> {
     let room = wide - 2.0 * SMALL;
     let (which, what) = words::caption(outline, frame);
@@ -145,7 +146,7 @@ fn caption(outline: &Outline, frame: &Frame, wide: f64) -> Vec<String> {
     caption
 }
 
-/// The legend, from `top` on, and how high it is.
+/// Returns the legend, which starts at `top`, and its height.
 fn written(items: &[(String, String)], top: f64, room: f64) -> (String, f64) {
     let mut out = String::from("<g class=\"legend\">\n");
     let (mut x, mut y) = (MARGIN, top);

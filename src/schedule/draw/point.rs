@@ -1,4 +1,5 @@
-//! Points and directions of the plane: x to the right, y down. Only what every machine computes alike.
+//! Points and vectors of the plane: x to the right, y down. The operations give the same results on
+//! every machine.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -21,23 +22,23 @@ impl Point {
         self.x * other.x + self.y * other.y
     }
 
-    /// The same direction with length 1; of no direction, to the right.
+    /// Returns the unit vector of the same direction; for the zero vector, the one to the right.
     pub(super) fn unit(self) -> Self {
         let length = self.length();
         if length > 1e-9 { self * (1.0 / length) } else { point(1.0, 0.0) }
     }
 
-    /// A quarter turn to the right, as seen by who walks in this direction.
+    /// Returns the vector after a quarter turn to the right.
     pub(super) fn right(self) -> Self {
         point(-self.y, self.x)
     }
 
-    /// At whole numbers.
+    /// Rounds both coordinates to integers.
     pub(super) fn rounded(self) -> Self {
         point(self.x.round(), self.y.round())
     }
 
-    /// How far it is from the straight line between two points.
+    /// Returns the distance from the straight line between two points.
     pub(super) fn off_segment(self, a: Self, b: Self) -> f64 {
         let (along, square) = (b - a, (b - a).dot(b - a));
         let t = if square > 0.0 { ((self - a).dot(along) / square).clamp(0.0, 1.0) } else { 0.0 };
@@ -73,8 +74,8 @@ impl Neg for Point {
     }
 }
 
-/// The i-th of n points on a circle around the origin, clockwise from the top. Sines may differ by a bit between
-/// machines: rounded, they are alike.
+/// Returns the i-th of n points on a circle around the origin, clockwise from the top. Sines may
+/// differ by a bit between machines; after rounding they are equal.
 pub(super) fn on_circle(i: usize, n: usize, radius: f64) -> Point {
     let (sine, cosine) = (std::f64::consts::TAU * i as f64 / n.max(1) as f64).sin_cos();
     let rounded = |x: f64| (x * 1e6).round() / 1e6;

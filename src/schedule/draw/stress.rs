@@ -1,17 +1,18 @@
-//! A drawing of any graph in which distances on the page are about those in the graph.
+//! A layout of any graph in which distances on the page approximate those in the graph.
 //!
-//! Stress majorization (Gansner, Koren & North, *Graph drawing by stress majorization*, 2004): each node moves to the
-//! mean of where the others would have it, those that are near counting more. Arithmetic and square roots only, in a
-//! fixed order, so that every machine draws the same.
+//! Source: Gansner, Koren & North, *Graph drawing by stress majorization*, 2004. Each node moves to
+//! the mean of the positions that the other nodes prefer for it, with larger weights for near
+//! nodes. It uses arithmetic and square roots only, in a fixed order, so that all machines draw the
+//! same.
 
 use std::collections::VecDeque;
 
 use super::point::{Point, point};
 
-/// Work that is spent: pairs of nodes looked at.
+/// The maximum work, in pairs of nodes.
 const EFFORT: usize = 60_000_000;
 
-/// A place for each node, neighbours about `spacing` apart.
+/// Returns a position for each node, with neighbours about `spacing` apart.
 pub(super) fn layout(nodes: usize, links: &[(usize, usize)], neighbours: &[Vec<usize>], spacing: f64) -> Vec<Point> {
     let hops: Vec<Vec<u16>> = (0..nodes).map(|node| distances(node, neighbours)).collect();
     let mut at = start(&hops);
@@ -24,7 +25,7 @@ pub(super) fn layout(nodes: usize, links: &[(usize, usize)], neighbours: &[Vec<u
     scaled(turned(at), links, spacing)
 }
 
-/// Hops from a node to each.
+/// Returns the hops from a node to each node.
 fn distances(from: usize, neighbours: &[Vec<usize>]) -> Vec<u16> {
     let mut hops = vec![u16::MAX; neighbours.len()];
     let mut queue = VecDeque::from([from]);
@@ -37,13 +38,14 @@ fn distances(from: usize, neighbours: &[Vec<usize>]) -> Vec<u16> {
             }
         }
     }
-    // What is out of reach is put at the border.
+    // Nodes out of reach are put at the border.
     let farthest = hops.iter().copied().filter(|&h| h != u16::MAX).max().unwrap_or(0);
     hops.iter_mut().filter(|h| **h == u16::MAX).for_each(|h| *h = farthest.saturating_add(1));
     hops
 }
 
-/// By the distances from nodes at the ends of the graph: an unfolded picture, which the sweeps then round off.
+/// Returns start positions by the distances from nodes at the ends of the graph: an unfolded
+/// picture, which the sweeps smooth.
 fn start(hops: &[Vec<u16>]) -> Vec<Point> {
     let farthest = |of: &dyn Fn(usize) -> u16| (0..hops.len()).rev().max_by_key(|&node| of(node)).unwrap_or(0);
     let left = farthest(&|node| hops[0][node]);
@@ -51,14 +53,14 @@ fn start(hops: &[Vec<u16>]) -> Vec<Point> {
     let top = farthest(&|node| hops[left][node].min(hops[right][node]));
     let bottom = farthest(&|node| hops[top][node]);
     let apart = |a: usize, b: usize, node: usize| f64::from(hops[a][node]) - f64::from(hops[b][node]);
-    // Nodes that look alike from there must not start in one place.
+    // Nodes with equal distances must not start at the same position.
     let aside = |node: usize| (node * 7919 % 101) as f64 / 404.0;
     (0..hops.len())
         .map(|node| point(apart(left, right, node) + aside(node), apart(top, bottom, node) + aside(node * 31 + 7)))
         .collect()
 }
 
-/// Where the others want a node.
+/// Returns the mean of the positions that the other nodes prefer for a node.
 fn wanted(u: usize, at: &[Point], hops: &[u16]) -> Point {
     let (mut sum, mut weights) = (point(0.0, 0.0), 0.0);
     for (v, &hops) in hops.iter().enumerate().filter(|&(v, _)| v != u) {
@@ -70,7 +72,7 @@ fn wanted(u: usize, at: &[Point], hops: &[u16]) -> Point {
     if weights > 0.0 { sum * (1.0 / weights) } else { at[u] }
 }
 
-/// Turned so that its longest side lies flat.
+/// Rotates the layout so that its longest side is horizontal.
 fn turned(at: Vec<Point>) -> Vec<Point> {
     let middle = at.iter().fold(point(0.0, 0.0), |sum, &p| sum + p) * (1.0 / at.len().max(1) as f64);
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
@@ -86,7 +88,7 @@ fn turned(at: Vec<Point>) -> Vec<Point> {
     at.into_iter().map(|p| point((p - middle).dot(axis), (p - middle).dot(axis.right()))).collect()
 }
 
-/// Enlarged until links are `spacing` long on average and no two nodes touch.
+/// Scales the layout until the mean length of links is `spacing` and no two nodes touch.
 fn scaled(at: Vec<Point>, links: &[(usize, usize)], spacing: f64) -> Vec<Point> {
     let lengths = links.iter().map(|&(u, v)| (at[u] - at[v]).length());
     let mean = lengths.sum::<f64>() / links.len().max(1) as f64;

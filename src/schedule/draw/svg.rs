@@ -1,4 +1,5 @@
-//! Text of SVG: numbers with one decimal, names escaped, no empty line, so that a picture can stand in Markdown too.
+//! SVG text: numbers with one decimal, escaped names, no empty line, so that a picture can be part
+//! of Markdown.
 
 use std::fmt::{self, Write};
 
@@ -16,15 +17,15 @@ impl fmt::Display for Number {
     }
 }
 
-/// A point, as paths have it.
+/// Writes a point as in path data.
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", Number(self.x), Number(self.y))
     }
 }
 
-/// Text that may come from anywhere, as the content of an element or of an attribute. What XML cannot hold becomes
-/// U+FFFD.
+/// Untrusted text as the content of an element or an attribute. Characters that XML does not allow
+/// become U+FFFD.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -44,13 +45,13 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// How wide a text is about, in a font of that size: no font is at hand to measure it.
+/// Estimates the width of a text in a font of a size, without the font.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| if c.is_ascii() { 0.55 } else { 1.0 }).sum::<f64>() * size
 }
 
-/// The lines of a text that is broken, at spaces where there are any, to be no wider than that. More than `most` lines
-/// end in an ellipsis.
+/// Breaks a text into lines of a maximum width, at spaces if possible. More than `most` lines end
+/// in an ellipsis.
 pub(super) fn lines(text: &str, size: f64, widest: f64, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut add = |piece: &str, gap: &str| {
@@ -93,12 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
+    fn characters_not_allowed_in_xml_are_replaced() {
         assert_eq!(Escaped("a<b>&\"c'\n\0").to_string(), "a&lt;b&gt;&amp;&quot;c&#39;\u{fffd}\u{fffd}");
     }
 
     #[test]
-    fn lines_break_at_spaces_and_only_then_within_words() {
+    fn lines_break_at_spaces_before_words() {
         assert_eq!(lines("one two  three", 10.0, 50.0, 9), ["one two", "three"]);
         assert_eq!(lines("abcdefghij", 10.0, 30.0, 9).concat(), "abcdefghij");
         assert_eq!(lines("one two three", 10.0, 20.0, 2), ["one", "two…"]);

@@ -1,48 +1,70 @@
-//! What is drawn, and why something is not.
+//! The options and the errors of a picture.
 
 use std::ops::Range;
 
 use crate::ids::Rank;
 use crate::vocabulary::BuildError;
 
-/// Networks of more nodes are not drawn.
+/// The maximum number of nodes of a network.
 pub const MAX_NODES: usize = 4096;
-/// A picture has no more frames.
+/// The maximum number of frames of a picture.
 pub const MAX_FRAMES: usize = 64;
-/// A picture has no more arrows, all frames together.
+/// The maximum number of arrows of a picture, in all frames together.
 pub const MAX_ARROWS: usize = 20_000;
-/// The ways of all arrows of a picture have together no more nodes.
+/// The maximum number of nodes on the routes of all arrows of a picture together.
 pub const MAX_HOPS: usize = 500_000;
 
-/// What of a schedule a picture shows.
+/// The part of a schedule that a picture shows. Needs the feature `draw`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct View {
-    /// What is a frame.
+    /// The frames.
     pub frames: Frames,
-    /// Only what this rank sends and receives. Unless given, all that is sent; but with [`Frames::Auto`], where that is too
-    /// much to be told apart, only what one rank sends and receives, and the picture says so.
+    /// The rank whose transfers are shown. By default all transfers are; but with [`Frames::Auto`],
+    /// if the arrows would be too dense, only those of one rank, and the picture says so.
     pub focus: Option<Rank>,
-    /// What stands above; what is scheduled, where and how, unless given.
+    /// The title. By default the collective, the network and the algorithm.
     pub title: Option<String>,
 }
 
-/// What is a frame of a picture. Rounds in which nothing is drawn have none, unless asked for by number.
+impl View {
+    /// Chooses the frames.
+    #[must_use]
+    pub fn with_frames(self, frames: Frames) -> Self {
+        Self { frames, ..self }
+    }
+
+    /// Shows only what one rank sends and receives.
+    #[must_use]
+    pub fn with_focus(self, rank: Rank) -> Self {
+        Self { focus: Some(rank), ..self }
+    }
+
+    /// Sets the title.
+    #[must_use]
+    pub fn with_title(self, title: impl Into<String>) -> Self {
+        Self { title: Some(title.into()), ..self }
+    }
+}
+
+/// The frames of a picture. Rounds without arrows have no frame, unless they are given by number.
+/// Needs the feature `draw`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Frames {
-    /// Rounds if they are at most twelve; otherwise phases if that is fewer and not too crowded; otherwise the first six
-    /// rounds.
+    /// Each round if there are at most twelve; otherwise each phase if these are fewer and not too
+    /// dense; otherwise the first six rounds.
     #[default]
     Auto,
     /// Each round.
     Rounds,
-    /// Each phase. Transfers of several rounds that are alike are one arrow.
+    /// Each phase. Equal transfers of several rounds are one arrow.
     Phases,
-    /// Each of these rounds.
+    /// Each round of a range.
     Range(Range<usize>),
 }
 
-/// A schedule cannot be drawn.
+/// The reason why a schedule cannot be drawn. Needs the feature `draw`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawError {
@@ -54,30 +76,30 @@ pub enum DrawError {
         /// How many nodes it has.
         found: usize,
     },
-    /// There is too much of something.
+    /// The picture exceeds a limit.
     #[error(
         "{found} {what} are too many for a picture, at most {limit} are drawn: show fewer rounds, or one rank's own transfers"
     )]
     Large {
-        /// Of what.
+        /// What exceeds the limit.
         what: &'static str,
-        /// How many there are, at least.
+        /// The number found, at least.
         found: usize,
-        /// How many may be drawn.
+        /// The maximum number.
         limit: usize,
     },
-    /// Rounds are asked for that there are not.
+    /// The given rounds do not exist.
     #[error("no rounds {} to {}: {}", range.start, range.end.saturating_sub(1), match rounds {
         0 => "the schedule has none".to_owned(),
         _ => format!("the schedule has {rounds}, 0 to {}", rounds - 1),
     })]
     Range {
-        /// Those that are asked for.
+        /// The given rounds.
         range: Range<usize>,
         /// How many there are.
         rounds: usize,
     },
-    /// A rank is asked for, or sends or receives, that there is not.
+    /// A rank does not exist: the focus, a sender or a receiver.
     #[error("rank {rank} is out of range: there are {ranks} ranks, 0 to {}", ranks - 1)]
     Rank {
         /// The rank.
@@ -85,19 +107,19 @@ pub enum DrawError {
         /// How many there are.
         ranks: usize,
     },
-    /// A route is none.
+    /// A route is invalid.
     #[error("round {round}, {sender} to {receiver}: the route is empty or leaves the {nodes} nodes")]
     Route {
         /// The round.
         round: usize,
-        /// Who sends.
+        /// The sender.
         sender: Rank,
-        /// Who receives.
+        /// The receiver.
         receiver: Rank,
         /// How many nodes there are.
         nodes: usize,
     },
-    /// The ranks' shares make no schedule.
+    /// The ranks' shares do not match.
     #[error(transparent)]
     Build(#[from] BuildError),
 }

@@ -1,4 +1,4 @@
-//! What is said in words: title, captions, description, legend.
+//! The text of a picture: title, captions, description, legend.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use super::looks::{Looks, SHARED, phase_name, sample};
 use crate::block::Volume;
 use crate::vocabulary::Outline;
 
-/// `alltoall on torus:12x12, 144 ranks: torus-exchange`.
+/// Returns a title such as `alltoall on torus:12x12, 144 ranks: torus-exchange`.
 pub(super) fn title(outline: &Outline) -> String {
     let Outline { problem, algorithm, .. } = outline;
     let (topology, ranks) = (problem.topology().text(), many(problem.ranks() as u64, "rank"));
@@ -19,7 +19,7 @@ pub(super) fn title(outline: &Outline) -> String {
     format!("{} on {topology}, {ranks}{by}", problem.collective())
 }
 
-/// Which round and phase a frame is, and what happens in it.
+/// Returns the round and phase of a frame, and a summary of its transfers.
 pub(super) fn caption(outline: &Outline, frame: &Frame) -> (String, String) {
     let rounds = match frame.rounds {
         0 => "no rounds".to_owned(),
@@ -48,14 +48,14 @@ pub(super) fn caption(outline: &Outline, frame: &Frame) -> (String, String) {
     (which, what)
 }
 
-/// `0 to 4: 32 blocks, 4 hops`.
+/// Returns a description such as `0 to 4: 32 blocks, 4 hops`.
 pub(super) fn arrow(arrow: &Arrow) -> String {
     let several = if arrow.transfers == 1 { String::new() } else { format!("{} transfers of up to ", arrow.transfers) };
     let (size, hops) = (blocks(arrow.volume), many(arrow.hops() as u64, "hop"));
     format!("{} to {}: {several}{size}, {hops}", arrow.source, arrow.destination)
 }
 
-/// The picture for who does not see it.
+/// Returns a description of the picture for screen readers.
 pub(super) fn description(outline: &Outline, frames: &[Frame], title: &str, note: Option<&str>) -> String {
     let mut description = format!("{title}.");
     if let Some(note) = note {
@@ -68,7 +68,7 @@ pub(super) fn description(outline: &Outline, frames: &[Frame], title: &str, note
     description
 }
 
-/// Signs, if any, and what they mean.
+/// Returns the entries of the legend: a sign, if any, and its meaning.
 pub(super) fn legend(
     outline: &Outline,
     view: &View,

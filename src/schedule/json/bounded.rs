@@ -1,4 +1,4 @@
-//! Bounds on what is read of a document: its bytes, its strings, its lists.
+//! Limits of a document while it is read: its bytes, its strings, its lists.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
@@ -7,10 +7,11 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// How many bytes a string may take in a document, escapes included: the parser keeps all of it, and quotes it in its errors.
+/// The maximum number of bytes of a string, including escapes: the parser keeps a whole string, and
+/// quotes it in errors.
 pub(super) const MAX_STRING: usize = 1 << 20;
 
-/// Reads up to a limit of bytes, and fails where there are more, or where a string is too long.
+/// A reader that fails if there are more bytes than a limit, or a string is too long.
 pub(super) struct Bounded<R> {
     from: R,
     left: u64,
@@ -31,7 +32,7 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let room = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if room == 0 && !into.is_empty() {
-            // A reader may be asked again after it has failed.
+            // A reader may be called again after an error.
             self.exceeded = self.exceeded || self.from.read(&mut [0])? > 0;
             return if self.exceeded { Err(ErrorKind::FileTooLarge.into()) } else { Ok(0) };
         }
@@ -42,7 +43,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// Where in a string a text stands, as far as it has been looked at.
+/// A scanner for strings in a text that comes in pieces.
 #[derive(Default)]
 pub(super) struct Strings {
     inside: bool,
@@ -51,7 +52,7 @@ pub(super) struct Strings {
 }
 
 impl Strings {
-    /// Whether no string is too long up to the end of this piece of the text.
+    /// Scans the next piece of the text. Returns whether no string is too long so far.
     pub(super) fn are_short(&mut self, piece: &[u8]) -> bool {
         for &byte in piece {
             if !self.inside {
@@ -71,7 +72,7 @@ impl Strings {
     }
 }
 
-/// A list of up to `MOST` elements, in no more memory than these take.
+/// A list of at most `MOST` elements, without spare capacity.
 pub(super) struct List<T, const MOST: usize = { usize::MAX }>(pub(super) Vec<T>);
 
 impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, MOST> {
@@ -89,7 +90,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, M
                 let mut elements = Vec::new();
                 while elements.len() < MOST {
                     let Some(element) = list.next_element()? else {
-                        // Most lists are short, and there are many of them.
+                        // There are many short lists.
                         elements.shrink_to_fit();
                         return Ok(elements);
                     };
@@ -106,8 +107,8 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, M
     }
 }
 
-/// An object by the names of its members. What is derived takes the members without names as well, as a list: in so few bytes
-/// that what is made of them takes many times as many.
+/// An object with named members. Derived implementations also accept a list of members without
+/// names, which is so short that the value takes many times the memory of its text.
 pub(super) struct Object<T>(pub(super) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn list_holds_its_bound_and_no_more() {
+    fn list_is_limited_to_its_bound() {
         let read = |text: &str| serde_json::from_str::<List<u8, 3>>(text).map(|List(list)| list);
         assert_eq!(read("[1,2,3]").unwrap(), [1, 2, 3]);
         assert!(read("[]").unwrap().is_empty());

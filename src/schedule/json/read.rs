@@ -1,4 +1,4 @@
-//! Schedules in.
+//! Reading of schedules.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::bounded::{Bounded, List, MAX_STRING, Object, Strings};
-use super::{FORMAT, JsonError};
+use super::{FORMAT, JsonError, rejected};
 use crate::block::Block;
 use crate::collective::{Collective, Custom, Holding};
 use crate::ids::{MAX_NODES, Node, Rank};
@@ -17,40 +17,42 @@ use crate::vocabulary::{
     BuildError, Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer,
 };
 
-/// How many chunks a block may be cut into in a document, so that nobody who lists them is surprised.
-pub const MAX_CHUNKS: u32 = 1 << 20;
+/// The maximum number of chunks of a block in a document, so that code which lists chunks is safe.
+const MAX_CHUNKS: u32 = 1 << 20;
 
-/// How many bytes of a document [`read_json`] reads at most. What is made of them takes some times as much memory.
+/// The maximum number of bytes that [`read_json`] reads. The schedule takes several times as much
+/// memory. Needs the feature `json`.
 pub const MAX_DOCUMENT: u64 = 256 << 20;
 
-/// How many bytes a name in a document may have: what is said of a schedule names its network, algorithm and phases.
+/// The maximum number of bytes of a name: messages about a schedule contain the names of its
+/// network, algorithm and phases.
 const MAX_NAME: usize = 4096;
 
-/// How many phases a document may name: their names take many times the bytes of the text.
+/// The maximum number of phases: their names take many times the memory of the text.
 const MAX_PHASES: usize = 1 << 16;
 
-/// How many rounds, ranks and links a document may have, each.
+/// The maximum number of rounds, of ranks and of links.
 const MAX_LISTED: usize = 1 << 22;
 
-/// The schedule that a JSON text describes.
+/// Reads a schedule from a JSON text. Needs the feature `json`.
 ///
 /// # Errors
 ///
-/// [`JsonError`] says where the text is wrong, what is there, and what would be right.
+/// [`JsonError`] with the position in the text, what was found and what is expected.
 pub fn from_json(text: &str) -> Result<Schedule, JsonError> {
     if !Strings::default().are_short(text.as_bytes()) {
         return Err(JsonError::LongString { limit: MAX_STRING });
     }
-    let Object(document) = serde_json::from_str(text)?;
+    let Object(document) = serde_json::from_str(text).map_err(rejected)?;
     schedule(document)
 }
 
-/// The schedule that a JSON document describes.
+/// Reads a schedule from a JSON document. Needs the feature `json`.
 ///
 /// # Errors
 ///
-/// As [`from_json`], [`JsonError::Io`] where reading fails, and [`JsonError::TooLong`] for more than [`MAX_DOCUMENT`]
-/// bytes.
+/// As [`from_json`]; [`JsonError::Io`] if reading fails; [`JsonError::TooLong`] for more than
+/// [`MAX_DOCUMENT`] bytes.
 pub fn read_json(from: impl Read) -> Result<Schedule, JsonError> {
     read_bounded(from, MAX_DOCUMENT)
 }
@@ -64,7 +66,7 @@ fn read_bounded(from: impl Read, limit: u64) -> Result<Schedule, JsonError> {
     if bounded.long_string {
         return Err(JsonError::LongString { limit: MAX_STRING });
     }
-    let Object(document) = document?;
+    let Object(document) = document.map_err(rejected)?;
     schedule(document)
 }
 
@@ -134,7 +136,8 @@ fn member(member: &'static str, found: String, expected: String) -> JsonError {
     JsonError::Member { member, found, expected }
 }
 
-/// The network. A graph's links come from the document, never from the file that its text may name.
+/// Returns the network. The links of a graph come from the document, never from the file that its
+/// text may name.
 fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
     let text = &document.topology;
     let Some(rest) = text.strip_prefix("graph").filter(|rest| rest.is_empty() || rest.starts_with(':')) else {
@@ -198,20 +201,20 @@ fn collective(
     }
 }
 
-/// Whether these are the conditions of a collective.
+/// Returns whether `custom` has the conditions of a collective.
 fn is_of(collective: &Collective, custom: &Custom, ranks: usize) -> bool {
     let (before, after) = collective.buffers();
     custom.pre.iter().zip(&custom.post).enumerate().all(|(rank, (pre, post))| {
         let rank = Rank::new(rank);
         let seat = collective.seat(ranks, rank);
-        // The lengths first, so that nothing longer than the document is made.
+        // The lengths are compared first, so that nothing longer than the document is built.
         (pre.len(), post.len()) == (before.at(seat), after.at(seat))
             && *pre == collective.before(ranks, rank)
             && *post == collective.after(ranks, rank)
     })
 }
 
-/// Says `Default` of a route that is the default one: schedules are the same however they were written.
+/// Replaces a route that is the default one by `Default`, so that equal schedules compare equal.
 fn unless_default(transfer: &mut Transfer, problem: &Problem) {
     let Route::Via(nodes) = &transfer.route else { return };
     if transfer.source.max(transfer.destination).index() >= problem.ranks() {
@@ -219,7 +222,7 @@ fn unless_default(transfer: &mut Transfer, problem: &Problem) {
     }
     let [from, to] = [transfer.source, transfer.destination].map(|rank| problem.placement().node(rank));
     let topology = problem.topology();
-    // A default route may be of any length, one in the document may not: so their lengths are compared first.
+    // A default route may be longer than the document: so the lengths are compared first.
     let ends = nodes.first() == Some(&from) && nodes.last() == Some(&to);
     if ends && topology.distance(from, to) + 1 == nodes.len() && topology.route(from, to) == *nodes {
         transfer.route = Route::Default;
@@ -257,7 +260,7 @@ struct RawStep {
     reduce: Option<CombineIn>,
 }
 
-// Each round is turned into its final form as soon as it is read, so that no second copy of all rounds is made.
+// Each round is converted as soon as it is read, so that no second copy of all rounds exists.
 impl<'de> Deserialize<'de> for RoundIn {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Object(RawRound { phase, transfers, local }) = Object::deserialize(deserializer)?;
@@ -295,7 +298,7 @@ impl<'de> Deserialize<'de> for NodeIn {
     }
 }
 
-/// The number of a rank or node. Whether there is such a one is for [`verify`](crate::schedule::verify) to say.
+/// The number of a rank or node. [`verify`](crate::schedule::verify) checks whether it exists.
 struct Index(&'static str);
 
 impl Visitor<'_> for Index {

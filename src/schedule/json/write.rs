@@ -1,4 +1,4 @@
-//! Schedules out.
+//! Writing of schedules.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,21 +12,21 @@ use crate::collective::{Collective, Holding};
 use crate::ids::{Node, Rank};
 use crate::vocabulary::{BuildError, Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
 
-/// Default routes longer than this are left out: they are still the default when they are read.
+/// Default routes longer than this are not written. A reader takes the default for them.
 const MAX_HOPS: usize = 1 << 20;
 
-/// A schedule as a JSON text.
+/// Returns a schedule as a JSON text. Needs the feature `json`.
 #[must_use]
 pub fn to_json(schedule: &Schedule) -> String {
     let text = write_json(schedule, Vec::new()).expect("writing to memory does not fail");
     String::from_utf8(text).expect("JSON is UTF-8")
 }
 
-/// Writes a schedule as JSON. Gives back what it was written to.
+/// Writes a schedule as JSON, and returns the writer. Needs the feature `json`.
 ///
 /// # Errors
 ///
-/// Those of writing.
+/// Errors of the writer.
 pub fn write_json<W: Write>(schedule: &Schedule, out: W) -> io::Result<W> {
     let mut writer = JsonWriter::new(&schedule.outline, out)?;
     for round in &schedule.rounds {
@@ -35,11 +35,13 @@ pub fn write_json<W: Write>(schedule: &Schedule, out: W) -> io::Result<W> {
     writer.finish()
 }
 
-/// Writes the ranks' shares of a schedule as JSON, with one round in memory at a time.
+/// Writes the ranks' shares of a schedule as JSON, with one round in memory at a time, and returns
+/// the writer. Needs the feature `json`.
 ///
 /// # Errors
 ///
-/// [`JsonError::Io`]; [`JsonError::Build`] with [`BuildError::Disagree`] where the shares do not fit together.
+/// [`JsonError::Io`] if writing fails; [`JsonError::Build`] with [`BuildError::Disagree`] if the
+/// shares do not match.
 pub fn share_json<W: Write>(shares: Shares, out: W) -> Result<W, JsonError> {
     let outline = shares.outline().clone();
     let mut writer = JsonWriter::new(&outline, out)?;
@@ -53,9 +55,10 @@ pub fn share_json<W: Write>(shares: Shares, out: W) -> Result<W, JsonError> {
     Ok(writer.finish()?)
 }
 
-/// Writes a schedule round by round.
+/// Writes a schedule as JSON, round by round. Needs the feature `json`.
 ///
-/// The document is complete when [`finish`](Self::finish) returns. Many small writes are made: give it a buffer.
+/// The document is complete when [`finish`](Self::finish) returns. Makes many small writes: use a
+/// buffered writer.
 pub struct JsonWriter<W> {
     problem: Problem,
     out: W,
@@ -63,18 +66,19 @@ pub struct JsonWriter<W> {
 }
 
 impl<W: Write> JsonWriter<W> {
-    /// Starts a document with all that is known before the rounds.
+    /// Starts a document, with all members before the rounds.
     ///
     /// # Errors
     ///
-    /// Those of writing.
+    /// Errors of the writer.
     pub fn new(outline: &Outline, mut out: W) -> io::Result<Self> {
         let problem = outline.problem.clone();
         let (topology, collective) = (problem.topology(), problem.collective());
         let text = topology.text();
         let graph = crate::topology::parse(&text).is_err();
         let text = if graph && !text.starts_with("graph") { format!("graph:{text}") } else { text };
-        // The name of a barrier says nothing to a reader that knows the collectives of the format only; its conditions do.
+        // A reader need not know a barrier, which is not a collective of the format. It is written
+        // with its conditions.
         let conditions = !collective.is_known_by_name();
 
         write!(out, "{{\"format\":\"{FORMAT}\"")?;
@@ -107,22 +111,22 @@ impl<W: Write> JsonWriter<W> {
         Ok(Self { problem, out, first: true })
     }
 
-    /// The next round.
+    /// Writes the next round.
     ///
     /// # Errors
     ///
-    /// Those of writing.
+    /// Errors of the writer.
     pub fn round(&mut self, round: &Round) -> io::Result<()> {
         self.out.write_all(if self.first { b"\n" } else { b",\n" })?;
         self.first = false;
         Ok(serde_json::to_writer(&mut self.out, &RoundOut(round, &self.problem))?)
     }
 
-    /// Ends the document. Gives back what it was written to.
+    /// Ends the document, and returns the writer.
     ///
     /// # Errors
     ///
-    /// Those of writing.
+    /// Errors of the writer.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.write_all(b"]}\n")?;
         self.out.flush()?;
@@ -135,7 +139,7 @@ fn member<T: Serialize + ?Sized>(out: &mut impl Write, name: &str, value: &T) ->
     Ok(serde_json::to_writer(out, value)?)
 }
 
-/// What an iterator gives, without a list of it in memory.
+/// The items of an iterator as a list, which is never in memory.
 struct List<F>(F);
 
 impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for List<F> {
@@ -219,7 +223,7 @@ impl Serialize for TransferOut<'_> {
     }
 }
 
-/// The nodes on the way. `None` where there is none to speak of: between ranks that do not exist.
+/// Returns the route. `None` if it is too long, or a rank does not exist.
 fn route<'a>(transfer: &'a Transfer, problem: &Problem) -> Option<Cow<'a, [Node]>> {
     match &transfer.route {
         Route::Via(nodes) => Some(Cow::Borrowed(nodes)),

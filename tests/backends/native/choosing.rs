@@ -10,7 +10,7 @@ use necklace::machine::Machine;
 use necklace::op::{Sum, by};
 use necklace::schedule::Problem;
 use necklace::select::{Terms, select};
-use necklace::simulate::simulate;
+use necklace::simulate::Simulation;
 use necklace::transport::native::NativeCall;
 use necklace::{Error, Options, Rank, local};
 
@@ -149,7 +149,7 @@ fn what_has_no_schedule_says_so_wherever_one_is_asked_for() {
         unscheduled(native.outline(&problem).unwrap_err());
         unscheduled(native.shares(&problem).err().unwrap());
         unscheduled(Demand::claimed(&*native, &problem).unwrap_err());
-        let played = simulate(&*native, &problem, &Machine::UNIT, 8, |_| ()).unwrap_err();
+        let played = Simulation::new(&Machine::UNIT, 8).play(&*native, &problem).unwrap_err();
         assert!(played.to_string().contains("no schedule"), "{played}");
     }
 }

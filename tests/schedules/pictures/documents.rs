@@ -31,7 +31,7 @@ fn names_cannot_break_out() {
     odd.rounds[1].phase = 1;
     odd.rounds[2].phase = 7;
     for title in [None, Some(name.to_owned()), Some(String::new()), Some("x".repeat(3000))] {
-        let view = View { title: title.clone(), ..View::default() };
+        let view = title.iter().fold(View::default(), |view, title| view.with_title(title));
         if title.as_deref() == Some("") {
             assert!(Document::parse(&draw(&odd, &view).unwrap()).is_ok());
         } else {

@@ -16,7 +16,7 @@ fn rounds_without_transfers_have_a_frame_only_if_asked_for() {
     let scan = scan(4);
     assert!(scan.rounds[0].transfers.is_empty());
     assert_eq!(read(&draw(&scan, &by_rounds()).unwrap()).len(), 2);
-    let asked = View { frames: Frames::Range(0..2), ..View::default() };
+    let asked = View::default().with_frames(Frames::Range(0..2));
     let frames = read(&draw(&scan, &asked).unwrap());
     assert_eq!(frames.iter().map(|frame| frame.arrows.len()).collect::<Vec<_>>(), [0, 3]);
     assert!(frames[0].caption.contains("nothing is sent"), "{}", frames[0].caption);
@@ -62,8 +62,8 @@ fn captions_count_what_is_there() {
 }
 
 #[test]
-fn what_part_of_the_rounds_is_shown_is_said() {
-    let range = |range| View { frames: Frames::Range(range), ..View::default() };
+fn partial_picture_says_which_rounds_it_shows() {
+    let range = |range| View::default().with_frames(Frames::Range(range));
     let shown = |asked| draw(&ring_allgather(12), &range(asked)).unwrap();
     assert!(shown(0..3).contains("Shown are rounds 0 to 2 of 11."));
     assert_eq!(shown(0..3).matches("rounds 0 to 2 of 11").count(), 2, "description and legend");
@@ -72,7 +72,7 @@ fn what_part_of_the_rounds_is_shown_is_said() {
 }
 
 #[test]
-fn where_arrows_are_too_many_to_be_told_apart_one_ranks_are_shown() {
+fn dense_arrows_are_reduced_to_one_rank() {
     let note = "Shown are 126 of 4032 transfers, too many to be told apart, only those of rank 0";
     let automatic = picture("torus:8x8", Collective::Alltoall, "direct", &View::default());
     assert!(automatic.contains(note), "{}", &automatic[..900]);
@@ -90,7 +90,7 @@ fn where_arrows_are_too_many_to_be_told_apart_one_ranks_are_shown() {
     let every = read(&all);
     assert_eq!((every[0].arrows.len(), most(&every[0].caption)), (4032, most(&frames[0].caption)));
     // Who says what to show gets that.
-    let focus = View { focus: Some(rank(9)), ..View::default() };
+    let focus = View::default().with_focus(rank(9));
     let chosen = picture("torus:8x8", Collective::Alltoall, "direct", &focus);
     assert!(![all, chosen].iter().any(|picture| picture.contains("told apart")));
     // What can be told apart is shown.
@@ -106,7 +106,7 @@ fn where_arrows_are_too_many_to_be_told_apart_one_ranks_are_shown() {
 }
 
 #[test]
-fn shares_are_drawn_as_the_schedule_that_they_make() {
+fn shares_are_drawn_like_the_schedule() {
     let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Alltoall).unwrap();
     let algorithm = necklace::algorithm::alltoall::TorusExchange;
     let shares = || algorithm.shares(&problem).unwrap();

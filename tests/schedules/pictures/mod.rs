@@ -16,7 +16,7 @@ use necklace::topology::parse;
 use reading::{Frame, read};
 
 fn by_rounds() -> View {
-    View { frames: Frames::Rounds, ..View::default() }
+    View::default().with_frames(Frames::Rounds)
 }
 
 /// The only frame of these transfers.

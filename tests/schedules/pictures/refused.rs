@@ -9,7 +9,7 @@ use super::reading::read;
 use crate::fixtures::{rank, round, schedule, send, via};
 
 #[test]
-fn what_is_too_much_is_refused_with_what_would_be_right() {
+fn too_large_pictures_are_refused_with_advice() {
     let error = |schedule: &Schedule, view: &View| draw(schedule, view).unwrap_err();
     let empty = |text: &str| schedule(text, Collective::Alltoall, Ports::One, true, vec![]);
     let large = error(&empty(&format!("complete:{}", MAX_NODES + 1)), &View::default());
@@ -25,7 +25,7 @@ fn what_is_too_much_is_refused_with_what_would_be_right() {
     assert!(matches!(many, DrawError::Large { what: "frames", limit: MAX_FRAMES, .. }));
     assert!(many.to_string().contains("show fewer rounds"), "{many}");
 
-    let range = |range| View { frames: Frames::Range(range), ..View::default() };
+    let range = |range| View::default().with_frames(Frames::Range(range));
     assert_eq!(read(&draw(&long(100), &range(70..75)).unwrap()).len(), 5);
     assert!(matches!(error(&long(100), &range(0..100)), DrawError::Large { what: "frames", .. }));
     assert!(matches!(error(&long(3), &range(1..4)), DrawError::Range { rounds: 3, .. }));
@@ -35,7 +35,7 @@ fn what_is_too_much_is_refused_with_what_would_be_right() {
     let crowd = vec![round(vec![send(0, 1, vec![]); MAX_ARROWS + 1])];
     let crowd = schedule("ring:4", Collective::Allgather, Ports::Unlimited, false, crowd);
     for frames in [Frames::Auto, Frames::Rounds, Frames::Phases] {
-        let view = View { frames, ..View::default() };
+        let view = View::default().with_frames(frames);
         assert!(matches!(error(&crowd, &view), DrawError::Large { what: "arrows", found, .. } if found > MAX_ARROWS));
     }
     let walk: Vec<usize> = (0..200_000).map(|i| i % 4).collect();
@@ -49,14 +49,14 @@ fn what_is_too_much_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
+fn missing_ranks_rounds_and_nodes_are_refused() {
     let one = |transfer| schedule("ring:4", Collective::Allgather, Ports::One, true, vec![round(vec![transfer])]);
     let error = |transfer| draw(&one(transfer), &View::default()).unwrap_err();
     assert!(matches!(error(send(0, 4, vec![])), DrawError::Rank { ranks: 4, .. }));
     assert!(matches!(error(send(9, 0, vec![])), DrawError::Rank { ranks: 4, .. }));
     assert!(matches!(error(via(send(0, 1, vec![]), &[])), DrawError::Route { round: 0, nodes: 4, .. }));
     assert!(matches!(error(via(send(0, 1, vec![]), &[0, 4, 1])), DrawError::Route { round: 0, nodes: 4, .. }));
-    let view = View { focus: Some(rank(4)), ..View::default() };
+    let view = View::default().with_focus(rank(4));
     assert!(matches!(draw(&one(send(0, 1, vec![])), &view), Err(DrawError::Rank { ranks: 4, .. })));
     // A way that is none on this network is drawn all the same: that is what the schedule says.
     read(&draw(&one(via(send(0, 1, vec![]), &[2, 0, 3])), &View::default()).unwrap());

@@ -185,11 +185,11 @@ fn any_transfers_on_any_graph_are_drawn() {
             let arrows = read(&draw(&schedule, view).unwrap()).into_iter().flat_map(|frame| frame.arrows);
             arrows.map(|arrow| arrow.transfers).sum::<u64>()
         };
-        let phases = View { frames: Frames::Phases, ..View::default() };
+        let phases = View::default().with_frames(Frames::Phases);
         assert_eq!(total(&phases), transfers().count() as u64);
         let focus = rank(focus % schedule.outline.problem.ranks());
         let own = transfers().filter(|transfer| transfer.source == focus || transfer.destination == focus).count();
-        total(&View { focus: Some(focus), ..View::default() }) == own as u64
+        total(&View::default().with_focus(focus)) == own as u64
     }
     QuickCheck::new().tests(300).quickcheck(holds as fn(Any, usize) -> bool);
 }

@@ -33,7 +33,7 @@ fn endless_document_is_refused_with_the_limit() {
 }
 
 #[test]
-fn lists_of_no_end_are_refused_as_they_are_read() {
+fn endless_lists_are_refused_while_read() {
     for (begins, goes_on, limit) in [
         ("{\"phases\":[", "\"\",", MAX_PHASES),
         ("{\"placement\":[", "0,", MAX_LISTED),
@@ -50,7 +50,7 @@ fn lists_of_no_end_are_refused_as_they_are_read() {
 }
 
 #[test]
-fn strings_of_no_end_are_refused_as_they_are_read() {
+fn endless_strings_are_refused_while_read() {
     let limit = MAX_STRING;
     for begins in ["{\"format\":\"", "{\"", "{\"nodes\":\"", "{\"rounds\":\"", "{\"else\":[\""] {
         // One that takes six times the bytes where it is quoted.
@@ -89,7 +89,7 @@ fn document(other: &str, value: &str) -> String {
 }
 
 #[test]
-fn document_of_just_the_limit_is_read() {
+fn document_at_the_limit_is_read() {
     let text = document("algorithm", "\"none\"");
     let length = text.len() as u64;
     assert_eq!(read_bounded(text.as_bytes(), length).unwrap().outline.algorithm, "none");
