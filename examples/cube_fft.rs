@@ -133,9 +133,9 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     // Threads, and processes of one host, would rather go straight: here the channels of a cube are used, where there is one.
     comm.choose("permute", "exchange")?;
     let mut moved = |what: String, map: &BitMap, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
-        let motion = comm.permute(map, values, &mut arrived)?;
+        let report = comm.permute(map, values, &mut arrived)?;
         std::mem::swap(values, &mut arrived);
-        moves.push(format!("{what}, {motion}"));
+        moves.push(format!("{what}, {report}"));
         Ok(())
     };
 

@@ -101,7 +101,7 @@ fn exchange(mut comm: Communicator, swap: &How) -> Result<Option<String>, Failed
     };
     let bytes = text.len();
     let report = || {
-        let words = plan.words();
+        let words = plan.description();
         format!("{choice}\n\nProved, and run:\n{proof}\n\nAs {bytes} bytes of JSON, read back:\n{words}")
     };
     Ok((comm.rank() == 0).then(report))

@@ -19,7 +19,7 @@ fn main() -> Result<(), necklace::Error> {
         }
         // Two exchanges bring every block back.
         assert_eq!(here, vec![rank; size]);
-        Ok::<_, necklace::Error>(format!("rank {rank} executed 2000 times: {}", exchange.words()))
+        Ok::<_, necklace::Error>(format!("rank {rank} executed 2000 times: {}", exchange.description()))
     })?;
     for line in lines {
         println!("{}", line?);

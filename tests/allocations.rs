@@ -123,7 +123,7 @@ fn permutations_by_exchanges_that_were_made_before_allocate_nothing() {
         let maps = [BitMap::transpose(3, 3).unwrap(), BitMap::unshuffle(6).unwrap()];
         for (map, way) in maps.iter().zip([Way::Exchange(0b111), Way::Exchanges(0b111)]) {
             settles(&mut comm, "by exchanges", |comm| {
-                assert_eq!(comm.permute(map, &send, &mut receive).unwrap().way, way);
+                assert_eq!(comm.permute(map, &send, &mut receive).unwrap().method, way);
             });
         }
     })

@@ -1,34 +1,34 @@
-//! Which calls of the backend's library the members have agreed on.
+//! Agreements of the members on calls of the backend's library.
 
 use std::collections::VecDeque;
 
-/// The calls that the members have agreed on last, by fingerprint.
+/// The latest calls that the members have agreed on, by fingerprint.
 ///
-/// Nothing but a further agreement changes it, and in that all take part: so it is the same on
-/// every member, and what one has to agree on once more all have.
+/// Only a further agreement changes this list, and every member takes part in that. So the list is
+/// the same on every member, and all members repeat an agreement if one has to.
 #[derive(Debug, Default)]
 pub(super) struct Agreed {
     last: VecDeque<u64>,
-    /// How many agreements there have been. They are numbered from 0.
+    /// The number of agreements so far. Agreements are numbered from 0.
     count: u64,
 }
 
 impl Agreed {
-    /// How many are remembered.
+    /// The number of agreements that are remembered.
     const MOST: usize = 256;
 
-    /// Whether the agreement of that number is remembered.
+    /// Tells whether the agreement with this number is remembered.
     pub(super) fn has(&self, number: u64) -> bool {
         number.saturating_add(Self::MOST as u64) >= self.count
     }
 
-    /// The number of the agreement on a call, if it is remembered.
+    /// Returns the number of the agreement on a call, if it is remembered.
     pub(super) fn find(&self, fingerprint: u64) -> Option<u64> {
         let back = self.last.iter().rev().position(|other| *other == fingerprint)?;
         self.count.checked_sub(back as u64 + 1)
     }
 
-    /// Remembers an agreement; returns its number.
+    /// Adds an agreement and returns its number.
     pub(super) fn add(&mut self, fingerprint: u64) -> u64 {
         if self.last.len() == Self::MOST {
             self.last.pop_front();
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_agreements_are_remembered_and_no_others() {
+    fn only_the_latest_agreements_are_remembered() {
         let mut agreed = Agreed::default();
         let most = Agreed::MOST as u64;
         for number in 0..3 * most {

@@ -1,4 +1,4 @@
-//! Proofs of what users bring.
+//! Verification of algorithms and schedules that users bring.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -10,27 +10,29 @@ use crate::ids::Rank;
 use crate::schedule::{memory_to_verify, verify_shares};
 use crate::vocabulary::{Combine, End, LocalStep, Problem, RankRound, Route};
 
-/// The name by which ranks compare what was verified, with a digest; or what is wrong.
+/// The name and digest by which ranks compare a verified algorithm, or the error that was found.
 pub(super) type Certificate = Result<Arc<str>, ArgumentError>;
 
-/// How many bytes a proof of an algorithm's schedule may take: little beside what a process has,
-/// though each of a host takes it.
+/// The most memory in bytes that the proof of an algorithm's schedule may take. Every process of a
+/// host takes it at once.
 const AFFORDABLE: u128 = 64 << 20;
 
-/// Verifies what an algorithm makes of a problem, as a whole where it can be afforded or must be.
-/// Returns its name with a digest.
+/// Verifies an algorithm's schedule for a problem, and returns the algorithm's name with a digest.
+///
+/// Verifies the whole schedule if `whole` is set or if the proof is affordable; otherwise nothing
+/// but that the algorithm fits.
 ///
 /// # Errors
 ///
-/// [`BuildError::Unfit`](crate::error::BuildError::Unfit) where it does not fit,
-/// [`ArgumentError::Wrong`] where it is wrong.
+/// [`BuildError::Unfit`](crate::error::BuildError::Unfit) if the algorithm does not fit the
+/// problem, [`ArgumentError::InvalidSchedule`] if its schedule violates a rule.
 pub(super) fn certify(algorithm: &dyn Algorithm, problem: &Problem, whole: bool) -> Certificate {
     algorithm.fits(problem)?;
     let whole = whole || memory_to_verify(algorithm, problem)? <= AFFORDABLE;
     let (name, ranks) = (algorithm.name(), problem.ranks());
     let digest = if whole {
         let (collective, topology) = (problem.collective().to_string(), problem.topology().text());
-        let proof = verify_shares(algorithm.shares(problem)?).map_err(|violations| ArgumentError::Wrong {
+        let proof = verify_shares(algorithm.shares(problem)?).map_err(|violations| ArgumentError::InvalidSchedule {
             algorithm: name.clone(),
             collective: collective.clone(),
             topology: topology.clone(),
@@ -46,8 +48,8 @@ pub(super) fn certify(algorithm: &dyn Algorithm, problem: &Problem, whole: bool)
     Ok(format!("{name} [{digest:016x}]").into())
 }
 
-/// A hash of what an algorithm promises and of what some ranks do by it. It tells schedules apart,
-/// it protects nothing.
+/// Hashes an algorithm's promises and the rounds of some ranks. The hash distinguishes schedules;
+/// it is not cryptographic.
 fn digest(algorithm: &dyn Algorithm, problem: &Problem, ranks: impl IntoIterator<Item = Rank>) -> u64 {
     let mut hash = Mix::default();
     let promised =
@@ -62,8 +64,7 @@ fn digest(algorithm: &dyn Algorithm, problem: &Problem, ranks: impl IntoIterator
     hash.finish()
 }
 
-/// Adds a round. Every list goes behind its length, so that two rounds which differ are written
-/// differently.
+/// Adds a round to a hash. Every list follows its length, so different rounds give different input.
 fn add(hash: &mut Mix, round: &RankRound) {
     let RankRound { phase, sends, receives, local } = round;
     hash.write_u64(*phase as u64);
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_certified_is_told_apart_by_its_name() {
+    fn certificates_of_different_schedules_differ() {
         let ring = problem("ring:8");
         let names = ["ring", "direct", "direct-xor", "bruck", "bruck:radix=3"];
         let of = |name: &str, problem: &Problem| {
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_round_counts() {
+    fn digest_covers_every_part_of_a_round() {
         let end = |blocks: &[i32]| End::new(Rank::new(1), blocks.iter().map(|&to| Block::raw(0, to)).collect());
         let step = |combine| LocalStep { from: Block::raw(0, 1), into: Block::raw(0, 2), combine };
         let sends = |sends: Vec<End>| RankRound { sends, ..RankRound::default() };
@@ -146,29 +147,29 @@ mod tests {
             add(&mut hash, &round);
             hash.finish()
         });
-        // A route of no nodes is written as the default one: neither is looked at.
+        // A route of no nodes hashes like the default route: neither has nodes.
         let same = |i: usize| (0..i).filter(|&j| hashes[i] == hashes[j]).collect::<Vec<_>>();
         assert_eq!((0..hashes.len()).flat_map(same).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
-    fn what_is_too_large_to_be_proved_is_told_apart_by_some_ranks() {
+    fn digest_of_some_ranks_tells_large_schedules_apart() {
         let large = problem("complete:1500");
         assert!(memory_to_verify(&Direct, &large).unwrap() > AFFORDABLE);
         let [direct, rotated] = [&Direct as &dyn Algorithm, &DirectRotated].map(|one| certify(one, &large, false));
         assert_ne!(direct.unwrap().split_once(' ').unwrap().1, rotated.unwrap().split_once(' ').unwrap().1);
-        // The memory for all of it is asked for a schedule only, which is in memory as a whole.
+        // This one is small enough to be verified as a whole.
         let fits = problem("complete:500");
         assert!(memory_to_verify(&DirectRotated, &fits).unwrap() <= AFFORDABLE);
     }
 
     #[test]
-    fn what_is_wrong_is_not_certified() {
+    fn invalid_schedule_has_no_certificate() {
         let ring = problem("ring:4");
         let mut schedule: Schedule = Direct.shares(&ring).unwrap().collect().unwrap();
         schedule.rounds[0].transfers.pop();
         let refused = certify(&crate::algorithm::Fixed::new(schedule), &ring, true);
-        let Err(ArgumentError::Wrong { violations, .. }) = refused else { panic!("{refused:?}") };
+        let Err(ArgumentError::InvalidSchedule { violations, .. }) = refused else { panic!("{refused:?}") };
         let words = violations.to_string();
         assert!(violations.count() == 1 && words.contains("not delivered"), "{words}");
     }

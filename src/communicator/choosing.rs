@@ -1,10 +1,10 @@
-//! Which algorithm a collective goes by: chosen from now on, for some calls, or by price.
+//! The choice of the algorithm for a collective: for all calls, for some calls, or by price.
 
 use std::sync::Arc;
 
 use super::Communicator;
 use super::how::How;
-use super::prepared::Key;
+use super::planned_call::PlanKey;
 use super::using::Using;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
@@ -12,30 +12,35 @@ use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
 use crate::select::{Choice, Field, Terms, find_fitting, select};
 
-/// By that name the way to [`permute`](Communicator::permute) is chosen.
+/// The name by which the method of [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";
 
-/// For [`alltoallv`](Communicator::alltoallv) and [`alltoallw`](Communicator::alltoallw) algorithms
-/// are chosen by this name.
+/// The name by which the algorithm of [`alltoallv`](Communicator::alltoallv) and
+/// [`alltoallw`](Communicator::alltoallw) is chosen.
 pub(super) const VARYING: &str = "alltoallv";
 
 impl Communicator {
     /// Sets the algorithm for a collective, from now on. Every member chooses the same one.
     ///
-    /// The algorithm is a name of the registry, followed by `:key=value,..` if it takes parameters;
-    /// [an algorithm of your own, or a schedule](How); or `auto`, which takes the cheapest.
-    /// `native` stands for the collective of the backend's own library, if it [has
-    /// one](crate::transport::native), such as MPI.
+    /// The algorithm is one of these:
+    ///
+    /// - a name of the registry, followed by `:key=value,..` if it takes parameters;
+    /// - [an algorithm of your own, or a schedule](How);
+    /// - `native`, the collective of the backend's own library, if it [has
+    ///   one](crate::transport::native), as MPI does;
+    /// - `auto`, the default: the cheapest algorithm.
     ///
     /// `alltoallv` (which includes `alltoallw`) has a choice of its own among the algorithms of
-    /// alltoall; `auto` is `direct` for it, and `native` for its persistent plans if the backend
-    /// offers that. [`permute`](Self::permute) has `exchange` (if map and network permit it),
-    /// `straight`, and `auto`. To choose for a single call, see [`using`](Self::using).
-    /// Communicators that [`split`](Self::split) makes later inherit what fits them.
+    /// alltoall. For it, `auto` is `direct`; for its persistent plans, `auto` is `native` if the
+    /// backend offers that. [`permute`](Self::permute) has the methods `exchange` (if map and
+    /// network permit it), `straight`, and `auto`.
     ///
-    /// Local. The plans of the collective are made anew when they are next needed, unless the same
-    /// was chosen before; what you bring yourself is then [verified](How#what-is-proved), before
-    /// anything moves.
+    /// To choose for a single call, see [`using`](Self::using). Communicators that
+    /// [`split`](Self::split) makes later inherit the choices that fit them.
+    ///
+    /// Local. Drops the cached plans of the collective, unless the choice is the same as before.
+    /// The next call plans anew, and [verifies](How#what-is-proved) an algorithm or schedule of
+    /// your own before anything moves.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -54,10 +59,12 @@ impl Communicator {
     ///
     /// [`ArgumentError::Collective`] for an unknown collective, [`BuildError::Unknown`] for an
     /// unknown algorithm, [`BuildError::Parameters`] for parameters that it does not take,
-    /// [`BuildError::Unfit`] for one that does not fit the network, and for a schedule of something
-    /// else. What was chosen before then stays. Calls that go by an algorithm or a schedule of your
-    /// own fail with [`ArgumentError::Wrong`] where that is wrong, and with [`BuildError::Unfit`]
-    /// where it does not fit the call's root; nothing has moved then.
+    /// [`BuildError::Unfit`] if the algorithm does not fit the network or the schedule is for
+    /// another problem. After an error, the earlier choice stays.
+    ///
+    /// Calls by an algorithm or a schedule of your own fail with
+    /// [`ArgumentError::InvalidSchedule`] if it violates a rule, and with [`BuildError::Unfit`] if
+    /// it does not fit the call's root. Nothing has moved then.
     #[track_caller]
     pub fn choose(&mut self, collective: &str, how: impl Into<How>) -> Result<(), Error> {
         self.choose_how(collective, how.into()).map_err(CallError::of("choose"))
@@ -82,10 +89,11 @@ impl Communicator {
         Ok(())
     }
 
-    /// The name of a collective for which this can be chosen here.
+    /// Returns the name under which a choice is kept. Fails if it cannot be chosen for the
+    /// collective.
     fn accept(&self, collective: &str, how: &How) -> Result<&'static str, ArgumentError> {
         if collective == PERMUTE {
-            self.way(Some(how))?;
+            self.permute_method(Some(how))?;
             return Ok(PERMUTE);
         }
         let kind = if collective == VARYING { "alltoall" } else { collective };
@@ -98,17 +106,18 @@ impl Communicator {
         Ok(name)
     }
 
+    /// Fails if a choice does not fit the communicator's network.
     fn fits(&self, kind: Collective, how: &How) -> Result<(), BuildError> {
-        match (how.own(), how.named()) {
-            (Some(own), _) => own.algorithm.fits(&self.problem(own.collective(kind))?),
+        match (how.as_user(), how.as_name()) {
+            (Some(user), _) => user.algorithm.fits(&self.problem(user.collective(kind))?),
             (None, Some("auto") | None) => Ok(()),
             (None, Some(name)) => find_fitting(&self.problem(kind)?, name, &self.terms(0)).map(drop),
         }
     }
 
-    /// Takes what the whole has chosen, as far as it fits here.
-    pub(super) fn inherit(&mut self, whole: &Self) {
-        for (collective, how) in &whole.algorithms {
+    /// Takes over the choices of the communicator that this one was made from, as far as they fit.
+    pub(super) fn inherit(&mut self, parent: &Self) {
+        for (collective, how) in &parent.algorithms {
             if let Err(error) = self.choose_how(collective, how.clone()) {
                 let (rank, size, context) = (self.rank(), self.size(), self.wire.context);
                 log::debug!("rank {rank} of {size} in communicator {context}: {collective} not by {how}: {error}");
@@ -123,9 +132,9 @@ impl Communicator {
     /// (`*_init`), to [`explain`](Self::explain) and to [`prove`](Self::prove). Afterwards the
     /// earlier choice holds again, also if a call has failed. The cache keeps the plans of both.
     ///
-    /// Local. What you bring yourself is [verified](How#what-is-proved) before it runs. To call
-    /// often by the same, make a [`How`] once, and use that: its plans and its proofs are found
-    /// again.
+    /// Local. An algorithm or schedule of your own is [verified](How#what-is-proved) before it
+    /// runs. For many calls, make a [`How`] once and pass it to each, so that its plans and proofs
+    /// are found again.
     ///
     /// ```
     /// use necklace::communicator::How;
@@ -136,7 +145,7 @@ impl Communicator {
     ///     for _ in 0..10 {
     ///         comm.using(&how).alltoall(&send, &mut receive)?;
     ///     }
-    ///     // As chosen before: by price.
+    ///     // The earlier choice holds again: by price.
     ///     comm.alltoall(&send, &mut receive)
     /// })?;
     /// # Ok::<(), necklace::Error>(())
@@ -145,19 +154,22 @@ impl Communicator {
     /// # Errors
     ///
     /// None here. The calls fail as [`choose`](Self::choose) and calls after it would, before
-    /// anything moves. A name, or an algorithm, is one of the collective that is called:
-    /// `using("torus-exchange").barrier()` is refused.
+    /// anything moves. The name or algorithm must be one of the collective that is called:
+    /// `using("torus-exchange").barrier()` fails.
     pub fn using(&mut self, how: impl Into<How>) -> Using<'_> {
         Using::new(self, how.into())
     }
 
     /// Returns the algorithm that a collective of blocks of `block_bytes` bytes would use, and why.
     ///
-    /// The result prints as a table of all candidates and their prices. (If it is `native` and the
-    /// backend does not offer the call at hand, such as one by an operation of your own, `auto`
-    /// takes the cheapest of the others.) An algorithm or a schedule of your own is priced beside
-    /// the others, by its claims, and not verified. The operation of a reduction is taken to
-    /// [commute](crate::op::Op::is_commutative).
+    /// The result prints as a table of all candidates and their prices. It assumes that the
+    /// operation of a reduction [commutes](crate::op::Op::is_commutative). It prices an algorithm
+    /// or schedule of your own by its claims, beside the others, and does not verify it.
+    ///
+    /// If the result is `native` and the backend does not offer a call, such as one with an
+    /// operation of your own, `auto` uses the cheapest of the others for that call.
+    ///
+    /// Local.
     ///
     /// # Errors
     ///
@@ -167,19 +179,20 @@ impl Communicator {
         self.select(collective, block_bytes as u64).map_err(CallError::of("explain"))
     }
 
-    /// Proves the schedule that a collective of blocks of `block_bytes` bytes uses, also one of
-    /// your own.
+    /// Verifies the schedule that a collective of blocks of `block_bytes` bytes uses, also one of
+    /// your own, and returns the proof.
     ///
     /// The proof says that everything is delivered, within the ports and channels that the
-    /// algorithm promises. Local, but it covers the shares of all ranks: time and memory are in
-    /// proportion to the whole schedule. The operation of a reduction is taken to
-    /// [commute](crate::op::Op::is_commutative).
+    /// algorithm promises. It assumes that the operation of a reduction
+    /// [commutes](crate::op::Op::is_commutative).
+    ///
+    /// Local. The proof covers the shares of all ranks, so its time and memory are in proportion to
+    /// the whole schedule.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where there is no schedule ([`Unscheduled`](BuildError::Unscheduled) where
-    /// the backend does it in its own way), [`ArgumentError::Wrong`] with all violations where it
-    /// is wrong.
+    /// [`BuildError`] if there is no schedule ([`BuildError::Unscheduled`] for `native`),
+    /// [`ArgumentError::InvalidSchedule`] with all violations if the schedule violates a rule.
     #[track_caller]
     pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
         self.proof(collective, block_bytes as u64).map_err(CallError::of("prove"))
@@ -187,11 +200,11 @@ impl Communicator {
 
     fn proof(&self, collective: &Collective, block_bytes: u64) -> Result<Proof, ArgumentError> {
         let problem = self.problem(collective.clone())?;
-        let algorithm = match self.how(collective.name(), false).and_then(How::own) {
-            Some(own) => Arc::clone(&own.algorithm),
+        let algorithm = match self.how(collective.name(), false).and_then(How::as_user) {
+            Some(user) => Arc::clone(&user.algorithm),
             None => self.select(collective, block_bytes)?.algorithm,
         };
-        verify_shares(algorithm.shares(&problem)?).map_err(|violations| ArgumentError::Wrong {
+        verify_shares(algorithm.shares(&problem)?).map_err(|violations| ArgumentError::InvalidSchedule {
             algorithm: algorithm.name(),
             collective: collective.to_string(),
             topology: self.topology.text(),
@@ -199,19 +212,20 @@ impl Communicator {
         })
     }
 
-    /// What is chosen for a collective, if anything is. Calls of the communicator's own are none
-    /// that are made `using` something.
+    /// Returns the choice for a collective, if there is one. Internal calls ignore
+    /// [`using`](Self::using).
     #[inline]
-    pub(super) fn how(&self, collective: &str, own: bool) -> Option<&How> {
-        self.using.as_ref().filter(|_| !own).or_else(|| self.algorithms.get(collective))
+    pub(super) fn how(&self, collective: &str, internal: bool) -> Option<&How> {
+        self.using.as_ref().filter(|_| !internal).or_else(|| self.algorithms.get(collective))
     }
 
+    /// Selects the algorithm that `explain` reports.
     fn select(&self, collective: &Collective, block_bytes: u64) -> Result<Choice, BuildError> {
         let (problem, terms) = (self.problem(collective.clone())?, self.terms(block_bytes));
         let how = self.how(collective.name(), false);
-        Ok(match how.and_then(How::own) {
-            Some(own) => Field::of(&problem).choose(&own.algorithm, &terms)?,
-            None => select(&problem, how.and_then(How::named).unwrap_or("auto"), &terms)?,
+        Ok(match how.and_then(How::as_user) {
+            Some(user) => Field::of(&problem).choose(&user.algorithm, &terms)?,
+            None => select(&problem, how.and_then(How::as_name).unwrap_or("auto"), &terms)?,
         })
     }
 
@@ -219,19 +233,24 @@ impl Communicator {
         Terms::new(block_bytes, &self.machine).over_native(self.wire.native)
     }
 
-    /// Selects by name or price, for all sizes of blocks from what has been found out once; if so
-    /// asked, of those with a schedule, as calls of the communicator's own are.
-    pub(super) fn select_again(&mut self, key: &Key, scheduled: bool, block_bytes: u64) -> Result<Choice, CallError> {
-        let Key { collective, commutes, .. } = key;
-        let own = key.is_own();
+    /// Selects an algorithm by name or price, from candidates that are found once for all sizes of
+    /// blocks. Selects one with a schedule if `scheduled` is set or the call is internal.
+    pub(super) fn select_again(
+        &mut self,
+        key: &PlanKey,
+        scheduled: bool,
+        block_bytes: u64,
+    ) -> Result<Choice, CallError> {
+        let PlanKey { collective, commutes, .. } = key;
+        let internal = key.is_internal();
         if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
             self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?));
         }
-        let scheduled = scheduled || own;
+        let scheduled = scheduled || internal;
         let terms = self.terms(block_bytes).over_native(self.wire.native && !scheduled);
-        let name = self.how(collective.name(), own).and_then(How::named);
+        let name = self.how(collective.name(), internal).and_then(How::as_name);
         let name = name.filter(|name| !scheduled || *name != "native").unwrap_or("auto").to_owned();
-        let field = self.fields.last().ok_or_else(|| Error::Internal("what was just found is not kept"))?;
+        let field = self.fields.last().ok_or_else(|| Error::Internal("candidates just found are not in the cache"))?;
         Ok(field.select(&name, &terms)?)
     }
 }

@@ -1,4 +1,4 @@
-//! The collectives of regular counts.
+//! Collectives of blocks of equal lengths.
 
 use std::alloc::Layout;
 use std::any::type_name;
@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use super::Communicator;
 use super::element::Element;
 use super::lengths::{check, total};
-use super::prepared::Key;
+use super::planned_call::PlanKey;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
@@ -34,14 +34,14 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`] unless both have the same number of elements, a multiple of the
+    /// [`ArgumentError::Length`] unless both buffers have the same length, a multiple of the
     /// number of ranks; otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoall<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         self.regular(key::<T>(Collective::Alltoall), send, receive, None).map_err(CallError::of("alltoall"))
     }
 
-    /// Exchanges blocks as [`alltoall`](Self::alltoall), in one buffer: block j goes to rank j, and
+    /// Exchanges blocks as [`alltoall`](Self::alltoall), in one buffer. Block j goes to rank j, and
     /// the block from rank j takes its place.
     ///
     /// # Errors
@@ -50,11 +50,12 @@ impl Communicator {
     /// ranks; otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoall_in_place<T: Pod>(&mut self, buffer: &mut [T]) -> Result<(), Error> {
-        self.regular(Key { in_place: true, ..key::<T>(Collective::Alltoall) }, &[], buffer, None)
+        self.regular(PlanKey { in_place: true, ..key::<T>(Collective::Alltoall) }, &[], buffer, None)
             .map_err(CallError::of("alltoall_in_place"))
     }
 
-    /// Gives every rank the blocks of all ranks: block i of `receive` is the `send` of rank i.
+    /// Collects a block from every rank on every rank: block i of `receive` is the `send` of rank
+    /// i.
     ///
     /// # Errors
     ///
@@ -71,12 +72,13 @@ impl Communicator {
         receive: &mut [T],
         purpose: Cow<'static, str>,
     ) -> Result<(), CallError> {
-        self.regular(Key { purpose, ..key::<T>(Collective::Allgather) }, send, receive, None)
+        self.regular(PlanKey { purpose, ..key::<T>(Collective::Allgather) }, send, receive, None)
     }
 
     /// Combines the `send` of all ranks, element by element, and gives the result to every rank.
     ///
-    /// Contributions combine in rank order unless the operation [commutes](Op::is_commutative).
+    /// Contributions are combined in rank order unless the operation
+    /// [commutes](Op::is_commutative).
     ///
     /// ```
     /// use necklace::op::Max;
@@ -90,25 +92,28 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`] unless both have the same number of elements;
+    /// [`ArgumentError::Length`] unless both buffers have the same length;
     /// [`ArgumentError::Operation`] if the operation claims to be a [predefined](Op::predefined)
-    /// one on numbers of another length or alignment; otherwise see [`Communicator`].
+    /// one on numbers of another size or alignment; otherwise see [`Communicator`].
     #[track_caller]
     pub fn allreduce<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_by(Collective::Allreduce, send, receive, &op).map_err(CallError::of("allreduce"))
     }
 
-    /// Combines the `send` of ranks 0 to i for rank i, element by element, in rank order unless the
-    /// operation [commutes](Op::is_commutative).
+    /// Combines the `send` of ranks 0 to i for rank i, element by element.
+    ///
+    /// Contributions are combined in rank order unless the operation
+    /// [commutes](Op::is_commutative).
     ///
     /// # Errors
     ///
-    /// As [`allreduce`](Self::allreduce).
+    /// Those of [`allreduce`](Self::allreduce).
     #[track_caller]
     pub fn scan<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_by(Collective::Scan, send, receive, &op).map_err(CallError::of("scan"))
     }
 
+    /// Executes a reduction.
     fn reduce_by<T: Pod, O: Op<T>>(
         &mut self,
         collective: Collective,
@@ -118,8 +123,8 @@ impl Communicator {
     ) -> Result<(), CallError> {
         let predefined = op.predefined();
         let layout = Layout::new::<T>();
-        let unfit = |number: Layout| number.size() != layout.size() || number.align() > layout.align();
-        if let Some(of) = predefined.filter(|of| unfit(of.number.layout())) {
+        let does_not_fit = |number: Layout| number.size() != layout.size() || number.align() > layout.align();
+        if let Some(of) = predefined.filter(|of| does_not_fit(of.number.layout())) {
             let number = of.number.layout();
             let refused = ArgumentError::Operation {
                 op: op.name().into_owned(),
@@ -130,11 +135,11 @@ impl Communicator {
             };
             return Err(refused.into());
         }
-        let key = Key { purpose: op.name(), predefined, commutes: op.is_commutative(), ..key::<T>(collective) };
+        let key = PlanKey { purpose: op.name(), predefined, commutes: op.is_commutative(), ..key::<T>(collective) };
         self.regular(key, send, receive, Some(&OnBytes::<T, O>::new(op)))
     }
 
-    /// Copies the buffer of the root to every rank.
+    /// Copies the buffer of the root to every rank. It has the same length on every rank.
     ///
     /// # Errors
     ///
@@ -151,13 +156,13 @@ impl Communicator {
         purpose: Cow<'static, str>,
     ) -> Result<(), CallError> {
         let root = self.root(root)?;
-        self.regular(Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
+        self.regular(PlanKey { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
     }
 
-    /// Collects a block from every rank at the root: block i of its `receive` is the `send` of rank
-    /// i.
+    /// Collects a block from every rank at the root.
     ///
-    /// Other ranks need no `receive`.
+    /// Block i of the root's `receive` is the `send` of rank i. Other ranks may pass `None`;
+    /// their `receive` is ignored.
     ///
     /// ```
     /// let all = necklace::local::run(3, |mut comm| {
@@ -180,9 +185,10 @@ impl Communicator {
         self.regular(key::<T>(Collective::Gather { root }), send, receive, None).map_err(CallError::of("gather"))
     }
 
-    /// Distributes the blocks of the root: rank i receives the i-th block of its `send`.
+    /// Distributes the blocks of the root.
     ///
-    /// Other ranks need no `send`.
+    /// Rank i receives block i of the root's `send`. Other ranks may pass `None`; their `send`
+    /// is ignored.
     ///
     /// ```
     /// let parts = necklace::local::run(3, |mut comm| {
@@ -205,8 +211,10 @@ impl Communicator {
         self.regular(key::<T>(Collective::Scatter { root }), send, receive, None).map_err(CallError::of("scatter"))
     }
 
-    /// Combines the i-th blocks of all ranks for rank i, element by element, in rank order unless
-    /// the operation [commutes](Op::is_commutative).
+    /// Combines block i of every rank's `send` for rank i, element by element.
+    ///
+    /// Contributions are combined in rank order unless the operation
+    /// [commutes](Op::is_commutative).
     ///
     /// ```
     /// use necklace::op::Sum;
@@ -227,10 +235,10 @@ impl Communicator {
         self.reduce_by(Collective::ReduceScatter, send, receive, &op).map_err(CallError::of("reduce_scatter"))
     }
 
-    /// Performs any collective but a [custom](Collective::Custom) one.
+    /// Executes a collective that is given as a value: any but a [custom](Collective::Custom) one.
     ///
-    /// `send` has the blocks that this rank holds before, `receive` those that it holds after, one
-    /// after the other in rank order. Only reductions use the operation.
+    /// `send` has the blocks that this rank holds before the call, `receive` those that it holds
+    /// after it, one after the other in rank order. Only reductions use the operation.
     ///
     /// ```
     /// use necklace::collective::Collective;
@@ -245,7 +253,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`] unless both have the lengths that the collective needs;
+    /// [`ArgumentError::Length`] unless the buffers have the lengths that the collective needs;
+    /// [`ArgumentError::Custom`] for a custom collective;
     /// [`BuildError::Rank`](crate::error::BuildError::Rank) if the root is not a member;
     /// [`BuildError::Unfit`](crate::error::BuildError::Unfit) if there is no algorithm for it;
     /// otherwise see [`allreduce`](Self::allreduce).
@@ -276,12 +285,13 @@ impl Communicator {
         self.regular(key::<T>(collective.clone()), send, receive, None)
     }
 
+    /// Checks a root.
     fn root(&self, root: usize) -> Result<Rank, ArgumentError> {
         let ranks = self.size();
         if root < ranks { Ok(Rank::new(root)) } else { Err(ArgumentError::Root { root, ranks }) }
     }
 
-    /// Waits until every member has called it.
+    /// Waits until every member has called `barrier`.
     ///
     /// # Errors
     ///
@@ -292,27 +302,29 @@ impl Communicator {
     }
 
     pub(super) fn barrier_for(&mut self, purpose: Cow<'static, str>) -> Result<(), CallError> {
-        self.regular::<u8>(Key { purpose, ..key::<u8>(Collective::Barrier) }, &[], &mut [], None)
+        self.regular::<u8>(PlanKey { purpose, ..key::<u8>(Collective::Barrier) }, &[], &mut [], None)
     }
 
-    /// A collective of blocks of equal length, as its [row](crate::collective) says: planned, if it
-    /// is not yet, and executed. The key's elements are found from the buffers.
+    /// Executes a collective of blocks of equal lengths; plans it unless its plan is cached.
+    ///
+    /// The buffers follow the collective's [row](crate::collective). Their lengths determine
+    /// `key.elements`.
     #[inline]
     fn regular<T: Pod>(
         &mut self,
-        key: Key,
+        key: PlanKey,
         send: &[T],
         receive: &mut [T],
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), CallError> {
         let elements = self.elements(&key, (send.len(), receive.len()))?;
-        let (wire, prepared) = self.prepared(&Key { elements, ..key })?;
-        Ok(wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)?)
+        let (wire, planned) = self.planned_call(&PlanKey { elements, ..key })?;
+        Ok(wire.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)?)
     }
 
-    /// How many elements a block has in buffers so long, which must agree.
+    /// Returns the elements of a block from the lengths of the buffers. Fails unless they agree.
     #[inline]
-    fn elements(&self, key: &Key, (send, receive): (usize, usize)) -> Result<usize, ArgumentError> {
+    fn elements(&self, key: &PlanKey, (send, receive): (usize, usize)) -> Result<usize, ArgumentError> {
         let (sends, receives) = self.blocks(key);
         let (what, found, blocks) = match (sends, key.in_place) {
             (1.., _) => ("send buffer", send, sends),
@@ -325,7 +337,7 @@ impl Communicator {
         if !found.is_multiple_of(blocks) {
             return Err(ArgumentError::Length {
                 what,
-                expected: format!("a multiple of {blocks}, one block for each rank"),
+                expected: format!("a multiple of {blocks} (a block for each rank)"),
                 found,
             });
         }
@@ -334,18 +346,19 @@ impl Communicator {
         Ok(elements)
     }
 
-    /// How many blocks this rank's input and output have.
+    /// Returns the numbers of blocks in this rank's input and output.
     #[inline]
-    pub(super) fn blocks(&self, key: &Key) -> (usize, usize) {
+    pub(super) fn blocks(&self, key: &PlanKey) -> (usize, usize) {
         let (before, after) = key.collective.buffers();
         let seat = key.collective.seat(self.size(), Rank::new(self.rank()));
         (if key.in_place { 0 } else { before.at(seat) }, after.at(seat))
     }
 }
 
+/// Makes the key of a collective on elements of type `T`, without a purpose.
 #[inline]
-pub(super) fn key<T: Pod>(collective: Collective) -> Key {
-    Key {
+pub(super) fn key<T: Pod>(collective: Collective) -> PlanKey {
+    PlanKey {
         collective,
         element: Element::of::<T>(),
         elements: 0,

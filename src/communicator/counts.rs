@@ -1,4 +1,4 @@
-//! Where blocks of different lengths lie in a buffer.
+//! Lengths and displacements of the blocks of a buffer.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use super::lengths::check;
 use crate::error::ArgumentError;
 use crate::plan::Strided;
 
-/// The lengths of the blocks of one buffer in elements, a block for each rank, and where they lie.
+/// Counts and displacements of the blocks of one buffer, in elements, with one block for each rank.
 ///
-/// A list of counts is enough where blocks lie one after the other, in rank order, from the start
-/// of the buffer:
+/// If the blocks lie one after the other, in rank order, from the start of the buffer, a list of
+/// counts is enough:
 ///
 /// ```
 /// use necklace::communicator::Counts;
@@ -25,30 +25,31 @@ pub struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    /// Makes blocks of `counts[i]` elements that begin at element `displacements[i]` of the buffer.
+    /// Describes blocks of `counts[i]` elements that begin at element `displacements[i]` of the
+    /// buffer.
     ///
-    /// Both lists have an element for each rank. Displacements are in elements, as in MPI.
+    /// Both lists have one entry for each rank. Displacements are in elements, as in MPI.
     #[must_use]
     pub fn at(counts: &'a [usize], displacements: &'a [usize]) -> Self {
         Self { counts, displacements: displacements.into() }
     }
 
-    /// Makes blocks of `counts[i]` elements that lie one after the other.
+    /// Describes blocks of `counts[i]` elements that lie one after the other.
     #[must_use]
     pub fn packed(counts: &'a [usize]) -> Self {
         let begins = |end: &mut usize, &count: &usize| Some(std::mem::replace(end, end.saturating_add(count)));
         Self { counts, displacements: counts.iter().scan(0, begins).collect() }
     }
 
-    /// Returns how many elements a buffer needs for all blocks; `None` if that is more than can be
-    /// counted.
+    /// Returns the length in elements that a buffer needs for all blocks, or `None` if it
+    /// overflows.
     #[must_use]
     pub fn end(&self) -> Option<usize> {
         let blocks = self.counts.iter().zip(&*self.displacements).filter(|(count, _)| **count > 0);
         blocks.map(|(&count, &at)| at.checked_add(count)).try_fold(0, |most, end| Some(most.max(end?)))
     }
 
-    /// The blocks, of which there must be one for each rank.
+    /// Returns the blocks. Fails unless there are as many as ranks.
     pub(super) fn blocks(&self, side: &'static str, ranks: usize) -> Result<Vec<Strided>, ArgumentError> {
         let [of_counts, of_displacements] = match side {
             "send" => ["list of send counts", "list of send displacements"],

@@ -1,4 +1,4 @@
-//! What a communicator is.
+//! The communicator: its state, how it is made and ended, and how it plans calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Options;
 use super::agreement::Agreed;
-use super::cache::{Cache, Kept};
+use super::cache::{Cache, Footprint};
 use super::element::Element;
 use super::how::How;
-use super::motion::Planned;
-use super::prepared::{Key, Prepared, native_manner};
+use super::permute_report::PlannedPermutation;
+use super::planned_call::{PlanKey, PlannedCall, native_qualifier};
 use super::wire::Wire;
 use crate::block::Block;
 use crate::collective::Collective;
@@ -24,8 +24,8 @@ use crate::topology::{Topology, parse};
 use crate::transport::{Cause, ContextId, Endpoint, Failure, History, OpenError, Signature};
 use crate::vocabulary::{Placement, Problem};
 
-impl Kept for Field {
-    fn bytes(&self) -> usize {
+impl Footprint for Field {
+    fn footprint(&self) -> usize {
         0
     }
 }
@@ -34,54 +34,54 @@ impl Kept for Field {
 ///
 /// Every member calls the same collectives in the same order, as in MPI. A call returns when this
 /// rank's part is done; only [`barrier`](Self::barrier) waits for the others. One thread at a time
-/// drives a communicator; to use several threads, [`split`](Self::split) off a communicator for
-/// each.
+/// drives a communicator; to use several threads, [`dup`](Self::dup) the communicator for each.
 ///
 /// If the backend has [collectives of its own](crate::transport::native), as MPI does, `auto` uses
-/// them unless another algorithm is cheaper. Members then compare what they call before the first
-/// call of each kind, algorithm, size, root and operation (and again now and then, if there are
-/// hundreds), not in every message. If they later make two different calls of these, the library
-/// decides what happens, until the timeout.
+/// them unless another algorithm is cheaper. Members then do not compare calls in every message.
+/// They compare before the first call of each kind, algorithm, size, root and operation, and
+/// repeat that now and then if there are hundreds of kinds. If members make two different calls
+/// that they have compared before, the library decides what happens, until the timeout.
 ///
 /// # Errors
 ///
-/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. If
-/// a call fails under way (a member is missing, gone, or calls something else), every member gets
-/// the same [`Error::Failed`], within the [timeout](Options::timeout); a member that had done its
-/// part gets it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics.
-/// Calls in which ranks only send, such as broadcasts from different roots, do not show that they
-/// differ; members find out in a later call, by [`close`](Self::close), or when they leave.
+/// Mistakes in arguments are found before anything moves, and leave the communicator as it was.
+///
+/// If a call fails under way (a member is missing, gone, or calls something else), every member
+/// gets the same [`Error::Failed`], within the [timeout](Options::timeout). A member that had done
+/// its part gets it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics.
+///
+/// Calls in which ranks only send, such as broadcasts from different roots, may not show that they
+/// differ. Members find out in a later call, by [`close`](Self::close), or when they leave.
 #[derive(Debug)]
 pub struct Communicator {
     pub(super) endpoint: Arc<dyn Endpoint>,
     pub(super) wire: Wire,
     pub(super) topology: Arc<dyn Topology>,
     pub(super) placement: Placement,
-    /// By collective; `auto` where there is none.
+    /// The chosen algorithms by collective; `auto` for those that are missing.
     pub(super) algorithms: HashMap<&'static str, How>,
-    /// What goes before them for calls that are made [so](Self::using).
+    /// The choice for single calls ([`using`](Self::using)), which overrides `algorithms`.
     pub(super) using: Option<How>,
-    /// By the call, and what it was made to use.
-    pub(super) cache: Cache<(Key, Option<How>), Prepared>,
-    /// What there is to choose from, for collectives whose operation commutes or does not.
+    /// The plans, by call and choice for single calls.
+    pub(super) cache: Cache<(PlanKey, Option<How>), PlannedCall>,
+    /// The candidates, by collective and whether its operation commutes.
     pub(super) fields: Cache<(Collective, bool), Field>,
-    pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), Planned>,
+    pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), PlannedPermutation>,
     pub(super) splits: u64,
-    /// In which members agree on native calls, once there is one.
+    /// The barrier in which members agree on native calls, once it is planned.
     pub(super) barrier: Option<Arc<Plan>>,
-    /// By which it chooses: the same on every member.
+    /// The prices by which `auto` chooses, the same on every member.
     pub(super) machine: Machine,
     pub(super) options: Options,
 }
 
-/// For how many collectives, each of another root if it has one, it is kept what there is to choose
-/// from.
+/// The number of collectives, told apart by their roots, whose candidates are kept.
 const FIELDS: usize = 16;
 
 impl Communicator {
     /// Makes the communicator of all processes of a job, with rank i on node i of the network.
     ///
-    /// Collective: the ranks check that they agree on the network.
+    /// Collective. The ranks check that they agree on the network.
     ///
     /// # Errors
     ///
@@ -124,6 +124,7 @@ impl Communicator {
         Ok(all)
     }
 
+    /// Opens a context and makes its communicator. Local.
     pub(super) fn open(
         endpoint: Arc<dyn Endpoint>,
         context: ContextId,
@@ -164,11 +165,13 @@ impl Communicator {
         })
     }
 
-    /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on
-    /// the way holds the network and the placement; the barrier keeps everybody until all have
-    /// compared.
+    /// Compares network and placement among the ranks, and takes the machine of rank 0, so that
+    /// `auto` decides alike everywhere.
+    ///
+    /// The broadcast compares: its purpose has the network and the placement. The barrier holds
+    /// every rank until all have compared.
     fn agree(&mut self) -> Result<(), CallError> {
-        // Nothing that may differ decides before it is known not to differ.
+        // Machines and networks may still differ, so they must not decide which algorithm runs.
         self.algorithms.extend([("broadcast", "binomial".into()), ("barrier", "dissemination".into())]);
         let mut prices = self.machine.words();
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
@@ -210,37 +213,38 @@ impl Communicator {
 
     /// Ends the communicator. Collective, as `MPI_Comm_free`.
     ///
-    /// Returns when all members have called it and have made the same calls until then. It covers
-    /// this communicator alone: those made from it by [`split`](Self::split) have calls of their
-    /// own.
+    /// Returns when all members have called it, and checks that all have made the same calls. It
+    /// covers this communicator alone: communicators made from it by [`split`](Self::split) have
+    /// calls of their own.
     ///
     /// Dropping a communicator is not a call and waits for no rank. Members that leave later
-    /// compare what was called; [`launch`](crate::launch()) and `local::run` return what they find.
-    /// Nothing compares the calls of a communicator that is forgotten, of a process that calls
-    /// `std::process::exit`, or of a communicator that [`connect`](crate::connect()) made and that
-    /// is only dropped.
+    /// compare calls; [`launch`](crate::launch()) and `local::run` return the disagreements that
+    /// they find. No rank compares the calls of a communicator that is leaked, of a process that
+    /// calls `std::process::exit`, or of a communicator that [`connect`](crate::connect()) made and
+    /// that is only dropped.
     ///
     /// # Errors
     ///
     /// See [`Communicator`]. [`Cause::Disagree`](crate::transport::Cause::Disagree) if members have
-    /// made different calls and no message had shown it: for example, if two ranks each took
-    /// themselves for the root of one broadcast.
+    /// made different calls and no message has shown it: for example, if two ranks each broadcast
+    /// as the root.
     #[track_caller]
     pub fn close(mut self) -> Result<(), Error> {
         self.wire.alive()?;
         let History { calls, digest } = self.wire.history;
         let plan = self.barrier_of_agreement().map_err(CallError::of("close"))?;
-        let signature = self.planned(format!("close after {calls} calls ({digest:016x})"));
+        let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
         self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
     }
 
-    /// Fails the communicator for all members, for a reason of this rank's own.
+    /// Fails the communicator on all members, with a reason.
     ///
-    /// For what a program finds out by itself, such as input that one rank cannot read: the others
-    /// hear it at once, and do not wait for this rank until a deadline. Local, as `MPI_Abort`, but
-    /// no process ends: each member gets an [`Error::Failed`] with [`Cause::Aborted`], in the call
-    /// in which it is or in its next, and this rank in its next. A communicator that has failed
-    /// before keeps its first failure.
+    /// Use it for an error in the program, such as input that one rank cannot read. The others hear
+    /// of it at once, and do not wait for this rank until a deadline.
+    ///
+    /// Local, as `MPI_Abort`, but ends no process. Each member gets an [`Error::Failed`] with
+    /// [`Cause::Aborted`]: this rank in its next call, the others in their current or next one. A
+    /// communicator that has failed before keeps its first failure.
     ///
     /// ```
     /// let ends = necklace::local::run(2, |mut comm| {
@@ -265,32 +269,34 @@ impl Communicator {
         self.wire.transport.failure()
     }
 
-    /// Of an operation that commutes, if there is one.
+    /// Makes the problem of a collective. The operation of a reduction commutes.
     pub(super) fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
         Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)
     }
 
-    pub(super) fn problem_of(&self, Key { collective, commutes, .. }: &Key) -> Result<Problem, BuildError> {
+    /// Makes the problem of a call.
+    pub(super) fn problem_of(&self, PlanKey { collective, commutes, .. }: &PlanKey) -> Result<Problem, BuildError> {
         let problem = self.problem(collective.clone())?;
         Ok(if *commutes { problem } else { problem.ordered() })
     }
 
-    /// The plan for a regular collective, from the cache if it is there, and the wire to execute it
-    /// on.
+    /// Returns the planned call for a regular collective, from the cache if it is there, and the
+    /// wire to execute it on.
     #[inline]
-    pub(super) fn prepared(&mut self, key: &Key) -> Result<(&mut Wire, &mut Prepared), CallError> {
-        let using = self.using.as_ref().filter(|_| !key.is_own());
+    pub(super) fn planned_call(&mut self, key: &PlanKey) -> Result<(&mut Wire, &mut PlannedCall), CallError> {
+        let using = self.using.as_ref().filter(|_| !key.is_internal());
         if !self.cache.find_by(|(known, used)| known == key && used.as_ref() == using) {
             let kept = (key.clone(), using.cloned());
-            let prepared = self.compile(key)?;
-            self.cache.insert(kept, prepared);
+            let planned = self.compile(key)?;
+            self.cache.insert(kept, planned);
         }
         let lost = || Error::Internal("a plan just made is not in the cache");
         Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
     }
 
-    pub(super) fn compile(&mut self, key: &Key) -> Result<Prepared, CallError> {
-        let Key { collective, element, elements, in_place, purpose, commutes, .. } = key;
+    /// Plans a regular collective.
+    pub(super) fn compile(&mut self, key: &PlanKey) -> Result<PlannedCall, CallError> {
+        let PlanKey { collective, element, elements, in_place, purpose, commutes, .. } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem_of(key)?;
         let blocks =
@@ -298,7 +304,7 @@ impl Communicator {
         let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
         let mut layout = Layout::consecutive(element.size, *elements, &before, &after)?;
         if *in_place {
-            // Alltoall: what goes to j lies where what comes from j will.
+            // In alltoall, the block to rank j lies where the block from rank j goes.
             let back = |block: Block| Block::raw(block.destination(), block.source());
             layout = layout.in_place(back);
         }
@@ -306,21 +312,21 @@ impl Communicator {
         let what = if purpose.is_empty() { String::new() } else { format!(" ({purpose})") };
         let Element { size: bytes, name, .. } = element;
         let order = if *commutes { "" } else { ", in rank order" };
-        let words = |algorithm: &str| {
+        let description = |algorithm: &str| {
             let what = format!("{collective}{what} of blocks of {elements} x {bytes} bytes ({name}){order}");
             format!("{what} among {size} ranks by {algorithm} on {topology}")
         };
-        if let Some(own) = self.how(collective.name(), key.is_own()).and_then(How::own) {
-            let name = own.certified(&problem)?;
-            let plan = compile(own.algorithm.share(&problem, rank)?, &layout)?;
-            return Ok(Prepared::new(plan, self.planned(words(&name)))?);
+        if let Some(user) = self.how(collective.name(), key.is_internal()).and_then(How::as_user) {
+            let name = user.certified(&problem)?;
+            let plan = compile(user.algorithm.share(&problem, rank)?, &layout)?;
+            return Ok(PlannedCall::new(plan, self.signature(description(&name)))?);
         }
         let block_bytes = layout.element * *elements as u64;
         let mut choice = self.select_again(key, false, block_bytes)?;
         if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), key.native()) {
             if self.offers(&call) {
-                let words = words(&(choice.algorithm.name() + native_manner(&call)));
-                return Ok(self.prepare_native(call, self.planned(words))?);
+                let description = description(&(choice.algorithm.name() + native_qualifier(&call)));
+                return Ok(self.plan_library_call(call, self.signature(description))?);
             }
             if choice.named {
                 return Err(self.not_offered(collective, &call).into());
@@ -328,33 +334,34 @@ impl Communicator {
             choice = self.select_again(key, true, block_bytes)?;
         }
         let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
-        Ok(Prepared::new(plan, self.planned(words(&choice.algorithm.name())))?)
+        Ok(PlannedCall::new(plan, self.signature(description(&choice.algorithm.name())))?)
     }
 
-    /// What members compare of a call that is planned so, in words. They are logged.
-    pub(super) fn planned(&self, words: String) -> Signature {
-        log::debug!("rank {} of {} in communicator {}: planned {words}", self.rank(), self.size(), self.wire.context);
+    /// Makes the signature of a call from its description, by which members compare it. Logs it.
+    pub(super) fn signature(&self, description: String) -> Signature {
+        let (rank, size, context) = (self.rank(), self.size(), self.wire.context);
+        log::debug!("rank {rank} of {size} in communicator {context}: planned {description}");
         if self.options.fingerprints {
-            Signature { fingerprint: fingerprint(&words), words: words.into() }
+            Signature { fingerprint: fingerprint(&description), words: description.into() }
         } else {
-            Signature { fingerprint: 0, words: (words + ", without a fingerprint").into() }
+            Signature { fingerprint: 0, words: (description + ", without a fingerprint").into() }
         }
     }
 }
 
-/// A hash of the links of a network whose text does not say what they are, or names a file that may
-/// differ from rank to rank.
+/// Returns a hash of a network's links, unless its text defines them. A text that names a file does
+/// not, since the file may differ from rank to rank.
 fn nameless(topology: &dyn Topology) -> Option<u64> {
     let text = topology.text();
-    let says_all = parse(&text).is_ok();
+    let is_defined = parse(&text).is_ok();
     let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();
-    (!says_all).then(|| fingerprint(&links()))
+    (!is_defined).then(|| fingerprint(&links()))
 }
 
-/// FNV-1a, finished with a multiplication and a shift so that all bits count. It tells calls apart,
-/// it protects nothing.
-fn fingerprint(words: &str) -> u64 {
+/// Hashes a description: FNV-1a, finished with a multiplication and a shift so that all bits count.
+/// The hash distinguishes calls; it is not cryptographic.
+fn fingerprint(description: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = words.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = description.bytes().fold(0xcbf2_9ce4_8422_2325, step);
     (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

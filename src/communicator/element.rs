@@ -1,17 +1,18 @@
-//! What the elements of a call are.
+//! The element type of a call.
 
 use std::any::{TypeId, type_name};
 
-/// A type of elements: ranks compare it by name, this process's plans by identity.
+/// An element type. Ranks compare it by name; plans of this process compare it by identity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
-    /// Bytes of one.
+    /// The bytes of one element.
     pub(super) size: usize,
     pub(super) name: &'static str,
     identity: TypeId,
 }
 
 impl Element {
+    /// Describes the type `T`.
     pub(super) fn of<T: 'static>() -> Self {
         Self { size: size_of::<T>(), name: type_name::<T>(), identity: TypeId::of::<T>() }
     }

@@ -1,4 +1,4 @@
-//! What can be chosen for a collective: a name, an algorithm of the user's own, a schedule.
+//! The choices for a collective: a name, an algorithm of the user's own, or a schedule.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,43 +9,43 @@ use crate::collective::Collective;
 use crate::topology::same;
 use crate::vocabulary::{Problem, Schedule};
 
-/// How a collective is done: what [`choose`](super::Communicator::choose) and
-/// [`using`](super::Communicator::using) take.
+/// How to execute a collective: the argument of [`choose`](super::Communicator::choose) and
+/// [`using`](super::Communicator::using).
 ///
 /// | made from | means |
 /// |---|---|
 /// | `"bruck:radix=4"`, text | the algorithm of that name in the [registry](crate::algorithm::registry), `auto` or `native` |
-/// | `Arc<dyn Algorithm>`, `Arc<A>` | an algorithm of your own, by the trait [`Algorithm`] |
+/// | `Arc<dyn Algorithm>`, `Arc<A>` | an algorithm of your own, an implementor of [`Algorithm`] |
 /// | [`Schedule`] | that schedule: made by hand, or read from JSON by `schedule::from_json` |
 ///
 /// # What is proved
 ///
-/// Names stand for algorithms that the tests verify. What you bring is verified before it runs for
-/// the first time: once for each collective and network, and then remembered by this value and its
-/// clones. Make it once and use `&how`, or a clone, in every call; of an `Arc` that is passed each
-/// time the plans are found again, but not the proofs.
+/// The crate's tests verify the algorithms of the registry. Your own algorithm or schedule is
+/// verified before it runs for the first time, once for each collective and network. This value and
+/// its clones remember the proof. So make the value once, and pass `&how` or a clone to every call:
+/// if you pass an `Arc` each time, its plans are found again, but its proofs are not.
 ///
-/// - A schedule is verified as a whole, by [every rule](crate::schedule::Verifier), and for
-///   contributions in rank order unless the operation [commutes](crate::op::Op::is_commutative):
-///   everything is delivered, nothing is sent that is not held, and its promised ports and absence
-///   of contention are kept.
-/// - An algorithm is verified in the same way where this takes at most 64 MiB by
-///   [`memory_to_verify`](crate::schedule::memory_to_verify), as an alltoall among 500 ranks does.
-///   Beyond that each rank proves of its own share that it holds what it sends and ends with what
-///   it must have, if the others send what they should; [`prove`](super::Communicator::prove) still
-///   proves it all, where there is memory.
+/// - A schedule is verified as a whole, by [every rule](crate::schedule::Verifier): everything is
+///   delivered, nothing is sent that is not held, and the promised ports and absence of contention
+///   are kept. Contributions must combine in rank order, unless the operation
+///   [commutes](crate::op::Op::is_commutative).
+/// - An algorithm is verified in the same way if that takes at most 64 MiB by
+///   [`memory_to_verify`](crate::schedule::memory_to_verify), as for an alltoall among 500 ranks.
+///   For larger problems each rank verifies its own share: that it holds what it sends, and ends
+///   with what it must have if the others send what they should. To verify the whole schedule then,
+///   call [`prove`](super::Communicator::prove), where there is memory.
 ///
-/// All ranks must choose the same. A digest of the schedule is part of what the ranks compare in
-/// every message, beside the name: so two schedules of one name are two different calls, which fail
-/// on every rank with both digests. The digest is of all ranks' rounds where these are verified,
-/// otherwise of the rounds of four ranks and of what is claimed.
+/// All ranks must choose the same. The ranks compare the name and a digest of the schedule in every
+/// message. So two schedules of one name are two different calls, which fail on every rank with
+/// both digests. The digest covers the rounds of all ranks where these are verified, otherwise the
+/// rounds of four ranks and the claims.
 ///
 /// # Cost
 ///
 /// Verification takes the time and memory of [`prove`](super::Communicator::prove) on every
-/// process; ranks that are threads and share one value verify it once. Making one from a
-/// [`Schedule`] takes time and memory in proportion to its transfers; cloning, comparing and
-/// dropping one are cheap.
+/// process. Ranks that are threads and share one value verify it once. Making a value from a
+/// [`Schedule`] takes time and memory in proportion to its transfers. Cloning, comparing and
+/// dropping a value are cheap.
 ///
 /// ```
 /// use necklace::communicator::How;
@@ -64,71 +64,73 @@ use crate::vocabulary::{Problem, Schedule};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct How(Kind);
+pub struct How(Chosen);
 
 #[derive(Clone)]
-enum Kind {
-    Named(Arc<str>),
-    Own(Arc<Own>),
+enum Chosen {
+    Name(Arc<str>),
+    User(Arc<UserAlgorithm>),
 }
 
 /// An algorithm that is not in the registry.
-pub(super) struct Own {
+pub(super) struct UserAlgorithm {
     pub(super) algorithm: Arc<dyn Algorithm>,
-    /// Of which collective, with its root, it is a schedule, if it is one.
+    /// If it is a schedule: the collective that it was made for, with its root.
     schedule: Option<Collective>,
-    /// For the problems it was last used for, the name by which ranks compare it, or what is wrong.
+    /// The certificates for the problems that it was last used for.
     certificates: Mutex<Vec<(Problem, Certificate)>>,
 }
 
 impl How {
-    /// The name of the algorithm, with its parameters.
+    /// Returns the name of the algorithm, with its parameters.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.0 {
-            Kind::Named(name) => name.to_string(),
-            Kind::Own(own) => own.algorithm.name(),
+            Chosen::Name(name) => name.to_string(),
+            Chosen::User(user) => user.algorithm.name(),
         }
     }
 
-    /// The name, if it is nothing but a name.
-    pub(super) fn named(&self) -> Option<&str> {
+    /// Returns the name, if this is a name and no algorithm.
+    pub(super) fn as_name(&self) -> Option<&str> {
         match &self.0 {
-            Kind::Named(name) => Some(name),
-            Kind::Own(_) => None,
+            Chosen::Name(name) => Some(name),
+            Chosen::User(_) => None,
         }
     }
 
-    pub(super) fn own(&self) -> Option<&Arc<Own>> {
+    /// Returns the algorithm or schedule that the user brought, if it is one.
+    pub(super) fn as_user(&self) -> Option<&Arc<UserAlgorithm>> {
         match &self.0 {
-            Kind::Named(_) => None,
-            Kind::Own(own) => Some(own),
+            Chosen::Name(_) => None,
+            Chosen::User(user) => Some(user),
         }
     }
 
     fn of(algorithm: Arc<dyn Algorithm>, schedule: Option<Collective>) -> Self {
-        // What the backend does itself has nothing to run but its name.
+        // An algorithm that stands for the backend's own collective has no rounds: its name
+        // suffices.
         if algorithm.priced_as().is_some() {
             return algorithm.name().into();
         }
-        Self(Kind::Own(Arc::new(Own { algorithm, schedule, certificates: Mutex::default() })))
+        Self(Chosen::User(Arc::new(UserAlgorithm { algorithm, schedule, certificates: Mutex::default() })))
     }
 }
 
-impl Own {
-    /// How many problems it is remembered for.
+impl UserAlgorithm {
+    /// The number of problems for which certificates are kept.
     const PROBLEMS: usize = 64;
 
-    /// The collective for which it can be found out whether it fits: that of a schedule with the
+    /// Returns the collective for which to check that it fits: for a schedule, the one with the
     /// schedule's root.
     pub(super) fn collective(&self, kind: Collective) -> Collective {
         self.schedule.clone().filter(|own| own.name() == kind.name()).unwrap_or(kind)
     }
 
-    /// Verifies it for a problem, unless that has been done; returns its name with the digest of
-    /// its schedule, by which ranks find that theirs differ.
+    /// Verifies the algorithm for a problem, unless that has been done. Returns the certificate by
+    /// which ranks find out that theirs differ.
     pub(super) fn certified(&self, problem: &Problem) -> Certificate {
-        // Held while it is verified: other threads wait for the outcome, and do not verify it too.
+        // The lock is held during the verification, so other threads wait for the outcome.
         let mut known = self.certificates.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, outcome)) = known.iter().find(|(of, _)| is_same(of, problem)) {
             return outcome.clone();
@@ -151,13 +153,13 @@ fn is_same(one: &Problem, other: &Problem) -> bool {
 
 impl From<&str> for How {
     fn from(name: &str) -> Self {
-        Self(Kind::Named(name.into()))
+        Self(Chosen::Name(name.into()))
     }
 }
 
 impl From<String> for How {
     fn from(name: String) -> Self {
-        Self(Kind::Named(name.into()))
+        Self(Chosen::Name(name.into()))
     }
 }
 
@@ -192,12 +194,13 @@ impl From<&How> for How {
     }
 }
 
-/// Names are compared; algorithms and schedules of one's own are equal only to themselves.
+/// Names compare as text. Algorithms and schedules of your own are equal only if they share an
+/// `Arc`.
 impl PartialEq for How {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Kind::Named(one), Kind::Named(other)) => one == other,
-            (Kind::Own(one), Kind::Own(other)) => Arc::ptr_eq(&one.algorithm, &other.algorithm),
+            (Chosen::Name(one), Chosen::Name(other)) => one == other,
+            (Chosen::User(one), Chosen::User(other)) => Arc::ptr_eq(&one.algorithm, &other.algorithm),
             _ => false,
         }
     }

@@ -1,27 +1,28 @@
-//! How long buffers must be.
+//! The lengths that buffers must have.
 
 use crate::error::ArgumentError;
 use crate::plan::PlanError;
 
-/// Elements that a buffer of `blocks` blocks has, or that there are too many.
+/// Returns the length of a buffer of `blocks` blocks, in elements. Fails if it overflows.
 pub(super) fn total(elements: usize, blocks: usize, element: usize) -> Result<usize, PlanError> {
     elements.checked_mul(blocks).ok_or(PlanError::Overflow { blocks, elements, element })
 }
 
-/// That a buffer has so many elements.
+/// Fails unless a buffer or a list has the expected number of elements.
 #[inline]
 pub(super) fn check(what: &'static str, found: usize, expected: usize) -> Result<(), ArgumentError> {
     if found == expected { Ok(()) } else { Err(ArgumentError::Length { what, expected: expected.to_string(), found }) }
 }
 
-/// How many elements a buffer must have.
+/// The length that a buffer must have, in elements.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Need {
+pub(super) enum BufferLength {
     Exactly(usize),
     AtLeast(usize),
 }
 
-impl Need {
+impl BufferLength {
+    /// Fails if a buffer has another length.
     pub(super) fn check(self, what: &'static str, found: usize) -> Result<(), ArgumentError> {
         match self {
             Self::Exactly(expected) => check(what, found, expected),

@@ -1,26 +1,41 @@
-//! Communicators: the collectives, typed, on slices.
+//! Communicators: typed collectives on slices.
 //!
 //! # What is logged
 //!
-//! Which algorithm runs is said through the crate [`log`](https://docs.rs/log), at the level
-//! `debug` of the target `necklace::communicator`, by every rank:
+//! Every rank logs which algorithms run, through the crate [`log`](https://docs.rs/log), at the
+//! level `debug` of the target `necklace::communicator`:
 //!
-//! - what is chosen, by [`choose`](Communicator::choose), by the program's launch or by
-//!   `NECKLACE_ALGORITHM`, and what a part made by [`split`](Communicator::split) inherits or, with
-//!   the reason, does not;
-//! - every call when it is planned: collective, sizes, algorithm, network. Calls that go by a plan
-//!   which is there already say nothing;
-//! - every algorithm or schedule of the user's that was verified.
+//! - every choice: by [`choose`](Communicator::choose), by the program's launch or by
+//!   `NECKLACE_ALGORITHM`. Also every choice that a part made by [`split`](Communicator::split)
+//!   inherits, or does not inherit, with the reason;
+//! - every call that is planned: collective, sizes, algorithm, network. A call whose plan is cached
+//!   logs nothing;
+//! - every algorithm or schedule of your own that is verified.
 //!
-//! Any logger of that crate shows it. With [`env_logger`](https://docs.rs/env_logger),
-//! `env_logger::init()` at the beginning of `main` and `RUST_LOG=necklace=debug` in the
-//! environment:
+//! Any logger for that crate shows these lines. With [`env_logger`](https://docs.rs/env_logger),
+//! call `env_logger::init()` at the beginning of `main` and set `RUST_LOG=necklace=debug`:
 //!
 //! ```text
 //! rank 0 of 16 in communicator world: alltoall by ring from now on
 //! rank 0 of 16 in communicator world: planned alltoall of blocks of 4 x 8 bytes (f64) among 16 ranks by ring on torus:4x4
 //! rank 0 of 4 in communicator 8a2f9e1c03d47b65: alltoall by ring from now on
 //! ```
+
+// In the order of reading. `definition.rs` has the communicator: its state, how it is made and
+// ended, and `compile`, which plans a call. `collectives.rs` has the methods for blocks of equal
+// lengths, all of which take one path; `element.rs` and `lengths.rs` have the types and lengths of
+// their buffers. `planned_call.rs` is a call that is ready to run, with the key that `cache.rs`
+// keeps it by; `wire.rs` executes it on the transport, round by round. `native.rs` plans calls of
+// the backend's own library, and `agreement.rs` remembers which of them the members have agreed on.
+//
+// `choosing.rs` decides which algorithm a call uses. `how.rs` is the value that users choose,
+// `using.rs` a choice for single calls, and `certificate.rs` verifies algorithms and schedules of
+// the user's own.
+//
+// `varying.rs` has alltoall with blocks of different lengths, which `counts.rs` describes.
+// `permute.rs` permutes distributed arrays, and `permute_report.rs` is what that costs.
+// `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
+// communicators. `options.rs` has the options of a new one.
 
 mod agreement;
 mod cache;
@@ -32,12 +47,12 @@ mod definition;
 mod element;
 mod how;
 mod lengths;
-mod motion;
 mod native;
 mod options;
 mod permute;
+mod permute_report;
 mod persistent;
-mod prepared;
+mod planned_call;
 mod split;
 mod using;
 mod varying;
@@ -46,7 +61,7 @@ mod wire;
 pub use counts::Counts;
 pub use definition::Communicator;
 pub use how::How;
-pub use motion::Motion;
 pub use options::Options;
+pub use permute_report::PermuteReport;
 pub use persistent::Persistent;
 pub use using::Using;

@@ -1,15 +1,17 @@
-//! Calls that the backend's own library does.
+//! Calls that the backend's own library executes.
 //!
-//! A library does not look whether all members call the same: it hangs, or mixes things up. So
-//! before the members make a call for the first time, they meet in a barrier of ours that goes by
-//! the call's own signature; it finds who calls something else, and who does not come. What they
-//! have agreed on is remembered by the communicator and not by the plan, for a plan may be made
-//! anew on one member (which let go of it, or makes persistent ones) and be there on another.
+//! A library does not check that all members make the same call: if they differ, it hangs or
+//! corrupts data. So before the members make a call for the first time, they meet in a barrier of
+//! this crate that carries the call's signature. The barrier finds members that call something
+//! else, and members that do not come.
+//!
+//! The communicator remembers these agreements, not the plan. A member may have to plan a call anew
+//! (its cache dropped the plan, or the plan is persistent) while another still has its plan.
 
 use std::sync::Arc;
 
 use super::Communicator;
-use super::prepared::{Native, Prepared, Way};
+use super::planned_call::{Executor, LibraryCall, PlannedCall};
 use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError};
@@ -19,12 +21,12 @@ use crate::transport::Signature;
 use crate::transport::native::NativeCall;
 
 impl Communicator {
-    /// Whether the backend does such a call itself.
+    /// Tells whether the backend's library can execute a call.
     pub(super) fn offers(&mut self, call: &NativeCall) -> bool {
         self.wire.transport.native().is_some_and(|native| native.offers(call))
     }
 
-    /// That the backend does not do a call which was chosen to be native.
+    /// Makes the error for a call that was chosen to be native but that the backend does not offer.
     pub(super) fn not_offered(&self, collective: &Collective, call: &NativeCall) -> BuildError {
         BuildError::Unfit {
             algorithm: "native".to_owned(),
@@ -34,13 +36,18 @@ impl Communicator {
         }
     }
 
-    /// A native call, ready to be made.
-    pub(super) fn prepare_native(&mut self, call: NativeCall, signature: Signature) -> Result<Prepared, ArgumentError> {
+    /// Plans a call of the backend's library.
+    pub(super) fn plan_library_call(
+        &mut self,
+        call: NativeCall,
+        signature: Signature,
+    ) -> Result<PlannedCall, ArgumentError> {
         let barrier = self.barrier_of_agreement()?;
-        Ok(Prepared { signature, way: Way::Native(Native { call, barrier, agreed: None }) })
+        Ok(PlannedCall { signature, executor: Executor::Library(LibraryCall { call, barrier, agreed: None }) })
     }
 
-    /// A barrier by messages, planned when it is first needed.
+    /// Returns the barrier in which members agree; plans it on first use. It sends messages of this
+    /// crate.
     pub(super) fn barrier_of_agreement(&mut self) -> Result<Arc<Plan>, ArgumentError> {
         if let Some(plan) = &self.barrier {
             return Ok(Arc::clone(plan));

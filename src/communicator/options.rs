@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::machine::Machine;
 use crate::vocabulary::Placement;
 
-/// Options of a new communicator. They must be the same on every rank.
+/// Options of a new communicator, which must be the same on every rank.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) timeout: Duration,
@@ -36,10 +36,10 @@ impl Options {
         Self { timeout, ..self }
     }
 
-    /// Sets whether ranks compare what they call, to find that they disagree. The default is true.
+    /// Sets whether ranks compare their calls, to find that they disagree. The default is true.
     ///
-    /// Without it, lengths of messages are still compared. A call of the backend's own library is
-    /// then as unguarded as in the library itself.
+    /// Without fingerprints, ranks still compare the lengths of messages. Calls of the backend's
+    /// own library are then as unguarded as in the library itself.
     #[must_use]
     pub fn fingerprints(self, fingerprints: bool) -> Self {
         Self { fingerprints, ..self }
@@ -48,8 +48,8 @@ impl Options {
     /// Sets how many plans are cached, and their total size in bytes. The default is 32 plans, 256
     /// MiB.
     ///
-    /// The least recently used plans are dropped first. Permutations of arrays have a second cache
-    /// of the same size.
+    /// The communicator drops the least recently used plans first, and keeps one plan of any size.
+    /// Permutations of arrays have a second cache of the same size.
     #[must_use]
     pub fn cache(self, plans: usize, bytes: usize) -> Self {
         Self { plans, plan_bytes: bytes, ..self }
@@ -70,7 +70,7 @@ impl Options {
         Self { placement: Some(placement), ..self }
     }
 
-    /// How long a rank waits.
+    /// Returns how long a rank waits for the others to join.
     #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) fn patience(&self) -> Duration {
         self.timeout

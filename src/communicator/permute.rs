@@ -8,9 +8,9 @@ use bytemuck::Pod;
 use super::choosing::PERMUTE;
 use super::element::Element;
 use super::how::How;
-use super::lengths::{Need, check, total};
-use super::motion::{Motion, Planned};
-use super::prepared::Prepared;
+use super::lengths::{BufferLength, check, total};
+use super::permute_report::{PermuteReport, PlannedPermutation};
+use super::planned_call::PlannedCall;
 use super::{Communicator, Persistent};
 use crate::block::Volume;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
@@ -20,33 +20,38 @@ use crate::plan::{Layout, compile};
 
 const EXCHANGE: &str = "exchange";
 const STRAIGHT: &str = "straight";
-const WAYS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
+const METHODS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
 
 impl Communicator {
-    /// Permutes a distributed array by a map of address bits, and returns what that cost.
+    /// Permutes a distributed array by a map of address bits, and returns the cost for this rank.
     ///
-    /// Every member has an equal part of L elements. The element at address x, at place x mod L of
-    /// rank x / L, goes to the address that the map gives. An element may consist of several `T`:
-    /// as many as `send` is longer than the map's part. [`permutation`](crate::permutation)
-    /// explains the methods; the [chosen](Self::choose) one is used, or the cheaper one.
+    /// Every member has an equal part of L elements. The element at address x is at place x mod L
+    /// of rank x / L; it goes to the address that the map gives. An element may consist of several
+    /// `T`: `send.len()` is L times their number. [`permutation`](crate::permutation) explains the
+    /// methods. The call uses the [chosen](Self::choose) one, or the cheaper one.
     ///
-    /// The plan of a map and a length is made once and then
-    /// [cached](crate::communicator::Options::cache); with a cached plan, nothing is allocated.
-    /// Planning takes time and memory in proportion to the pieces of a rank's part (its elements,
-    /// divided by those that stay together) and to the d 2^(d-1) blocks, or their chunks, that pass
-    /// through a rank in an exchange of d dimensions, besides what [`Permutation::new`] takes.
+    /// # Cost
+    ///
+    /// The plan for a map, a type and a length is made once and then
+    /// [cached](crate::communicator::Options::cache). A call with a cached plan allocates nothing.
+    /// Planning takes time and memory in proportion to:
+    ///
+    /// - the pieces of a rank's part: its elements, divided by those that stay together;
+    /// - the d 2^(d-1) blocks, or their chunks, that pass through a rank in an exchange of d
+    ///   dimensions;
+    /// - the time and memory of [`Permutation::new`].
     ///
     /// ```
     /// use necklace::permutation::BitMap;
     /// // 16 elements on 4 ranks, dealt to them in turn.
     /// let parts = necklace::local::run_on("hypercube:2", |mut comm| {
-    ///     // Threads go straight to each other, unless told to use the channels of the cube only.
+    ///     // Use the channels of the cube; by default, threads send straight to each other.
     ///     comm.choose("permute", "exchange").unwrap();
     ///     let own: Vec<usize> = (0..4).map(|i| 4 * comm.rank() + i).collect();
     ///     let mut dealt = vec![0; 4];
     ///     let map = BitMap::consecutive_to_cyclic(4, 2).unwrap();
-    ///     let motion = comm.permute(&map, &own, &mut dealt).unwrap();
-    ///     assert_eq!((motion.rounds, motion.transmission), (2, 2));
+    ///     let report = comm.permute(&map, &own, &mut dealt).unwrap();
+    ///     assert_eq!((report.rounds, report.transmission), (2, 2));
     ///     dealt
     /// });
     /// assert_eq!(parts.unwrap()[1], [1, 5, 9, 13]);
@@ -55,15 +60,15 @@ impl Communicator {
     /// # Errors
     ///
     /// [`BuildError::Array`] unless the number of members is a power of two, and at most the number
-    /// of the map's elements; [`ArgumentError::Part`] if `send` is not a multiple of the map's
-    /// part, [`ArgumentError::Pieces`] for more than 2^24 pieces a rank; [`ArgumentError::Length`]
-    /// if `receive` has another length; otherwise see [`Communicator`].
+    /// of the map's elements; [`ArgumentError::Part`] unless the length of `send` is a multiple of
+    /// L; [`ArgumentError::Pieces`] for more than 2^24 pieces on a rank; [`ArgumentError::Length`]
+    /// if `receive` has another length than `send`; otherwise see [`Communicator`].
     #[track_caller]
-    pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, Error> {
+    pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<PermuteReport, Error> {
         self.permuted(map, send, receive).map_err(CallError::of("permute"))
     }
 
-    fn permuted<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<Motion, CallError> {
+    fn permuted<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<PermuteReport, CallError> {
         let each = self.part(map)?;
         if !send.len().is_multiple_of(each) {
             let (found, bits, ranks) = (send.len(), map.bits(), self.size());
@@ -77,26 +82,30 @@ impl Communicator {
         };
         if !self.permutations.find_by(same) {
             let key = (map.clone(), element, width, using.cloned());
-            let (prepared, motion) = self.plan_permutation(map, element, width)?;
-            self.permutations.insert(key, Planned { prepared, motion });
+            let (planned, report) = self.plan_permutation(map, element, width)?;
+            self.permutations.insert(key, PlannedPermutation { planned, report });
         }
         let lost = || Error::Internal("a plan just made is not in the cache");
-        let Planned { prepared, motion } = self.permutations.last().ok_or_else(lost)?;
-        self.wire.execute(prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
-        Ok(*motion)
+        let PlannedPermutation { planned, report } = self.permutations.last().ok_or_else(lost)?;
+        self.wire.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
+        Ok(*report)
     }
 
-    /// Plans a [`permute`](Self::permute) of elements of `width` `T` each, and returns what it will
-    /// cost.
+    /// Plans a [`permute`](Self::permute) of elements of `width` `T` each, and returns the plan
+    /// with its cost for this rank.
     ///
-    /// Local. Takes as much time and memory as the planning of [`permute`](Self::permute).
+    /// Local. Takes the time and memory of planning in [`permute`](Self::permute).
     ///
     /// # Errors
     ///
     /// Those of [`permute`](Self::permute), and [`ArgumentError::Plan`] if a buffer would be too
     /// long.
     #[track_caller]
-    pub fn permute_init<T: Pod>(&mut self, map: &BitMap, width: usize) -> Result<(Persistent<T>, Motion), Error> {
+    pub fn permute_init<T: Pod>(
+        &mut self,
+        map: &BitMap,
+        width: usize,
+    ) -> Result<(Persistent<T>, PermuteReport), Error> {
         self.persistent_permutation(map, width).map_err(CallError::of("permute_init"))
     }
 
@@ -104,57 +113,57 @@ impl Communicator {
         &mut self,
         map: &BitMap,
         width: usize,
-    ) -> Result<(Persistent<T>, Motion), ArgumentError> {
+    ) -> Result<(Persistent<T>, PermuteReport), ArgumentError> {
         let each = self.part(map)?;
         let length = total(width, each, size_of::<T>())?;
-        let (prepared, motion) = self.plan_permutation(map, Element::of::<T>(), width)?;
-        let (maker, need) = (self.wire.maker(), Need::Exactly(length));
-        Ok((Persistent { prepared, maker, send: need, receive: need, of: PhantomData }, motion))
+        let (planned, report) = self.plan_permutation(map, Element::of::<T>(), width)?;
+        let (owner, need) = (self.wire.id(), BufferLength::Exactly(length));
+        Ok((Persistent { planned, owner, send: need, receive: need, of: PhantomData }, report))
     }
 
-    /// The name of a way to permute arrays.
-    pub(super) fn way<'a>(&self, how: Option<&'a How>) -> Result<&'a str, BuildError> {
-        match how.map(|how| (how, how.named())) {
+    /// Returns the name of the chosen method. Fails unless the choice is one of them.
+    pub(super) fn permute_method<'a>(&self, how: Option<&'a How>) -> Result<&'a str, BuildError> {
+        match how.map(|how| (how, how.as_name())) {
             None => Ok("auto"),
-            Some((_, Some(way))) if WAYS.contains(&way) => Ok(way),
-            Some((_, Some(way))) => {
-                let known = WAYS.map(str::to_owned).to_vec();
-                Err(BuildError::Unknown { name: way.to_owned(), collective: PERMUTE.to_owned(), known })
+            Some((_, Some(method))) if METHODS.contains(&method) => Ok(method),
+            Some((_, Some(name))) => {
+                let known = METHODS.map(str::to_owned).to_vec();
+                Err(BuildError::Unknown { name: name.to_owned(), collective: PERMUTE.to_owned(), known })
             }
             Some((how, None)) => Err(BuildError::Unfit {
                 algorithm: how.name(),
                 collective: PERMUTE.to_owned(),
                 topology: self.topology.text(),
-                needs: format!("ways to permute have names: {}", WAYS.join(", ")),
+                needs: format!("use the name of a method: {}", METHODS.join(", ")),
             }),
         }
     }
 
-    /// How many elements of an array a member has.
+    /// Returns the number of elements of an array that each member has.
     fn part(&self, map: &BitMap) -> Result<usize, BuildError> {
         let place_bits = place_bits(map, self.size())?;
         Ok(u32::try_from(place_bits).ok().and_then(|bits| 1_usize.checked_shl(bits)).unwrap_or(usize::MAX))
     }
 
-    /// The way that was chosen, or the cheaper one.
+    /// Makes the permutation by the chosen method, or by the cheaper one.
     fn permutation(&self, map: &BitMap, element: usize) -> Result<Permutation, BuildError> {
-        let way = self.way(self.how(PERMUTE, false))?;
+        let method = self.permute_method(self.how(PERMUTE, false))?;
         let permutation = Permutation::new(map.clone(), Arc::clone(&self.topology), self.placement.clone())?;
-        match way {
+        match method {
             STRAIGHT => Ok(permutation.straight()),
             EXCHANGE => Ok(permutation),
-            // Elements without bytes go the way of those with one, and move none.
+            // Elements without bytes take the method of those with one byte, and move none.
             _ => Ok(permutation.cheaper(&self.machine, element.max(1) as u64)),
         }
     }
 
-    /// An element of the array is `width` elements of a buffer.
+    /// Plans a permutation whose elements are `width` elements of a buffer each.
     fn plan_permutation(
         &mut self,
         map: &BitMap,
         Element { size: bytes, name, .. }: Element,
         width: usize,
-    ) -> Result<(Prepared, Motion), ArgumentError> {
+    ) -> Result<(PlannedCall, PermuteReport), ArgumentError> {
         let element = width.saturating_mul(bytes);
         let permutation = self.permutation(map, element)?;
         let rank = Rank::new(self.rank());
@@ -166,19 +175,19 @@ impl Communicator {
         let layout = permutation.layout(rank, element.max(1))?;
         let layout = if element == 0 { layout.emptied() } else { layout };
         let rounds: Vec<_> = permutation.moves(rank).collect();
-        let way = permutation.way();
+        let method = permutation.way();
         let (size, topology) = (self.size(), self.topology.text());
-        let words = format!(
-            "permute {map}, elements of {element} bytes ({width} x {name}) among {size} ranks {way} on {topology}"
+        let description = format!(
+            "permute {map}, elements of {element} bytes ({width} x {name}) among {size} ranks {method} on {topology}"
         );
         let channel = permutation.channel();
-        let mut motion = Motion { way, rounds: rounds.len(), messages: 0, sent: 0, transmission: 0, channel };
+        let mut report = PermuteReport { method, rounds: rounds.len(), messages: 0, sent: 0, transmission: 0, channel };
         for round in &rounds {
             let sizes = round.sends.iter().map(|end| Volume::of(&end.blocks).bytes(permutation.block()) as u64);
-            motion.messages += round.sends.len();
-            motion.sent += sizes.clone().sum::<u64>();
-            motion.transmission += sizes.max().unwrap_or(0);
+            report.messages += round.sends.len();
+            report.sent += sizes.clone().sum::<u64>();
+            report.transmission += sizes.max().unwrap_or(0);
         }
-        Ok((Prepared::new(compile(rounds, &layout)?, self.planned(words))?, motion))
+        Ok((PlannedCall::new(compile(rounds, &layout)?, self.signature(description))?, report))
     }
 }

@@ -1,4 +1,4 @@
-//! Persistent plans: a call planned once, executed many times.
+//! Persistent plans: calls that are planned once and executed many times.
 
 use std::marker::PhantomData;
 
@@ -6,15 +6,15 @@ use bytemuck::Pod;
 
 use super::Communicator;
 use super::collectives::key;
-use super::lengths::{Need, total};
-use super::prepared::{Key, Prepared};
-use super::wire::Maker;
+use super::lengths::{BufferLength, total};
+use super::planned_call::{PlanKey, PlannedCall};
+use super::wire::CommunicatorId;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 
 /// A persistent plan: a collective of one communicator, planned for fixed sizes, as in MPI.
 ///
-/// An execution looks nothing up and allocates nothing. Made by
+/// It fixes lengths, not buffers. An execution looks nothing up and allocates nothing. Made by
 /// [`alltoall_init`](Communicator::alltoall_init),
 /// [`alltoallv_init`](Communicator::alltoallv_init),
 /// [`alltoallw_init`](Communicator::alltoallw_init),
@@ -22,31 +22,32 @@ use crate::error::{ArgumentError, CallError, Error};
 /// [`permute_init`](Communicator::permute_init).
 #[derive(Debug)]
 pub struct Persistent<T> {
-    pub(super) prepared: Prepared,
-    pub(super) maker: Maker,
-    pub(super) send: Need,
-    pub(super) receive: Need,
+    pub(super) planned: PlannedCall,
+    pub(super) owner: CommunicatorId,
+    pub(super) send: BufferLength,
+    pub(super) receive: BufferLength,
     pub(super) of: PhantomData<fn(T)>,
 }
 
 impl<T: Pod> Persistent<T> {
-    /// Executes the plan on these buffers. Every member executes its plan of the same call.
+    /// Executes the plan on these buffers. Collective: every member executes its plan of the same
+    /// call.
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Persistent`] on another communicator than the one that made the plan,
-    /// [`ArgumentError::Length`] for buffers of other lengths; otherwise see [`Communicator`].
+    /// [`ArgumentError::Persistent`] if another communicator made the plan,
+    /// [`ArgumentError::Length`] if a buffer has another length; otherwise see [`Communicator`].
     #[inline]
     #[track_caller]
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         self.check(comm, (send.len(), receive.len())).map_err(CallError::of("execute"))?;
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
-        comm.wire.execute(&mut self.prepared, input, output, None)
+        comm.wire.execute(&mut self.planned, input, output, None)
     }
 
     #[inline]
     fn check(&self, comm: &Communicator, (send, receive): (usize, usize)) -> Result<(), ArgumentError> {
-        let (made, used) = (self.maker, comm.wire.maker());
+        let (made, used) = (self.owner, comm.wire.id());
         if made != used {
             return Err(ArgumentError::Persistent { made: made.to_string(), used: used.to_string() });
         }
@@ -54,10 +55,10 @@ impl<T: Pod> Persistent<T> {
         self.receive.check("receive buffer", receive)
     }
 
-    /// Returns the call as text: collective, sizes, algorithm, network.
+    /// Describes the call in text: collective, sizes, algorithm, network.
     #[must_use]
-    pub fn words(&self) -> &str {
-        &self.prepared.signature.words
+    pub fn description(&self) -> &str {
+        &self.planned.signature.words
     }
 }
 
@@ -70,7 +71,7 @@ impl Communicator {
     /// chosen algorithm does not fit.
     #[track_caller]
     pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        self.persistent(Key { elements, ..key::<T>(Collective::Alltoall) }).map_err(CallError::of("alltoall_init"))
+        self.persistent(PlanKey { elements, ..key::<T>(Collective::Alltoall) }).map_err(CallError::of("alltoall_init"))
     }
 
     /// Plans an [`allgather`](Self::allgather) of blocks of `elements` elements. Local.
@@ -80,17 +81,18 @@ impl Communicator {
     /// Those of [`alltoall_init`](Self::alltoall_init).
     #[track_caller]
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        self.persistent(Key { elements, ..key::<T>(Collective::Allgather) }).map_err(CallError::of("allgather_init"))
+        self.persistent(PlanKey { elements, ..key::<T>(Collective::Allgather) })
+            .map_err(CallError::of("allgather_init"))
     }
 
-    fn persistent<T: Pod>(&mut self, key: Key) -> Result<Persistent<T>, CallError> {
+    fn persistent<T: Pod>(&mut self, key: PlanKey) -> Result<Persistent<T>, CallError> {
         let (send, receive) = self.blocks(&key);
-        let need = |blocks| Ok::<_, CallError>(Need::Exactly(total(key.elements, blocks, key.element.size)?));
+        let need = |blocks| Ok::<_, CallError>(BufferLength::Exactly(total(key.elements, blocks, key.element.size)?));
         Ok(Persistent {
             send: need(send)?,
             receive: need(receive)?,
-            prepared: self.compile(&key)?,
-            maker: self.wire.maker(),
+            planned: self.compile(&key)?,
+            owner: self.wire.id(),
             of: PhantomData,
         })
     }

@@ -1,4 +1,4 @@
-//! Parts of a communicator.
+//! Communicators made from communicators.
 
 use std::sync::Arc;
 
@@ -12,18 +12,17 @@ use crate::vocabulary::Placement;
 impl Communicator {
     /// Splits the communicator: members of one colour form a new one, ranked by key, then by rank.
     ///
-    /// Collective. A member that shall be in no part calls
-    /// [`split_undefined`](Self::split_undefined).
+    /// Collective. A member that joins no part calls [`split_undefined`](Self::split_undefined).
     ///
     /// A part knows its part of the network: a row of a torus is a ring, a face of a cube is a
     /// cube. If the members are not linked among themselves, or not as a network of a known kind,
-    /// the part takes its network for complete; messages between members then pass through other
+    /// the part treats its network as complete. Messages between members then pass through other
     /// nodes.
     ///
     /// A part has the options of this communicator. It inherits the [chosen](Self::choose)
-    /// algorithms that fit its network, by name or of your own, and a schedule if it is the problem
-    /// that the schedule was made for. For the other collectives it has `auto`. What calls are
-    /// [using](Self::using) is not inherited.
+    /// algorithms that fit its network, by name or of your own. It inherits a schedule if it is the
+    /// problem that the schedule was made for. For the other collectives it has `auto`. It does not
+    /// inherit a choice for single calls ([`using`](Self::using)).
     ///
     /// ```
     /// // Rows of a 3 x 4 torus.
@@ -44,9 +43,9 @@ impl Communicator {
             .ok_or(Error::Internal("a part without this rank"))
     }
 
-    /// Takes part in a [`split`](Self::split) of the others, and is in no new communicator.
+    /// Takes part in a [`split`](Self::split) of the others without joining a new communicator.
     ///
-    /// Collective. It is what a colour of `MPI_UNDEFINED` says in MPI.
+    /// Collective. It corresponds to the colour `MPI_UNDEFINED` in MPI.
     ///
     /// ```
     /// let sizes = necklace::local::run(5, |mut comm| {
@@ -69,9 +68,9 @@ impl Communicator {
 
     /// Makes a communicator of the same members, network and choices, as `MPI_Comm_dup`.
     ///
-    /// Collective. Calls on one do not disturb calls on the other: a library that communicates on
-    /// behalf of a program duplicates the communicator that it is given, and a program has one for
-    /// each thread.
+    /// Collective. Calls on one do not disturb calls on the other. So a library that communicates
+    /// on behalf of a program duplicates the communicator that it gets, and a program duplicates
+    /// one for each thread.
     ///
     /// # Errors
     ///
@@ -88,13 +87,14 @@ impl Communicator {
         self.derived(context, Arc::clone(&self.wire.members), topology, placement)
     }
 
-    /// The context of a communicator made from this one.
+    /// Returns the context for the next communicator made from this one.
     fn next_context(&mut self, part: u64) -> ContextId {
         let sequence = self.splits;
         self.splits += 1;
         self.wire.context.child(sequence, part)
     }
 
+    /// Opens a communicator made from this one, with its options and choices.
     fn derived(
         &self,
         context: ContextId,
@@ -108,6 +108,7 @@ impl Communicator {
         Ok(part)
     }
 
+    /// Exchanges colours and keys, and makes the part of this rank's colour.
     fn part_of(&mut self, colour: Option<u32>, key: i64) -> Result<Option<Self>, CallError> {
         let mine = [i64::from(colour.is_some()), i64::from(colour.unwrap_or(0)), key];
         let mut all = vec![0; 3 * self.size()];

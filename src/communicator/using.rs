@@ -1,13 +1,14 @@
-//! A communicator for calls that go by something chosen for them alone.
+//! A choice of algorithm for single calls.
 
 use std::ops::{Deref, DerefMut};
 
 use super::{Communicator, How};
 
-/// A communicator for calls that go by something chosen for them alone; made by
-/// [`using`](Communicator::using). When it is dropped, the communicator is as it was before.
+/// A communicator whose calls use an algorithm chosen for them alone.
+///
+/// Made by [`using`](Communicator::using). Dropping it restores the earlier choice.
 #[derive(Debug)]
-#[must_use = "it applies to the calls that are made through it"]
+#[must_use = "the choice applies only to calls made through this value"]
 pub struct Using<'a> {
     comm: &'a mut Communicator,
     before: Option<How>,

@@ -1,10 +1,11 @@
 //! Alltoall of blocks of different lengths, anywhere in the buffers.
 //!
-//! A rank knows only the lengths of what it sends and what it shall receive; an algorithm that
-//! relays needs those of what passes through as well. So planning is itself collective: the counts
-//! travel once, as blocks of one number, over the same schedule, and every rank keeps those that
-//! come by. Where the backend's own library does it they travel for another reason: a library does
-//! not look whether what a rank awaits is what the other sends.
+//! A rank knows the lengths of the blocks that it sends and receives. An algorithm that relays
+//! blocks needs the lengths of the relayed ones too. So planning is collective: the counts travel
+//! once over the same schedule, as blocks of one number, and every rank keeps those that reach it.
+//!
+//! The counts also travel for a call of the backend's own library, which does not check that a rank
+//! expects the lengths that the others send.
 
 use std::collections::{BTreeSet, HashMap};
 use std::marker::PhantomData;
@@ -15,8 +16,8 @@ use bytemuck::Pod;
 use super::choosing::VARYING;
 use super::element::Element;
 use super::how::How;
-use super::lengths::{Need, check};
-use super::prepared::Prepared;
+use super::lengths::{BufferLength, check};
+use super::planned_call::PlannedCall;
 use super::{Communicator, Counts, Persistent};
 use crate::algorithm::{Algorithm, alltoall::Direct, find};
 use crate::block::Block;
@@ -31,9 +32,9 @@ use crate::vocabulary::{Problem, RankRound};
 impl Communicator {
     /// Exchanges blocks of any lengths between all ranks.
     ///
-    /// The j-th block of `send` goes to rank j; the i-th of `receive` comes from rank i. [`Counts`]
-    /// say how long the blocks are, and where they lie: a list of counts, for blocks that lie one
-    /// after the other, or counts and displacements. Counts may be 0.
+    /// Block j of `send` goes to rank j; block i of `receive` comes from rank i. [`Counts`] give
+    /// the lengths and positions of the blocks: a list of counts, for blocks that lie one after the
+    /// other, or counts and displacements. Counts may be 0.
     ///
     /// ```
     /// // Rank i sends i + 1 elements to rank 0 and one to each other rank.
@@ -48,17 +49,17 @@ impl Communicator {
     /// assert_eq!(received.unwrap(), [vec![0, 1, 1, 2, 2, 2], vec![0, 1, 2], vec![0, 1, 2]]);
     /// ```
     ///
-    /// Uses `direct` unless [told otherwise](Self::choose) for `alltoallv`. Other algorithms, also
-    /// `native`, exchange the counts in each call; [`alltoallv_init`](Self::alltoallv_init) does
-    /// that once.
+    /// Uses `direct` unless another algorithm is [chosen](Self::choose) for `alltoallv`. Other
+    /// algorithms, also `native`, exchange the counts in each call;
+    /// [`alltoallv_init`](Self::alltoallv_init) does that once.
     ///
     /// # Errors
     ///
     /// [`ArgumentError::Length`] unless there is a count and a displacement for each rank;
-    /// [`ArgumentError::Block`] if a block lies outside its buffer, [`ArgumentError::Overlap`] if
-    /// two received blocks overlap, [`ArgumentError::Itself`] if this rank's block for itself has
-    /// two lengths; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than
-    /// the other sends; otherwise see [`Communicator`].
+    /// [`ArgumentError::Block`] if a block lies outside its buffer; [`ArgumentError::Overlap`] if
+    /// two received blocks overlap; [`ArgumentError::SelfBlock`] if this rank's block for itself
+    /// has two lengths; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length
+    /// than the other sends; otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoallv<'a, T: Pod>(
         &mut self,
@@ -74,9 +75,9 @@ impl Communicator {
 
     /// Plans an [`alltoallv`](Self::alltoallv) of these counts.
     ///
-    /// Uses the algorithm chosen for `alltoallv`. If none is chosen, uses `native` if the backend
-    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless it is
-    /// `direct`.
+    /// Uses the algorithm chosen for `alltoallv`. Without a choice, uses `native` if the backend
+    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless the algorithm
+    /// is `direct`.
     ///
     /// # Errors
     ///
@@ -94,21 +95,24 @@ impl Communicator {
 
     /// Exchanges strided blocks between all ranks, without packing.
     ///
-    /// The elements of `send` that `from[j]` names go to rank j, into the elements that rank j
-    /// names for this rank, in order. So a part of a matrix is sent from and received into its
-    /// place, transposed if one side names rows and the other columns. A block is a [`Strided`], or
-    /// several, one after the other (an array or a vector of them). Blocks may be empty.
+    /// The elements of `send` that `from[j]` names go to rank j, into the elements that its
+    /// `into[i]` names for this rank i, in order. So a part of a matrix is sent from and received
+    /// into its place; it is transposed if one side names rows and the other columns. A block is a
+    /// [`Strided`], or an array or a vector of them, one after the other. Blocks may be empty.
     ///
-    /// Uses the algorithm [chosen](Self::choose) for `alltoallv`, and costs as
-    /// [`alltoallv`](Self::alltoallv) does; a plan made by [`alltoallw_init`](Self::alltoallw_init)
-    /// is much cheaper in a loop. Pieces of a few bytes cost more than their bytes; give the
-    /// dimension whose elements are neighbours on both sides, if there is one, as the last.
+    /// Uses the algorithm [chosen](Self::choose) for `alltoallv`, at the cost of
+    /// [`alltoallv`](Self::alltoallv). In a loop, a plan made by
+    /// [`alltoallw_init`](Self::alltoallw_init) is much cheaper. Pieces of a few bytes cost more
+    /// than their bytes: if the elements of a dimension are neighbours on both sides, make that
+    /// dimension the last.
     ///
     /// ```
-    /// // A matrix of 4 rows and 6 columns: two ranks have two rows each, and get three rows each of its transpose.
+    /// // A matrix of 4 rows and 6 columns. Each of two ranks has two rows of it, and gets three
+    /// // rows of its transpose.
     /// use necklace::Strided;
     /// let transposed = necklace::local::run(2, |mut comm| {
-    ///     let rows: Vec<usize> = (0..2).flat_map(|i| (0..6).map(move |j| 10 * i + j)).map(|x| x + 20 * comm.rank()).collect();
+    ///     let row = |i: usize| (0..6).map(move |j| 10 * i + j);
+    ///     let rows: Vec<usize> = (2 * comm.rank()..).take(2).flat_map(row).collect();
     ///     let from = [0, 1].map(|to| Strided::matrix(3 * to, 2, 3, 6));
     ///     let into = [0, 1].map(|from| Strided::matrix(2 * from, 3, 2, 4).transposed());
     ///     let mut columns = vec![0; 12];
@@ -120,15 +124,17 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`] unless there is a block for each rank on both sides;
-    /// [`ArgumentError::Block`] if a block lies outside its buffer, or a [`Strided`] names an
-    /// element twice (or its dimensions interlock, so that this cannot be excluded);
-    /// [`ArgumentError::Overlap`] if two elements are received into one,
-    /// [`ArgumentError::Interlocked`] if that would take too long to find out;
-    /// [`ArgumentError::Itself`] if this rank's block for itself has two lengths;
-    /// [`ArgumentError::Plan`] with [`PlanError::Runs`] if the blocks are in more places than can
-    /// be listed; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than
-    /// the other sends; otherwise see [`Communicator`].
+    /// - [`ArgumentError::Length`] unless there is a block for each rank on both sides;
+    /// - [`ArgumentError::Block`] if a block lies outside its buffer, or if a [`Strided`] names an
+    ///   element twice or its dimensions interlock, so that this cannot be excluded;
+    /// - [`ArgumentError::Overlap`] if two elements are received into one;
+    /// - [`ArgumentError::Interlocked`] if checking for that would take too long;
+    /// - [`ArgumentError::SelfBlock`] if this rank's block for itself has two lengths;
+    /// - [`ArgumentError::Plan`] with [`PlanError::Runs`] if the blocks consist of more pieces than
+    ///   a plan lists;
+    /// - [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than the other
+    ///   sends;
+    /// - otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoallw<T: Pod>(
         &mut self,
@@ -140,12 +146,12 @@ impl Communicator {
         self.exchange("alltoallw", (send, from), (receive, into)).map_err(CallError::of("alltoallw"))
     }
 
-    /// Plans an [`alltoallw`](Self::alltoallw) of these blocks, for buffers that are long enough
-    /// for them.
+    /// Plans an [`alltoallw`](Self::alltoallw) of these blocks.
     ///
     /// Uses the algorithm that [`alltoallv_init`](Self::alltoallv_init) would use. Collective,
-    /// unless that is `direct`. One plan serves all bands of a matrix: executed on a slice that
-    /// begins further on, it moves what lies there.
+    /// unless that is `direct`. The plan executes on all buffers that are long enough for the
+    /// blocks. So one plan serves all bands of a matrix: pass it the slice that begins with the
+    /// band.
     ///
     /// # Errors
     ///
@@ -159,123 +165,128 @@ impl Communicator {
         self.exchange_init("alltoallw", from, into).map_err(CallError::of("alltoallw_init"))
     }
 
-    /// The blocks of both sides.
+    /// Returns the blocks to send and to receive.
     fn sides(&self, send: &Counts<'_>, receive: &Counts<'_>) -> Result<(Vec<Strided>, Vec<Strided>), CallError> {
         Ok((send.blocks("send", self.size())?, receive.blocks("receive", self.size())?))
     }
 
+    /// Plans and executes an exchange.
     fn exchange<T: Pod>(
         &mut self,
         collective: &str,
         (send, from): (&[T], &[impl AsRef<[Strided]>]),
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), CallError> {
-        let (from, into) = (Side::new("send", from, Some(send.len())), Side::new("receive", into, Some(receive.len())));
-        let mut prepared = self.plan_varying(collective, Element::of::<T>(), &from, &into, false)?;
-        Ok(self.wire.execute(&mut prepared, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?)
+        let (from, into) =
+            (BlockList::new("send", from, Some(send.len())), BlockList::new("receive", into, Some(receive.len())));
+        let mut planned = self.plan_varying(collective, Element::of::<T>(), &from, &into, false)?;
+        Ok(self.wire.execute(&mut planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?)
     }
 
+    /// Plans an exchange as a persistent plan.
     fn exchange_init<T: Pod>(
         &mut self,
         collective: &str,
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, CallError> {
-        let (from, into) = (Side::new("send", from, None), Side::new("receive", into, None));
+        let (from, into) = (BlockList::new("send", from, None), BlockList::new("receive", into, None));
         Ok(Persistent {
-            prepared: self.plan_varying(collective, Element::of::<T>(), &from, &into, true)?,
-            maker: self.wire.maker(),
-            send: Need::AtLeast(from.length),
-            receive: Need::AtLeast(into.length),
+            planned: self.plan_varying(collective, Element::of::<T>(), &from, &into, true)?,
+            owner: self.wire.id(),
+            send: BufferLength::AtLeast(from.length),
+            receive: BufferLength::AtLeast(into.length),
             of: PhantomData,
         })
     }
 
+    /// Plans an exchange, as a persistent plan or for one call.
     fn plan_varying(
         &mut self,
         collective: &str,
         element: Element,
-        send: &Side<'_>,
-        receive: &Side<'_>,
-        again: bool,
-    ) -> Result<Prepared, CallError> {
+        send: &BlockList<'_>,
+        receive: &BlockList<'_>,
+        persistent: bool,
+    ) -> Result<PlannedCall, CallError> {
         let (rank, size) = (Rank::new(self.rank()), self.size());
-        let (sent, awaited) = (send.check(size)?, receive.check(size)?);
+        let (sent, expected) = (send.check(size)?, receive.check(size)?);
         let problem = self.problem(Collective::Alltoall)?;
         let mut layout = Layout::strided(rank, element.size, send.strided(), receive.strided())?;
-        receive.check_apart()?;
-        let (out, back) = (sent[rank.index()], awaited[rank.index()]);
-        if out != back {
-            return Err(ArgumentError::Itself { rank: rank.index(), sent: out, awaited: back }.into());
+        receive.check_disjoint()?;
+        let (to_self, from_self) = (sent[rank.index()], expected[rank.index()]);
+        if to_self != from_self {
+            return Err(ArgumentError::SelfBlock { rank: rank.index(), sent: to_self, expected: from_self }.into());
         }
-        let chosen = self.how(VARYING, false).filter(|how| how.named() != Some("auto")).cloned();
-        let native = chosen.as_ref().map_or(again && self.wire.native, |how| how.named() == Some("native"));
+        let chosen = self.how(VARYING, false).filter(|how| how.as_name() != Some("auto")).cloned();
+        let native = chosen.as_ref().map_or(persistent && self.wire.native, |how| how.as_name() == Some("native"));
         let native = if native { Some(native_call(collective, &layout)?) } else { None };
         let native = match native {
             Some(call) if self.offers(&call) => Some(call),
             Some(call) if chosen.is_some() => return Err(self.not_offered(problem.collective(), &call).into()),
             _ => None,
         };
-        let own = chosen.as_ref().and_then(How::own);
-        let algorithm: Arc<dyn Algorithm> = match (&own, chosen.as_ref().and_then(How::named)) {
-            (Some(own), _) => Arc::clone(&own.algorithm),
+        let user = chosen.as_ref().and_then(How::as_user);
+        let algorithm: Arc<dyn Algorithm> = match (&user, chosen.as_ref().and_then(How::as_name)) {
+            (Some(user), _) => Arc::clone(&user.algorithm),
             (None, Some(name)) => find(problem.collective(), name)?,
             (None, None) => Arc::new(Direct),
         };
-        let by = match own {
-            Some(own) => own.certified(&problem)?.to_string(),
+        let by = match user {
+            Some(user) => user.certified(&problem)?.to_string(),
             None if native.is_some() => "native".to_owned(),
             None => algorithm.name(),
         };
         let what = format!("of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
-        let words = format!("{collective} {what} on {}", self.topology.text());
+        let description = format!("{collective} {what} on {}", self.topology.text());
         if let Some(call) = native {
-            return self.plan_native(call, &problem, (&sent, &awaited), element.size, words);
+            return self.plan_native(call, &problem, (&sent, &expected), element.size, description);
         }
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
-        if own.is_none() && algorithm.name() == "direct" {
-            return Ok(Prepared::new(compile(rounds, &layout)?, self.planned(words))?);
+        if user.is_none() && algorithm.name() == "direct" {
+            return Ok(PlannedCall::new(compile(rounds, &layout)?, self.signature(description))?);
         }
-        let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {words}"))?;
-        self.check_counts(&passing, &awaited, element.size as u64, &words)?;
+        let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {description}"))?;
+        self.check_counts(&passing, &expected, element.size as u64, &description)?;
         let own = |(i, &count): (usize, &usize)| (Block::new(rank, Rank::new(i)), count as u64);
         layout.lengths = Lengths::Each(passing.into_iter().chain(sent.iter().enumerate().map(own)).collect());
-        // The others rely on this rank by now: what keeps it from planning is everybody's failure.
+        // The others rely on this rank by now, so an error in its planning fails the communicator.
         let planned = check_sums(&layout, element.size)
             .and_then(|()| compile(rounds, &layout))
             .map_err(ArgumentError::from)
-            .and_then(|plan| Prepared::new(plan, self.planned(words.clone())));
+            .and_then(|plan| PlannedCall::new(plan, self.signature(description.clone())));
         planned.map_err(|error| {
             let cause = Cause::Aborted { rank, reason: error.to_string().into() };
-            self.fail_planning(&words, Some(rank), cause).into()
+            self.fail_planning(&description, Some(rank), cause).into()
         })
     }
 
-    /// Plans a native call, once every rank knows that what comes is what it awaits.
+    /// Plans a call of the backend's library, after every rank has checked the counts of the
+    /// others.
     fn plan_native(
         &mut self,
         call: NativeCall,
         problem: &Problem,
-        (sent, awaited): (&[usize], &[usize]),
+        (sent, expected): (&[usize], &[usize]),
         element: usize,
-        words: String,
-    ) -> Result<Prepared, CallError> {
+        description: String,
+    ) -> Result<PlannedCall, CallError> {
         let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
-        // Plans of other counts are other calls: the members agree on each by itself.
-        let words = format!("{words}, counted in call {}", self.wire.history.calls);
-        let prepared = self.prepare_native(call, self.planned(words.clone()))?;
-        let came = self.exchange_counts(problem, &rounds, sent, format!("counts of {words}"))?;
-        self.check_counts(&came, awaited, element as u64, &words)?;
-        Ok(prepared)
+        // Plans of different counts are different calls, on each of which the members must agree.
+        let description = format!("{description}, counted in call {}", self.wire.history.calls);
+        let planned = self.plan_library_call(call, self.signature(description.clone()))?;
+        let arrived = self.exchange_counts(problem, &rounds, sent, format!("counts of {description}"))?;
+        self.check_counts(&arrived, expected, element as u64, &description)?;
+        Ok(planned)
     }
 
-    /// Sends the counts through the schedule, and returns those of all blocks that come by.
+    /// Sends the counts over the schedule, and returns those of all blocks that reach this rank.
     fn exchange_counts(
         &mut self,
         problem: &Problem,
         rounds: &[RankRound],
         counts: &[usize],
-        words: String,
+        description: String,
     ) -> Result<HashMap<Block, u64>, CallError> {
         const WORD: u64 = size_of::<u64>() as u64;
         let rank = Rank::new(self.rank());
@@ -291,99 +302,100 @@ impl Communicator {
             input: counts.len() as u64 * WORD,
             output: passing.len() as u64 * WORD,
         };
-        let mut prepared = Prepared::new(compile(rounds.iter().cloned(), &layout)?, self.planned(words))?;
+        let mut planned = PlannedCall::new(compile(rounds.iter().cloned(), &layout)?, self.signature(description))?;
         let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
-        let mut came = vec![0_u64; passing.len()];
-        self.wire.execute(&mut prepared, bytemuck::cast_slice(&sent), bytemuck::cast_slice_mut(&mut came), None)?;
-        Ok(passing.into_iter().zip(came).collect())
+        let mut arrived = vec![0_u64; passing.len()];
+        self.wire.execute(&mut planned, bytemuck::cast_slice(&sent), bytemuck::cast_slice_mut(&mut arrived), None)?;
+        Ok(passing.into_iter().zip(arrived).collect())
     }
 
-    /// That what others send is what this rank awaits. If not, it is everybody's failure.
+    /// Fails the communicator on every member unless the others send the counts that this rank
+    /// expects.
     fn check_counts(
         &mut self,
         sent: &HashMap<Block, u64>,
-        awaited: &[usize],
+        expected: &[usize],
         element: u64,
-        words: &str,
+        description: &str,
     ) -> Result<(), Error> {
         let me = Rank::new(self.rank());
-        for (i, &awaited) in awaited.iter().enumerate().filter(|(i, _)| *i != me.index()) {
+        for (i, &count) in expected.iter().enumerate().filter(|(i, _)| *i != me.index()) {
             let from = Rank::new(i);
-            let (expected, found) = (awaited as u64, sent.get(&Block::new(from, me)).copied().unwrap_or(0));
+            let (expected, found) = (count as u64, sent.get(&Block::new(from, me)).copied().unwrap_or(0));
             if expected != found {
                 let (expected, found) = (expected.saturating_mul(element), found.saturating_mul(element));
                 let cause = Cause::Length { from, to: me, expected, found };
-                return Err(self.fail_planning(words, None, cause));
+                return Err(self.fail_planning(description, None, cause));
             }
         }
         Ok(())
     }
 
-    /// Fails the communicator for something found in the counts that came.
-    fn fail_planning(&mut self, words: &str, culprit: Option<Rank>, cause: Cause) -> Error {
+    /// Fails the communicator for an error that the counts of other ranks have caused.
+    fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
         let (call, observer) = (self.wire.history.calls.saturating_sub(1), Rank::new(self.rank()));
-        let failure = Failure { call, words: words.into(), round: 0, observer, culprit, cause };
+        let failure = Failure { call, words: description.into(), round: 0, observer, culprit, cause };
         self.wire.transport.abort(failure.clone());
         self.wire.failed(self.wire.transport.failure().unwrap_or(failure))
     }
 }
 
-/// The blocks of a buffer, by rank.
-struct Side<'a> {
+/// The blocks of one buffer, by rank.
+struct BlockList<'a> {
     /// `send` or `receive`.
-    what: &'static str,
+    side: &'static str,
     blocks: Vec<&'a [Strided]>,
-    /// How many elements the buffer has.
+    /// The length of the buffer in elements.
     length: usize,
 }
 
-impl<'a> Side<'a> {
-    /// With a buffer of that length, or as long as need be.
-    fn new(what: &'static str, blocks: &'a [impl AsRef<[Strided]>], length: Option<usize>) -> Self {
+impl<'a> BlockList<'a> {
+    /// Lists the blocks of a buffer of this length, or of the shortest one that has them all.
+    fn new(side: &'static str, blocks: &'a [impl AsRef<[Strided]>], length: Option<usize>) -> Self {
         let blocks: Vec<&[Strided]> = blocks.iter().map(AsRef::as_ref).collect();
         let ends = || blocks.iter().flat_map(|parts| parts.iter()).map(|part| part.end().unwrap_or(usize::MAX));
         let length = length.unwrap_or_else(|| ends().max().unwrap_or(0));
-        Self { what, blocks, length }
+        Self { side, blocks, length }
     }
 
     fn strided(&self) -> StridedBlocks<'_> {
         StridedBlocks { blocks: &self.blocks, elements: self.length }
     }
 
-    /// That there is a block for each rank, and lies in the buffer; returns how many elements each
-    /// has.
+    /// Returns the lengths of the blocks. Fails unless there is one for each rank, inside the
+    /// buffer.
     fn check(&self, ranks: usize) -> Result<Vec<usize>, ArgumentError> {
-        let Self { what, blocks, length } = self;
-        check(if *what == "send" { "list of send blocks" } else { "list of receive blocks" }, blocks.len(), ranks)?;
+        let Self { side, blocks, length } = self;
+        check(if *side == "send" { "list of send blocks" } else { "list of receive blocks" }, blocks.len(), ranks)?;
         let count = |(i, parts): (usize, &&[Strided])| {
-            let refuse = |why: String| ArgumentError::Block { side: what, block: i, why };
+            let refuse = |why: String| ArgumentError::Block { side, block: i, why };
             parts.iter().try_fold(0_usize, |sum, part| {
                 part.fault(*length).map_or(Ok(()), |why| Err(refuse(why)))?;
                 let sum = part.elements().and_then(|elements| sum.checked_add(elements));
-                sum.ok_or_else(|| refuse("more elements than can be counted".to_owned()))
+                sum.ok_or_else(|| refuse("the number of its elements overflows".to_owned()))
             })
         };
         blocks.iter().enumerate().map(count).collect()
     }
 
-    /// That no element belongs to two blocks, or twice to one. Each part is known to name different
-    /// ones.
-    fn check_apart(&self) -> Result<(), ArgumentError> {
-        // Only elements without bytes can be so many, and there is nothing of them to overlap.
+    /// Fails if an element belongs to two blocks, or twice to one. The elements of each part must
+    /// differ.
+    fn check_disjoint(&self) -> Result<(), ArgumentError> {
+        // Only elements without bytes can be this many, and they cannot overlap.
         if isize::try_from(self.length).is_err() {
             return Ok(());
         }
         let found = overlap_of(self.blocks.iter().flat_map(|parts| parts.iter()), Layout::MOST_RUNS);
-        let tangled = |pieces| ArgumentError::Interlocked { side: self.what, pieces, most: Layout::MOST_RUNS };
-        let Some(index) = found.map_err(tangled)? else { return Ok(()) };
+        let interlocked = |pieces| ArgumentError::Interlocked { side: self.side, pieces, most: Layout::MOST_RUNS };
+        let Some(index) = found.map_err(interlocked)? else { return Ok(()) };
         let holders = self.blocks.iter().enumerate().flat_map(|(i, parts)| parts.iter().map(move |part| (i, part)));
         let mut holders = holders.filter(|(_, part)| part.has(index)).map(|(i, _)| i);
         let (i, j) = (holders.next().unwrap_or(0), holders.next().unwrap_or(0));
-        Err(ArgumentError::Overlap { side: self.what, blocks: (i, j), element: index })
+        Err(ArgumentError::Overlap { side: self.side, blocks: (i, j), element: index })
     }
 }
 
-/// What a library is asked to do for blocks that lie so.
+/// Makes the call of a library for the blocks of a layout.
 fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, CallError> {
     let blocks = |side: &[(Block, Place)]| {
         let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
@@ -396,8 +408,7 @@ fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, CallErro
     })
 }
 
-/// That all a rank holds at any time can be counted in bytes: the blocks that it has, gets or
-/// passes on together.
+/// Fails if the bytes of all blocks that a rank sends, receives or relays overflow together.
 fn check_sums(layout: &Layout, element: usize) -> Result<(), PlanError> {
     let Lengths::Each(table) = &layout.lengths else { return Ok(()) };
     let elements = table.values().map(|&elements| u128::from(elements)).sum::<u128>();

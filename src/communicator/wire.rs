@@ -1,59 +1,58 @@
-//! A context, and how calls go over it.
+//! The execution of calls in a context.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::agreement::Agreed;
-use super::prepared::{Native, Prepared, Way};
+use super::planned_call::{Executor, LibraryCall, PlannedCall};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::plan::{Buffers, Execution, Plan, Reduction};
 use crate::transport::native::NativeIo;
 use crate::transport::{ContextId, Failure, History, RoundIo, Signature, Transport, call_native, renumbered};
 
-/// A context, and how calls go over it.
+/// A context of this process, in which it executes calls.
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) transport: Box<dyn Transport>,
     pub(super) context: ContextId,
-    /// Which communicator of this process it is; plans are for the one that made them.
+    /// The number of this communicator in the process. A plan is for the communicator that made it.
     pub(super) identity: u64,
-    /// The members by their ranks in the job.
+    /// The ranks of the members in the job.
     pub(super) members: Arc<[Rank]>,
-    /// What it has called.
+    /// The calls so far: their number and a digest.
     pub(super) history: History,
     /// Whether the backend has collectives of its own.
     pub(super) native: bool,
     pub(super) agreed: Agreed,
     pub(super) timeout: Duration,
-    /// Whether the user knows that the context has failed.
+    /// Whether the failure of the context has been reported to the user.
     pub(super) told: bool,
 }
 
 impl Wire {
-    /// Makes a call on buffers that are as long as it needs.
+    /// Executes a call on buffers of the lengths that it needs.
     pub(super) fn execute(
         &mut self,
-        prepared: &mut Prepared,
+        planned: &mut PlannedCall,
         input: &[u8],
         output: &mut [u8],
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         self.alive()?;
-        let Prepared { signature, way } = prepared;
-        match way {
-            Way::Plan { plan, scratch } => {
+        let PlannedCall { signature, executor } = planned;
+        match executor {
+            Executor::Plan { plan, scratch } => {
                 let buffers = Buffers { input, output, scratch: bytemuck::cast_slice_mut(scratch) };
                 self.run(plan, buffers, signature, reduction)
             }
-            Way::Native(native) => self.call_native(native, signature, (input, output), reduction),
+            Executor::Library(native) => self.call_native(native, signature, (input, output), reduction),
         }
     }
 
-    /// Executes a plan: a call.
-    // In one piece with its caller, of which it is almost all; left to itself the compiler makes
-    // two of it.
+    /// Executes a plan, as one call.
+    // This is most of its caller. Without the attribute, the compiler does not inline it.
     #[inline(always)]
     pub(super) fn run(
         &mut self,
@@ -76,17 +75,18 @@ impl Wire {
         Ok(())
     }
 
+    /// Fails if the context has failed.
     pub(super) fn alive(&mut self) -> Result<(), Error> {
         self.transport.failure().map_or(Ok(()), |failure| Err(self.failed(failure)))
     }
 
-    /// For whom a plan is made.
-    pub(super) fn maker(&self) -> Maker {
+    /// Returns the identity of the communicator, which its plans carry.
+    pub(super) fn id(&self) -> CommunicatorId {
         let Self { transport, context, identity, .. } = self;
-        Maker { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
+        CommunicatorId { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
     }
 
-    /// That the context has failed; once the user knows, that it had failed before.
+    /// Makes the error for a failure: [`Error::Failed`] the first time, [`Error::Dead`] afterwards.
     pub(super) fn failed(&mut self, failure: Failure) -> Error {
         let (rank, failure, members) = (self.transport.rank(), Box::new(failure), renumbered(&self.members));
         if std::mem::replace(&mut self.told, true) {
@@ -98,17 +98,17 @@ impl Wire {
 }
 
 impl Wire {
-    /// Has the backend do a call.
+    /// Executes a call of the backend's own library.
     pub(super) fn call_native(
         &mut self,
-        native: &mut Native,
+        native: &mut LibraryCall,
         signature: &Signature,
         (input, output): (&[u8], &mut [u8]),
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
-        let Native { call, barrier, agreed } = native;
+        let LibraryCall { call, barrier, agreed } = native;
         let ((rank, size), timeout) = ((self.transport.rank(), self.transport.size()), self.timeout);
-        // Before anything moves.
+        // Checks the buffers before anything moves.
         let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeout);
         let Some(mut io) = io else {
             return Err(Error::Internal(
@@ -121,8 +121,8 @@ impl Wire {
         call_native(&mut *self.transport, io).map_err(|failure| self.failed(failure))
     }
 
-    /// Sees to it that all members make this call; a call of its own, unless they have agreed on it
-    /// before.
+    /// Makes sure that all members make this call. If they have not agreed on it before, they meet
+    /// in a barrier, which is a call of its own.
     fn agree(&mut self, barrier: &Plan, signature: &Signature, agreed: &mut Option<u64>) -> Result<(), Error> {
         if agreed.is_none_or(|number| !self.agreed.has(number)) {
             *agreed = self.agreed.find(signature.fingerprint);
@@ -141,23 +141,26 @@ impl Drop for Wire {
     }
 }
 
-/// A communicator of this process. Its context alone would not do: ranks that are threads share it,
-/// and other jobs have one of the same name, while a plan fits none of them.
+/// The identity of a communicator.
+///
+/// The context alone would not suffice: ranks that are threads share it, and so do the first
+/// communicators of all jobs, but a plan fits only one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Maker {
+pub(super) struct CommunicatorId {
     pub(super) identity: u64,
     pub(super) context: ContextId,
     pub(super) rank: Rank,
     pub(super) size: usize,
 }
 
-impl fmt::Display for Maker {
+impl fmt::Display for CommunicatorId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { identity, context, rank, size } = self;
-        write!(f, "communicator {context} (rank {rank} of {size}, the {identity}-th of its process)")
+        write!(f, "communicator {context} (rank {rank} of {size}, number {identity} in its process)")
     }
 }
 
+/// Makes the error for a buffer that is too short.
 fn short() -> Error {
     Error::Internal("a buffer is shorter than its plan needs")
 }

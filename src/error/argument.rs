@@ -1,4 +1,4 @@
-//! Mistakes of the caller.
+//! Errors in the arguments of a call.
 
 use std::sync::Arc;
 
@@ -8,52 +8,52 @@ use crate::quote::{quoted, shown};
 use crate::schedule::Violations;
 use crate::vocabulary::BuildError;
 
-/// Mistake in the arguments of a call, found before anything moves.
+/// Error in the arguments of a call, found before anything moves.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentError {
     /// There is no schedule for the call.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A permutation is not a valid map of address bits.
+    /// The map of address bits is invalid.
     #[error(transparent)]
     Map(#[from] BitMapError),
     /// The schedule cannot be compiled for these sizes.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A buffer or a list does not have the length that the call needs.
-    #[error("the {what} has {found} elements, it must have {expected}")]
+    #[error("the {what} has {found} elements; expected {expected}")]
     Length {
-        /// The buffer or list.
+        /// The buffer or list, such as `send buffer`.
         what: &'static str,
-        /// The expected length.
+        /// The expected length in elements.
         expected: String,
-        /// Its length in elements.
+        /// The length that was found, in elements.
         found: usize,
     },
     /// The root is not a rank of the communicator.
-    #[error("root {root} is out of range: there are {ranks} ranks, 0 to {}", ranks - 1)]
+    #[error("root {root} is out of range; with {ranks} ranks, expected 0 to {}", ranks - 1)]
     Root {
         /// The root.
         root: usize,
-        /// The number of ranks.
+        /// The number of ranks in the communicator.
         ranks: usize,
     },
-    /// There is no collective of that name.
-    #[error("no collective {}; there are: {}", quoted(name), known.join(", "))]
+    /// Unknown collective.
+    #[error("unknown collective {}; expected one of: {}", quoted(name), known.join(", "))]
     Collective {
-        /// The name.
+        /// The name that was given.
         name: String,
         /// The names of all collectives.
         known: Vec<&'static str>,
     },
-    /// The collective has no buffers of equal blocks.
-    #[error("a custom collective has no buffers of equal blocks")]
+    /// A custom collective cannot be executed by [`perform`](crate::Communicator::perform).
+    #[error("a custom collective does not define buffers of equal blocks; expected any other collective")]
     Custom,
-    /// A predefined operation is of another type than the elements.
+    /// An operation claims to be predefined on numbers that the elements cannot hold.
     #[error(
-        "operation {op} on {element} cannot be predefined on {number}: its elements have {} bytes at multiples of {}, such \
-         numbers {} at multiples of {}",
+        "operation {op} on {element} cannot be predefined on {number}: an element has size {} and alignment {}; expected \
+         size {} and alignment {} or more",
         found.0, found.1, expected.0, expected.1
     )]
     Operation {
@@ -63,20 +63,20 @@ pub enum ArgumentError {
         element: &'static str,
         /// The type of numbers that the operation is predefined on.
         number: String,
-        /// Size and alignment of the elements.
+        /// Size and alignment of an element, in bytes.
         found: (usize, usize),
-        /// Size and alignment of the numbers.
+        /// Size and alignment of a number, in bytes.
         expected: (usize, usize),
     },
     /// A persistent plan is executed on a communicator that did not make it.
-    #[error("a plan made by {made} is executed on {used}")]
+    #[error("a plan made by {made} cannot execute on {used}; use the communicator that made it")]
     Persistent {
         /// The communicator that made it.
         made: String,
-        /// The communicator that it is executed on.
+        /// The communicator on which it was to execute.
         used: String,
     },
-    /// A block cannot be where it is said to be.
+    /// A block is invalid: it lies outside its buffer, or names an element twice.
     #[error("{side} block {block}: {why}")]
     Block {
         /// `send` or `receive`.
@@ -86,22 +86,23 @@ pub enum ArgumentError {
         /// The reason.
         why: String,
     },
-    /// Two elements are received into one.
-    #[error("{}", match blocks {
+    /// Blocks that must be disjoint overlap.
+    #[error("{}; blocks to {side} must be disjoint", match blocks {
         (i, j) if i == j => format!("{side} block {i} has element {element} twice"),
-        (i, j) => format!("{side} blocks {i} and {j} overlap, at element {element}"),
+        (i, j) => format!("{side} blocks {i} and {j} overlap at element {element}"),
     })]
     Overlap {
         /// `send` or `receive`.
         side: &'static str,
-        /// The two blocks, which may be one.
+        /// The numbers of the two blocks, which are equal for one block.
         blocks: (usize, usize),
-        /// The first element that both have.
+        /// The first element of the buffer that both have.
         element: usize,
     },
-    /// Strided blocks interlock in too many pieces to find out whether they overlap.
+    /// Strided blocks interlock in too many pieces to check whether they overlap.
     #[error(
-        "{side} blocks interlock in {pieces} pieces at different distances: with more than {most}, overlaps are not searched for"
+        "{side} blocks interlock in {pieces} pieces at different distances; at most {most} can be checked for overlaps, so \
+         use fewer or longer pieces"
     )]
     Interlocked {
         /// `send` or `receive`.
@@ -111,22 +112,23 @@ pub enum ArgumentError {
         /// The maximum.
         most: u64,
     },
-    /// The block of a rank for itself has two lengths.
-    #[error("rank {rank} sends itself {sent} elements but awaits {awaited}")]
-    Itself {
+    /// A rank's block for itself has two lengths.
+    #[error("rank {rank} sends itself {sent} elements but expects {expected}; both counts must be equal")]
+    SelfBlock {
         /// The rank.
         rank: usize,
         /// The elements that it sends.
         sent: usize,
-        /// The elements that it awaits.
-        awaited: usize,
+        /// The elements that it expects from itself.
+        expected: usize,
     },
-    /// A buffer is not a part of a distributed array.
+    /// A buffer does not hold a part of a distributed array.
     #[error(
-        "a send buffer of {found} elements cannot be {part} elements of an array of 2^{bits} on {ranks} ranks, nor a multiple"
+        "the send buffer has {found} elements; expected a multiple of {part}, a rank's part of an array of 2^{bits} elements \
+         on {ranks} ranks"
     )]
     Part {
-        /// Its length in elements.
+        /// The length of the buffer in elements.
         found: usize,
         /// The elements of a rank's part.
         part: usize,
@@ -135,10 +137,10 @@ pub enum ArgumentError {
         /// The number of ranks.
         ranks: usize,
     },
-    /// A permutation cuts a rank's part into too many pieces.
+    /// A permutation divides a rank's part into too many pieces of memory.
     #[error(
-        "permute {map}: the {elements} elements of a rank are {pieces} pieces of memory, of which a plan lists {most} at most; \
-         larger elements and fewer of them, or more ranks, make fewer pieces"
+        "permute {map}: the {elements} elements of a rank form {pieces} pieces of memory, but a plan lists at most {most}; use \
+         fewer and larger elements, or more ranks"
     )]
     Pieces {
         /// The map.
@@ -150,24 +152,24 @@ pub enum ArgumentError {
         /// The maximum.
         most: u64,
     },
-    /// A plan needs more memory than there is.
-    #[error("{call}: {bytes} bytes of scratch are needed, and cannot be had")]
+    /// The scratch buffer of a plan cannot be allocated.
+    #[error("{call}: cannot allocate {bytes} bytes of scratch memory; use smaller blocks or another algorithm")]
     Memory {
         /// Description of the call.
         call: Arc<str>,
-        /// The number of bytes.
+        /// The size of the scratch buffer in bytes.
         bytes: u64,
     },
-    /// The schedule that was chosen, or that the chosen algorithm makes, is wrong.
-    #[error("{algorithm} is wrong for {collective} on {}: {violations}", shown(topology))]
-    Wrong {
+    /// The chosen schedule, or the schedule of the chosen algorithm, violates a rule.
+    #[error("{algorithm} is not a valid schedule of {collective} on {}: {violations}", shown(topology))]
+    InvalidSchedule {
         /// The algorithm.
         algorithm: String,
         /// The collective.
         collective: String,
         /// The topology.
         topology: String,
-        /// What is wrong.
+        /// The violations.
         #[source]
         violations: Arc<Violations>,
     },

@@ -1,4 +1,4 @@
-//! Errors of a call before it is known which call.
+//! Errors inside a call, before they carry the name of the public method.
 
 use std::panic::Location;
 
@@ -8,7 +8,8 @@ use crate::plan::PlanError;
 use crate::transport::OpenError;
 use crate::vocabulary::BuildError;
 
-/// An error within a call. The public method says which call it is, and where the program calls it.
+/// An error inside a call. The public method adds its name, and the place where the program calls
+/// it.
 #[derive(Debug)]
 pub(crate) enum CallError {
     Argument(ArgumentError),
@@ -16,7 +17,8 @@ pub(crate) enum CallError {
 }
 
 impl CallError {
-    /// Returns what makes the error of a call to this method, at the place that calls the method.
+    /// Returns a function that makes the public error of a method. The place is that of the
+    /// method's caller.
     #[track_caller]
     pub(crate) fn of<E: Into<Self>>(call: &'static str) -> impl Fn(E) -> Error {
         let at = Location::caller();

@@ -18,13 +18,14 @@ pub use crate::vocabulary::BuildError;
 
 /// Error of a call on a communicator.
 ///
-/// [`Argument`](Self::Argument) is a mistake of the caller: found before anything moves, it
-/// concerns this rank alone and leaves the communicator usable. [`Failed`](Self::Failed) is common
-/// to all: each member gets an equal one (in its next call, if it had done its part), and the
-/// communicator refuses calls from then on ([`Dead`](Self::Dead)).
+/// - [`Argument`](Self::Argument) is a mistake of the caller. It is found before anything moves,
+///   concerns this rank alone, and leaves the communicator usable.
+/// - [`Failed`](Self::Failed) is common to all members: each gets an equal one, in its next call if
+///   it had done its part.
+/// - [`Dead`](Self::Dead) is the error of every call after that.
 ///
-/// An error prints in full, the cause included. [`source`](std::error::Error::source) returns that
-/// cause by itself: an [`ArgumentError`], a [`Failure`] or an [`OpenError`].
+/// The text of an error includes its cause. [`source`](std::error::Error::source) returns the cause
+/// alone: an [`ArgumentError`], a [`Failure`] or an [`OpenError`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
@@ -32,15 +33,15 @@ pub enum Error {
     Argument {
         /// The method that was called.
         call: &'static str,
-        /// Where the program calls it.
+        /// The place in the program that called it.
         at: &'static Location<'static>,
-        /// The mistake.
+        /// The mistake in the arguments.
         source: Box<ArgumentError>,
     },
-    /// The call failed on every member. The text gives ranks of a part also by their ranks in the
-    /// job.
+    /// The call failed on every member. The text gives the ranks of a part also by their ranks in
+    /// the job.
     Failed {
-        /// This rank. As in the failure, ranks are those of the communicator.
+        /// This rank. It and the ranks in the failure are those of the communicator.
         rank: Rank,
         /// The failure, equal on every member.
         failure: Box<Failure>,
@@ -49,7 +50,7 @@ pub enum Error {
     },
     /// The communicator failed in an earlier call.
     Dead {
-        /// This rank. As in the failure, ranks are those of the communicator.
+        /// This rank. It and the ranks in the failure are those of the communicator.
         rank: Rank,
         /// The failure of that call.
         failure: Box<Failure>,
@@ -58,7 +59,7 @@ pub enum Error {
     },
     /// A context cannot be opened.
     Open(OpenError),
-    /// A bug of this library, not of the program that calls it.
+    /// A bug in this library, not in the program.
     Internal(&'static str),
     /// A rank panicked, or could not be started.
     Rank {
@@ -77,7 +78,7 @@ pub enum Error {
     Environment(String),
 }
 
-/// A map that is none, where a permutation was to begin.
+/// Turns an invalid map into the error of a program that makes maps and calls.
 impl From<BitMapError> for Error {
     #[track_caller]
     fn from(error: BitMapError) -> Self {
@@ -106,7 +107,7 @@ impl From<crate::transport::Discord> for Error {
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) fn panic_words(payload: &(dyn std::any::Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
@@ -132,7 +133,7 @@ impl Error {
         }
     }
 
-    /// Returns the rank of the communicator that caused its failure, if one is known to have.
+    /// Returns the rank that caused the failure of the communicator, if it is known.
     #[must_use]
     pub fn culprit(&self) -> Option<Rank> {
         self.failure().and_then(|failure| failure.culprit)
@@ -148,10 +149,10 @@ impl fmt::Display for Error {
             }
             Self::Dead { rank, failure, members } => {
                 let (rank, failure) = (rank_words(*rank, members), failure.named(members));
-                write!(f, "{rank}: the communicator takes no more calls, it failed before: {failure}")
+                write!(f, "{rank}: the communicator has failed in an earlier call and accepts no more: {failure}")
             }
             Self::Open(error) => error.fmt(f),
-            Self::Internal(what) => write!(f, "a bug of necklace, please report it: {what}"),
+            Self::Internal(what) => write!(f, "bug in necklace, please report it: {what}"),
             Self::Rank { rank, how } => write!(f, "rank {rank} {how}"),
             #[cfg(feature = "tcp")]
             Self::Join(e) => e.fmt(f),
@@ -162,7 +163,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// As [`Display`](fmt::Display): `main` and `unwrap` print an error by this.
+/// Prints what [`Display`](fmt::Display) prints, because `main` and `unwrap` print errors by
+/// `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

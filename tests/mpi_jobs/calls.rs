@@ -96,7 +96,7 @@ impl Part {
         name: String,
         turn: impl Fn(u64) -> (Room<T>, Room<T>, Room<T>) + Send + 'static,
     ) {
-        assert!(plan.words().contains(" by native"), "{}", plan.words());
+        assert!(plan.description().contains(" by native"), "{}", plan.description());
         let mut again = move |comm: &mut Communicator, seed: u64| {
             let (send, mut receive, wanted) = turn(seed);
             plan.execute(comm, &send, receive.inside()).unwrap();

@@ -77,7 +77,7 @@ fn alltoallv(comm: &mut Communicator, length: usize) {
     let places = [([length + 100, 5], [3, length + 200]), ([length + 50, 0], [2, length + 10])];
     let (from, into) = places[me];
     let mut plan = comm.alltoallv_init::<u8>((&sent, &from), (&awaited, &into)).unwrap();
-    assert!(plan.words().contains(" by native"));
+    assert!(plan.description().contains(" by native"));
     let (mut send, mut receive) = (zeros(length + 200 + SHORT), zeros(length + 200 + SHORT));
     (0..2).for_each(|to| write(&mut send[from[to]..][..sent[to]], (2 * me + to) as u64));
     plan.execute(comm, &send, &mut receive).unwrap();
@@ -101,7 +101,7 @@ fn alltoallw(comm: &mut Communicator, (rows, columns, gap): (usize, usize, usize
         receive = zeros(1 + length);
     }
     let mut plan = comm.alltoallw_init::<u8>(&from, &into).unwrap();
-    assert!(plan.words().contains(" by native"));
+    assert!(plan.description().contains(" by native"));
     plan.execute(comm, &send, &mut receive).unwrap();
     if comm.rank() == 1 {
         check(&receive[1..], |at| mark(0, at));

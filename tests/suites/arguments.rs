@@ -47,7 +47,7 @@ fn is_operation(error: &Error) -> bool {
 }
 
 fn is_own(error: &Error) -> bool {
-    matches!(error.argument(), Some(ArgumentError::Itself { .. }))
+    matches!(error.argument(), Some(ArgumentError::SelfBlock { .. }))
 }
 
 fn is_overlap(error: &Error) -> bool {
@@ -228,7 +228,7 @@ pub(super) fn counts_and_displacements_are_checked_together() {
             // What a rank sends itself is what it awaits from itself.
             let mut own = one;
             own[me] = 0;
-            let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
+            let own_words = format!("rank {me} sends itself 0 elements but expects 1");
             says(call(&own, &places, &one, &places), is_own, &[&own_words]);
             assert_eq!(receive, [POISON; 3]);
             // Planning finds the same where it needs no buffer.
@@ -282,7 +282,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
             // What a rank sends itself is what it awaits from itself.
             let mut own = one.clone();
             own[me] = run(0, 0);
-            let own_words = format!("rank {me} sends itself 0 elements but awaits 1");
+            let own_words = format!("rank {me} sends itself 0 elements but expects 1");
             says(call(&own, &one), is_own, &[&own_words]);
             let twice = [vec![run(0, 1), run(0, 1)], vec![run(1, 1)], vec![run(2, 1)]];
             says(

@@ -68,8 +68,8 @@ fn permuted(comm: &mut necklace::Communicator, map: &BitMap, way: Way) {
     let own: Vec<u64> = (0..each).map(address).collect();
     let mut arrived = vec![0; each];
     comm.choose("permute", "exchange").unwrap();
-    let motion = comm.permute(map, &own, &mut arrived).unwrap();
-    assert_eq!(motion.way, way, "{map}");
+    let report = comm.permute(map, &own, &mut arrived).unwrap();
+    assert_eq!(report.method, way, "{map}");
     for (place, element) in arrived.into_iter().enumerate() {
         assert_eq!(map.apply(element), (comm.rank() * each + place) as u64, "{map}");
     }

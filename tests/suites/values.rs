@@ -270,8 +270,8 @@ pub(super) fn what_is_used_for_one_call_is_forgotten_after_it() {
             let map = BitMap::consecutive_to_cyclic(8, 4).unwrap();
             let (send, mut receive) = ([1_u8; 16], [0; 16]);
             for way in ["exchange", "straight"] {
-                let motion = comm.using(way).permute(&map, &send, &mut receive).unwrap();
-                assert_eq!(motion.way.to_string().contains("straight"), way == "straight", "{motion}");
+                let report = comm.using(way).permute(&map, &send, &mut receive).unwrap();
+                assert_eq!(report.method.to_string().contains("straight"), way == "straight", "{report}");
             }
             alltoall::<u64>(&mut comm, 2);
         });
@@ -379,7 +379,7 @@ pub(super) fn persistent_plans_go_by_what_was_chosen_at_their_making() {
             let how = How::from(schedule(comm.topology(), &Collective::Alltoall, "ring"));
             let hows = [Arc::new(Pairs { shift: 1 }).into(), how, "bruck:radix=3".into()];
             let mut plans = hows.map(|how| comm.using(how).alltoall_init::<u64>(2).unwrap());
-            let words: Vec<&str> = plans.iter().map(|plan| plan.words()).collect();
+            let words: Vec<&str> = plans.iter().map(|plan| plan.description()).collect();
             assert!(words[0].contains("by pairs [") && words[0].contains("] on ring:6"), "{words:?}");
             assert!(
                 words[1].contains("by schedule \"ring\" [") && words[2].contains("by bruck:radix=3 on"),
@@ -402,7 +402,7 @@ pub(super) fn persistent_plans_go_by_what_was_chosen_at_their_making() {
 #[track_caller]
 fn is_wrong(outcome: Result<(), Error>, receive: &[u64], words: &[&str]) {
     let error = outcome.expect_err("it should be wrong");
-    let Some(ArgumentError::Wrong { violations, .. }) = error.argument() else { panic!("{error}") };
+    let Some(ArgumentError::InvalidSchedule { violations, .. }) = error.argument() else { panic!("{error}") };
     let said = error.to_string();
     assert!(violations.count() > 0 && words.iter().all(|word| said.contains(word)), "{words:?} are not in {said}");
     assert!(receive.iter().all(|&element| element == POISON), "{receive:x?}");
@@ -420,7 +420,7 @@ pub(super) fn algorithms_that_are_wrong_are_refused_before_anything_moves() {
             ] {
                 let how = How::from(Mine::like(&Collective::Alltoall, "ring", twist));
                 let outcome = comm.using(&how).alltoall(&send, &mut receive);
-                is_wrong(outcome, &receive, &["mine is wrong for alltoall on ring:5", words]);
+                is_wrong(outcome, &receive, &["mine is not a valid schedule of alltoall on ring:5", words]);
                 // It does not become right by being asked again, planned, chosen, or for other lengths.
                 is_wrong(comm.using(&how).alltoall(&send, &mut receive), &receive, &[words]);
                 is_wrong(comm.using(&how).alltoall_init::<u64>(3).map(drop), &receive, &[words]);

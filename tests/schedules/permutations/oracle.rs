@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use necklace::algorithm::Algorithm;
 use necklace::collective::Collective;
-use necklace::communicator::Motion;
+use necklace::communicator::PermuteReport;
 use necklace::permutation::{BitMap, Permutation, Way};
 use necklace::schedule::{Placement, verify_shares};
 use necklace::topology::{Topology, parse};
@@ -16,12 +16,12 @@ fn part(rank: usize, each: usize) -> Vec<[u64; 3]> {
 }
 
 /// Permutes an array on a network, and looks at every element. Returns what it cost rank 0.
-pub(crate) fn permuted(network: &str, map: &BitMap) -> Motion {
+pub(crate) fn permuted(network: &str, map: &BitMap) -> PermuteReport {
     permuted_to(network, map, &|address| map.apply(address))
 }
 
 /// The same where it is known otherwise to which address each element should go.
-pub(crate) fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u64 + Sync)) -> Motion {
+pub(crate) fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u64 + Sync)) -> PermuteReport {
     let topology = parse(network).unwrap();
     let ranks = topology.nodes();
     let each = (1 << map.bits()) / ranks;
@@ -44,7 +44,7 @@ pub(crate) fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u6
     let motions = motions.unwrap();
     let way = leaving.way(&*topology);
     for (rank, motion) in motions.iter().enumerate() {
-        assert_eq!(motion.way, way, "{map} on {network}");
+        assert_eq!(motion.method, way, "{map} on {network}");
         let found = (motion.rounds, motion.messages, motion.sent, motion.transmission);
         assert_eq!(found, leaving.cost(rank, way), "{map} on {network}, rank {rank}");
         if way != Way::Straight {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use necklace::algorithm::Algorithm;
-use necklace::communicator::Motion;
+use necklace::communicator::PermuteReport;
 use necklace::error::{ArgumentError, BuildError};
 use necklace::permutation::{BitMap, Permutation};
 use necklace::schedule::Placement;
@@ -99,7 +99,7 @@ fn a_permutation_is_for_its_own_problem_only() {
 
 #[test]
 fn maps_that_are_none_are_errors_of_calls_too() {
-    let call = |comm: &mut Communicator| -> Result<Motion, Error> {
+    let call = |comm: &mut Communicator| -> Result<PermuteReport, Error> {
         comm.permute(&BitMap::moving(&[0, 0])?, &[0_u8; 2], &mut [0; 2])
     };
     for error in local::run(2, |mut comm| call(&mut comm).unwrap_err()).unwrap() {

@@ -18,7 +18,7 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
             let half = 1 << (bits - d - 1);
             let exchanged = |map: &BitMap| {
                 let motion = permuted(&network, map);
-                assert_eq!(motion.way, Way::Exchange((1 << d) - 1), "{map}");
+                assert_eq!(motion.method, Way::Exchange((1 << d) - 1), "{map}");
                 assert_eq!((motion.rounds, motion.messages, motion.transmission), (d, d * d, half), "{map}");
                 assert_eq!(motion.sent, d as u64 * half);
             };
@@ -35,7 +35,7 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
     // The paper's example: (a7 a6 a5 a4 a3 | a2 a1 a0) to (a7 a6 a0 a1 a2 | a3 a4 a5), in four sub-cubes.
     let map = BitMap::moving(&[5, 4, 3, 2, 1, 0, 6, 7]).unwrap();
     let motion = permuted("hypercube:5", &map);
-    assert_eq!((motion.way, motion.rounds, motion.transmission), (Way::Exchange(0b111), 3, 4));
+    assert_eq!((motion.method, motion.rounds, motion.transmission), (Way::Exchange(0b111), 3, 4));
 }
 
 #[test]
@@ -96,15 +96,15 @@ fn where_ranks_are_no_cube_elements_go_straight() {
     let map = BitMap::bit_reversal(6).unwrap();
     // Of the last two, ranks that differ in two bits are neighbours too: nobody need forward.
     for network in ["ring:8", "line:8", "torus:2x4", "complete:8", "ghc:2x4"] {
-        assert_eq!(permuted(network, &map).way, Way::Straight, "{network}");
+        assert_eq!(permuted(network, &map).method, Way::Straight, "{network}");
     }
     for network in ["mesh:2x2x2", "ghc:2x2x2", "torus:2x2x2"] {
-        assert_eq!(permuted(network, &map).way, Way::Exchange(0b111), "{network}");
+        assert_eq!(permuted(network, &map).method, Way::Exchange(0b111), "{network}");
     }
     // Of a network that is none two dimensions may be.
     let exchange = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
-    assert_eq!(permuted("ghc:2x4", &exchange).way, Way::Exchange(0b101));
-    assert_eq!(permuted("ghc:4x2", &exchange).way, Way::Exchange(0b101));
+    assert_eq!(permuted("ghc:2x4", &exchange).method, Way::Exchange(0b101));
+    assert_eq!(permuted("ghc:4x2", &exchange).method, Way::Exchange(0b101));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
         let options = Options::default().machine(machine);
         let topology = parse(network).unwrap();
         let job = local::Job::on(topology).options(options).choose("permute", chosen);
-        let ways = job.run(|mut comm| comm.permute_init::<u8>(map, bytes).unwrap().1.way).unwrap();
+        let ways = job.run(|mut comm| comm.permute_init::<u8>(map, bytes).unwrap().1.method).unwrap();
         assert!(ways.iter().all(|way| *way == ways[0]));
         ways[0]
     };
