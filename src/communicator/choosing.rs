@@ -43,7 +43,7 @@ impl Communicator {
     ///     comm.choose("alltoall", Arc::new(Bruck::default()))?;
     ///     comm.alltoall(&[0; 5], &mut [0; 5])
     /// })?;
-    /// # Ok::<(), necklace::Error>(())
+    /// # Ok::<(), necklace::JobError>(())
     /// ```
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Communicator {
     ///     // As chosen before: by price.
     ///     comm.alltoall(&send, &mut receive)
     /// })?;
-    /// # Ok::<(), necklace::Error>(())
+    /// # Ok::<(), necklace::JobError>(())
     /// ```
     ///
     /// # Errors

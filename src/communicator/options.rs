@@ -70,7 +70,7 @@ impl Options {
     }
 
     /// How long a rank waits.
-    #[cfg(any(feature = "mpi", feature = "tcp"))]
+    #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
     pub(crate) fn patience(&self) -> Duration {
         self.timeout
     }

@@ -1,4 +1,6 @@
-//! Errors of calls on a communicator.
+//! Errors of calls on a communicator, and of jobs.
+
+mod job;
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use crate::plan::PlanError;
 pub use crate::quote::{Shown, shown};
 use crate::transport::{Failure, OpenError, rank_words};
 pub use crate::vocabulary::BuildError;
+pub use job::{JobCause, JobError};
 
 /// Error of a call on a communicator.
 ///
@@ -77,25 +80,6 @@ pub enum Error {
         /// The ranks of the members in the job; empty if all are the same there.
         members: Arc<[Rank]>,
     },
-    /// A rank panicked, or could not be started.
-    #[error("rank {rank} {how}")]
-    Rank {
-        /// The rank.
-        rank: Rank,
-        /// `panicked: ...`, or why it could not be started.
-        how: String,
-    },
-    /// The processes of a job cannot connect to each other.
-    #[cfg(feature = "tcp")]
-    #[error(transparent)]
-    Join(#[from] crate::transport::tcp::JoinError),
-    /// This process cannot join a job over MPI.
-    #[cfg(feature = "mpi")]
-    #[error(transparent)]
-    Mpi(#[from] crate::transport::mpi::MpiError),
-    /// The environment is invalid or contradicts itself.
-    #[error("{0}")]
-    Environment(String),
 }
 
 /// As [`Display`](fmt::Display): `main` and `unwrap` print an error by this.
@@ -110,13 +94,6 @@ impl From<crate::transport::Discord> for Error {
     fn from(crate::transport::Discord { failure, rank, members }: crate::transport::Discord) -> Self {
         Self::Failed { rank, failure: Box::new(failure), members: crate::transport::renumbered(&members) }
     }
-}
-
-/// What a panic says.
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) fn panic_words(payload: &(dyn std::any::Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }
 
 #[cfg(test)]

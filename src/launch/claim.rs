@@ -1,21 +1,11 @@
 //! Who says that he has started this process, and as which rank of how many: the families of launchers.
 
-use crate::error::Error;
+use super::variable::{Variable, wrong};
+use crate::error::JobError;
 use crate::quote::quoted;
 
-/// A look at the environment.
-pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// What is said of a job over MPI, of which MPI itself knows more.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-pub(super) struct Started {
-    /// The variables by which somebody says that he has started several processes, where no launcher of MPI's says that it has
-    /// started one: then it is wrong that this one is alone.
-    pub(super) several: Option<String>,
-}
-
 /// Who may have started this process.
+#[derive(Debug)]
 struct Family {
     name: &'static str,
     rank: &'static str,
@@ -26,7 +16,7 @@ struct Family {
 }
 
 /// What a family starts.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Starts {
     /// Processes that are none of MPI.
     Others,
@@ -96,6 +86,7 @@ const OTHERS: [Family; 6] = [
 const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local, where `launch` runs a job of threads in each process";
 
 /// What a family says of this process: rank and size, where they are there.
+#[derive(Debug)]
 pub(super) struct Claim {
     family: &'static Family,
     pub(super) rank: Option<usize>,
@@ -115,6 +106,7 @@ impl Claim {
     }
 
     /// Whether it is `necklace run`'s, or of somebody who has counted the ranks anew.
+    #[cfg(feature = "tcp")]
     pub(super) fn is_own(&self) -> bool {
         self.family.rank == OWN.rank
     }
@@ -140,19 +132,19 @@ impl Claim {
     }
 
     /// Rank and size.
-    pub(super) fn whole(&self) -> Result<(usize, usize), Error> {
+    pub(super) fn whole(&self) -> Result<(usize, usize), JobError> {
         if let (Some(rank), Some(size)) = (self.rank, self.size) {
             return Ok((rank, size));
         }
         let Family { name, rank, size, whole, .. } = self.family;
         let missing = if self.rank.is_none() { rank } else { size };
-        Err(Error::Environment(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.values())))
+        Err(wrong(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.values())))
     }
 }
 
 /// What counts of what all families say; none where nobody has started this process as one of several. A job of one process is
 /// one only where that is `meant`, or where it `connects` and somebody says that it is the only one.
-pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, Error> {
+pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, JobError> {
     if let Some(own) = claim_of(variable, &OWN)? {
         return Ok(Some(own));
     }
@@ -191,7 +183,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
     Ok(Some(several.swap_remove(best)))
 }
 
-fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Claim>, Error> {
+fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Claim>, JobError> {
     let number = |name: &str, least: usize| match variable(name) {
         None => Ok(None),
         Some(text) => match text.parse::<usize>() {
@@ -208,16 +200,14 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
     Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }
 
-/// What is said of a job over MPI. What makes no sense does not count.
-pub(super) fn started(variable: Variable<'_>) -> Started {
+/// The words of a launcher which says that it has started several processes, unless one of an MPI library
+/// says that it has started one. Claims that are invalid do not count.
+#[cfg(any(test, feature = "mpi"))]
+pub(super) fn several(variable: Variable<'_>) -> Option<String> {
     let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
     // Whoever starts the ranks of a library may start one of them within what a scheduler, or another library, has started. That
     // a library is spoken of does not do: it may not be the one that this program is built with.
     let alone = claims.iter().any(|claim| claim.is_library() && claim.size == Some(1));
     let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
-    Started { several: several.filter(|_| !alone).map(Claim::words) }
-}
-
-pub(super) fn wrong(words: impl Into<String>) -> Error {
-    Error::Environment(words.into())
+    several.filter(|_| !alone).map(Claim::words)
 }

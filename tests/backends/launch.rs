@@ -9,7 +9,7 @@ use log::{Log, Metadata, Record};
 use necklace::launch::Launch;
 use necklace::permutation::BitMap;
 use necklace::topology::{Graph, Topology};
-use necklace::{Communicator, Error, connect, launch};
+use necklace::{Communicator, JobError, connect, launch};
 
 /// Every variable that says anything to a rank.
 const FAMILIES: [&str; 6] = ["NECKLACE_", "SLURM_", "OMPI_", "PMI_", "MASTER_", "TORCHELASTIC_"];
@@ -24,11 +24,11 @@ fn a_started_process() {
         comm.allreduce(&[rank], &mut sum, necklace::op::Sum).map(|()| (rank, comm.size(), sum[0]))
     };
     let said = match &*what {
-        "graph" => Launch::default().topology(bridge()).run(network).map(|results| format!("{results:?}")),
+        "graph" => Launch::from_env().topology(bridge()).run(network).map(|results| format!("{results:?}")),
         "graphs" => {
             let odd = env::var("NECKLACE_RANK").is_ok_and(|rank| rank == "1");
             let network = if odd { Arc::new(Graph::from_edges([(0, 1), (0, 2)]).unwrap()) } else { bridge() };
-            Launch::default().topology(network).run(|comm| comm.rank()).map(|results| format!("{results:?}"))
+            Launch::from_env().topology(network).run(|comm| comm.rank()).map(|results| format!("{results:?}"))
         }
         "logged" => {
             log::set_logger(&Lines).unwrap();
@@ -56,7 +56,7 @@ fn a_started_process() {
         })
         .map(|results| format!("{results:?}")),
     };
-    let said = said.unwrap_or_else(|error: Error| format!("error: {error}"));
+    let said = said.unwrap_or_else(|error: JobError| format!("error: {error}"));
     // The harness keeps what a test prints to itself.
     std::fs::write(env::var("STARTED_SAYS").unwrap(), said).unwrap();
 }

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use necklace::error::BuildError;
+use necklace::error::{BuildError, JobCause};
 use necklace::launch::Launch;
-use necklace::local::{self, Job};
+use necklace::local;
 use necklace::schedule::Placement;
 use necklace::transport::{Cause, Failure};
-use necklace::{Communicator, Error, Node, Options, Rank};
+use necklace::{Communicator, Error, JobError, Node, Options, Rank};
 
 use necklace_tests::{topology, watched};
 
@@ -16,16 +16,19 @@ use necklace_tests::{topology, watched};
 fn a_job_has_ranks_but_not_too_many() {
     for ranks in [0, 4097, 1 << 31, usize::MAX] {
         let error = local::run(ranks, |_| ()).unwrap_err();
-        assert!(matches!(error, Error::Argument(_)) && error.to_string().contains(&ranks.to_string()), "{error}");
+        assert!(matches!(error.cause(), JobCause::Ranks { ranks: asked, .. } if *asked == ranks), "{error}");
+        assert_eq!(error.rank(), None);
+        assert!(error.to_string().contains(&ranks.to_string()), "{error}");
     }
     for (text, nodes) in [("complete:5000", "5000"), ("torus:70x70", "4900"), ("hypercube:13", "8192")] {
         let error = local::run_on(text, |_| ()).unwrap_err();
-        assert!(matches!(error, Error::Argument(_)) && error.to_string().contains(nodes), "{error}");
+        assert!(matches!(error.cause(), JobCause::Ranks { most: 4096, .. }), "{error}");
+        assert!(error.to_string().contains(nodes), "{error}");
     }
-    let error = Launch::default().ranks(0).run(|_| ()).unwrap_err();
+    let error = Launch::from_env().ranks(0).run(|_| ()).unwrap_err();
     assert!(error.to_string().contains('0'), "{error}");
-    let error = Launch::default().ranks(3).topology("ring:4").run(|_| ()).unwrap_err();
-    assert!(matches!(error, Error::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
+    let error = Launch::from_env().ranks(3).topology("ring:4").run(|_| ()).unwrap_err();
+    assert!(matches!(error.cause(), JobCause::Network(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
 }
 
 #[test]
@@ -63,9 +66,9 @@ fn malformed_topology_text_is_an_error_that_repeats_it() {
     ];
     for text in texts {
         for error in
-            [local::run_on(text, |_| ()).unwrap_err(), Launch::default().topology(text).run(|_| ()).unwrap_err()]
+            [local::run_on(text, |_| ()).unwrap_err(), Launch::from_env().topology(text).run(|_| ()).unwrap_err()]
         {
-            assert!(matches!(error, Error::Build(BuildError::Topology(_))), "{text:?}: {error:?}");
+            assert!(matches!(error.cause(), JobCause::Network(BuildError::Topology(_))), "{text:?}: {error:?}");
             let (words, shown) = (error.to_string(), format!("{text:?}"));
             assert!(words.contains(&shown) || words.contains("/no/such/file"), "{text:?}: {words}");
         }
@@ -81,7 +84,8 @@ fn a_placement_puts_every_rank_somewhere_else() {
     assert!(beyond.to_string().contains("node 4") && beyond.to_string().contains("4 nodes"), "{beyond}");
     watched("too few", || {
         let few = Options::default().placement(Placement::identity(3));
-        let error = Job::on(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
+        let error = Launch::threads().topology(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
+        let JobCause::Call(error) = error.cause() else { panic!("{error:?}") };
         assert!(matches!(error, Error::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
     });
 }
@@ -89,12 +93,13 @@ fn a_placement_puts_every_rank_somewhere_else() {
 #[test]
 fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
     watched("unknown", || {
-        let error = Job::on(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
-        assert!(matches!(error, Error::Build(BuildError::Unknown { .. })), "{error:?}");
-        let error = Job::on(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
-        assert!(matches!(error, Error::Build(BuildError::Unfit { .. })), "{error:?}");
-        let error = Job::on(topology("ring:4")).choose("alltonone", "ring").run(|_| ()).unwrap_err();
-        assert!(matches!(error, Error::Argument(_)), "{error:?}");
+        let error = Launch::threads().topology(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
+        assert!(matches!(error.cause(), JobCause::Call(Error::Build(BuildError::Unknown { .. }))), "{error:?}");
+        let error =
+            Launch::threads().topology(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
+        assert!(matches!(error.cause(), JobCause::Call(Error::Build(BuildError::Unfit { .. }))), "{error:?}");
+        let error = Launch::threads().topology(topology("ring:4")).choose("alltonone", "ring").run(|_| ()).unwrap_err();
+        assert!(matches!(error.cause(), JobCause::Call(Error::Argument(_))), "{error:?}");
     });
 }
 
@@ -105,11 +110,11 @@ fn broadcast(comm: &mut Communicator, root: usize) {
 }
 
 /// What a job fails with whose ranks have all ended well.
-fn discord<R: std::fmt::Debug>(outcome: Result<R, Error>) -> Failure {
-    match outcome {
-        Err(Error::Failed { failure, .. }) => *failure,
-        other => panic!("ranks that disagreed ended with {other:?}"),
-    }
+fn discord<R: std::fmt::Debug>(outcome: Result<R, JobError>) -> Failure {
+    let error = outcome.unwrap_err();
+    let JobCause::Call(Error::Failed { failure, .. }) = error.cause() else { panic!("{error}") };
+    assert_eq!(error.rank(), failure.culprit.or(Some(failure.observer)));
+    (**failure).clone()
 }
 
 #[test]

@@ -93,6 +93,11 @@ impl Supervisor {
         self.member.process.lock().fell(&format!("panicked: {message}"));
     }
 
+    /// The failure of a call that this process had seen before it panicked, of which the others have not heard yet.
+    pub(crate) fn failed_before(&self) -> Option<Discord> {
+        self.member.process.lock().failed_before()
+    }
+
     /// The rank is through. If nobody drives its contexts any more, waits until the others have heard all that it had to say; then
     /// they have said what they have called, or will compare it with what this one has. Returns what was found.
     pub(crate) fn end(self) -> Option<Discord> {

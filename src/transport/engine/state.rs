@@ -363,6 +363,14 @@ impl Engine {
         self.discord.clone().filter(|_| !self.marred && !self.fallen)
     }
 
+    /// A failure of a context that a panic dropped, of which the others have not heard yet.
+    pub(crate) fn failed_before(&self) -> Option<Discord> {
+        self.falling.iter().filter_map(|id| self.contexts.get(id)).find_map(|context| {
+            let (failure, rank) = (context.failure.clone()?, context.rank_of(self.me)?);
+            Some(Discord { failure, rank, members: (&*context.members).into() })
+        })
+    }
+
     /// The contexts in which this process still is.
     pub(crate) fn still_open(&self) -> Vec<ContextId> {
         let open = self.contexts.values().filter(|context| context.presence == Presence::Open);

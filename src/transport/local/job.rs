@@ -10,10 +10,10 @@ use crate::transport::{ContextId, Discord, OpenError};
 /// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 700 MB.
 pub const MAX_RANKS: usize = 4096;
 
-/// A job that cannot be.
+/// A job of threads cannot have this number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a job of {size} threads: it may have 1 to {MAX_RANKS}")]
-pub struct JobError {
+pub struct SizeError {
     /// How many ranks were asked for.
     pub size: usize,
 }
@@ -27,9 +27,9 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn start(size: usize, supervised: bool) -> Result<Arc<Self>, JobError> {
+    pub(super) fn start(size: usize, supervised: bool) -> Result<Arc<Self>, SizeError> {
         if !(1..=MAX_RANKS).contains(&size) {
-            return Err(JobError { size });
+            return Err(SizeError { size });
         }
         let ranks = (0..size).map(|_| Presence::Here).collect();
         Ok(Arc::new(Self {
@@ -152,6 +152,15 @@ impl Registry {
         }
         self.ranks[rank.index()] = leaving;
         self.sweep();
+    }
+
+    /// A failure that a rank which has panicked had seen in a context that the panic dropped, if there is one.
+    pub(super) fn failed_before(&self, rank: Rank) -> Option<Discord> {
+        self.contexts.values().find_map(|Context { group, members }| {
+            let me = group.rank_of(rank).filter(|me| matches!(members[*me], Presence::Falling))?;
+            let failure = group.failure()?.clone();
+            Some(Discord { failure, rank: Rank::new(me), members: (&*group.processes).into() })
+        })
     }
 
     /// A rank has panicked: those that wait for it where it fell hear of it.
