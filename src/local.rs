@@ -18,7 +18,8 @@ use crate::communicator::Communicator;
 use crate::error::JobError;
 use crate::launch::Launch;
 
-/// Runs the closure on `ranks` threads, each with its communicator, and returns their results by rank.
+/// Runs the closure on `ranks` threads, each with its communicator, and returns their results by
+/// rank.
 ///
 /// The network is complete: every rank reaches every rank directly.
 ///
@@ -26,8 +27,8 @@ use crate::launch::Launch;
 ///
 /// A [`JobError`] that names the rank that failed first: [`JobCause::Panicked`] if it panicked (the
 /// others get an error in their calls); [`JobCause::Thread`] if its thread could not be started;
-/// [`JobCause::Call`] if ranks left a communicator after different calls and no message had shown it.
-/// [`JobCause::Ranks`] for no ranks or too many.
+/// [`JobCause::Call`] if ranks left a communicator after different calls and no message had shown
+/// it. [`JobCause::Ranks`] for no ranks or too many.
 ///
 /// [`JobCause::Panicked`]: crate::error::JobCause::Panicked
 /// [`JobCause::Thread`]: crate::error::JobCause::Thread
@@ -41,8 +42,8 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Re
 ///
 /// # Errors
 ///
-/// Those of [`run`], and [`JobCause::Network`](crate::error::JobCause::Network) if the text does not
-/// describe a topology.
+/// Those of [`run`], and [`JobCause::Network`](crate::error::JobCause::Network) if the text does
+/// not describe a topology.
 pub fn run_on<R: Send>(topology: &str, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
     Launch::threads().topology(topology).run(body)
 }

@@ -87,8 +87,8 @@ impl JobError {
 
     /// Returns the rank in the job that failed first, or `None` if the job could not begin.
     ///
-    /// Of a failed call this is the [culprit](Failure::culprit), or, if there is none, the rank that
-    /// found the failure.
+    /// Of a failed call this is the [culprit](Failure::culprit), or, if there is none, the rank
+    /// that found the failure.
     #[must_use]
     pub fn rank(&self) -> Option<Rank> {
         self.0.rank

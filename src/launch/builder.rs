@@ -42,15 +42,16 @@ impl Launch {
         Self::default()
     }
 
-    /// Makes a launch whose ranks are threads of this process. It reads no variable of the environment.
+    /// Makes a launch whose ranks are threads of this process. It reads no variable of the
+    /// environment.
     #[cfg(feature = "local")]
     #[must_use]
     pub fn threads() -> Self {
         Self { threads: true, ..Self::default() }
     }
 
-    /// Sets the number of ranks, where they are threads. Unless it is set, there is a rank for each node
-    /// of the network, or, without a network, for each core.
+    /// Sets the number of ranks, where they are threads. Unless it is set, there is a rank for each
+    /// node of the network, or, without a network, for each core.
     #[must_use]
     pub fn ranks(mut self, ranks: usize) -> Self {
         self.defaults.ranks = Some(ranks);
@@ -93,8 +94,9 @@ impl Launch {
         self
     }
 
-    /// Chooses an algorithm for a collective on every communicator, as [`Communicator::choose`] does: by
-    /// name, an algorithm of your own, or a schedule, which is verified once for all ranks of a process.
+    /// Chooses an algorithm for a collective on every communicator, as [`Communicator::choose`]
+    /// does: by name, an algorithm of your own, or a schedule, which is verified once for all ranks
+    /// of a process.
     #[must_use]
     pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
         self.defaults.algorithms.push((collective.to_owned(), how.into()));
@@ -109,8 +111,8 @@ impl Launch {
     }
 
     /// Wraps the endpoint of each rank of this process, over any backend: in a
-    /// [trace](crate::transport::trace), in [faults](crate::transport::fault), or in a wrapper of your
-    /// own.
+    /// [trace](crate::transport::trace), in [faults](crate::transport::fault), or in a wrapper of
+    /// your own.
     ///
     /// ```
     /// use std::sync::Arc;

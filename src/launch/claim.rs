@@ -1,28 +1,29 @@
-//! Who says that he has started this process, and as which rank of how many: the families of launchers.
+//! The families of launchers, and what each says of this process: its rank, and the number of
+//! ranks.
 
 use super::variable::{Variable, wrong};
 use crate::error::JobError;
 use crate::quote::quoted;
 
-/// Who may have started this process.
+/// Launchers that set the same variables.
 #[derive(Debug)]
 struct Family {
     name: &'static str,
     rank: &'static str,
     size: &'static str,
-    /// What to do where it says half.
+    /// What to do if only one of the two is set.
     whole: &'static str,
     starts: Starts,
 }
 
-/// What a family starts.
+/// What kind of processes a family starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Starts {
-    /// Processes that are none of MPI.
+    /// Processes that do not use MPI.
     Others,
-    /// Processes, of MPI or not.
+    /// Processes that may use MPI.
     Any,
-    /// Those of an MPI library.
+    /// Processes of an MPI library.
     Mpi,
 }
 
@@ -82,10 +83,10 @@ const OTHERS: [Family; 6] = [
     },
 ];
 
-/// What to do where nothing of this is meant.
+/// What to do if none of this is meant.
 const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local, where `launch` runs a job of threads in each process";
 
-/// What a family says of this process: rank and size, where they are there.
+/// What a family says of this process: rank and size, if they are set.
 #[derive(Debug)]
 pub(super) struct Claim {
     family: &'static Family,
@@ -94,7 +95,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// The variables with their values, and whose they are.
+    /// The variables with their values, and the family.
     pub(super) fn words(&self) -> String {
         format!("{} ({})", self.values(), self.family.name)
     }
@@ -105,7 +106,8 @@ impl Claim {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it is `necklace run`'s, or of somebody who has counted the ranks anew.
+    /// Whether it comes from `NECKLACE_*`: from `necklace run`, or from a user who numbers the
+    /// ranks.
     #[cfg(feature = "tcp")]
     pub(super) fn is_own(&self) -> bool {
         self.family.rank == OWN.rank
@@ -115,23 +117,23 @@ impl Claim {
         self.family.rank == TORCHRUN.rank
     }
 
-    /// Whether what was started may be a rank of MPI's.
+    /// Whether the process may be a rank of MPI.
     pub(super) fn may_be_mpi(&self) -> bool {
         self.family.starts != Starts::Others
     }
 
-    /// Whether it is of a launcher of an MPI library's.
+    /// Whether the launcher belongs to an MPI library.
     fn is_library(&self) -> bool {
         self.family.starts == Starts::Mpi
     }
 
-    /// Whether both may be true.
+    /// Whether both claims can be true.
     fn agrees(&self, other: &Self) -> bool {
         let alike = |one: Option<usize>, other: Option<usize>| one.zip(other).is_none_or(|(one, other)| one == other);
         alike(self.rank, other.rank) && alike(self.size, other.size)
     }
 
-    /// Rank and size.
+    /// Rank and size, which both must be set.
     pub(super) fn whole(&self) -> Result<(usize, usize), JobError> {
         if let (Some(rank), Some(size)) = (self.rank, self.size) {
             return Ok((rank, size));
@@ -142,8 +144,9 @@ impl Claim {
     }
 }
 
-/// What counts of what all families say; none where nobody has started this process as one of several. A job of one process is
-/// one only where that is `meant`, or where it `connects` and somebody says that it is the only one.
+/// The claim that counts among those of all families, or none if no launcher has started this
+/// process as one of several. A job of one process counts only if it is `meant`, or if the program
+/// `connects` and a launcher says that it is the only one.
 pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, JobError> {
     if let Some(own) = claim_of(variable, &OWN)? {
         return Ok(Some(own));
@@ -152,7 +155,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
     let mut alone: Option<Claim> = None;
     for family in &OTHERS {
         match claim_of(variable, family)? {
-            // The first that says it whole.
+            // The first that gives both.
             Some(claim) if claim.size == Some(1) => {
                 alone = alone.filter(|said| said.rank.is_some() || claim.rank.is_none()).or(Some(claim));
             }
@@ -161,11 +164,12 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
         }
     }
     if alone.as_ref().is_some_and(|said| said.rank.is_some() && !said.is_torchruns()) {
-        // Where a launcher says that there is no other process, that is what the first of a number not said is.
+        // If a launcher says that this is the only process, rank 0 of an unknown number is that
+        // process.
         several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
     }
-    // A launcher that runs within what a scheduler has started, as in a batch script, numbers its ranks itself; each has
-    // inherited what the scheduler says of the script.
+    // A launcher that runs within a job of a scheduler, as in a batch script, numbers its ranks
+    // itself. Its ranks inherit the scheduler's variables, which describe the script.
     if several.iter().any(|claim| claim.is_library() && claim.size.is_some() && claim.rank.is_some()) {
         several.retain(|claim| claim.family.starts != Starts::Any);
     }
@@ -174,7 +178,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
             return Err(wrong(format!("{}, but {}: unset what does not count, {OR_ELSE}", one.words(), other.words())));
         }
     }
-    // Where all agree, one that says all speaks for those that say half.
+    // If all agree, a complete claim stands for the incomplete ones.
     let best = several.iter().position(|claim| claim.whole().is_ok()).unwrap_or(0);
     if several.is_empty() {
         let alone = alone.filter(|claim| meant || connects && claim.rank.is_some());
@@ -200,13 +204,13 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
     Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }
 
-/// The words of a launcher which says that it has started several processes, unless one of an MPI library
-/// says that it has started one. Claims that are invalid do not count.
+/// The words of a launcher which says that it has started several processes, unless one of an MPI
+/// library says that it has started one. Claims that are invalid do not count.
 #[cfg(any(test, feature = "mpi"))]
 pub(super) fn several(variable: Variable<'_>) -> Option<String> {
     let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
-    // Whoever starts the ranks of a library may start one of them within what a scheduler, or another library, has started. That
-    // a library is spoken of does not do: it may not be the one that this program is built with.
+    // A launcher of MPI may start one rank within a job of a scheduler or of another library. That
+    // variables of a library are set is not enough: this program may be built with another library.
     let alone = claims.iter().any(|claim| claim.is_library() && claim.size == Some(1));
     let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
     several.filter(|_| !alone).map(Claim::words)

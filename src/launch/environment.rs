@@ -1,8 +1,9 @@
-//! Whose rank this process is, by its environment: a function of the variables, without processes or
-//! sockets.
+//! Whose rank this process is, by its environment: a function of the variables, without processes
+//! or sockets.
 //!
 //! A launcher that has started several processes must not end up with as many jobs of one rank. So
-//! variables that are incomplete, or contradict each other, are an error; only `NECKLACE_*` decides.
+//! variables that are incomplete, or contradict each other, are an error; only `NECKLACE_*`
+//! decides.
 
 use super::backend::{Answer, Environment, ROWS, Row};
 use super::claim::Claim;
@@ -11,8 +12,8 @@ use crate::error::JobError;
 use crate::quote::quoted;
 
 impl<'a> Environment<'a> {
-    /// The environment of a program that is built with some backends, and either connects or may run
-    /// threads.
+    /// The environment of a program that is built with some backends, and either connects or may
+    /// run threads.
     pub(super) fn new(
         variable: Variable<'a>,
         connects: bool,

@@ -1,7 +1,7 @@
 //! Starts the ranks of a program, as its environment says.
 //!
-//! [`launch`](crate::launch()) and [`connect`](crate::connect()) read the environment; [`Launch`] adds defaults
-//! of the program. The backends are rows of one table (`backend/registry.rs`).
+//! [`launch`](crate::launch()) and [`connect`](crate::connect()) read the environment; [`Launch`]
+//! adds defaults of the program. The backends are rows of one table (`backend/registry.rs`).
 
 mod asked;
 mod backend;

@@ -11,8 +11,8 @@ use crate::error::{Error, JobCause, JobError};
 use crate::ids::Rank;
 use crate::transport::{Discord, Endpoint, renumbered};
 
-/// Runs the closure on every rank and returns the results by rank: on a thread each, or, if this process
-/// is the rank, on this thread.
+/// Runs the closure on every rank and returns the results by rank: on a thread each, or, if this
+/// process is the rank, on this thread.
 pub(super) fn run<R: Send>(
     Joined { endpoints, supervisor }: Joined,
     on_threads: bool,
@@ -62,8 +62,8 @@ pub(super) fn run<R: Send>(
     }
 }
 
-/// The error of a rank that has panicked. If its message quotes the failure of a call, as that of `unwrap`
-/// does, the rank has only followed another, and the error is that failure.
+/// The error of a rank that has panicked. If its message quotes the failure of a call, as that of
+/// `unwrap` does, the rank has only followed another, and the error is that failure.
 fn panicked(rank: Rank, message: &str, supervisor: Option<&dyn Supervise>) -> JobError {
     let quotes =
         |Discord { failure, members, .. }: &Discord| message.contains(&failure.named(&renumbered(members)).to_string());

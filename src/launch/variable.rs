@@ -8,8 +8,8 @@ use crate::quote::quoted;
 /// Looks a variable up.
 pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Returns a variable of this process. Bytes that are not Unicode are replaced, so that such a value
-/// is refused as invalid.
+/// Returns a variable of this process. Bytes that are not Unicode are replaced, so that such a
+/// value is refused as invalid.
 pub(super) fn system(name: &str) -> Option<String> {
     env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }

@@ -9,6 +9,7 @@ use log::{Log, Metadata, Record};
 use necklace::launch::Launch;
 use necklace::permutation::BitMap;
 use necklace::topology::{Graph, Topology};
+use necklace::transport::trace::Tracing;
 use necklace::{Communicator, JobError, connect, launch};
 
 /// Every variable that says anything to a rank.
@@ -49,6 +50,19 @@ fn a_started_process() {
             outcome
         })
         .map(|results| format!("{results:?}")),
+        "follow" => launch(|comm| {
+            assert!(comm.rank() != 1, "rank 1 has had enough");
+            sum(comm).unwrap()
+        })
+        .map(|results| format!("{results:?}"))
+        .or_else(|error| Ok(format!("{} was the first: {error}", error.rank().unwrap()))),
+        "wrapped" => {
+            let tracing = Tracing::new();
+            let log = tracing.clone();
+            let sums = Launch::from_env().wrap(move |endpoint| Arc::new(log.wrap(endpoint))).run(sum);
+            sums.map(|results| format!("{results:?}, traced: {}", !tracing.events().is_empty()))
+        }
+        "threads" => Launch::threads().ranks(2).run(sum).map(|results| format!("{results:?}")),
         "connect" => connect().map(|comm| format!("{:?}", sum(comm))),
         _ => launch(|comm| {
             assert!(comm.rank() != 1, "rank 1 has had enough");
@@ -242,6 +256,31 @@ fn a_panic_is_an_error_of_its_rank_and_told_to_the_others() {
     for other in [&said[0], &said[2]] {
         assert!(other.contains("rank 1 panicked: rank 1 has had enough"), "{other}");
     }
+}
+
+#[test]
+fn a_rank_that_panics_over_the_failure_of_another_names_that_rank() {
+    let said = job("follow", "follow", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
+    assert_eq!(said[1], "1 was the first: rank 1 panicked: rank 1 has had enough");
+    for rank in [0, 2] {
+        assert!(said[rank].starts_with(&format!("1 was the first: rank {rank}: call ")), "{}", said[rank]);
+        assert!(said[rank].ends_with(": rank 1 panicked: rank 1 has had enough"), "{}", said[rank]);
+    }
+}
+
+#[test]
+fn endpoints_of_processes_and_of_threads_are_wrapped_alike() {
+    let said = job("wrapped", "wrapped", 2, ("NECKLACE_RANK", "NECKLACE_SIZE"));
+    assert_eq!(said, ["[Ok((0, 2, 1))], traced: true", "[Ok((1, 2, 1))], traced: true"]);
+    let threads = start("wrapped", "wrapped-threads", &[("NECKLACE_RANKS", "2")]).says();
+    assert_eq!(threads, "[Ok((0, 2, 1)), Ok((1, 2, 1))], traced: true");
+}
+
+#[test]
+fn a_launch_of_threads_runs_them_whatever_the_environment_says() {
+    let environment =
+        [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4"), ("NECKLACE_TOPOLOGY", "moebius:2"), ("NECKLACE_TIMEOUT", "x")];
+    assert_eq!(start("threads", "of-threads", &environment).says(), "[Ok((0, 2, 1)), Ok((1, 2, 1))]");
 }
 
 #[test]

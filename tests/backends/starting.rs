@@ -163,3 +163,44 @@ fn ranks_of_a_part_that_disagree_are_named_as_in_the_job_too() {
         assert!(words.contains("rank 1 (rank 3 of the job) calls broadcast from root 1"), "{words}");
     });
 }
+
+#[test]
+fn rank_that_panics_is_named_and_not_those_that_unwrap_its_failure() {
+    watched("panics", || {
+        for _ in 0..20 {
+            let outcome = local::run(4, |mut comm| {
+                assert!(comm.rank() != 2, "enough");
+                comm.barrier().unwrap();
+            });
+            let error = outcome.unwrap_err();
+            assert_eq!((error.rank(), error.to_string().as_str()), (Some(Rank::new(2)), "rank 2 panicked: enough"));
+            assert!(matches!(error.cause(), JobCause::Panicked(message) if message == "enough"));
+        }
+    });
+}
+
+#[test]
+fn rank_that_leaves_is_named_and_not_those_that_unwrap_its_absence() {
+    watched("leaves", || {
+        let outcome = local::run(3, |mut comm| {
+            if comm.rank() != 1 {
+                comm.barrier().unwrap()
+            }
+        });
+        let error = outcome.unwrap_err();
+        let JobCause::Call(Error::Failed { failure, .. }) = error.cause() else { panic!("{error}") };
+        assert_eq!((error.rank(), failure.culprit), (Some(Rank::new(1)), Some(Rank::new(1))));
+        let words = error.to_string();
+        assert!(words.starts_with("rank ") && words.ends_with(": rank 1 returned before the call"), "{words}");
+    });
+}
+
+#[test]
+fn rank_that_panics_for_a_reason_of_its_own_after_a_failure_is_named() {
+    watched("own reason", || {
+        let outcome = local::run(2, |mut comm| {
+            assert!(comm.rank() == 1 || comm.barrier().is_ok(), "no barrier");
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "rank 0 panicked: no barrier");
+    });
+}

@@ -32,8 +32,8 @@ pub(in crate::launch) struct Row {
     pub(in crate::launch) takes: fn(&Claim) -> bool,
     /// Whether, by the environment, this process is a rank of it, or runs its ranks.
     pub(in crate::launch) asks: fn(&Environment<'_>) -> Result<Answer, JobError>,
-    /// Begins to join the job, if the program is built with the backend. The duration is the maximum
-    /// time to wait for other ranks.
+    /// Begins to join the job, if the program is built with the backend. The duration is the
+    /// maximum time to wait for other ranks.
     pub(in crate::launch) enter: Option<Enter>,
 }
 
@@ -129,7 +129,8 @@ pub(in crate::launch) trait Entry {
     /// The number of ranks, if the program does not choose it.
     fn size(&self) -> Option<Size>;
 
-    /// Joins a job of so many ranks. With `supervised`, whoever asks reports panics to the supervisor.
+    /// Joins a job of so many ranks. With `supervised`, whoever asks reports panics to the
+    /// supervisor.
     fn join(self: Box<Self>, ranks: usize, supervised: bool) -> Result<Joined, JobError>;
 
     /// Tells ranks that may already wait for this one that it does not come.

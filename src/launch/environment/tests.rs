@@ -367,7 +367,8 @@ fn ranks_of_mpi_are_several_unless_a_library_has_started_one() {
     let slurm = [("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
     for (environment, words) in [
         (&slurm[..], "SLURM_NTASKS is 8"),
-        // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, of programs that are of another library.
+        // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, of programs that are of
+        // another library.
         (&[&slurm[..], &[("PMIX_RANK", "3")]].concat(), "SLURM_NTASKS is 8"),
         (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "PMI_SIZE is 2"),
         (

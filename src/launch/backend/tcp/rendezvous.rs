@@ -14,13 +14,13 @@ use crate::quote::quoted;
 #[cfg_attr(not(feature = "tcp"), allow(dead_code))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::launch) enum Point {
-    /// `host:port`. With what to say where that is in use.
+    /// `host:port`, with advice for the case that it is in use.
     Address(String, Option<String>),
     /// A file in which rank 0 says where.
     File(PathBuf),
 }
 
-/// Where `NECKLACE_*` says that the ranks meet, and the words of it.
+/// Where the ranks meet by `NECKLACE_*`, and the variable in words.
 pub(super) fn own(variable: Variable<'_>) -> Result<Option<(Point, String)>, JobError> {
     let root = variable("NECKLACE_ROOT").map(|root| (format!("NECKLACE_ROOT is {}", quoted(&root)), root));
     let file = variable("NECKLACE_RENDEZVOUS").map(|file| (format!("NECKLACE_RENDEZVOUS is {}", quoted(&file)), file));
@@ -38,10 +38,11 @@ pub(super) fn own(variable: Variable<'_>) -> Result<Option<(Point, String)>, Job
     }
 }
 
-/// Where others say that the ranks meet.
+/// Where the ranks meet by the variables of other launchers.
 #[cfg(feature = "tcp")]
 pub(super) fn of_launcher(variable: Variable<'_>, claim: &Claim, more: &str) -> Result<Point, JobError> {
-    // The variables of torchrun are believed of torchrun, and of somebody who has counted the ranks anew.
+    // The variables of torchrun count if it has started the process, or if a user numbers the ranks
+    // by `NECKLACE_*`.
     let torchrun = claim.is_torchruns();
     let master = (variable("MASTER_ADDR"), variable("MASTER_PORT"));
     match (torchrun || claim.is_own(), master) {
