@@ -67,7 +67,8 @@ pub(super) fn run<R: Send>(
 fn panicked(rank: Rank, message: &str, supervisor: Option<&dyn Supervise>) -> JobError {
     let quotes =
         |Discord { failure, members, .. }: &Discord| message.contains(&failure.named(&renumbered(members)).to_string());
-    match supervisor.and_then(|supervisor| supervisor.failed_before(rank)).filter(quotes) {
+    let failures = supervisor.map_or_else(Vec::new, |supervisor| supervisor.failures(rank));
+    match failures.into_iter().find(quotes) {
         Some(failed) => Error::from(failed).into(),
         None => JobError::of(rank, JobCause::Panicked(message.to_owned())),
     }

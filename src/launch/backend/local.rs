@@ -70,8 +70,8 @@ mod threads {
     }
 
     impl Supervise for Supervisor {
-        fn failed_before(&self, rank: Rank) -> Option<Discord> {
-            Self::failed_before(self, rank)
+        fn failures(&self, rank: Rank) -> Vec<Discord> {
+            Self::failures(self, rank)
         }
 
         fn panicked(&self, rank: Rank, message: &str) {

@@ -6,8 +6,8 @@ use crate::transport::Discord;
 use crate::transport::engine::Supervisor;
 
 impl Supervise for Supervisor {
-    fn failed_before(&self, _: Rank) -> Option<Discord> {
-        Self::failed_before(self)
+    fn failures(&self, _: Rank) -> Vec<Discord> {
+        Self::failures(self)
     }
 
     fn panicked(&self, _: Rank, message: &str) {

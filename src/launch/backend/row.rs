@@ -158,9 +158,8 @@ pub(in crate::launch) struct Joined {
 
 /// Reports how the ranks of this process end.
 pub(in crate::launch) trait Supervise: Send + Sync + std::fmt::Debug {
-    /// A rank has panicked, and its transports are dropped. Returns the failure of a call that the
-    /// rank had seen before, if there is one. The other ranks do not hear of the panic yet.
-    fn failed_before(&self, rank: Rank) -> Option<Discord>;
+    /// The first failures that a rank has seen, in contexts which it has left.
+    fn failures(&self, rank: Rank) -> Vec<Discord>;
 
     /// Tells the other ranks why a rank has panicked.
     fn panicked(&self, rank: Rank, message: &str);

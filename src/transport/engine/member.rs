@@ -93,9 +93,9 @@ impl Supervisor {
         self.member.process.lock().fell(&format!("panicked: {message}"));
     }
 
-    /// The failure of a call that this process had seen before it panicked, of which the others have not heard yet.
-    pub(crate) fn failed_before(&self) -> Option<Discord> {
-        self.member.process.lock().failed_before()
+    /// The first failures that this process has seen.
+    pub(crate) fn failures(&self) -> Vec<Discord> {
+        self.member.process.lock().failures.clone()
     }
 
     /// The rank is through. If nobody drives its contexts any more, waits until the others have heard all that it had to say; then

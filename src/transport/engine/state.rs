@@ -65,6 +65,8 @@ pub(crate) struct Engine {
     /// Whether a context has failed; and that members of one have left it after other calls than this process.
     pub(crate) marred: bool,
     discord: Option<Discord>,
+    /// The first failures of contexts, as this process has seen them.
+    pub(crate) failures: Vec<Discord>,
     /// The longest deadline that any round has had.
     pub(crate) patience: Duration,
     /// Whether the process has said farewell: it says nothing more but that it has heard.
@@ -117,6 +119,7 @@ impl Engine {
             fallen: false,
             marred: false,
             discord: None,
+            failures: Vec::new(),
             patience: Duration::ZERO,
             parting: false,
             ended: false,
@@ -361,14 +364,6 @@ impl Engine {
     /// reason.
     pub(crate) fn discord(&self) -> Option<Discord> {
         self.discord.clone().filter(|_| !self.marred && !self.fallen)
-    }
-
-    /// A failure of a context that a panic dropped, of which the others have not heard yet.
-    pub(crate) fn failed_before(&self) -> Option<Discord> {
-        self.falling.iter().filter_map(|id| self.contexts.get(id)).find_map(|context| {
-            let (failure, rank) = (context.failure.clone()?, context.rank_of(self.me)?);
-            Some(Discord { failure, rank, members: (&*context.members).into() })
-        })
     }
 
     /// The contexts in which this process still is.

@@ -10,6 +10,9 @@ use crate::transport::{ContextId, Discord, OpenError};
 /// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 700 MB.
 pub const MAX_RANKS: usize = 4096;
 
+/// How many failures of each rank are kept.
+const FAILURES: usize = 16;
+
 /// A job of threads cannot have this number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a job of {size} threads: it may have 1 to {MAX_RANKS}")]
@@ -41,6 +44,7 @@ impl Job {
                 ranks,
                 marred: false,
                 discord: None,
+                failures: Vec::new(),
             }),
         }))
     }
@@ -75,6 +79,8 @@ pub(super) struct Registry {
     /// Whether a context has failed, or a rank panicked; and that members of a context have left it after other calls.
     pub(super) marred: bool,
     pub(super) discord: Option<Discord>,
+    /// Failures that members knew of as they left a context, with their ranks in the job. For a supervisor.
+    pub(super) failures: Vec<(Rank, Discord)>,
 }
 
 /// A context, until all its members have left: one that comes late must learn that others have been there.
@@ -130,6 +136,12 @@ impl Registry {
     pub(super) fn close(&mut self, id: ContextId, me: usize) {
         let leaving = self.leaving();
         let Some(context) = self.contexts.get_mut(&id) else { return };
+        if let Some(failure) = context.group.failure().filter(|_| self.supervised) {
+            let (rank, members) = (context.group.processes[me], (&*context.group.processes).into());
+            if self.failures.iter().filter(|(known, _)| *known == rank).count() < FAILURES {
+                self.failures.push((rank, Discord { failure: failure.clone(), rank: Rank::new(me), members }));
+            }
+        }
         if let Presence::Left(leave) = &leaving {
             context.group.depart(me, leave.clone());
         }
@@ -152,15 +164,6 @@ impl Registry {
         }
         self.ranks[rank.index()] = leaving;
         self.sweep();
-    }
-
-    /// A failure that a rank which has panicked had seen in a context that the panic dropped, if there is one.
-    pub(super) fn failed_before(&self, rank: Rank) -> Option<Discord> {
-        self.contexts.values().find_map(|Context { group, members }| {
-            let me = group.rank_of(rank).filter(|me| matches!(members[*me], Presence::Falling))?;
-            let failure = group.failure()?.clone();
-            Some(Discord { failure, rank: Rank::new(me), members: (&*group.processes).into() })
-        })
     }
 
     /// A rank has panicked: those that wait for it where it fell hear of it.

@@ -107,9 +107,11 @@ impl Supervisor {
 }
 
 impl Supervisor {
-    /// The failure of a call that a rank had seen before it panicked, of which the others have not heard yet.
-    pub(crate) fn failed_before(&self, rank: Rank) -> Option<Discord> {
-        self.job.registry().failed_before(rank)
+    /// The first failures that a rank has seen in contexts which it has left.
+    pub(crate) fn failures(&self, rank: Rank) -> Vec<Discord> {
+        let registry = self.job.registry();
+        let of_rank = registry.failures.iter().filter(|(known, _)| *known == rank);
+        of_rank.map(|(_, failure)| failure.clone()).collect()
     }
 
     /// That members of a context have left it after other calls than each other, where nothing has failed that would be the reason.
