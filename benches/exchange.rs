@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use necklace::local::Job;
+use necklace::launch::Launch;
 use necklace::topology::parse;
 use necklace_bare::{Kind, members, pin};
 
@@ -23,7 +23,7 @@ fn timed(bytes: usize, calls: u64, mut call: impl FnMut(&[u8], &mut [u8])) -> Du
 
 /// As rank 0 sees it.
 fn with_all_checks(topology: &str, algorithm: &str, block: usize, calls: u64) -> Duration {
-    let job = Job::on(parse(topology).unwrap()).choose("alltoall", algorithm);
+    let job = Launch::threads().topology(parse(topology).unwrap()).choose("alltoall", algorithm);
     let times = job.run(|mut comm| {
         pin(comm.rank());
         timed(block * comm.size(), calls, |send, receive| comm.alltoall(send, receive).unwrap())

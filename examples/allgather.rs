@@ -7,8 +7,8 @@
 
 use necklace::launch::Launch;
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().ranks(4).run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let rank = comm.rank();
         let block = [rank, rank * rank];
         let mut all = vec![0; block.len() * comm.size()];

@@ -8,8 +8,8 @@
 use necklace::launch::Launch;
 use necklace::op::{Sum, by};
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().ranks(4).run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let mut sum = [0];
         comm.allreduce(&[rank], &mut sum, Sum)?;

@@ -7,9 +7,9 @@
 
 use necklace::launch::Launch;
 
-fn main() -> Result<(), necklace::Error> {
+fn main() -> Result<(), necklace::JobError> {
     // Four ranks on a ring: threads, or processes under a launcher.
-    let lines = Launch::default().ranks(4).topology_for(|ranks| format!("ring:{ranks}")).run(|mut comm| {
+    let lines = Launch::from_env().ranks(4).topology_for(|ranks| format!("ring:{ranks}")).run(|mut comm| {
         let (rank, size) = (comm.rank(), comm.size());
         // Block j goes to rank j. Here a block is one number.
         let send: Vec<usize> = (0..size).map(|to| 10 * rank + to).collect();

@@ -7,8 +7,8 @@
 
 use necklace::launch::Launch;
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().ranks(4).run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let rank = comm.rank();
         let root = comm.size() - 1;
         let mut settings = if rank == root { [0.5, 1.5, 2.5] } else { [0.0; 3] };

@@ -72,7 +72,7 @@ impl Algorithm for Swap {
 fn main() -> Result<(), Failed> {
     // One value for all ranks that are threads of this process: it is proved once.
     let swap = How::from(Arc::new(Swap));
-    for report in Launch::default().ranks(5).run(|comm| exchange(comm, &swap))? {
+    for report in Launch::from_env().ranks(5).run(|comm| exchange(comm, &swap))? {
         if let Some(report) = report? {
             println!("{report}");
         }

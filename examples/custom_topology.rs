@@ -106,7 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         conformance::run_all(&network).map_err(|findings| format!("{findings:#?}"))?;
     }
     // Twelve threads, or processes of a launcher: these compare the links when they meet.
-    let launch = Launch::default().topology(Arc::new(Dragonfly { routers: 3 }));
+    let launch = Launch::from_env().topology(Arc::new(Dragonfly { routers: 3 }));
     let exchanges = |mut comm: Communicator| ["auto", "ring"].map(|algorithm| exchange(&mut comm, algorithm));
     let reports = launch.run(exchanges)?.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
     // Of processes the one that is rank 0 has some.

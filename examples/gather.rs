@@ -7,8 +7,8 @@
 
 use necklace::launch::Launch;
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().ranks(4).run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let (rank, size) = (comm.rank(), comm.size());
         // Only the root has a buffer for all blocks.
         let mut all = if rank == 0 { vec![0; size] } else { vec![] };

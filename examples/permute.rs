@@ -8,8 +8,8 @@
 use necklace::launch::Launch;
 use necklace::permutation::BitMap;
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().topology("hypercube:2").run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().topology("hypercube:2").run(|mut comm| {
         let rank = comm.rank();
         // A 4 x 4 matrix, a row a rank: 2 bits of an address are the row, 2 the column.
         let row: Vec<usize> = (0..4).map(|column| 10 * rank + column).collect();

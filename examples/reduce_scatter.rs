@@ -8,8 +8,8 @@
 use necklace::launch::Launch;
 use necklace::op::Sum;
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().ranks(4).run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let (rank, size) = (comm.rank(), comm.size());
         // A gradient of two numbers for each rank; every rank keeps the sum of its own two.
         let gradient: Vec<usize> = (0..2 * size).map(|i| i + rank).collect();

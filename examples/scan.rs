@@ -8,8 +8,8 @@
 use necklace::launch::Launch;
 use necklace::op::Sum;
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().ranks(4).run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let rank = comm.rank();
         let length = 100 + 10 * rank;
         let mut end = [0];

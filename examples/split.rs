@@ -8,8 +8,8 @@
 use necklace::launch::Launch;
 use necklace::op::Sum;
 
-fn main() -> Result<(), necklace::Error> {
-    let lines = Launch::default().topology("torus:3x4").run(|mut comm| {
+fn main() -> Result<(), necklace::JobError> {
+    let lines = Launch::from_env().topology("torus:3x4").run(|mut comm| {
         let rank = comm.rank();
         // Ranks of one colour become a part; `None` would be in no part.
         let mut row = comm.split(rank as u32 / 4, 0)?;

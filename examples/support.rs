@@ -113,7 +113,7 @@ impl Ranks {
     /// threads unless something says how many.
     #[must_use]
     pub fn launch(&self, usual: usize, network: fn(usize) -> String) -> Launch {
-        let launch = Launch::default().topology_for(network);
+        let launch = Launch::from_env().topology_for(network);
         let launch = match &self.topology {
             Some(topology) => launch.topology(topology),
             None => launch,

@@ -16,7 +16,7 @@
 //!     Ok::<_, necklace::Error>(column)
 //! })?;
 //! assert_eq!(columns[3].as_ref().unwrap()[..3], [3, 103, 203]);
-//! # Ok::<(), necklace::Error>(())
+//! # Ok::<(), necklace::JobError>(())
 //! ```
 //!
 //! The [`guide`] starts with a [quick start](guide::quick_start). It has chapters for readers
@@ -124,7 +124,7 @@ mod vocabulary;
 /// Elements of buffers are [`bytemuck::Pod`].
 pub use bytemuck;
 pub use communicator::{Communicator, Options, Persistent};
-pub use error::Error;
+pub use error::{Error, JobError};
 pub use ids::{Channel, Node, Rank};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub use launch::{connect, launch};

@@ -11,6 +11,7 @@ use necklace::algorithm::alltoall::{Bruck, NecklaceExchange, Ring, TorusExchange
 use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
 use necklace::communicator::How;
+use necklace::launch::Launch;
 use necklace::local;
 use necklace::machine::Machine;
 use necklace::op::{Max, Sum, by};
@@ -188,7 +189,7 @@ impl Native for Hollow<Box<dyn Transport>> {
 #[test]
 fn native_calls_that_were_made_before_allocate_nothing() {
     let network = Arc::new(Grid::torus(&[4, 4]).unwrap());
-    let mut job = local::Job::on(network).wrap(|endpoint| Arc::new(Hollow(endpoint)));
+    let mut job = Launch::threads().topology(network).wrap(|endpoint| Arc::new(Hollow(endpoint)));
     for kind in ["alltoall", "alltoallv", "allgather", "allreduce", "scan", "broadcast", "barrier"] {
         job = job.choose(kind, "native");
     }

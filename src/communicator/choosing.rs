@@ -52,7 +52,7 @@ impl Communicator {
     ///     comm.choose("alltoall", Arc::new(Bruck::default()))?;
     ///     comm.alltoall(&[0; 5], &mut [0; 5])
     /// })?;
-    /// # Ok::<(), necklace::Error>(())
+    /// # Ok::<(), necklace::JobError>(())
     /// ```
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Communicator {
         self.choose_how(collective, how.into()).map_err(CallError::of("choose"))
     }
 
-    pub(super) fn choose_how(&mut self, collective: &str, how: How) -> Result<(), ArgumentError> {
+    pub(crate) fn choose_how(&mut self, collective: &str, how: How) -> Result<(), ArgumentError> {
         if self.algorithms.get(collective) == Some(&how) {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl Communicator {
     ///     // The earlier choice holds again: by price.
     ///     comm.alltoall(&send, &mut receive)
     /// })?;
-    /// # Ok::<(), necklace::Error>(())
+    /// # Ok::<(), necklace::JobError>(())
     /// ```
     ///
     /// # Errors

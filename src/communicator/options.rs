@@ -71,7 +71,7 @@ impl Options {
     }
 
     /// Returns how long a rank waits for the others to join.
-    #[cfg(any(feature = "mpi", feature = "tcp"))]
+    #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
     pub(crate) fn patience(&self) -> Duration {
         self.timeout
     }

@@ -1,4 +1,6 @@
-//! Errors of calls on a communicator.
+//! Errors of calls on a communicator, and of jobs.
+
+mod job;
 
 mod argument;
 mod call;
@@ -15,6 +17,7 @@ use crate::permutation::BitMapError;
 pub use crate::quote::{Shown, shown};
 use crate::transport::{Failure, OpenError, rank_words};
 pub use crate::vocabulary::BuildError;
+pub use job::{JobCause, JobError};
 
 /// Error of a call on a communicator.
 ///
@@ -61,21 +64,6 @@ pub enum Error {
     Open(OpenError),
     /// A bug in this library, not in the program.
     Internal(&'static str),
-    /// A rank panicked, or could not be started.
-    Rank {
-        /// The rank.
-        rank: Rank,
-        /// `panicked: ...`, or why it could not be started.
-        how: String,
-    },
-    /// The processes of a job cannot connect to each other.
-    #[cfg(feature = "tcp")]
-    Join(crate::transport::tcp::JoinError),
-    /// This process cannot join a job over MPI.
-    #[cfg(feature = "mpi")]
-    Mpi(crate::transport::mpi::MpiError),
-    /// The environment is invalid or contradicts itself.
-    Environment(String),
 }
 
 /// Turns an invalid map into the error of a program that makes maps and calls.
@@ -86,17 +74,9 @@ impl From<BitMapError> for Error {
     }
 }
 
-#[cfg(feature = "tcp")]
-impl From<crate::transport::tcp::JoinError> for Error {
-    fn from(e: crate::transport::tcp::JoinError) -> Self {
-        Self::Join(e)
-    }
-}
-
-#[cfg(feature = "mpi")]
-impl From<crate::transport::mpi::MpiError> for Error {
-    fn from(e: crate::transport::mpi::MpiError) -> Self {
-        Self::Mpi(e)
+impl From<OpenError> for Error {
+    fn from(error: OpenError) -> Self {
+        Self::Open(error)
     }
 }
 
@@ -105,13 +85,6 @@ impl From<crate::transport::Discord> for Error {
     fn from(crate::transport::Discord { failure, rank, members }: crate::transport::Discord) -> Self {
         Self::Failed { rank, failure: Box::new(failure), members: crate::transport::renumbered(&members) }
     }
-}
-
-/// Returns the message of a panic.
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) fn panic_words(payload: &(dyn std::any::Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }
 
 impl Error {
@@ -153,12 +126,6 @@ impl fmt::Display for Error {
             }
             Self::Open(error) => error.fmt(f),
             Self::Internal(what) => write!(f, "bug in necklace, please report it: {what}"),
-            Self::Rank { rank, how } => write!(f, "rank {rank} {how}"),
-            #[cfg(feature = "tcp")]
-            Self::Join(e) => e.fmt(f),
-            #[cfg(feature = "mpi")]
-            Self::Mpi(e) => e.fmt(f),
-            Self::Environment(e) => e.fmt(f),
         }
     }
 }

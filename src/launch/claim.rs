@@ -1,38 +1,29 @@
-//! Who says that he has started this process, and as which rank of how many: the families of launchers.
+//! The families of launchers, and what each says of this process: its rank, and the number of
+//! ranks.
 
-use crate::error::Error;
+use super::variable::{Variable, wrong};
+use crate::error::JobError;
 use crate::quote::quoted;
 
-/// A look at the environment.
-pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// What is said of a job over MPI, of which MPI itself knows more.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-pub(super) struct Started {
-    /// The variables by which somebody says that he has started several processes, where no launcher of MPI's says that it has
-    /// started one: then it is wrong that this one is alone.
-    pub(super) several: Option<String>,
-}
-
-/// Who may have started this process.
+/// Launchers that set the same variables.
+#[derive(Debug)]
 struct Family {
     name: &'static str,
     rank: &'static str,
     size: &'static str,
-    /// What to do where it says half.
+    /// What to do if only one of the two is set.
     whole: &'static str,
     starts: Starts,
 }
 
-/// What a family starts.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What kind of processes a family starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Starts {
-    /// Processes that are none of MPI.
+    /// Processes that do not use MPI.
     Others,
-    /// Processes, of MPI or not.
+    /// Processes that may use MPI.
     Any,
-    /// Those of an MPI library.
+    /// Processes of an MPI library.
     Mpi,
 }
 
@@ -92,10 +83,11 @@ const OTHERS: [Family; 6] = [
     },
 ];
 
-/// What to do where nothing of this is meant.
+/// What to do if none of this is meant.
 const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local, where `launch` runs a job of threads in each process";
 
-/// What a family says of this process: rank and size, where they are there.
+/// What a family says of this process: rank and size, if they are set.
+#[derive(Debug)]
 pub(super) struct Claim {
     family: &'static Family,
     pub(super) rank: Option<usize>,
@@ -103,7 +95,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// The variables with their values, and whose they are.
+    /// The variables with their values, and the family.
     pub(super) fn words(&self) -> String {
         format!("{} ({})", self.values(), self.family.name)
     }
@@ -114,7 +106,9 @@ impl Claim {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it is `necklace run`'s, or of somebody who has counted the ranks anew.
+    /// Whether it comes from `NECKLACE_*`: from `necklace run`, or from a user who numbers the
+    /// ranks.
+    #[cfg(feature = "tcp")]
     pub(super) fn is_own(&self) -> bool {
         self.family.rank == OWN.rank
     }
@@ -123,36 +117,37 @@ impl Claim {
         self.family.rank == TORCHRUN.rank
     }
 
-    /// Whether what was started may be a rank of MPI's.
+    /// Whether the process may be a rank of MPI.
     pub(super) fn may_be_mpi(&self) -> bool {
         self.family.starts != Starts::Others
     }
 
-    /// Whether it is of a launcher of an MPI library's.
+    /// Whether the launcher belongs to an MPI library.
     fn is_library(&self) -> bool {
         self.family.starts == Starts::Mpi
     }
 
-    /// Whether both may be true.
+    /// Whether both claims can be true.
     fn agrees(&self, other: &Self) -> bool {
         let alike = |one: Option<usize>, other: Option<usize>| one.zip(other).is_none_or(|(one, other)| one == other);
         alike(self.rank, other.rank) && alike(self.size, other.size)
     }
 
-    /// Rank and size.
-    pub(super) fn whole(&self) -> Result<(usize, usize), Error> {
+    /// Rank and size, which both must be set.
+    pub(super) fn whole(&self) -> Result<(usize, usize), JobError> {
         if let (Some(rank), Some(size)) = (self.rank, self.size) {
             return Ok((rank, size));
         }
         let Family { name, rank, size, whole, .. } = self.family;
         let missing = if self.rank.is_none() { rank } else { size };
-        Err(Error::Environment(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.values())))
+        Err(wrong(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.values())))
     }
 }
 
-/// What counts of what all families say; none where nobody has started this process as one of several. A job of one process is
-/// one only where that is `meant`, or where it `connects` and somebody says that it is the only one.
-pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, Error> {
+/// The claim that counts among those of all families, or none if no launcher has started this
+/// process as one of several. A job of one process counts only if it is `meant`, or if the program
+/// `connects` and a launcher says that it is the only one.
+pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, JobError> {
     if let Some(own) = claim_of(variable, &OWN)? {
         return Ok(Some(own));
     }
@@ -160,7 +155,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
     let mut alone: Option<Claim> = None;
     for family in &OTHERS {
         match claim_of(variable, family)? {
-            // The first that says it whole.
+            // The first that gives both.
             Some(claim) if claim.size == Some(1) => {
                 alone = alone.filter(|said| said.rank.is_some() || claim.rank.is_none()).or(Some(claim));
             }
@@ -169,11 +164,12 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
         }
     }
     if alone.as_ref().is_some_and(|said| said.rank.is_some() && !said.is_torchruns()) {
-        // Where a launcher says that there is no other process, that is what the first of a number not said is.
+        // If a launcher says that this is the only process, rank 0 of an unknown number is that
+        // process.
         several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
     }
-    // A launcher that runs within what a scheduler has started, as in a batch script, numbers its ranks itself; each has
-    // inherited what the scheduler says of the script.
+    // A launcher that runs within a job of a scheduler, as in a batch script, numbers its ranks
+    // itself. Its ranks inherit the scheduler's variables, which describe the script.
     if several.iter().any(|claim| claim.is_library() && claim.size.is_some() && claim.rank.is_some()) {
         several.retain(|claim| claim.family.starts != Starts::Any);
     }
@@ -182,7 +178,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
             return Err(wrong(format!("{}, but {}: unset what does not count, {OR_ELSE}", one.words(), other.words())));
         }
     }
-    // Where all agree, one that says all speaks for those that say half.
+    // If all agree, a complete claim stands for the incomplete ones.
     let best = several.iter().position(|claim| claim.whole().is_ok()).unwrap_or(0);
     if several.is_empty() {
         let alone = alone.filter(|claim| meant || connects && claim.rank.is_some());
@@ -191,7 +187,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
     Ok(Some(several.swap_remove(best)))
 }
 
-fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Claim>, Error> {
+fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Claim>, JobError> {
     let number = |name: &str, least: usize| match variable(name) {
         None => Ok(None),
         Some(text) => match text.parse::<usize>() {
@@ -208,16 +204,14 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
     Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }
 
-/// What is said of a job over MPI. What makes no sense does not count.
-pub(super) fn started(variable: Variable<'_>) -> Started {
+/// The words of a launcher which says that it has started several processes, unless one of an MPI
+/// library says that it has started one. Claims that are invalid do not count.
+#[cfg(any(test, feature = "mpi"))]
+pub(super) fn several(variable: Variable<'_>) -> Option<String> {
     let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
-    // Whoever starts the ranks of a library may start one of them within what a scheduler, or another library, has started. That
-    // a library is spoken of does not do: it may not be the one that this program is built with.
+    // A launcher of MPI may start one rank within a job of a scheduler or of another library. That
+    // variables of a library are set is not enough: this program may be built with another library.
     let alone = claims.iter().any(|claim| claim.is_library() && claim.size == Some(1));
     let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
-    Started { several: several.filter(|_| !alone).map(Claim::words) }
-}
-
-pub(super) fn wrong(words: impl Into<String>) -> Error {
-    Error::Environment(words.into())
+    several.filter(|_| !alone).map(Claim::words)
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::load::load;
 use crate::topology::{ParseError, Topology};
 
-/// The network of a launch: a text, such as `"torus:4x4"`, or a topology, such as one of your own in an `Arc`.
+/// The network of a launch: a text such as `"torus:4x4"`, or a topology in an `Arc`, which may be
+/// one of your own.
 #[derive(Clone, Debug)]
 pub struct Network(Kind);
 

@@ -84,7 +84,7 @@ pub(crate) fn discord(mine: &Account<'_>, theirs: &Account<'_>) -> Option<Failur
     failure(common, late.words(common), Some(early.rank), cause)
 }
 
-/// Members of a context of this process that have left it after other calls.
+/// A failure of a context of this process: that members have left it after other calls, or one before a panic.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Discord {

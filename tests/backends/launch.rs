@@ -9,7 +9,8 @@ use log::{Log, Metadata, Record};
 use necklace::launch::Launch;
 use necklace::permutation::BitMap;
 use necklace::topology::{Graph, Topology};
-use necklace::{Communicator, Error, connect, launch};
+use necklace::transport::trace::Tracing;
+use necklace::{Communicator, JobError, connect, launch};
 
 /// Every variable that says anything to a rank.
 const FAMILIES: [&str; 6] = ["NECKLACE_", "SLURM_", "OMPI_", "PMI_", "MASTER_", "TORCHELASTIC_"];
@@ -24,11 +25,11 @@ fn a_started_process() {
         comm.allreduce(&[rank], &mut sum, necklace::op::Sum).map(|()| (rank, comm.size(), sum[0]))
     };
     let said = match &*what {
-        "graph" => Launch::default().topology(bridge()).run(network).map(|results| format!("{results:?}")),
+        "graph" => Launch::from_env().topology(bridge()).run(network).map(|results| format!("{results:?}")),
         "graphs" => {
             let odd = env::var("NECKLACE_RANK").is_ok_and(|rank| rank == "1");
             let network = if odd { Arc::new(Graph::from_edges([(0, 1), (0, 2)]).unwrap()) } else { bridge() };
-            Launch::default().topology(network).run(|comm| comm.rank()).map(|results| format!("{results:?}"))
+            Launch::from_env().topology(network).run(|comm| comm.rank()).map(|results| format!("{results:?}"))
         }
         "logged" => {
             log::set_logger(&Lines).unwrap();
@@ -49,6 +50,19 @@ fn a_started_process() {
             outcome
         })
         .map(|results| format!("{results:?}")),
+        "follow" => launch(|comm| {
+            assert!(comm.rank() != 1, "rank 1 has had enough");
+            sum(comm).unwrap()
+        })
+        .map(|results| format!("{results:?}"))
+        .or_else(|error| Ok(format!("{} was the first: {error}", error.rank().unwrap()))),
+        "wrapped" => {
+            let tracing = Tracing::new();
+            let log = tracing.clone();
+            let sums = Launch::from_env().wrap(move |endpoint| Arc::new(log.wrap(endpoint))).run(sum);
+            sums.map(|results| format!("{results:?}, traced: {}", !tracing.events().is_empty()))
+        }
+        "threads" => Launch::threads().ranks(2).run(sum).map(|results| format!("{results:?}")),
         "connect" => connect().map(|comm| format!("{:?}", sum(comm))),
         _ => launch(|comm| {
             assert!(comm.rank() != 1, "rank 1 has had enough");
@@ -56,7 +70,7 @@ fn a_started_process() {
         })
         .map(|results| format!("{results:?}")),
     };
-    let said = said.unwrap_or_else(|error: Error| format!("error: {error}"));
+    let said = said.unwrap_or_else(|error: JobError| format!("error: {error}"));
     // The harness keeps what a test prints to itself.
     std::fs::write(env::var("STARTED_SAYS").unwrap(), said).unwrap();
 }
@@ -242,6 +256,31 @@ fn a_panic_is_an_error_of_its_rank_and_told_to_the_others() {
     for other in [&said[0], &said[2]] {
         assert!(other.contains("rank 1 panicked: rank 1 has had enough"), "{other}");
     }
+}
+
+#[test]
+fn a_rank_that_panics_over_the_failure_of_another_names_that_rank() {
+    let said = job("follow", "follow", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
+    assert_eq!(said[1], "1 was the first: rank 1 panicked: rank 1 has had enough");
+    for rank in [0, 2] {
+        assert!(said[rank].starts_with(&format!("1 was the first: rank {rank}: call ")), "{}", said[rank]);
+        assert!(said[rank].ends_with(": rank 1 panicked: rank 1 has had enough"), "{}", said[rank]);
+    }
+}
+
+#[test]
+fn endpoints_of_processes_and_of_threads_are_wrapped_alike() {
+    let said = job("wrapped", "wrapped", 2, ("NECKLACE_RANK", "NECKLACE_SIZE"));
+    assert_eq!(said, ["[Ok((0, 2, 1))], traced: true", "[Ok((1, 2, 1))], traced: true"]);
+    let threads = start("wrapped", "wrapped-threads", &[("NECKLACE_RANKS", "2")]).says();
+    assert_eq!(threads, "[Ok((0, 2, 1)), Ok((1, 2, 1))], traced: true");
+}
+
+#[test]
+fn a_launch_of_threads_runs_them_whatever_the_environment_says() {
+    let environment =
+        [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4"), ("NECKLACE_TOPOLOGY", "moebius:2"), ("NECKLACE_TIMEOUT", "x")];
+    assert_eq!(start("threads", "of-threads", &environment).says(), "[Ok((0, 2, 1)), Ok((1, 2, 1))]");
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use necklace::error::{ArgumentError, BuildError};
+use necklace::error::{ArgumentError, BuildError, JobCause};
 use necklace::launch::Launch;
-use necklace::local::{self, Job};
+use necklace::local;
 use necklace::schedule::Placement;
 use necklace::transport::{Cause, Failure};
-use necklace::{Communicator, Error, Node, Options, Rank};
+use necklace::{Communicator, Error, JobError, Node, Options, Rank};
 
 use necklace_tests::{topology, watched};
 
@@ -16,16 +16,19 @@ use necklace_tests::{topology, watched};
 fn a_job_has_ranks_but_not_too_many() {
     for ranks in [0, 4097, 1 << 31, usize::MAX] {
         let error = local::run(ranks, |_| ()).unwrap_err();
+        assert!(matches!(error.cause(), JobCause::Ranks { ranks: asked, .. } if *asked == ranks), "{error}");
+        assert_eq!(error.rank(), None);
         assert!(error.to_string().contains(&ranks.to_string()), "{error}");
     }
     for (text, nodes) in [("complete:5000", "5000"), ("torus:70x70", "4900"), ("hypercube:13", "8192")] {
         let error = local::run_on(text, |_| ()).unwrap_err();
+        assert!(matches!(error.cause(), JobCause::Ranks { most: 4096, .. }), "{error}");
         assert!(error.to_string().contains(nodes), "{error}");
     }
-    let error = Launch::default().ranks(0).run(|_| ()).unwrap_err();
+    let error = Launch::from_env().ranks(0).run(|_| ()).unwrap_err();
     assert!(error.to_string().contains('0'), "{error}");
-    let error = Launch::default().ranks(3).topology("ring:4").run(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("3 ranks on ring:4"), "{error:?}");
+    let error = Launch::from_env().ranks(3).topology("ring:4").run(|_| ()).unwrap_err();
+    assert!(matches!(error.cause(), JobCause::Network(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
 }
 
 #[test]
@@ -63,8 +66,9 @@ fn malformed_topology_text_is_an_error_that_repeats_it() {
     ];
     for text in texts {
         for error in
-            [local::run_on(text, |_| ()).unwrap_err(), Launch::default().topology(text).run(|_| ()).unwrap_err()]
+            [local::run_on(text, |_| ()).unwrap_err(), Launch::from_env().topology(text).run(|_| ()).unwrap_err()]
         {
+            assert!(matches!(error.cause(), JobCause::Network(BuildError::Topology(_))), "{text:?}: {error:?}");
             let (words, shown) = (error.to_string(), format!("{text:?}"));
             assert!(words.contains(&shown) || words.contains("/no/such/file"), "{text:?}: {words}");
         }
@@ -80,23 +84,28 @@ fn a_placement_puts_every_rank_somewhere_else() {
     assert!(beyond.to_string().contains("node 4") && beyond.to_string().contains("4 nodes"), "{beyond}");
     watched("too few", || {
         let few = Options::default().placement(Placement::identity(3));
-        let error = Job::on(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
-        assert!(
-            matches!(error.argument(), Some(ArgumentError::Build(BuildError::Ranks { ranks: 3, nodes: 4, .. }))),
-            "{error:?}"
-        );
+        let error = Launch::threads().topology(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
+        let JobCause::Argument(ArgumentError::Build(error)) = error.cause() else { panic!("{error:?}") };
+        assert!(matches!(error, BuildError::Ranks { ranks: 3, nodes: 4, .. }), "{error:?}");
     });
 }
 
 #[test]
 fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
     watched("unknown", || {
-        let error = Job::on(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
-        assert!(matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unknown { .. }))), "{error:?}");
-        let error = Job::on(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
-        assert!(matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unfit { .. }))), "{error:?}");
-        let error = Job::on(topology("ring:4")).choose("alltonone", "ring").run(|_| ()).unwrap_err();
-        assert!(error.argument().is_some(), "{error:?}");
+        let error = Launch::threads().topology(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
+        assert!(
+            matches!(error.cause(), JobCause::Argument(ArgumentError::Build(BuildError::Unknown { .. }))),
+            "{error:?}"
+        );
+        let error =
+            Launch::threads().topology(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
+        assert!(
+            matches!(error.cause(), JobCause::Argument(ArgumentError::Build(BuildError::Unfit { .. }))),
+            "{error:?}"
+        );
+        let error = Launch::threads().topology(topology("ring:4")).choose("alltonone", "ring").run(|_| ()).unwrap_err();
+        assert!(matches!(error.cause(), JobCause::Argument(ArgumentError::Collective { .. })), "{error:?}");
     });
 }
 
@@ -107,11 +116,11 @@ fn broadcast(comm: &mut Communicator, root: usize) {
 }
 
 /// What a job fails with whose ranks have all ended well.
-fn discord<R: std::fmt::Debug>(outcome: Result<R, Error>) -> Failure {
-    match outcome {
-        Err(Error::Failed { failure, .. }) => *failure,
-        other => panic!("ranks that disagreed ended with {other:?}"),
-    }
+fn discord<R: std::fmt::Debug>(outcome: Result<R, JobError>) -> Failure {
+    let error = outcome.unwrap_err();
+    let JobCause::Call(Error::Failed { failure, .. }) = error.cause() else { panic!("{error}") };
+    assert_eq!(error.rank(), failure.culprit.or(Some(failure.observer)));
+    (**failure).clone()
 }
 
 #[test]
@@ -158,5 +167,46 @@ fn ranks_of_a_part_that_disagree_are_named_as_in_the_job_too() {
         let words = outcome.unwrap_err().to_string();
         assert!(words.contains("rank 0 (rank 2 of the job) calls broadcast from root 0"), "{words}");
         assert!(words.contains("rank 1 (rank 3 of the job) calls broadcast from root 1"), "{words}");
+    });
+}
+
+#[test]
+fn rank_that_panics_is_named_and_not_those_that_unwrap_its_failure() {
+    watched("panics", || {
+        for _ in 0..20 {
+            let outcome = local::run(4, |mut comm| {
+                assert!(comm.rank() != 2, "enough");
+                comm.barrier().unwrap();
+            });
+            let error = outcome.unwrap_err();
+            assert_eq!((error.rank(), error.to_string().as_str()), (Some(Rank::new(2)), "rank 2 panicked: enough"));
+            assert!(matches!(error.cause(), JobCause::Panicked(message) if message == "enough"));
+        }
+    });
+}
+
+#[test]
+fn rank_that_leaves_is_named_and_not_those_that_unwrap_its_absence() {
+    watched("leaves", || {
+        let outcome = local::run(3, |mut comm| {
+            if comm.rank() != 1 {
+                comm.barrier().unwrap()
+            }
+        });
+        let error = outcome.unwrap_err();
+        let JobCause::Call(Error::Failed { failure, .. }) = error.cause() else { panic!("{error}") };
+        assert_eq!((error.rank(), failure.culprit), (Some(Rank::new(1)), Some(Rank::new(1))));
+        let words = error.to_string();
+        assert!(words.starts_with("rank ") && words.ends_with(": rank 1 returned before the call"), "{words}");
+    });
+}
+
+#[test]
+fn rank_that_panics_for_a_reason_of_its_own_after_a_failure_is_named() {
+    watched("own reason", || {
+        let outcome = local::run(2, |mut comm| {
+            assert!(comm.rank() == 1 || comm.barrier().is_ok(), "no barrier");
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "rank 0 panicked: no barrier");
     });
 }

@@ -265,7 +265,7 @@ fn a_context_is_free_again_when_all_have_left() {
 #[test]
 fn a_job_has_at_least_one_rank_and_not_too_many() {
     for size in [0, local::MAX_RANKS + 1] {
-        assert_eq!(local::job(size).unwrap_err(), local::JobError { size });
+        assert_eq!(local::job(size).unwrap_err(), local::SizeError { size });
     }
 }
 

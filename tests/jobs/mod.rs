@@ -15,9 +15,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use necklace::communicator::How;
+use necklace::launch::Launch;
 use necklace::topology::{Complete, Topology};
 use necklace::transport::Endpoint;
-use necklace::{Communicator, Error, Options, local};
+use necklace::{Communicator, JobError, Options};
 
 pub use crate::topology;
 
@@ -80,8 +81,8 @@ pub(crate) fn endpoints(size: usize) -> Vec<Arc<dyn Endpoint>> {
     current().endpoints(size)
 }
 
-/// As [`local::run`].
-pub(crate) fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+/// As [`necklace::local::run`].
+pub(crate) fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
     Job::on(Arc::new(Complete::new(ranks).unwrap())).run(body)
 }
 
@@ -102,9 +103,9 @@ pub(crate) fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + 
 /// Runs what a rank does, given its number.
 type Around = Arc<dyn Fn(usize, &mut dyn FnMut()) + Send + Sync>;
 
-/// As [`local::Job`], whose threads it borrows: each may take another endpoint in place of its own.
+/// As [`Launch::threads`], whose threads it borrows: each may take another endpoint in place of its own.
 pub struct Job {
-    job: local::Job,
+    job: Launch,
     around: Around,
 }
 
@@ -123,16 +124,12 @@ impl Job {
 
     /// A job whose ranks need nothing around them.
     #[must_use]
-    pub fn of(job: local::Job) -> Self {
+    pub fn of(job: Launch) -> Self {
         Self { job, around: Arc::new(|_, body| body()) }
     }
 
     /// A job whose ranks have supervisors, in slots by rank. One that panics tells its own.
-    pub fn supervised<S: Send + 'static>(
-        job: local::Job,
-        slots: Arc<[Mutex<Option<S>>]>,
-        panicked: fn(&S, &str),
-    ) -> Self {
+    pub fn supervised<S: Send + 'static>(job: Launch, slots: Arc<[Mutex<Option<S>>]>, panicked: fn(&S, &str)) -> Self {
         let around = move |rank: usize, body: &mut dyn FnMut()| {
             let supervisor = slots[rank].lock().unwrap().take().unwrap();
             catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
@@ -143,24 +140,24 @@ impl Job {
         Self { job, around: Arc::new(around) }
     }
 
-    /// As [`local::Job::options`].
+    /// As [`Launch::options`].
     #[must_use]
     pub fn options(self, options: Options) -> Self {
         Self { job: self.job.options(options), ..self }
     }
 
-    /// As [`local::Job::choose`].
+    /// As [`Launch::choose`].
     #[must_use]
     pub fn choose(self, collective: &str, how: impl Into<How>) -> Self {
         Self { job: self.job.choose(collective, how), ..self }
     }
 
-    /// As [`local::Job::run`].
+    /// As [`Launch::run`].
     ///
     /// # Errors
     ///
     /// As there.
-    pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, Error> {
+    pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
         let (Self { job, around }, backend) = (self, CURRENT.get());
         job.run(|comm| {
             CURRENT.set(backend);

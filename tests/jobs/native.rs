@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use necklace::Rank;
 use necklace::collective::Collective;
+use necklace::launch::Launch;
 use necklace::machine::Machine;
 use necklace::op::{Number, Ordered};
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use necklace::topology::Topology;
 use necklace::transport::native::{Native, NativeCall, NativeIo, Operation, Predefined, Primitive};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
-use necklace::{Rank, local};
 
 use super::{Backend, Job};
 
@@ -49,7 +50,7 @@ impl Backend for WithLibrary {
 #[must_use]
 pub fn offering(topology: Arc<dyn Topology>, calls: &Calls, offers: fn(&NativeCall) -> bool) -> Job {
     let calls = calls.clone();
-    Job::of(local::Job::on(topology).wrap(move |endpoint| Library::over(endpoint, &calls, offers)))
+    Job::of(Launch::threads().topology(topology).wrap(move |endpoint| Library::over(endpoint, &calls, offers)))
 }
 
 /// The native calls of a job: the context and number of each, and what the members said it was.

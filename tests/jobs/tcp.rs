@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{env, process, thread};
 
-use necklace::local;
+use necklace::launch::Launch;
 use necklace::topology::Topology;
 use necklace::transport::Endpoint;
 use necklace::transport::tcp::{Join, Key, Root, Supervisor};
@@ -32,7 +32,7 @@ impl Backend for Tcp {
         // By rank, from when it has joined until it runs.
         let supervisors: Arc<[_]> = (0..meeting.size).map(|_| Mutex::new(None)).collect();
         let slots = Arc::clone(&supervisors);
-        let job = local::Job::on(topology).wrap(move |thread| {
+        let job = Launch::threads().topology(topology).wrap(move |thread| {
             let rank = thread.rank().index();
             let (supervisor, endpoint) = meeting.join(rank).supervised().unwrap();
             *slots[rank].lock().unwrap() = Some(supervisor);

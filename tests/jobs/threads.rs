@@ -22,6 +22,6 @@ impl Backend for Threads {
     }
 
     fn job(&self, topology: Arc<dyn Topology>) -> Job {
-        Job::of(necklace::local::Job::on(topology))
+        Job::of(necklace::launch::Launch::threads().topology(topology))
     }
 }

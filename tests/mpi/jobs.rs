@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use necklace::local;
+use necklace::launch::Launch;
 use necklace::topology::Topology;
 use necklace::transport::Endpoint;
 use necklace_tests::jobs::{Backend, Job};
@@ -27,7 +27,7 @@ impl Backend for Processes {
     fn job(&self, topology: Arc<dyn Topology>) -> Job {
         let (supervisors, proxies): (Vec<_>, Vec<_>) = pool::supervised(topology.nodes()).into_iter().unzip();
         let proxies = slots(proxies);
-        let job = local::Job::on(topology).wrap(move |thread| {
+        let job = Launch::threads().topology(topology).wrap(move |thread| {
             let proxy = proxies[thread.rank().index()].lock().unwrap().take();
             Arc::new(proxy.unwrap())
         });

@@ -9,9 +9,10 @@ use mpi::ffi;
 use mpi::topology::{Color, InterCommunicator, SimpleCommunicator};
 use mpi::traits::{AsRaw, Communicator as _, CommunicatorCollectives, Destination, FromRaw, Source};
 use mpi::{Threading, collective::SystemOperation};
+use necklace::error::JobCause;
 use necklace::topology::parse;
 use necklace::transport::mpi::{Join, MpiError};
-use necklace::{Communicator, Error, connect, launch};
+use necklace::{Communicator, JobError, connect, launch};
 
 use crate::job::Job;
 use crate::rank::Rank;
@@ -77,7 +78,7 @@ fn ours(rank: &Rank, comm: &mut Communicator) {
     }
 }
 
-fn say(rank: &Rank, error: &Error) {
+fn say(rank: &Rank, error: &impl std::fmt::Display) {
     rank.say(format!("error {error}"));
 }
 
@@ -127,7 +128,7 @@ pub(crate) fn beside(rank: &Rank) -> i32 {
     let mut buffer = vec![0_u64; 100_000];
     say(rank, &comm.broadcast(&mut buffer, 0).unwrap_err());
     let error = connect().unwrap_err();
-    assert!(matches!(error, Error::Mpi(MpiError::Finalized)), "{error}");
+    assert!(matches!(error.cause(), JobCause::Mpi(MpiError::Finalized)), "{error}");
     drop(comm);
     0
 }
@@ -138,7 +139,7 @@ pub(crate) fn parts(rank: &Rank) -> i32 {
     let world = universe.world();
     let ring = |join: Join, nodes: usize| {
         let endpoint = join.timeout(Duration::from_secs(30)).endpoint()?;
-        Communicator::new(endpoint, parse(&format!("ring:{nodes}")).unwrap())
+        Ok::<_, JobError>(Communicator::new(endpoint, parse(&format!("ring:{nodes}")).unwrap())?)
     };
     let part = world.split_by_color(Color::with_value(world.rank() % 2)).unwrap();
     let copy = world.duplicate();
@@ -173,7 +174,7 @@ pub(crate) fn finalized(rank: &Rank) -> i32 {
     drop(initialize());
     for _ in 0..2 {
         let error = if rank.word(1) == "launch" { launch(|_| ()).unwrap_err() } else { connect().unwrap_err() };
-        assert!(matches!(error, Error::Mpi(MpiError::Finalized)), "{error}");
+        assert!(matches!(error.cause(), JobCause::Mpi(MpiError::Finalized)), "{error}");
         say(rank, &error);
     }
     0
@@ -209,7 +210,7 @@ pub(crate) fn late(rank: &Rank) -> i32 {
         }
     } else {
         let error = connect().unwrap_err();
-        assert!(matches!(error, Error::Mpi(MpiError::Late { .. })), "{error}");
+        assert!(matches!(error.cause(), JobCause::Mpi(MpiError::Late { .. })), "{error}");
         say(rank, &error);
     }
     drop(universe);
@@ -223,7 +224,7 @@ pub(crate) fn second(rank: &Rank) -> i32 {
         rank.hear_all("error ");
     } else {
         let error = Join::world_within(Duration::from_secs(2)).unwrap().endpoint().unwrap_err();
-        say(rank, &error.into());
+        say(rank, &error);
     }
     comm.choose("alltoall", "native").unwrap();
     for _ in 0..3 {

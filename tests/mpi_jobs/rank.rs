@@ -9,8 +9,9 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use necklace::error::JobCause;
 use necklace::transport::{Cause, Failure};
-use necklace::{Communicator, Error};
+use necklace::{Communicator, Error, JobError};
 
 use super::job::{PAUSE, PLACE, WHAT, said};
 
@@ -75,12 +76,14 @@ impl Rank {
     }
 
     /// Says what came of a call. Whether it went well.
-    pub(crate) fn report<T>(&self, result: Result<T, Error>) -> bool {
-        match result {
+    pub(crate) fn report<T>(&self, result: Result<T, impl Into<JobError>>) -> bool {
+        match result.map_err(Into::into) {
             Ok(_) => self.say("well"),
-            Err(Error::Failed { failure, .. }) => self.say(format!("failed {}", told(&failure))),
-            Err(Error::Dead { failure, .. }) => self.say(format!("dead {}", told(&failure))),
-            Err(error) => self.say(format!("error {error}")),
+            Err(error) => match error.cause() {
+                JobCause::Call(Error::Failed { failure, .. }) => self.say(format!("failed {}", told(failure))),
+                JobCause::Call(Error::Dead { failure, .. }) => self.say(format!("dead {}", told(failure))),
+                _ => self.say(format!("error {error}")),
+            },
         }
         said(&self.place, self.rank).last().is_none_or(|line| line == "well")
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use necklace::launch::Launch;
 use necklace::topology::{Graph, Topology};
-use necklace::{Communicator, Error};
+use necklace::{Communicator, Error, JobError};
 
 use crate::job::Job;
 use crate::rank::Rank;
@@ -14,7 +14,7 @@ fn introduce(rank: &Rank, mut comm: Communicator) -> Result<(usize, usize), Erro
     Ok((comm.rank(), comm.size()))
 }
 
-fn ended(rank: &Rank, result: Result<String, Error>) -> i32 {
+fn ended(rank: &Rank, result: Result<String, JobError>) -> i32 {
     match result {
         Ok(words) => rank.say(format!("is {words}")),
         Err(error) => rank.say(format!("error {error}")),
@@ -24,9 +24,9 @@ fn ended(rank: &Rank, result: Result<String, Error>) -> i32 {
 
 /// Twice, one after the other.
 pub(crate) fn launch(rank: &Rank) -> i32 {
-    let once = || {
+    let once = || -> Result<String, JobError> {
         let results = necklace::launch(|comm| introduce(rank, comm))?;
-        results.into_iter().collect::<Result<Vec<_>, _>>().map(|results| format!("{results:?}"))
+        Ok(format!("{:?}", results.into_iter().collect::<Result<Vec<_>, _>>()?))
     };
     ended(rank, once().and_then(|first| Ok(format!("{first} and {}", once()?))))
 }
@@ -34,15 +34,15 @@ pub(crate) fn launch(rank: &Rank) -> i32 {
 /// On a network of its own: a path.
 pub(crate) fn network(rank: &Rank) -> i32 {
     let path = Graph::from_edges((1..rank.size).map(|node| (node - 1, node))).unwrap();
-    let results = Launch::default().topology(Arc::new(path)).run(|mut comm| {
+    let results = Launch::from_env().topology(Arc::new(path)).run(|mut comm| {
         let links = comm.topology().edges().len();
         rank.check(&mut comm).map(|()| (comm.rank(), links))
     });
-    ended(rank, results.and_then(|results| results.into_iter().collect()).map(|all: Vec<_>| format!("{all:?}")))
+    ended(rank, results.and_then(|results| Ok(format!("{:?}", results.into_iter().collect::<Result<Vec<_>, _>>()?))))
 }
 
 pub(crate) fn connect(rank: &Rank) -> i32 {
-    let result = necklace::connect().and_then(|comm| introduce(rank, comm));
+    let result = necklace::connect().and_then(|comm| Ok(introduce(rank, comm)?));
     ended(rank, result.map(|place| format!("{place:?}")))
 }
 
@@ -67,8 +67,8 @@ fn ranks_of_mpirun_connect() {
 /// One rank is told of another network.
 pub(crate) fn odd(rank: &Rank) -> i32 {
     let topology = if rank.rank == 1 { "ring:4" } else { "line:3" };
-    let result = necklace::launch::Launch::default().topology(topology).connect();
-    rank.report(result.and_then(|comm| introduce(rank, comm)));
+    let result = necklace::launch::Launch::from_env().topology(topology).connect();
+    rank.report(result.and_then(|comm| Ok(introduce(rank, comm)?)));
     0
 }
 

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use necklace::error::JobCause;
 use necklace::op::{Max, Sum, by};
 use necklace::transport::{Cause, Failure};
-use necklace::{Communicator, Error, Options};
+use necklace::{Communicator, Error, Options, Rank};
 
 use super::failures::{POISON, failure, gather, is_dead, one_failure, run};
 use crate::jobs::{self, Job, on, watched};
@@ -147,8 +148,9 @@ fn fall(ranks: usize, faller: usize, body: impl Fn(&mut Communicator) -> Result<
         gather(&here, &comm);
         *told[comm.rank()].lock().unwrap() = body(&mut comm);
     });
-    let Err(Error::Rank { rank, how }) = outcome else { panic!("{outcome:?}") };
-    assert_eq!((rank.index(), how.as_str()), (faller, "panicked: the sky"));
+    let error = outcome.unwrap_err();
+    assert!(matches!(error.cause(), JobCause::Panicked(message) if message == "the sky"), "{error}");
+    assert_eq!(error.rank(), Some(Rank::new(faller)));
     let told: Vec<_> = told.into_iter().map(|told| told.into_inner().unwrap_or(Ok(()))).collect();
     left(&told, faller, "panicked: the sky");
 }
@@ -307,7 +309,7 @@ pub(super) fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
             match job.run(|mut comm| exchange(&mut comm).and_then(|()| comm.barrier())) {
                 Ok(outcomes) if outcomes.iter().all(Result::is_ok) => {}
                 Ok(outcomes) => assert!(outcomes.iter().any(Result::is_err)),
-                Err(error) => assert!(matches!(error, Error::Failed { .. }), "{error}"),
+                Err(error) => assert!(matches!(error.cause(), JobCause::Call(Error::Failed { .. })), "{error}"),
             }
         }
         let job = on("ring:3").options(Options::default().timeout(Duration::MAX));

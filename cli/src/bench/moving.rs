@@ -10,7 +10,7 @@ use necklace::algorithm::{all_for, find};
 use necklace::collective::Collective;
 use necklace::error::Error;
 use necklace::ids::Rank;
-use necklace::local::Job;
+use necklace::launch::Launch;
 use necklace::op::Max;
 use necklace::plan::PlanError;
 use necklace::topology::Topology;
@@ -260,12 +260,12 @@ impl Contestant for Threads {
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
         let Self { topology, collective, algorithm, call, bytes, pace } = self;
         pace.keep(|pace| {
-            let job = Job::on(Arc::clone(topology)).choose(collective, algorithm.as_str());
+            let job = Launch::threads().topology(Arc::clone(topology)).choose(collective, algorithm.as_str());
             let run = |mut comm: Communicator| {
                 pin(comm.rank());
                 call.times(&mut comm, *bytes, pace)
             };
-            let times = job.run(run).and_then(|all| all.into_iter().collect::<Result<Vec<_>, _>>());
+            let times = job.run(run).and_then(|all| Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?));
             let what = format!("{collective} by {algorithm}");
             let times = times.map_err(|error| Failure::of(&what, &error))?;
             Ok(times.into_iter().next().unwrap_or_default())

@@ -75,7 +75,7 @@ impl Rank {
             pin(comm.rank());
             Ok((comm.rank(), call.times(&mut comm, *bytes, pace)?))
         });
-        let ranks: Result<Vec<_>, necklace::error::Error> = outcome.and_then(|ranks| ranks.into_iter().collect());
+        let ranks = outcome.and_then(|ranks| Ok(ranks.into_iter().collect::<Result<Vec<_>, necklace::Error>>()?));
         for (rank, times) in ranks.map_err(|error| Failure::of(collective, &error))? {
             if rank == 0 {
                 print(&times.iter().map(|time| format!("{time:e}\n")).collect::<String>())?;

@@ -1,24 +1,46 @@
 use super::*;
+use crate::error::JobCause;
+use crate::launch::backend::tcp::{Point, Seat};
+use crate::launch::claim::several;
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
-const ALL: Built = Built { local: true, tcp: true, mpi: true };
+/// What the environment makes of this process.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Threads,
+    Process(Seat),
+    /// A rank of MPI, with the words of whoever says that it is one of several.
+    Mpi(Option<String>),
+}
 
-fn said(environment: Pairs<'_>) -> Result<Said, Error> {
+/// The backends that a program is built with.
+type Built = &'static [&'static str];
+
+const ALL: Built = &["local", "tcp", "mpi"];
+
+fn said(environment: Pairs<'_>) -> Result<Said, JobError> {
     reads(environment, false)
 }
 
-fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, Error> {
+fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, JobError> {
     reads_with(environment, connects, false)
 }
 
-fn reads_with(environment: Pairs<'_>, connects: bool, has_mpi: bool) -> Result<Said, Error> {
-    reads_built(environment, connects, Built { mpi: has_mpi, ..ALL })
+fn reads_with(environment: Pairs<'_>, connects: bool, has_mpi: bool) -> Result<Said, JobError> {
+    reads_built(environment, connects, if has_mpi { ALL } else { &["local", "tcp"] })
 }
 
-fn reads_built(environment: Pairs<'_>, connects: bool, built: Built) -> Result<Said, Error> {
+fn reads_built(environment: Pairs<'_>, connects: bool, built: Built) -> Result<Said, JobError> {
     let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-    read(&variable, connects, built)
+    let built = |row: &Row| built.contains(&row.name);
+    let environment = Environment::new(&variable, connects, &built)?;
+    let (row, claim) = environment.backend()?;
+    Ok(match row.name {
+        "local" => Said::Threads,
+        "tcp" => Said::Process(Seat::read(row, &environment, &claim.unwrap())?),
+        _ => Said::Mpi(several(&variable)),
+    })
 }
 
 fn seat(environment: Pairs<'_>) -> Seat {
@@ -37,11 +59,10 @@ fn refused_with(environment: Pairs<'_>, has_mpi: bool, words: &[&str]) {
     says(environment, reads_with(environment, false, has_mpi), words);
 }
 
-fn says(environment: Pairs<'_>, said: Result<Said, Error>, words: &[&str]) {
-    let message = match said {
-        Err(Error::Environment(message)) => message,
-        other => panic!("{environment:?}: {other:?}"),
-    };
+fn says(environment: Pairs<'_>, said: Result<Said, JobError>, words: &[&str]) {
+    let error = said.expect_err(&format!("{environment:?}"));
+    let JobCause::Environment(message) = error.cause() else { panic!("{environment:?}: {error:?}") };
+    assert_eq!(error.rank(), None);
     for word in words {
         assert!(message.contains(word), "{environment:?} lacks {word:?}: {message}");
     }
@@ -117,7 +138,7 @@ fn a_job_of_one_process_meets_nobody() {
     }
     let none: [Pairs<'_>; 3] = [&[], &[("SLURM_NTASKS", "1")], &[("WORLD_SIZE", "1")]];
     for environment in none {
-        assert_eq!(reads(environment, true).unwrap(), Said::Threads, "{environment:?}");
+        says(environment, reads(environment, true), &["no launcher has started this process", "`necklace run"]);
     }
     // Those that torchrun would set may be somebody else's.
     refused(&[("PMIX_RANK", "0"), ("RANK", "0"), ("WORLD_SIZE", "1")], &["PMIX_RANK is 0", "PMIX_SIZE is not set"]);
@@ -270,7 +291,7 @@ fn ranks_of_mpi_are_its_own_where_this_program_has_it() {
 fn a_job_of_one_is_one_of_mpi_where_that_is_meant() {
     let alone = [("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")];
     assert_eq!(reads_with(&alone, false, true).unwrap(), Said::Threads);
-    let mpi = Said::Mpi(Started::default());
+    let mpi = Said::Mpi(None);
     assert_eq!(reads_with(&alone, true, true).unwrap(), mpi);
     for environment in [&alone[..], &[]] {
         let asked = [environment, &[("NECKLACE_BACKEND", "mpi")]].concat();
@@ -292,7 +313,7 @@ fn two_backends_at_once_are_refused() {
 
 #[test]
 fn a_backend_that_was_not_built_is_named() {
-    let none = Built { local: false, tcp: false, mpi: false };
+    let none = &[];
     for name in ["local", "tcp", "mpi"] {
         let environment = [("NECKLACE_BACKEND", name)];
         says(
@@ -308,7 +329,7 @@ fn a_backend_that_was_not_built_is_named() {
     }
     // What they are told would be for TCP: without that, no feature is missing.
     let told = [OF_MPI[1], &[("NECKLACE_ROOT", "a:1")]].concat();
-    let said = reads_built(&told, false, Built { tcp: false, ..ALL });
+    let said = reads_built(&told, false, &["local", "mpi"]);
     says(&told, said, &["NECKLACE_ROOT is \"a:1\", for", "feature `tcp`", "unset it", "PMI_SIZE is 4"]);
 }
 
@@ -316,8 +337,8 @@ fn a_backend_that_was_not_built_is_named() {
 fn threads_do_not_connect() {
     let environment = [("NECKLACE_BACKEND", "local")];
     // No feature would help.
-    for local in [false, true] {
-        let said = reads_built(&environment, true, Built { local, ..ALL });
+    for built in [&["tcp", "mpi"][..], ALL] {
+        let said = reads_built(&environment, true, built);
         says(&environment, said, &["it is `launch` that runs"]);
     }
 }
@@ -332,21 +353,22 @@ fn a_program_without_mpi_says_so() {
     refused(&[("PMIX_RANK", "2")], &["PMIX_SIZE is not set", feature]);
     // Nobody else's ranks would be MPI's.
     for environment in [&[("RANK", "0"), ("WORLD_SIZE", "2")][..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]] {
-        let Err(Error::Environment(message)) = said(environment) else { panic!("{environment:?}") };
-        assert!(!message.contains(feature), "{message}");
+        let error = said(environment).unwrap_err();
+        assert!(matches!(error.cause(), JobCause::Environment(words) if !words.contains(feature)), "{error}");
     }
 }
 
 #[test]
 fn ranks_of_mpi_are_several_unless_a_library_has_started_one() {
     let several = |environment: Pairs<'_>| match reads_with(environment, true, true) {
-        Ok(Said::Mpi(started)) => started.several,
+        Ok(Said::Mpi(several)) => several,
         other => panic!("{environment:?}: {other:?}"),
     };
     let slurm = [("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
     for (environment, words) in [
         (&slurm[..], "SLURM_NTASKS is 8"),
-        // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, of programs that are of another library.
+        // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, of programs that are of
+        // another library.
         (&[&slurm[..], &[("PMIX_RANK", "3")]].concat(), "SLURM_NTASKS is 8"),
         (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "PMI_SIZE is 2"),
         (

@@ -93,6 +93,11 @@ impl Supervisor {
         self.member.process.lock().fell(&format!("panicked: {message}"));
     }
 
+    /// The first failures that this process has seen.
+    pub(crate) fn failures(&self) -> Vec<Discord> {
+        self.member.process.lock().failures.clone()
+    }
+
     /// The rank is through. If nobody drives its contexts any more, waits until the others have heard all that it had to say; then
     /// they have said what they have called, or will compare it with what this one has. Returns what was found.
     pub(crate) fn end(self) -> Option<Discord> {

@@ -65,6 +65,8 @@ pub(crate) struct Engine {
     /// Whether a context has failed; and that members of one have left it after other calls than this process.
     pub(crate) marred: bool,
     discord: Option<Discord>,
+    /// The first failures of contexts, as this process has seen them.
+    pub(crate) failures: Vec<Discord>,
     /// The longest deadline that any round has had.
     pub(crate) patience: Duration,
     /// Whether the process has said farewell: it says nothing more but that it has heard.
@@ -117,6 +119,7 @@ impl Engine {
             fallen: false,
             marred: false,
             discord: None,
+            failures: Vec::new(),
             patience: Duration::ZERO,
             parting: false,
             ended: false,

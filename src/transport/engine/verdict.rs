@@ -27,7 +27,7 @@ use super::limits::{TICK, grace};
 use super::state::Engine;
 use super::words::{read_failure, write_failure};
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Failure};
+use crate::transport::{Cause, ContextId, Discord, Failure};
 
 /// How many of those who might decide are asked at once whether they are there.
 const MOST_NEXT: usize = 16;
@@ -38,6 +38,9 @@ const MOST_AGAIN: u32 = 4;
 /// How often in a context somebody is turned to again that could not decide: who says now this, now that, does not put it off
 /// for ever.
 const MOST_RETURNS: u32 = 32;
+
+/// How many failures a process keeps for its supervisor.
+const FAILURES: usize = 16;
 
 impl Engine {
     /// Proposes a failure, unless there is one or something else is proposed already.
@@ -301,6 +304,10 @@ impl Engine {
     /// A context has failed.
     pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
+        if let Some(rank) = context.rank_of(self.me).filter(|_| self.failures.len() < FAILURES) {
+            let members = (&*context.members).into();
+            self.failures.push(Discord { failure: failure.clone(), rank, members });
+        }
         context.failure = Some(failure);
         self.marred = true;
         context.troubled.store(true, Ordering::Release);

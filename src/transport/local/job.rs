@@ -10,10 +10,13 @@ use crate::transport::{ContextId, Discord, OpenError};
 /// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 700 MB.
 pub const MAX_RANKS: usize = 4096;
 
-/// A job that cannot be.
+/// How many failures of each rank are kept.
+const FAILURES: usize = 16;
+
+/// A job of threads cannot have this number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a job of {size} threads: it may have 1 to {MAX_RANKS}")]
-pub struct JobError {
+pub struct SizeError {
     /// How many ranks were asked for.
     pub size: usize,
 }
@@ -27,9 +30,9 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn start(size: usize, supervised: bool) -> Result<Arc<Self>, JobError> {
+    pub(super) fn start(size: usize, supervised: bool) -> Result<Arc<Self>, SizeError> {
         if !(1..=MAX_RANKS).contains(&size) {
-            return Err(JobError { size });
+            return Err(SizeError { size });
         }
         let ranks = (0..size).map(|_| Presence::Here).collect();
         Ok(Arc::new(Self {
@@ -41,6 +44,7 @@ impl Job {
                 ranks,
                 marred: false,
                 discord: None,
+                failures: Vec::new(),
             }),
         }))
     }
@@ -75,6 +79,8 @@ pub(super) struct Registry {
     /// Whether a context has failed, or a rank panicked; and that members of a context have left it after other calls.
     pub(super) marred: bool,
     pub(super) discord: Option<Discord>,
+    /// Failures that members knew of as they left a context, with their ranks in the job. For a supervisor.
+    pub(super) failures: Vec<(Rank, Discord)>,
 }
 
 /// A context, until all its members have left: one that comes late must learn that others have been there.
@@ -130,6 +136,12 @@ impl Registry {
     pub(super) fn close(&mut self, id: ContextId, me: usize) {
         let leaving = self.leaving();
         let Some(context) = self.contexts.get_mut(&id) else { return };
+        if let Some(failure) = context.group.failure().filter(|_| self.supervised) {
+            let (rank, members) = (context.group.processes[me], (&*context.group.processes).into());
+            if self.failures.iter().filter(|(known, _)| *known == rank).count() < FAILURES {
+                self.failures.push((rank, Discord { failure: failure.clone(), rank: Rank::new(me), members }));
+            }
+        }
         if let Presence::Left(leave) = &leaving {
             context.group.depart(me, leave.clone());
         }

@@ -13,7 +13,7 @@
 //!         });
 //!     }
 //! });
-//! # Ok::<(), local::JobError>(())
+//! # Ok::<(), local::SizeError>(())
 //! ```
 
 // How it works. Each rank has a board (`board`). It begins a round by laying out there where its messages lie, with a note for
@@ -57,7 +57,7 @@ mod wait;
 use std::sync::Arc;
 
 use self::job::Job;
-pub use self::job::{JobError, MAX_RANKS};
+pub use self::job::{MAX_RANKS, SizeError};
 use self::round::Local;
 use super::{ContextId, Discord, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
@@ -69,7 +69,7 @@ use crate::ids::Rank;
 /// # Errors
 ///
 /// If the size is 0 or more than [`MAX_RANKS`].
-pub fn job(size: usize) -> Result<Vec<Arc<dyn Endpoint>>, JobError> {
+pub fn job(size: usize) -> Result<Vec<Arc<dyn Endpoint>>, SizeError> {
     Job::start(size, false).map(|job| endpoints(&job))
 }
 
@@ -79,7 +79,7 @@ pub fn job(size: usize) -> Result<Vec<Arc<dyn Endpoint>>, JobError> {
 /// # Errors
 ///
 /// If the size is 0 or more than [`MAX_RANKS`].
-pub fn supervised(size: usize) -> Result<(Supervisor, Vec<Arc<dyn Endpoint>>), JobError> {
+pub fn supervised(size: usize) -> Result<(Supervisor, Vec<Arc<dyn Endpoint>>), SizeError> {
     let job = Job::start(size, true)?;
     let endpoints = endpoints(&job);
     Ok((Supervisor { job }, endpoints))
@@ -107,6 +107,13 @@ impl Supervisor {
 }
 
 impl Supervisor {
+    /// The first failures that a rank has seen in contexts which it has left.
+    pub(crate) fn failures(&self, rank: Rank) -> Vec<Discord> {
+        let registry = self.job.registry();
+        let of_rank = registry.failures.iter().filter(|(known, _)| *known == rank);
+        of_rank.map(|(_, failure)| failure.clone()).collect()
+    }
+
     /// That members of a context have left it after other calls than each other, where nothing has failed that would be the reason.
     pub(crate) fn discord(&self) -> Option<Discord> {
         let registry = self.job.registry();

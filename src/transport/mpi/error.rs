@@ -73,7 +73,7 @@ mod tests {
             (MpiError::Thread("too many".to_owned()), &["no thread for MPI: too many"]),
         ];
         for (error, words) in cases {
-            let said = crate::Error::from(error).to_string();
+            let said = error.to_string();
             assert!(words.iter().all(|word| said.contains(word)) && !said.contains("  "), "{said}");
             assert!(!said.ends_with('.') && !said.contains('\n'), "{said}");
         }

@@ -14,7 +14,7 @@
 //! let mut comm = Communicator::new(endpoint, parse("torus:2x4").unwrap())?;
 //! let mut from = [0; 8];
 //! comm.allgather(&[comm.rank()], &mut from)?;
-//! # Ok::<(), necklace::Error>(())
+//! # Ok::<(), necklace::JobError>(())
 //! ```
 //!
 //! # Beside a program's own use

@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use necklace::error::JobCause;
+use necklace::launch::Launch;
 use necklace::transport::fault::{Fault, Faulty, What};
 use necklace::transport::trace::{Direction, Tracing};
 use necklace::transport::{Cause, Endpoint, Failure};
-use necklace::{Error, Rank, local};
+use necklace::{Error, Rank};
 
 use necklace_tests::jobs::native::{Calls, Library};
 use necklace_tests::suites::failures::one_failure;
@@ -20,7 +22,7 @@ fn library(endpoint: Arc<dyn Endpoint>, calls: &Calls) -> Arc<dyn Endpoint> {
 fn a_native_call_is_traced_as_a_whole() {
     let (tracing, calls) = (Tracing::new(), Calls::default());
     let log = tracing.clone();
-    let job = local::Job::on(topology("complete:3"));
+    let job = Launch::threads().topology(topology("complete:3"));
     job.wrap(move |endpoint| Arc::new(log.wrap(library(endpoint, &calls))))
         .run(|mut comm| {
             comm.alltoall(&[1_u64; 6], &mut [0; 6]).unwrap();
@@ -46,15 +48,15 @@ fn a_native_call_is_traced_as_a_whole() {
 fn with(fault: Fault) -> Vec<Result<(), Error>> {
     let calls = Calls::default();
     let script = [fault];
-    let job = local::Job::on(topology("complete:3"));
+    let job = Launch::threads().topology(topology("complete:3"));
     let told: [Mutex<Result<(), Error>>; 3] = [(); 3].map(|()| Mutex::new(Ok(())));
     let outcome =
         job.wrap(move |endpoint| Arc::new(Faulty::new(library(endpoint, &calls), &script))).run(|mut comm| {
             let outcome = comm.alltoall(&[comm.rank() as u64; 3], &mut [0; 3]);
             *told[comm.rank()].lock().unwrap() = outcome.and_then(|()| comm.barrier());
         });
-    if let Err(Error::Rank { rank, .. }) = outcome {
-        assert_eq!(rank.index(), 1);
+    if let Err(error) = outcome {
+        assert!(matches!(error.cause(), JobCause::Panicked(_)) && error.rank() == Some(Rank::new(1)), "{error}");
     }
     told.into_iter().map(|told| told.into_inner().unwrap()).collect()
 }

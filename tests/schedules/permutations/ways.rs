@@ -2,7 +2,7 @@
 
 use necklace::algorithm::Algorithm;
 use necklace::communicator::Options;
-use necklace::local;
+use necklace::launch::Launch;
 use necklace::machine::Machine;
 use necklace::permutation::{BitMap, Permutation, Way};
 use necklace::schedule::{Placement, verify_shares};
@@ -117,7 +117,7 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
     let on = |network: &str, machine: Machine, chosen: &'static str, map: &BitMap, bytes: usize| {
         let options = Options::default().machine(machine);
         let topology = parse(network).unwrap();
-        let job = local::Job::on(topology).options(options).choose("permute", chosen);
+        let job = Launch::threads().topology(topology).options(options).choose("permute", chosen);
         let ways = job.run(|mut comm| comm.permute_init::<u8>(map, bytes).unwrap().1.method).unwrap();
         assert!(ways.iter().all(|way| *way == ways[0]));
         ways[0]

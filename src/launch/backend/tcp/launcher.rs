@@ -1,8 +1,8 @@
-//! What a rank does when those who have started it are gone.
+//! Ends a rank whose launcher is gone.
 //!
-//! `necklace run` locks the key's file on every host for as long as it lives there. Usually it ends the ranks before that,
-//! or what guards them does. Where all of these are killed at once, the lock is free and nobody else is left: then each rank
-//! removes the key and ends itself, with whatever it has started in its process group.
+//! `necklace run` holds a lock on the key file of every host as long as it lives there. Usually the
+//! launcher or its guard ends the ranks. If all of these are killed at once, the lock is released:
+//! then each rank removes the key and ends itself and its process group.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -19,10 +19,11 @@ use rustix::process::{parent_process_death_signal, set_parent_process_death_sign
 /// How long the guard, if it lives, has to end the rank before the key is missing.
 const GUARD: Duration = Duration::from_millis(300);
 
-/// Has this process end with its launcher, which has locked that file. Where that cannot be watched, others see to it.
+/// Ends this process when its launcher, which has locked that file, is gone. Does nothing if the
+/// lock cannot be watched.
 pub(super) fn end_with_launcher(key: &Path) {
     let Ok(file) = File::open(key) else { return };
-    // Where the lock is not seen, as on some network's file systems, nothing is known of who holds it.
+    // Some network file systems do not show the lock: then nothing is known about its holder.
     if flock(&file, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
         return;
     }

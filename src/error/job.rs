@@ -1,0 +1,189 @@
+//! Errors of jobs.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use super::{ArgumentError, BuildError, CallError, Error};
+use crate::ids::Rank;
+use crate::transport::Failure;
+
+/// Error of a job: why it did not begin, or how it failed.
+///
+/// It names the rank that failed first, and the [cause](JobCause). `?` turns an [`Error`] of a call
+/// into it, so a `main` that returns it can hand on both.
+///
+/// ```
+/// use necklace::{Rank, error::JobCause};
+///
+/// let error = necklace::local::run(3, |comm| assert!(comm.rank() != 2, "no")).unwrap_err();
+/// assert_eq!(error.to_string(), "rank 2 panicked: no");
+/// assert_eq!(error.rank(), Some(Rank::new(2)));
+/// assert!(matches!(error.cause(), JobCause::Panicked(message) if message == "no"));
+/// ```
+///
+/// The text says everything, so [`source`](StdError::source) skips what the text has said. The
+/// [cause](Self::cause) is an error too, whose sources are all there.
+#[derive(Clone)]
+pub struct JobError(Box<Contents>);
+
+#[derive(Clone)]
+struct Contents {
+    rank: Option<Rank>,
+    cause: JobCause,
+}
+
+/// Cause of a [`JobError`].
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobCause {
+    /// The environment is invalid or contradicts itself.
+    #[error("{0}")]
+    Environment(String),
+    /// A job cannot have this number of ranks.
+    #[error("a job of {ranks} ranks: it may have 1 to {most}")]
+    Ranks {
+        /// The number of ranks that was asked for.
+        ranks: usize,
+        /// The largest number of ranks.
+        most: usize,
+    },
+    /// The network is invalid, or has not as many nodes as the job has ranks.
+    #[error("the network does not fit the job")]
+    Network(#[source] BuildError),
+    /// An option or a chosen algorithm does not fit the job.
+    #[error("an option or an algorithm does not fit the job")]
+    Argument(#[source] ArgumentError),
+    /// The processes of the job cannot connect to each other.
+    #[cfg(feature = "tcp")]
+    #[error("the ranks cannot connect to each other")]
+    Join(#[source] crate::transport::tcp::JoinError),
+    /// This process cannot join a job over MPI.
+    #[cfg(feature = "mpi")]
+    #[error("this process cannot join a job over MPI")]
+    Mpi(#[source] crate::transport::mpi::MpiError),
+    /// The thread of a rank could not be started.
+    #[error("its thread could not be started")]
+    Thread(#[source] Arc<io::Error>),
+    /// A rank panicked, with this message.
+    #[error("panicked: {0}")]
+    Panicked(String),
+    /// A call failed: one of the program, one by which its communicator was made, or the comparison
+    /// of calls at the end.
+    #[error("a call failed")]
+    Call(#[source] Error),
+}
+
+impl JobError {
+    #[cfg_attr(not(any(feature = "local", feature = "mpi", feature = "tcp")), allow(dead_code))]
+    pub(crate) fn of(rank: Rank, cause: JobCause) -> Self {
+        Self(Box::new(Contents { rank: Some(rank), cause }))
+    }
+
+    /// The error of a rank whose communicator cannot be made.
+    #[cfg_attr(not(any(feature = "local", feature = "mpi", feature = "tcp")), allow(dead_code))]
+    pub(crate) fn communicator(rank: Rank, error: CallError) -> Self {
+        match error {
+            CallError::Argument(error) => JobCause::Argument(error).into(),
+            CallError::Other(error) => {
+                let rank = first_to_fail(&error).unwrap_or(rank);
+                Self::of(rank, JobCause::Call(error))
+            }
+        }
+    }
+
+    /// Returns the rank in the job that failed first, or `None` if the job could not begin.
+    ///
+    /// Of a failed call this is the [culprit](Failure::culprit), or, if there is none, the rank
+    /// that found the failure.
+    #[must_use]
+    pub fn rank(&self) -> Option<Rank> {
+        self.0.rank
+    }
+
+    /// Returns the cause.
+    #[must_use]
+    pub fn cause(&self) -> &JobCause {
+        &self.0.cause
+    }
+}
+
+/// The rank in the job to which a failure of a call leads.
+fn first_to_fail(error: &Error) -> Option<Rank> {
+    let (Error::Failed { failure, members, .. } | Error::Dead { failure, members, .. }) = error else { return None };
+    let Failure { observer, culprit, .. } = **failure;
+    let rank = culprit.unwrap_or(observer);
+    Some(members.get(rank.index()).copied().unwrap_or(rank))
+}
+
+impl From<JobCause> for JobError {
+    fn from(cause: JobCause) -> Self {
+        Self(Box::new(Contents { rank: None, cause }))
+    }
+}
+
+impl From<Error> for JobError {
+    fn from(error: Error) -> Self {
+        Self(Box::new(Contents { rank: first_to_fail(&error), cause: JobCause::Call(error) }))
+    }
+}
+
+impl From<BuildError> for JobError {
+    fn from(error: BuildError) -> Self {
+        JobCause::Network(error).into()
+    }
+}
+
+#[cfg(feature = "tcp")]
+impl From<crate::transport::tcp::JoinError> for JobError {
+    fn from(error: crate::transport::tcp::JoinError) -> Self {
+        JobCause::Join(error).into()
+    }
+}
+
+#[cfg(feature = "mpi")]
+impl From<crate::transport::mpi::MpiError> for JobError {
+    fn from(error: crate::transport::mpi::MpiError) -> Self {
+        JobCause::Mpi(error).into()
+    }
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Contents { rank, cause } = &*self.0;
+        match (cause, rank) {
+            (JobCause::Panicked(_), Some(rank)) => write!(f, "rank {rank} {cause}"),
+            (JobCause::Thread(why), Some(rank)) => write!(f, "rank {rank} could not be started: {why}"),
+            // A failure begins with the rank whose call it was.
+            (JobCause::Call(error @ (Error::Failed { .. } | Error::Dead { .. })), _) => fmt::Display::fmt(error, f),
+            (JobCause::Call(error), Some(rank)) => write!(f, "rank {rank}: {error}"),
+            _ => match cause.source() {
+                Some(source) => fmt::Display::fmt(source, f),
+                None => fmt::Display::fmt(cause, f),
+            },
+        }
+    }
+}
+
+/// As [`Display`](fmt::Display): `main` and `unwrap` print an error by this.
+impl fmt::Debug for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl StdError for JobError {
+    /// The first of the cause's sources of which the text has not everything.
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        let text = self.to_string();
+        let mut next = self.0.cause.source();
+        while let Some(said) = next.filter(|source| text.contains(&source.to_string())) {
+            next = said.source();
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests;

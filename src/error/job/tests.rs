@@ -1,0 +1,71 @@
+use super::*;
+use crate::transport::{Cause, OpenError};
+
+/// The texts of an error and all its sources.
+fn chain(error: &dyn StdError) -> Vec<String> {
+    let mut texts = vec![error.to_string()];
+    let mut next = error.source();
+    while let Some(source) = next {
+        texts.push(source.to_string());
+        next = source.source();
+    }
+    texts
+}
+
+fn failed(culprit: Option<usize>, members: &[usize]) -> Error {
+    let cause = Cause::Gone { rank: Rank::new(1), how: "panicked: no".into() };
+    let culprit = culprit.map(Rank::new);
+    let failure = Failure { call: 3, words: "barrier".into(), round: 0, observer: Rank::new(0), culprit, cause };
+    let members = members.iter().copied().map(Rank::new).collect();
+    Error::Failed { rank: Rank::new(0), failure: Box::new(failure), members }
+}
+
+#[test]
+fn causes_are_told_in_plain_words_with_the_rank() {
+    let two = Rank::new(2);
+    let thread = JobCause::Thread(Arc::new(io::Error::other("too many threads")));
+    let other = || Error::from(OpenError::Outside(Rank::new(9)));
+    for (error, words) in [
+        (JobError::of(two, JobCause::Panicked("no".to_owned())), "rank 2 panicked: no".to_owned()),
+        (JobError::of(two, thread), "rank 2 could not be started: too many threads".to_owned()),
+        (JobError::communicator(two, other().into()), format!("rank 2: {}", other())),
+        (JobError::from(other()), other().to_string()),
+        (failed(Some(1), &[]).into(), "rank 0: call 3 (barrier), round 0: rank 1 panicked: no".to_owned()),
+        (JobCause::Environment("X is 3".to_owned()).into(), "X is 3".to_owned()),
+        (JobCause::Ranks { ranks: 0, most: 9 }.into(), "a job of 0 ranks: it may have 1 to 9".to_owned()),
+    ] {
+        assert_eq!(error.to_string(), words);
+        assert_eq!(format!("{error:?}"), words);
+    }
+}
+
+#[test]
+fn rank_that_failed_first_is_the_culprit_by_its_number_in_the_job() {
+    let rank = |error: Error| JobError::communicator(Rank::new(0), error.into()).rank().map(Rank::index);
+    assert_eq!(rank(failed(Some(1), &[])), Some(1));
+    assert_eq!(rank(failed(Some(1), &[4, 6])), Some(6));
+    assert_eq!(rank(failed(None, &[4, 6])), Some(4));
+    assert_eq!(JobError::from(failed(Some(1), &[4, 6])).rank(), Some(Rank::new(6)));
+    assert_eq!(JobError::from(Error::from(OpenError::Outside(Rank::new(9)))).rank(), None);
+}
+
+#[test]
+fn chains_of_sources_say_nothing_twice_and_the_cause_has_them_all() {
+    let thread = JobError::of(Rank::new(2), JobCause::Thread(Arc::new(io::Error::other("too many threads"))));
+    assert_eq!(chain(&thread), ["rank 2 could not be started: too many threads"]);
+    assert_eq!(chain(thread.cause()), ["its thread could not be started", "too many threads"]);
+    let called = JobError::from(failed(Some(1), &[]));
+    let text = called.to_string();
+    assert!(chain(&called)[1..].iter().all(|more| !text.contains(more.as_str())), "{:?}", chain(&called));
+    assert!(called.cause().source().unwrap().is::<Error>());
+    let join = JobError::from(crate::transport::tcp::JoinError::Rank { rank: 3, size: 2 });
+    assert_eq!(chain(&join).len(), 1);
+    assert!(join.cause().source().unwrap().is::<crate::transport::tcp::JoinError>());
+}
+
+#[test]
+fn job_errors_are_small_and_can_be_sent() {
+    fn sendable<T: Send + Sync + 'static>() {}
+    sendable::<JobError>();
+    assert_eq!(size_of::<JobError>(), size_of::<usize>());
+}

@@ -1,0 +1,85 @@
+//! Ranks that are threads of this process.
+
+use super::row::{Answer, Environment, Row};
+use crate::error::JobError;
+use crate::launch::variable::wrong;
+use crate::machine::Machine;
+
+pub(super) static ROW: Row = Row {
+    name: "local",
+    built: cfg!(feature = "local"),
+    ranks: "ranks that are threads",
+    threads: true,
+    machine: Machine::THREADS,
+    variables: &[],
+    command: "",
+    by_hand: "",
+    takes: |_| false,
+    asks,
+    #[cfg(feature = "local")]
+    enter: Some(threads::enter),
+    #[cfg(not(feature = "local"))]
+    enter: None,
+};
+
+/// Whatever is not a rank of another backend runs threads, if the program does.
+fn asks(environment: &Environment<'_>) -> Result<Answer, JobError> {
+    const ALONE: &str = "no launcher has started this process as a rank of a job";
+    if environment.names(&ROW) || (environment.built)(&ROW) && !environment.connects {
+        return Ok(Answer::Yes(None));
+    }
+    let threads = match environment.connects {
+        true => "",
+        false => ", and for ranks that are threads it would have to be built with the feature `local` of necklace",
+    };
+    Err(wrong(format!("{ALONE}{threads}: {}", environment.start_words())))
+}
+
+#[cfg(feature = "local")]
+mod threads {
+    use std::time::Duration;
+
+    use crate::error::{JobCause, JobError};
+    use crate::ids::Rank;
+    use crate::launch::backend::row::{Entry, Environment, Joined, Row, Size, Supervise};
+    use crate::launch::claim::Claim;
+    use crate::transport::Discord;
+    use crate::transport::local::{self, MAX_RANKS, SizeError, Supervisor};
+
+    pub(super) fn enter(
+        _: &Row,
+        _: &Environment<'_>,
+        _: Option<Claim>,
+        _: Duration,
+    ) -> Result<Box<dyn Entry>, JobError> {
+        Ok(Box::new(Threads))
+    }
+
+    struct Threads;
+
+    impl Entry for Threads {
+        fn size(&self) -> Option<Size> {
+            None
+        }
+
+        fn join(self: Box<Self>, ranks: usize, _: bool) -> Result<Joined, JobError> {
+            let too_many = |SizeError { size }| JobCause::Ranks { ranks: size, most: MAX_RANKS };
+            let (supervisor, endpoints) = local::supervised(ranks).map_err(too_many)?;
+            Ok(Joined { endpoints, supervisor: Some(Box::new(supervisor)) })
+        }
+    }
+
+    impl Supervise for Supervisor {
+        fn failures(&self, rank: Rank) -> Vec<Discord> {
+            Self::failures(self, rank)
+        }
+
+        fn panicked(&self, rank: Rank, message: &str) {
+            Self::panicked(self, rank, message);
+        }
+
+        fn end(self: Box<Self>) -> Option<Discord> {
+            self.discord()
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Supervises a rank that is this process.
+
+use super::row::Supervise;
+use crate::ids::Rank;
+use crate::transport::Discord;
+use crate::transport::engine::Supervisor;
+
+impl Supervise for Supervisor {
+    fn failures(&self, _: Rank) -> Vec<Discord> {
+        Self::failures(self)
+    }
+
+    fn panicked(&self, _: Rank, message: &str) {
+        Self::panicked(self, message);
+    }
+
+    fn end(self: Box<Self>) -> Option<Discord> {
+        Self::end(*self)
+    }
+}

@@ -1,0 +1,10 @@
+//! All backends.
+
+use super::row::Row;
+use super::{local, mpi, tcp};
+
+/// One row a backend, in the order in which they are asked: the first whose process this is has it.
+pub(in crate::launch) const ROWS: [&Row; 3] = [&mpi::ROW, &tcp::ROW, &local::ROW];
+
+/// The backend of threads, for launches that read no environment.
+pub(in crate::launch) const THREADS: &Row = &local::ROW;

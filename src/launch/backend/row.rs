@@ -1,0 +1,170 @@
+//! What a launch has to know about a backend.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::JobError;
+use crate::ids::Rank;
+use crate::launch::claim::Claim;
+use crate::launch::variable::Variable;
+use crate::machine::Machine;
+use crate::transport::{Discord, Endpoint};
+
+/// A backend, as a launch sees it.
+#[derive(Debug)]
+pub(in crate::launch) struct Row {
+    /// The value of `NECKLACE_BACKEND`, and the name of the feature.
+    pub(in crate::launch) name: &'static str,
+    /// Whether this program is built with the feature.
+    pub(in crate::launch) built: bool,
+    /// Its ranks, in words.
+    pub(in crate::launch) ranks: &'static str,
+    /// Whether its ranks are threads that the launch starts. Otherwise this process is a rank.
+    pub(in crate::launch) threads: bool,
+    /// The prices of its messages.
+    pub(in crate::launch) machine: Machine,
+    /// Variables that mean this backend if `NECKLACE_BACKEND` is not set, and contradict another.
+    pub(in crate::launch) variables: &'static [&'static str],
+    /// How to start a program as ranks that are processes: by a command, and by hand.
+    pub(in crate::launch) command: &'static str,
+    pub(in crate::launch) by_hand: &'static str,
+    /// Whether the ranks of a launcher may be its ranks.
+    pub(in crate::launch) takes: fn(&Claim) -> bool,
+    /// Whether, by the environment, this process is a rank of it, or runs its ranks.
+    pub(in crate::launch) asks: fn(&Environment<'_>) -> Result<Answer, JobError>,
+    /// Begins to join the job, if the program is built with the backend. The duration is the
+    /// maximum time to wait for other ranks.
+    pub(in crate::launch) enter: Option<Enter>,
+}
+
+pub(in crate::launch) type Enter =
+    fn(&Row, &Environment<'_>, Option<Claim>, Duration) -> Result<Box<dyn Entry>, JobError>;
+
+/// What a backend says of this process.
+#[derive(Debug)]
+pub(in crate::launch) enum Answer {
+    /// It is not the backend's.
+    No,
+    /// It is, by the claim of a launcher if there is one.
+    Yes(Option<Claim>),
+}
+
+/// The environment, and what the program asks for.
+pub(in crate::launch) struct Environment<'a> {
+    pub(in crate::launch) variable: Variable<'a>,
+    /// Whether the process has to be a rank: the program runs no threads.
+    pub(in crate::launch) connects: bool,
+    /// The backend that `NECKLACE_BACKEND` names.
+    pub(in crate::launch) named: Option<&'static Row>,
+    /// All backends.
+    pub(in crate::launch) rows: &'a [&'static Row],
+    /// Whether this program is built with a backend.
+    pub(in crate::launch) built: &'a dyn Fn(&Row) -> bool,
+}
+
+impl Environment<'_> {
+    /// Whether `NECKLACE_BACKEND` names this backend.
+    pub(super) fn names(&self, row: &Row) -> bool {
+        self.named.is_some_and(|named| named.name == row.name)
+    }
+
+    /// Whether `NECKLACE_BACKEND` names another backend than this.
+    pub(super) fn names_another(&self, row: &Row) -> bool {
+        self.named.is_some_and(|named| named.name != row.name)
+    }
+
+    /// A variable that means another backend than this, with the backend and the variable's value.
+    pub(super) fn means_another(&self, row: &Row) -> Option<(&'static Row, &'static str, String)> {
+        let others = self.rows.iter().filter(|other| other.name != row.name);
+        let variables = others.flat_map(|other| other.variables.iter().map(move |name| (*other, *name)));
+        variables.into_iter().find_map(|(other, name)| Some((other, name, (self.variable)(name)?)))
+    }
+
+    /// Another backend than this, with which the program is built, that may have the claim's ranks.
+    pub(super) fn taker(&self, row: &Row, claim: &Claim) -> Option<&'static Row> {
+        self.takers(row, claim).find(|other| (self.built)(other))
+    }
+
+    /// What the program would have to be built with for the claim's ranks to be another backend's.
+    pub(super) fn not_built(&self, row: &Row, claim: &Claim) -> String {
+        let missing = self.takers(row, claim).filter(|other| !(self.built)(other));
+        missing.map(|other| format!("; for {} {}", other.ranks, other.lacking())).collect()
+    }
+
+    fn takers(&self, row: &Row, claim: &Claim) -> impl Iterator<Item = &'static Row> {
+        self.rows.iter().copied().filter(move |other| other.name != row.name && (other.takes)(claim))
+    }
+
+    /// How to start this program as ranks that are processes.
+    pub(super) fn start_words(&self) -> String {
+        let processes = || self.rows.iter().copied().filter(|row| !row.threads);
+        let list = |rows: &mut dyn Iterator<Item = String>| rows.collect::<Vec<_>>().join(" or ");
+        let built = || processes().filter(|row| (self.built)(row));
+        let commands = list(&mut built().map(|row| row.command.to_owned()));
+        if commands.is_empty() {
+            let features = list(&mut processes().map(|row| format!("feature `{}`", row.name)));
+            return format!("build this program with the {features} of necklace, for ranks that are processes");
+        }
+        let by_hand = built().filter(|row| !row.by_hand.is_empty());
+        let by_hand: String = by_hand.map(|row| format!(", or set {}", row.by_hand)).collect();
+        let missing = processes().filter(|row| !(self.built)(row));
+        let missing: String = missing.map(|row| format!("; for {} {}", row.command, row.lacking())).collect();
+        format!("start it with {commands}{by_hand}{missing}")
+    }
+}
+
+impl Row {
+    /// That this program is built without the backend.
+    pub(in crate::launch) fn not_built(&self) -> String {
+        format!("this program was built without the feature `{}` of necklace", self.name)
+    }
+
+    fn lacking(&self) -> String {
+        format!("it would have to be built with the feature `{}` of necklace", self.name)
+    }
+}
+
+/// A job that this process is about to join.
+pub(in crate::launch) trait Entry {
+    /// The number of ranks, if the program does not choose it.
+    fn size(&self) -> Option<Size>;
+
+    /// Joins a job of so many ranks. With `supervised`, whoever asks reports panics to the
+    /// supervisor.
+    fn join(self: Box<Self>, ranks: usize, supervised: bool) -> Result<Joined, JobError>;
+
+    /// Tells ranks that may already wait for this one that it does not come.
+    fn decline(self: Box<Self>) -> Result<(), JobError> {
+        Ok(())
+    }
+}
+
+/// A number of ranks that a launcher has decided on.
+#[derive(Debug)]
+pub(in crate::launch) struct Size {
+    pub(in crate::launch) ranks: usize,
+    /// Who says so.
+    pub(in crate::launch) words: String,
+}
+
+/// What this process has of a job that it has joined.
+#[derive(Debug)]
+pub(in crate::launch) struct Joined {
+    /// Its ranks: one of a process, all of a job of threads.
+    pub(in crate::launch) endpoints: Vec<Arc<dyn Endpoint>>,
+    /// There if it was asked for.
+    pub(in crate::launch) supervisor: Option<Box<dyn Supervise>>,
+}
+
+/// Reports how the ranks of this process end.
+pub(in crate::launch) trait Supervise: Send + Sync + std::fmt::Debug {
+    /// The first failures that a rank has seen, in contexts which it has left.
+    fn failures(&self, rank: Rank) -> Vec<Discord>;
+
+    /// Tells the other ranks why a rank has panicked.
+    fn panicked(&self, rank: Rank, message: &str);
+
+    /// All ranks of this process are through. Returns what ranks have found as they compared their
+    /// calls.
+    fn end(self: Box<Self>) -> Option<Discord>;
+}

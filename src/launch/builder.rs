@@ -1,0 +1,207 @@
+//! The builder of a launch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::asked::{Asked, Defaults};
+use super::backend::{Environment, Joined, Row, THREADS};
+use super::network::Network;
+use super::run::run;
+use super::variable::{Variable, nothing, system, wrong};
+use crate::communicator::{Communicator, How, Options};
+use crate::error::JobError;
+use crate::transport::Endpoint;
+
+/// Starts or joins a job, with defaults of the program.
+///
+/// [`Launch::from_env`] reads the environment, which also overrides the defaults.
+/// [`Launch::threads`] runs threads of this process, whatever the environment says.
+///
+/// ```
+/// use necklace::launch::Launch;
+///
+/// let launch = Launch::threads().topology("ring:4").choose("allgather", "ring");
+/// let heard = launch.run(|mut comm| {
+///     let mut all = [0; 4];
+///     comm.allgather(&[comm.rank()], &mut all).map(|()| all)
+/// })?;
+/// assert_eq!(heard[2].as_ref().unwrap(), &[0, 1, 2, 3]);
+/// # Ok::<(), necklace::JobError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Launch {
+    threads: bool,
+    defaults: Defaults,
+}
+
+impl Launch {
+    /// Makes a launch that reads the environment, as [`launch`](crate::launch()) does. This is the
+    /// default.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self::default()
+    }
+
+    /// Makes a launch whose ranks are threads of this process. It reads no variable of the
+    /// environment.
+    #[cfg(feature = "local")]
+    #[must_use]
+    pub fn threads() -> Self {
+        Self { threads: true, ..Self::default() }
+    }
+
+    /// Sets the number of ranks, where they are threads. Unless it is set, there is a rank for each
+    /// node of the network, or, without a network, for each core.
+    #[must_use]
+    pub fn ranks(mut self, ranks: usize) -> Self {
+        self.defaults.ranks = Some(ranks);
+        self
+    }
+
+    /// Sets the network: a text such as `torus:4x4`, or a topology, which may be one of your own.
+    ///
+    /// Ranks compare it when they meet. If its text does not describe it, they compare its links.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use necklace::{launch::Launch, topology::Graph};
+    ///
+    /// // Two triangles with a bridge.
+    /// let network = Graph::from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)])?;
+    /// let nodes = Launch::from_env().topology(Arc::new(network)).run(|comm| comm.topology().nodes())?;
+    /// assert_eq!(nodes, [6; 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn topology(mut self, network: impl Into<Network>) -> Self {
+        self.defaults.topology = Some(network.into());
+        self
+    }
+
+    /// Sets a function that returns the network for a number of ranks, used if no network is named.
+    ///
+    /// Without it, that network is complete.
+    ///
+    /// ```
+    /// let launch = necklace::launch::Launch::from_env().ranks(6).topology_for(|ranks| format!("ring:{ranks}"));
+    /// let networks = launch.run(|comm| comm.topology().text())?;
+    /// assert_eq!(networks, ["ring:6"; 6]);
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    #[must_use]
+    pub fn topology_for<N: Into<Network>>(mut self, network: impl Fn(usize) -> N + Send + Sync + 'static) -> Self {
+        self.defaults.topology_for = Some(Arc::new(move |ranks| network(ranks).into()));
+        self
+    }
+
+    /// Chooses an algorithm for a collective on every communicator, as [`Communicator::choose`]
+    /// does: by name, an algorithm of your own, or a schedule, which is verified once for all ranks
+    /// of a process.
+    #[must_use]
+    pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
+        self.defaults.algorithms.push((collective.to_owned(), how.into()));
+        self
+    }
+
+    /// Sets the options of every communicator.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.defaults.options = options;
+        self
+    }
+
+    /// Wraps the endpoint of each rank of this process, over any backend: in a
+    /// [trace](crate::transport::trace), in [faults](crate::transport::fault), or in a wrapper of
+    /// your own.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use necklace::launch::Launch;
+    /// use necklace::transport::trace::Tracing;
+    ///
+    /// let tracing = Tracing::new();
+    /// let log = tracing.clone();
+    /// let launch = Launch::from_env().ranks(2).wrap(move |endpoint| Arc::new(log.wrap(endpoint)));
+    /// launch.run(|mut comm| comm.barrier())?;
+    /// assert!(!tracing.events().is_empty());
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    #[must_use]
+    pub fn wrap(mut self, wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync + 'static) -> Self {
+        self.defaults.wrap = Some(Arc::new(wrap));
+        self
+    }
+
+    /// Runs the closure on every rank of this process and returns the results by rank.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`launch`](crate::launch()).
+    pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
+        let (row, joined, asked) = self.start(&system, false)?;
+        run(joined, row.threads, |endpoint| asked.communicator(endpoint), body)
+    }
+
+    /// Joins the job and returns the communicator of this process.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`connect`](crate::connect()).
+    pub fn connect(self) -> Result<Communicator, JobError> {
+        self.connect_by(&system)
+    }
+
+    pub(super) fn connect_by(self, variable: Variable<'_>) -> Result<Communicator, JobError> {
+        if self.threads {
+            return Err(wrong(
+                "this launch has been told to run ranks as threads, which `run` does: `connect` is for a process that is a rank",
+            ));
+        }
+        let (_, Joined { endpoints, .. }, asked) = self.start(variable, true)?;
+        let none = || wrong("no launcher has started this process as a rank of a job");
+        let endpoint = endpoints.into_iter().next().ok_or_else(none)?;
+        let rank = endpoint.rank();
+        asked.communicator(endpoint).map_err(|error| JobError::communicator(rank, error))
+    }
+
+    /// Starts or joins the job that these defaults and that environment ask for.
+    pub(super) fn start(
+        self,
+        variable: Variable<'_>,
+        connects: bool,
+    ) -> Result<(&'static Row, Joined, Asked), JobError> {
+        let Self { threads, defaults } = self;
+        let built = |row: &Row| row.built;
+        let variable: Variable<'_> = if threads { &nothing } else { variable };
+        let environment = Environment::new(variable, connects, &built)?;
+        let (row, claim) = if threads { (THREADS, None) } else { environment.backend()? };
+        let timeout = defaults.options(variable)?.patience();
+        let enter = row.enter.ok_or_else(|| wrong(row.not_built()))?;
+        let entry = enter(row, &environment, claim, timeout)?;
+        let asked = match defaults.on(entry.size(), variable) {
+            Ok(asked) => asked,
+            Err(error) => {
+                entry.decline()?;
+                return Err(error);
+            }
+        };
+        let joined = entry.join(asked.topology.nodes(), !connects)?;
+        log::debug!(
+            "{} of {}: {}, at the prices {}",
+            joined.endpoints.len(),
+            asked.topology.nodes(),
+            row.ranks,
+            row.machine
+        );
+        Ok((row, joined, asked))
+    }
+}
+
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { threads, defaults: Defaults { ranks, topology, algorithms, options, .. } } = self;
+        let mut launch = f.debug_struct("Launch");
+        launch.field("threads", threads).field("ranks", ranks).field("topology", topology);
+        launch.field("algorithms", algorithms).field("options", options).finish_non_exhaustive()
+    }
+}

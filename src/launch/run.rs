@@ -1,0 +1,81 @@
+//! Runs a closure on the ranks of this process.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use super::backend::{Joined, Supervise};
+use crate::communicator::Communicator;
+use crate::error::{CallError, Error, JobCause, JobError};
+use crate::ids::Rank;
+use crate::transport::{Discord, Endpoint, renumbered};
+
+/// Runs the closure on every rank and returns the results by rank: on a thread each, or, if this
+/// process is the rank, on this thread.
+pub(super) fn run<R: Send>(
+    Joined { endpoints, supervisor }: Joined,
+    on_threads: bool,
+    communicator: impl Fn(Arc<dyn Endpoint>) -> Result<Communicator, CallError> + Sync,
+    body: impl Fn(Communicator) -> R + Sync,
+) -> Result<Vec<R>, JobError> {
+    let first: Mutex<Option<JobError>> = Mutex::new(None);
+    // A rank that panics is noted before the others hear of it: they may panic for that.
+    let fail = |error: JobError| {
+        first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    };
+    let rank_body = |endpoint: Arc<dyn Endpoint>| {
+        let rank = endpoint.rank();
+        match catch_unwind(AssertUnwindSafe(|| communicator(endpoint).map(&body))) {
+            Ok(Ok(result)) => return Some(result),
+            Ok(Err(error)) => fail(JobError::communicator(rank, error)),
+            Err(payload) => {
+                let message = panic_words(&*payload);
+                fail(panicked(rank, message, supervisor.as_deref()));
+                if let Some(supervisor) = &supervisor {
+                    supervisor.panicked(rank, message);
+                }
+            }
+        }
+        None
+    };
+    let results: Vec<Option<R>> = if on_threads {
+        thread::scope(|scope| {
+            let start = |endpoint: Arc<dyn Endpoint>| {
+                let rank = endpoint.rank();
+                let body = || rank_body(endpoint);
+                let thread = thread::Builder::new().name(format!("rank {rank}")).spawn_scoped(scope, body);
+                thread.map_err(|error| fail(JobError::of(rank, JobCause::Thread(Arc::new(error))))).ok()
+            };
+            let threads: Vec<_> = endpoints.into_iter().map(start).collect();
+            threads.into_iter().map(|thread| thread?.join().ok().flatten()).collect()
+        })
+    } else {
+        endpoints.into_iter().map(rank_body).collect()
+    };
+    if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    match supervisor.and_then(|supervisor| supervisor.end()) {
+        Some(discord) => Err(Error::from(discord).into()),
+        None => Ok(results.into_iter().flatten().collect()),
+    }
+}
+
+/// The error of a rank that has panicked. If its message quotes the failure of a call, as that of
+/// `unwrap` does, the rank has only followed another, and the error is that failure.
+fn panicked(rank: Rank, message: &str, supervisor: Option<&dyn Supervise>) -> JobError {
+    let quotes =
+        |Discord { failure, members, .. }: &Discord| message.contains(&failure.named(&renumbered(members)).to_string());
+    let failures = supervisor.map_or_else(Vec::new, |supervisor| supervisor.failures(rank));
+    match failures.into_iter().find(quotes) {
+        Some(failed) => Error::from(failed).into(),
+        None => JobError::of(rank, JobCause::Panicked(message.to_owned())),
+    }
+}
+
+/// The message of a panic.
+fn panic_words(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+}

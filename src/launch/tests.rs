@@ -1,0 +1,145 @@
+//! Launches with environments that are no process's.
+
+use std::time::Duration;
+
+use super::backend::{Environment, ROWS, Row};
+use super::builder::Launch;
+use super::run::run;
+use crate::communicator::{Communicator, Options};
+use crate::error::{JobCause, JobError};
+use crate::transport::tcp::JoinError;
+
+/// Runs the threads that a launch asks for in that environment.
+fn job<R: Send>(
+    launch: Launch,
+    environment: &[(&str, &str)],
+    body: impl Fn(Communicator) -> R + Sync,
+) -> Result<Vec<R>, JobError> {
+    let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+    let (row, joined, asked) = launch.start(&variable, false)?;
+    assert_eq!(row.name, "local");
+    run(joined, row.threads, |endpoint| asked.communicator(endpoint), body)
+}
+
+fn ranks(launch: Launch, environment: &[(&str, &str)]) -> Vec<String> {
+    job(launch, environment, |comm| comm.topology().text()).unwrap()
+}
+
+#[test]
+fn the_environment_overrides_the_program() {
+    let program = Launch::default().topology("ring:4").choose("alltoall", "ring");
+    assert_eq!(ranks(program.clone(), &[]), ["ring:4"; 4]);
+    assert_eq!(ranks(program, &[("NECKLACE_TOPOLOGY", "torus:2x3")]), ["torus:2x3"; 6]);
+    assert_eq!(ranks(Launch::default().ranks(5), &[("NECKLACE_RANKS", "3")]), ["complete:3"; 3]);
+}
+
+#[test]
+fn a_network_for_any_number_of_ranks_gives_way_to_one_that_is_named() {
+    let program = Launch::default().ranks(5).topology_for(|ranks| format!("ring:{ranks}"));
+    assert_eq!(ranks(program.clone(), &[]), ["ring:5"; 5]);
+    assert_eq!(ranks(program.clone(), &[("NECKLACE_RANKS", "3")]), ["ring:3"; 3]);
+    assert_eq!(ranks(program.clone().topology("line:5"), &[]), ["line:5"; 5]);
+    assert_eq!(ranks(program, &[("NECKLACE_TOPOLOGY", "complete:5")]), ["complete:5"; 5]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many"), ("NECKLACE_TIMEOUT", "-1")];
+    for (name, value) in refused {
+        let message = job(Launch::default(), &[(name, value)], |_| ()).unwrap_err().to_string();
+        assert!(message.contains(name) && message.contains(value), "{message}");
+    }
+    let message = job(Launch::default().ranks(3), &[("NECKLACE_TOPOLOGY", "ring:4")], |_| ()).unwrap_err().to_string();
+    assert!(message.contains("3 ranks on ring:4"), "{message}");
+    assert!(message.contains("use 4 ranks") && message.contains("NECKLACE_TOPOLOGY=complete:3"), "{message}");
+}
+
+#[test]
+fn a_process_that_nobody_has_started_is_told_what_this_program_is_built_for() {
+    let (run, mpirun, tcp, mpi) = ("`necklace run", "`mpirun", "feature `tcp`", "feature `mpi`");
+    let alone = |backends: &[&str]| {
+        let built = |row: &Row| backends.contains(&row.name);
+        let environment = Environment::new(&|_| None, true, &built).unwrap();
+        environment.backend().unwrap_err().to_string()
+    };
+    let says = |words: &str, all: &[&str]| assert!(all.iter().all(|one| words.contains(one)), "{words}");
+    let [all, with_tcp, with_mpi] = [&["local", "tcp", "mpi"][..], &["local", "tcp"], &["local", "mpi"]].map(alone);
+    says(&all, &[run, mpirun, "NECKLACE_BACKEND=mpi", "NECKLACE_ROOT"]);
+    says(&with_tcp, &[run, mpirun, mpi, "NECKLACE_ROOT"]);
+    says(&with_mpi, &[mpirun, "NECKLACE_BACKEND=mpi", tcp]);
+    says(&alone(&["local"]), &[tcp, "`mpi`"]);
+    assert!(![&all, &with_tcp].iter().any(|words| words.contains(tcp)));
+    assert!(![&all, &with_mpi].iter().any(|words| words.contains(mpi)));
+}
+
+#[test]
+fn rows_have_distinct_names_and_those_built_can_be_entered() {
+    for (at, row) in ROWS.iter().enumerate() {
+        assert_eq!(ROWS.iter().position(|other| other.name == row.name), Some(at));
+        assert_eq!(row.built, row.enter.is_some(), "{}", row.name);
+        assert_eq!(row.threads, row.command.is_empty(), "{}", row.name);
+    }
+}
+
+#[test]
+fn a_launch_of_threads_reads_no_environment_and_cannot_connect() {
+    let environment = [("NECKLACE_BACKEND", "tcp"), ("NECKLACE_RANKS", "3"), ("NECKLACE_TOPOLOGY", "ring:3")];
+    assert_eq!(ranks(Launch::threads().ranks(2), &environment), ["complete:2"; 2]);
+    let error = Launch::threads().connect().unwrap_err();
+    assert!(matches!(error.cause(), JobCause::Environment(words) if words.contains("`connect` is for")), "{error}");
+}
+
+#[test]
+fn prices_of_a_row_are_those_of_its_endpoints() {
+    let (row, joined, _) = Launch::threads().ranks(2).start(&|_| None, false).unwrap();
+    assert!(joined.endpoints.iter().all(|endpoint| endpoint.machine() == row.machine));
+    let one = |name: &str| match name {
+        "NECKLACE_RANK" => Some("0".to_owned()),
+        "NECKLACE_SIZE" => Some("1".to_owned()),
+        _ => None,
+    };
+    let (row, joined, _) = Launch::from_env().start(&one, true).unwrap();
+    assert_eq!((row.name, joined.endpoints[0].machine()), ("tcp", row.machine));
+}
+
+fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, JobError> {
+    launch.connect_by(&|name| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+}
+
+#[test]
+fn a_rank_that_asks_for_what_cannot_be_does_not_join() {
+    let rank = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4"), ("NECKLACE_ROOT", "127.0.0.1:1")];
+    let refused = |launch, name, value, words: &[&str]| {
+        let message = joined(launch, &[&rank[..], &[(name, value)]].concat()).unwrap_err().to_string();
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    };
+    refused(Launch::default(), "NECKLACE_TOPOLOGY", "ring:5", &["4 ranks on ring:5"]);
+    refused(Launch::default().topology("torus:4x4"), "NECKLACE_INSECURE", "0", &["4 ranks on torus:4x4"]);
+    refused(Launch::default(), "NECKLACE_RANKS", "5", &["NECKLACE_RANKS is 5", "NECKLACE_SIZE is 4"]);
+    refused(Launch::default(), "NECKLACE_TIMEOUT", "0", &["NECKLACE_TIMEOUT"]);
+    refused(Launch::default(), "NECKLACE_KEY_FILE", "/no/such/file", &["/no/such/file"]);
+}
+
+#[test]
+fn the_wait_for_rank_0_ends_with_the_timeout() {
+    let rank = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "127.0.0.1:1")];
+    let error = joined(Launch::default(), &[&rank[..], &[("NECKLACE_TIMEOUT", "1")]].concat()).unwrap_err();
+    let JobCause::Join(JoinError::Unreachable { waited, .. }) = error.cause() else { panic!("{error}") };
+    assert_eq!(*waited, Duration::from_secs(1));
+    let quick = Launch::default().options(Options::default().timeout(Duration::from_millis(100)));
+    let error = joined(quick, &rank).unwrap_err();
+    assert!(error.to_string().contains("127.0.0.1:1") && error.to_string().contains("100ms"), "{error}");
+}
+
+#[test]
+fn algorithms_are_named_for_alltoall_or_by_collective() {
+    let chosen = |text| {
+        job(Launch::default().ranks(4), &[("NECKLACE_ALGORITHM", text)], |comm| {
+            let name = |c| comm.explain(&c, 8).unwrap().algorithm.name();
+            (name(crate::collective::Collective::Alltoall), name(crate::collective::Collective::Allgather))
+        })
+    };
+    assert_eq!(chosen("ring").unwrap()[0].0, "ring");
+    assert_eq!(chosen("alltoall=direct-xor,allgather=ring").unwrap()[1], ("direct-xor".into(), "ring".into()));
+    assert!(chosen("brick").unwrap_err().to_string().contains("direct-rotated"));
+}
