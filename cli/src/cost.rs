@@ -17,11 +17,11 @@ use necklace::machine::Machine;
 use necklace::schedule::{Problem, Verifier};
 use necklace::topology::Topology;
 
+use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::problem::problem;
 use crate::progress::Progress;
-use crate::reading::{once, size, whole_names};
 use crate::simulate::play;
 use crate::table::{align, write_csv};
 use crate::{figures, machine, memory};

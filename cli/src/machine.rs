@@ -5,7 +5,7 @@ use std::path::Path;
 use necklace::error::shown;
 use necklace::machine::{Machine, MachineError};
 
-use crate::reading::bounded;
+use crate::options::bounded;
 
 /// The largest file that is read.
 const LIMIT: u64 = 1 << 16;

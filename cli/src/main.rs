@@ -6,6 +6,8 @@
 //! an operation failed; 2 if the command line is wrong; `run`: the status of the job.
 
 #[cfg(unix)]
+mod address_space;
+#[cfg(unix)]
 mod agent;
 mod bench;
 mod cost;
@@ -13,6 +15,7 @@ mod figures;
 mod list;
 mod machine;
 mod memory;
+mod options;
 mod output;
 #[cfg(feature = "draw")]
 mod picture;
@@ -23,9 +26,6 @@ mod plan;
 mod plot;
 mod problem;
 mod progress;
-mod reading;
-#[cfg(unix)]
-mod room;
 #[cfg(unix)]
 mod run;
 mod simulate;
@@ -83,11 +83,11 @@ enum Command {
     #[cfg(unix)]
     /// Internal subcommand: a rank before its program runs
     #[command(hide = true)]
-    Become(agent::BecomeArguments),
+    Exec(agent::ExecArguments),
     #[cfg(unix)]
     /// Internal subcommand: cleans up after an agent
     #[command(hide = true)]
-    Guard(agent::GuardArguments),
+    Reaper(agent::ReaperArguments),
 }
 
 const EXAMPLES: &str = "\
@@ -101,7 +101,7 @@ wrong.";
 
 fn main() -> ExitCode {
     #[cfg(unix)]
-    if let Err(error) = room::check(LEAST) {
+    if let Err(error) = address_space::check(MIN_ADDRESS_SPACE) {
         return output::Failure::Failed(format!("cannot start: {}", agent::with_limit(&error))).report();
     }
     let done = match Arguments::try_parse().unwrap_or_else(|error| bounded(error).exit()).command {
@@ -118,9 +118,9 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Agent => return agent::run(),
         #[cfg(unix)]
-        Command::Become(arguments) => return agent::run_become(&arguments),
+        Command::Exec(arguments) => return agent::run_exec(&arguments),
         #[cfg(unix)]
-        Command::Guard(arguments) => return agent::run_guard(&arguments),
+        Command::Reaper(arguments) => return agent::run_reaper(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -137,7 +137,7 @@ fn bounded(mut error: clap::Error) -> clap::Error {
         }
         // Drop tips that repeat a long value.
         ContextValue::StyledStrs(tips) => {
-            let short = |tip: &&StyledStr| tip.to_string().len() <= TIP;
+            let short = |tip: &&StyledStr| tip.to_string().len() <= MAX_TIP;
             Some(ContextValue::StyledStrs(tips.iter().filter(short).cloned().collect()))
         }
         _ => None,
@@ -152,7 +152,7 @@ fn bounded(mut error: clap::Error) -> clap::Error {
 
 /// The address space that reading the command line takes, with room to spare.
 #[cfg(unix)]
-const LEAST: u64 = 1 << 20;
+const MIN_ADDRESS_SPACE: u64 = 1 << 20;
 
 /// A tip of clap's, at most.
-const TIP: usize = 200;
+const MAX_TIP: usize = 200;

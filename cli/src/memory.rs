@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_told_in_the_unit_that_suits_them() {
+    fn amounts_are_printed_in_the_largest_fitting_unit() {
         let told = [0, 1023, 1024, 1_610_612_736, u128::MAX].map(amount);
         assert_eq!(told[..4], ["0 bytes", "1023 bytes", "1.0 KiB", "1.5 GiB"]);
         assert!(told[4].ends_with(" PiB"));

@@ -20,11 +20,11 @@ use necklace::schedule::{
 use necklace::select::{Choice, Terms, select};
 use necklace::topology::Topology;
 
+use crate::options::size;
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::picture::{self, Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
-use crate::reading::size;
 use crate::{figures, list, machine, memory};
 
 const EXAMPLES: &str = "

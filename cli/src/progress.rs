@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_has_a_total_where_there_is_one() {
+    fn progress_bar_has_a_total_if_one_is_known() {
         for total in [Some(7), None] {
             let mut progress = long(total);
             progress.step();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_shows_nothing() {
+    fn short_work_shows_no_progress_bar() {
         let mut progress = Progress::new("testing", "rounds").of(Some(1));
         progress.step();
         assert!(progress.bar.is_none());

@@ -7,12 +7,12 @@ use socket2::{Domain, Socket, Type};
 
 /// A port that this process has bound without listening. Only a process of the same user that also asks to
 /// share the port, such as rank 0, can bind it meanwhile.
-pub(super) struct Held {
+pub(super) struct ReservedPort {
     _socket: Socket,
     address: String,
 }
 
-impl Held {
+impl ReservedPort {
     /// Reserves a port, for ranks that know this host by that name.
     pub(super) fn find(name: &str) -> io::Result<Self> {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -49,9 +49,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_is_held_can_be_had_by_who_shares_it_and_by_nobody_else() {
+    fn reserved_port_binds_only_with_reuse_port() {
         for name in ["127.0.0.1", "somewhere"] {
-            let held = Held::find(name).unwrap();
+            let held = ReservedPort::find(name).unwrap();
             let (host, port) = held.address().rsplit_once(':').unwrap();
             assert_eq!(host, name);
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.parse().unwrap()));

@@ -33,7 +33,7 @@ pub(crate) fn cost(bytes: usize) -> usize {
 }
 
 /// The longest frame. A description holds an environment as numbers, which the system limits to some megabytes.
-const LONGEST: usize = 1 << 26;
+const MAX_LENGTH: usize = 1 << 26;
 
 /// The ranks that the agent of a host starts.
 #[derive(Debug, Deserialize, Serialize)]
@@ -116,7 +116,7 @@ pub(crate) enum Stream {
 
 /// A frame of an agent.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum Frame {
     Report(Report),
     /// Output of a rank; empty at its end.
     Output {
@@ -145,32 +145,32 @@ pub(crate) fn send_output(to: &mut impl Write, rank: usize, stream: Stream, byte
 pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<M>> {
     match next(from)? {
         Some((MESSAGE, bytes)) => Ok(Some(serde_json::from_slice(&bytes)?)),
-        Some(_) => Err(nonsense()),
+        Some(_) => Err(invalid()),
         None => Ok(None),
     }
 }
 
 /// Receives the next frame of an agent; `None` at the end.
-pub(crate) fn hear(from: &mut impl Read) -> io::Result<Option<Said>> {
+pub(crate) fn receive_frame(from: &mut impl Read) -> io::Result<Option<Frame>> {
     let Some((kind, mut bytes)) = next(from)? else { return Ok(None) };
     let stream = match kind {
-        MESSAGE => return Ok(Some(Said::Report(serde_json::from_slice(&bytes)?))),
+        MESSAGE => return Ok(Some(Frame::Report(serde_json::from_slice(&bytes)?))),
         OUT => Stream::Out,
         ERR => Stream::Err,
-        _ => return Err(nonsense()),
+        _ => return Err(invalid()),
     };
-    let (rank, _) = bytes.split_first_chunk().ok_or_else(nonsense)?;
-    let rank = usize::try_from(u64::from_le_bytes(*rank)).map_err(|_| nonsense())?;
+    let (rank, _) = bytes.split_first_chunk().ok_or_else(invalid)?;
+    let rank = usize::try_from(u64::from_le_bytes(*rank)).map_err(|_| invalid())?;
     bytes.drain(..8);
-    Ok(Some(Said::Output { rank, stream, bytes }))
+    Ok(Some(Frame::Output { rank, stream, bytes }))
 }
 
 /// Skips to the end of the magic. Without magic, the error is what came instead, up to a bound.
 pub(crate) fn skip_to_magic(from: &mut impl Read) -> Result<(), Vec<u8>> {
-    const MOST: usize = 1 << 16;
+    const LIMIT: usize = 1 << 16;
     let mut seen = Vec::new();
     let mut byte = [0];
-    while seen.len() < MOST && from.read_exact(&mut byte).is_ok() {
+    while seen.len() < LIMIT && from.read_exact(&mut byte).is_ok() {
         seen.push(byte[0]);
         if seen.ends_with(MAGIC) {
             return Ok(());
@@ -181,7 +181,7 @@ pub(crate) fn skip_to_magic(from: &mut impl Read) -> Result<(), Vec<u8>> {
 
 fn frame(kind: u8, head: &[u8], body: &[u8]) -> io::Result<Vec<u8>> {
     let length = head.len() + body.len();
-    let bounded = u32::try_from(length).ok().filter(|_| length <= LONGEST);
+    let bounded = u32::try_from(length).ok().filter(|_| length <= MAX_LENGTH);
     let length = bounded.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "a message is too long"))?;
     Ok([&[kind], &length.to_le_bytes()[..], head, body].concat())
 }
@@ -199,8 +199,8 @@ fn next(from: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
-        return Err(nonsense());
+    if length > MAX_LENGTH {
+        return Err(invalid());
     }
     // Read piece by piece: a wrong length allocates nothing.
     let mut bytes = Vec::new();
@@ -208,7 +208,7 @@ fn next(from: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
     if bytes.len() < length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(Some((kind[0], bytes))) }
 }
 
-fn nonsense() -> Error {
+fn invalid() -> Error {
     Error::new(ErrorKind::InvalidData, "invalid message from the agent")
 }
 
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_heard_after_the_noise() {
+    fn frames_are_received_after_a_greeting() {
         let mut wire = b"Welcome to \0necklace\nLast login: never\n".to_vec();
         wire.extend(MAGIC);
         send(&mut wire, &Report::Here { version: "1".into() }).unwrap();
@@ -225,16 +225,20 @@ mod tests {
         send(&mut wire, &Report::Done).unwrap();
         let mut wire = &wire[..];
         skip_to_magic(&mut wire).unwrap();
-        assert!(matches!(hear(&mut wire), Ok(Some(Said::Report(Report::Here { version }))) if version == "1"));
-        let Ok(Some(Said::Output { rank: 300, stream: Stream::Err, bytes })) = hear(&mut wire) else { panic!() };
+        assert!(
+            matches!(receive_frame(&mut wire), Ok(Some(Frame::Report(Report::Here { version }))) if version == "1")
+        );
+        let Ok(Some(Frame::Output { rank: 300, stream: Stream::Err, bytes })) = receive_frame(&mut wire) else {
+            panic!()
+        };
         assert_eq!(bytes, b"\xff\n");
-        assert!(matches!(hear(&mut wire), Ok(Some(Said::Report(Report::Done)))));
-        assert!(matches!(hear(&mut wire), Ok(None)));
+        assert!(matches!(receive_frame(&mut wire), Ok(Some(Frame::Report(Report::Done)))));
+        assert!(matches!(receive_frame(&mut wire), Ok(None)));
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
-        let cut = |wire: &[u8]| hear(&mut &wire[..]).is_err();
+    fn invalid_frame_is_refused() {
+        let cut = |wire: &[u8]| receive_frame(&mut &wire[..]).is_err();
         let mut whole = Vec::new();
         send_output(&mut whole, 1, Stream::Out, b"abc").unwrap();
         assert!((1..whole.len()).all(|length| cut(&whole[..length])));

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
 
+use super::key_file::KeyFile;
 use super::protocol::{Description, End};
-use super::secret::Kept;
 
 /// Returns the command that starts a rank: this program, which becomes the rank's.
 pub(super) fn command(
@@ -18,10 +18,10 @@ pub(super) fn command(
     description: &Description,
     root: &str,
     held: bool,
-    key: &Kept,
+    key: &KeyFile,
 ) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
-    command.arg("become").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
+    command.arg("exec").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
     // Variables of an earlier job or of a login are not this job's; the address belongs to this host.
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && name != "NECKLACE_ADDRESS") {
         command.env_remove(name);

@@ -3,10 +3,10 @@
 //! What is compared is measured in turn: a round runs each system once, and every system has as many rounds, so that what
 //! befalls the machine befalls all of them, and a ratio between two rows of a run is honest where a time is not.
 
-mod making;
-mod moving;
 #[cfg(unix)]
 mod processes;
+mod schedules;
+mod transfers;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ use necklace::topology::Topology;
 
 #[cfg(unix)]
 pub(crate) use self::processes::Rank;
+use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
-use crate::reading::{once, size, whole_names};
 use crate::table::{align, write_csv};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -123,7 +123,7 @@ struct Name {
 }
 
 /// A system in a cell. Measuring returns times, in seconds a call.
-trait Contestant {
+trait Benchmark {
     fn name(&self) -> Name;
     /// Whether the others are compared with it.
     fn is_reference(&self) -> bool {
@@ -132,7 +132,7 @@ trait Contestant {
     fn measure(&mut self) -> Result<Vec<f64>, Failure>;
 }
 
-/// The figures of a contestant, in seconds.
+/// The figures of a benchmark, in seconds.
 #[derive(Debug)]
 struct Row {
     name: Name,
@@ -166,24 +166,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for topology in &networks {
         for &bytes in &arguments.bytes {
             let cell = Cell { topology: Arc::clone(topology), bytes };
-            let contestants = match arguments.what {
-                What::Move => moving::contestants(&cell, &arguments.collective, &algorithms, arguments.transport)?,
-                What::Build => making::builders(&cell, &arguments.collective, &algorithms)?,
-                What::Verify => making::verifiers(&cell, &arguments.collective, &algorithms)?,
+            let benchmarks = match arguments.what {
+                What::Move => transfers::benchmarks(&cell, &arguments.collective, &algorithms, arguments.transport)?,
+                What::Build => schedules::builders(&cell, &arguments.collective, &algorithms)?,
+                What::Verify => schedules::verifiers(&cell, &arguments.collective, &algorithms)?,
             };
-            cells.push((cell, contestants));
+            cells.push((cell, benchmarks));
             if arguments.what == What::Verify {
                 // A proof is of blocks, whatever their size.
                 break;
             }
         }
     }
-    let contestants: usize = cells.iter().map(|(_, contestants)| contestants.len()).sum();
-    let steps = contestants as u64 * u64::from(arguments.rounds);
+    let benchmarks: usize = cells.iter().map(|(_, benchmarks)| benchmarks.len()).sum();
+    let steps = benchmarks as u64 * u64::from(arguments.rounds);
     let mut progress = Progress::new("measuring", "measurements").of(Some(steps));
     let mut rows = Vec::new();
-    for (cell, contestants) in cells {
-        rows.extend(compare(&cell, contestants, arguments.rounds, &mut progress)?);
+    for (cell, benchmarks) in cells {
+        rows.extend(compare(&cell, benchmarks, arguments.rounds, &mut progress)?);
     }
     drop(progress);
     if let Some(document) = document {
@@ -200,14 +200,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Measures all in turn, again and again.
 fn compare(
     cell: &Cell,
-    mut contestants: Vec<Box<dyn Contestant>>,
+    mut benchmarks: Vec<Box<dyn Benchmark>>,
     rounds: u32,
     progress: &mut Progress,
 ) -> Result<Vec<Row>, Failure> {
-    let mut samples = vec![Vec::new(); contestants.len()];
+    let mut samples = vec![Vec::new(); benchmarks.len()];
     for _ in 0..rounds {
-        for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
-            samples.extend(contestant.measure()?);
+        for (benchmark, samples) in benchmarks.iter_mut().zip(&mut samples) {
+            samples.extend(benchmark.measure()?);
             progress.step();
         }
     }
@@ -224,8 +224,8 @@ fn compare(
             ratio: None,
         }
     };
-    let mut rows: Vec<Row> = contestants.iter().map(|c| c.name()).zip(&mut samples).map(row).collect();
-    let references = rows.iter().zip(&contestants).filter(|(_, contestant)| contestant.is_reference());
+    let mut rows: Vec<Row> = benchmarks.iter().map(|c| c.name()).zip(&mut samples).map(row).collect();
+    let references = rows.iter().zip(&benchmarks).filter(|(_, benchmark)| benchmark.is_reference());
     if let Some(best) = references.map(|(row, _)| row.median).min_by(f64::total_cmp) {
         rows.iter_mut().for_each(|row| row.ratio = Some(row.median / best));
     }
@@ -260,7 +260,7 @@ fn table(rows: &[Row]) -> String {
     align(&lines)
 }
 
-/// A curve for each contestant and number of ranks.
+/// A curve for each benchmark and number of ranks.
 fn curves(rows: &[Row]) -> Curves {
     let mut curves: Vec<Curve> = Vec::new();
     for Row { name, ranks, bytes, median, .. } in rows {
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_bounded() {
+    fn block_size_is_bounded() {
         assert_eq!(["0", "4K", "1G"].map(block), [Ok(0), Ok(4096), Ok(1 << 30)]);
         assert!(["1025M", "4Ks"].iter().all(|text| block(text).is_err()));
     }
@@ -297,7 +297,7 @@ mod tests {
     /// Takes the times it is given, as often as it is asked.
     struct Fixed(&'static str, Vec<f64>, bool);
 
-    impl Contestant for Fixed {
+    impl Benchmark for Fixed {
         fn name(&self) -> Name {
             Name { system: self.0, transport: "-", collective: "alltoall".into(), algorithm: "a,b".into() }
         }
@@ -312,11 +312,10 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_to_the_better_reference() {
+    fn ratios_are_relative_to_the_faster_reference() {
         let cell = Cell { topology: necklace::load("ring:3").unwrap(), bytes: 8 };
-        let fixed = |name, times: &[f64], reference| -> Box<dyn Contestant> {
-            Box::new(Fixed(name, times.to_vec(), reference))
-        };
+        let fixed =
+            |name, times: &[f64], reference| -> Box<dyn Benchmark> { Box::new(Fixed(name, times.to_vec(), reference)) };
         let all =
             vec![fixed("ours", &[4.0, 3.0, 9.0], false), fixed("slow", &[5.0], true), fixed("fast", &[2.0], true)];
         let rows = compare(&cell, all, 2, &mut Progress::new("testing", "rounds")).unwrap_or_default();

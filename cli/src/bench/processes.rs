@@ -8,8 +8,8 @@ use clap::Args;
 use necklace::launch;
 use necklace_bare::pin;
 
-use super::moving::{Call, Pace};
-use super::{Contestant, Name};
+use super::transfers::{Call, Sampling};
+use super::{Benchmark, Name};
 use crate::output::{Failure, print};
 use crate::run::ranks_of_own;
 
@@ -19,25 +19,33 @@ pub(super) struct Processes {
     pub(super) collective: String,
     pub(super) algorithm: String,
     pub(super) bytes: usize,
-    pub(super) pace: Pace,
+    pub(super) sampling: Sampling,
 }
 
-impl Contestant for Processes {
+impl Benchmark for Processes {
     fn name(&self) -> Name {
         let Self { collective, algorithm, .. } = self;
         Name { system: "necklace", transport: "tcp", collective: collective.clone(), algorithm: algorithm.clone() }
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { topology, collective, algorithm, bytes, pace } = self;
+        let Self { topology, collective, algorithm, bytes, sampling } = self;
         let chosen = format!("{collective}={algorithm}");
-        pace.keep(|pace| {
-            let rank = Rank { collective: collective.clone(), bytes: *bytes, calls: pace.calls, samples: pace.samples };
+        sampling.keep(|sampling| {
+            let rank = Rank {
+                collective: collective.clone(),
+                bytes: *bytes,
+                calls: sampling.calls,
+                samples: sampling.samples,
+            };
             let printed = ranks_of_own(topology, &chosen, &rank.words())?;
             let times: Option<Vec<f64>> = printed.lines().map(|line| line.parse().ok()).collect();
-            let times = times.filter(|times| times.len() == pace.samples);
+            let times = times.filter(|times| times.len() == sampling.samples);
             times.ok_or_else(|| {
-                Failure::Failed(format!("expected the times of {} samples from rank 0, found: {printed}", pace.samples))
+                Failure::Failed(format!(
+                    "expected the times of {} samples from rank 0, found: {printed}",
+                    sampling.samples
+                ))
             })
         })
     }
@@ -70,10 +78,10 @@ impl Rank {
         let Self { collective, bytes, calls, samples } = self;
         let call =
             Call::named(collective).ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
-        let pace = Pace { calls: *calls, samples: *samples };
+        let sampling = Sampling { calls: *calls, samples: *samples };
         let outcome = launch(|mut comm| {
             pin(comm.rank());
-            Ok((comm.rank(), call.times(&mut comm, *bytes, pace)?))
+            Ok((comm.rank(), call.times(&mut comm, *bytes, sampling)?))
         });
         let ranks: Result<Vec<_>, necklace::error::Error> = outcome.and_then(|ranks| ranks.into_iter().collect());
         for (rank, times) in ranks.map_err(|error| Failure::of(collective, &error))? {
@@ -92,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_reads_what_it_is_told() {
+    fn rank_arguments_round_trip() {
         let rank = Rank { collective: "alltoall".into(), bytes: 1 << 40, calls: 3, samples: 7 };
         let matches = Rank::augment_args(clap::Command::new("bench-rank")).get_matches_from(rank.words());
         assert_eq!(Rank::from_arg_matches(&matches).unwrap(), rank);

@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
 use super::agent::legible;
+use crate::options::bounded;
 use crate::output::Failure;
-use crate::reading::bounded;
 
 /// A host of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_fill_slots_in_order_and_go_round() {
+    fn ranks_fill_slots_in_order_and_wrap_around() {
         assert_eq!(spread_of("a,b,c", 2), places(&[("a", &[0]), ("b", &[1])]));
         assert_eq!(spread_of("a,b", 5), places(&[("a", &[0, 2, 4]), ("b", &[1, 3])]));
         assert_eq!(spread_of("a:2,b", 5), places(&[("a", &[0, 1, 3, 4]), ("b", &[2])]));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_may_have_any_name() {
+    fn odd_machine_name_becomes_localhost() {
         assert_eq!(Host::called("vm").name, "vm");
         for odd in ["", "a b", "-x", "a:b", "node:4", "[x]", "x[1]", "a,b", "a\nb"] {
             assert_eq!(told(&[Host::called(odd)]), [("localhost", None)], "{odd:?}");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_names_and_addresses() {
+    fn host_lists_accept_names_addresses_and_ranges() {
         for (text, expected) in [
             ("me@node:4", &[("me@node", Some(4))][..]),
             ("fe80::1", &[("fe80::1", None)]),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_of_open_mpi_and_mpich() {
+    fn hostfile_lines_of_open_mpi_and_mpich_are_read() {
         for (text, expected) in [
             ("", &[][..]),
             ("  \t", &[]),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn allocations_name_nodes_and_their_tasks() {
+    fn slurm_variables_name_nodes_and_slots() {
         for (nodes, tasks, expected) in [
             ("", "", &[][..]),
             ("", "2", &[]),

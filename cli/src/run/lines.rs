@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_the_same_however_they_come() {
+    fn lines_do_not_depend_on_how_bytes_arrive() {
         let text = b"one\n\ntw\xff\xfeo\r\nlast";
         for step in 1..text.len() {
             let mut lines = Lines::new(b"[1] ".to_vec());
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_and_none_is_lost() {
+    fn long_lines_are_cut_without_loss() {
         for length in [LONGEST - 1, LONGEST, LONGEST + 1, 3 * LONGEST, 3 * LONGEST + 7] {
             let line = [&vec![b'x'; length][..], b"\n"].concat();
             for step in [1000, 65536, LONGEST + 1, 4 * LONGEST] {

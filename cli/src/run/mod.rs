@@ -4,13 +4,13 @@
 //! prints what the agents forward, and decides when the job is over.
 
 mod agent;
+mod agent_state;
+mod deduplicator;
 mod hosts;
 mod job;
 mod lines;
-mod member;
 mod output;
-mod printer;
-mod repeats;
+mod writer;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -28,7 +28,7 @@ use necklace::error::{BuildError, shown};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use self::agent::{Event, Reach};
+use self::agent::{JobEvent, RemoteShell};
 use self::hosts::{Host, Hosts};
 use self::job::Job;
 use self::output::{Output, Style};
@@ -65,12 +65,12 @@ Ctrl-C sends SIGTERM at once, and a second Ctrl-C SIGKILL. Processes that a rank
 they have left both its process group and the environment of the job (on systems without /proc: unless they
 have left the process group).
 
-The same happens if this command is killed, or its agent on a host, or the guard of an agent. If agent and
-guard are killed at once, the ranks still end (on Linux; elsewhere, ranks that use the library). A rank that
+The same happens if this command is killed, or its agent on a host, or the reaper of an agent. If agent and
+reaper are killed at once, the ranks still end (on Linux; elsewhere, ranks that use the library). A rank that
 uses the library also ends its process group and removes the key. Other processes continue, and the next job on
-that host removes a key that is left. If a guard or an agent is stopped, the job ends with its own status if
+that host removes a key that is left. If a reaper or an agent is stopped, the job ends with its own status if
 its ranks are known to have ended and all their output has arrived; otherwise it fails when the agent has not
-answered for the timeout. If this command has ended, a stopped agent is killed by its guard.
+answered for the timeout. If this command has ended, a stopped agent is killed by its reaper.
 
 Exit status: 0 if all ranks end with 0; otherwise the status of the first rank that fails, 128 + n for signal n;
 127 if the program is not found, 126 if it cannot be started; 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP ends
@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     hostfile: Option<PathBuf>,
 
-    /// Reach hosts by COMMAND instead of ssh; it receives the name of the host and the command to run there
+    /// RemoteShell hosts by COMMAND instead of ssh; it receives the name of the host and the command to run there
     #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
 
@@ -202,10 +202,10 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     }
     let places = hosts::spread(&hosts, size);
     let reach = match &arguments.agent {
-        None => Reach::Ssh,
+        None => RemoteShell::Ssh,
         Some(text) => {
             let words = shlex::split(text).filter(|words| !words.is_empty());
-            Reach::Command(words.ok_or_else(|| {
+            RemoteShell::Command(words.ok_or_else(|| {
                 Failure::Usage(format!(
                     "--agent {:?} is not a command; expected words as for a shell, with their quotes closed",
                     shown(text).to_string()
@@ -266,11 +266,11 @@ fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host])
 }
 
 /// Returns the name by which the ranks reach the first host.
-fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &Reach) -> Result<String, Failure> {
+fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &RemoteShell) -> Result<String, Failure> {
     if let Some(name) = &arguments.root_address {
         return Ok(hosts::reachable(name));
     }
-    let direct = matches!(reach, Reach::Ssh) && places.iter().all(|(name, _)| hosts::is_here(name));
+    let direct = matches!(reach, RemoteShell::Ssh) && places.iter().all(|(name, _)| hosts::is_here(name));
     match places {
         // All ranks are on one machine, whatever its name.
         [_] => Ok("127.0.0.1".to_owned()),
@@ -312,7 +312,7 @@ fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
 }
 
 /// Turns the signals that end the job into events. A hang-up that is ignored (`nohup`) stays ignored.
-fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
+fn listen_to_signals(events: Sender<JobEvent>) -> Result<(), Failure> {
     let mut wanted = vec![SIGINT, SIGTERM];
     if !ignores(SIGHUP) {
         wanted.push(SIGHUP);
@@ -320,7 +320,7 @@ fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
     let mut signals = Signals::new(wanted).map_err(failed("cannot listen to signals"))?;
     let listen = move || {
         for signal in signals.forever() {
-            if events.send(Event::Signal(signal)).is_err() {
+            if events.send(JobEvent::Signal(signal)).is_err() {
                 break;
             }
         }

@@ -9,24 +9,24 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::agent::Event;
+use super::agent::JobEvent;
+use super::deduplicator::{Deduplicator, Due};
 use super::lines::Lines;
-use super::printer::{Credit, Piece, Printer};
-use super::repeats::{Due, Repeats};
+use super::writer::{Credit, Piece, StreamWriter};
 use crate::agent::protocol::Stream;
 
 /// Standard output and standard error, for several threads, none of which waits for a reader. Lines that are
 /// printed together stay together, even if both streams are one terminal.
 pub(super) struct Output {
     out: Out,
-    err: Printer,
-    repeats: Mutex<Repeats>,
-    events: Sender<Event>,
+    err: StreamWriter,
+    deduplicator: Mutex<Deduplicator>,
+    events: Sender<JobEvent>,
     style: Style,
 }
 
 enum Out {
-    Standard(Printer),
+    Standard(StreamWriter),
     Kept(Mutex<Vec<u8>>),
 }
 
@@ -40,24 +40,24 @@ pub(super) enum Style {
 
 impl Output {
     /// Opens the standard streams. A write error is an event.
-    pub(super) fn standard(style: Style, events: &Sender<Event>) -> io::Result<Self> {
+    pub(super) fn standard(style: Style, events: &Sender<JobEvent>) -> io::Result<Self> {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let place = |file: &File| file.metadata().map(|about| (about.dev(), about.ino())).ok();
         let turn = Arc::new(Mutex::new(()));
         let same = place(&out).is_some_and(|there| place(&err) == Some(there));
         let other = if same { Arc::clone(&turn) } else { Arc::default() };
-        let out = Out::Standard(Printer::start(out, turn, events.clone())?);
-        let err = Printer::start(err, other, events.clone())?;
-        Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style })
+        let out = Out::Standard(StreamWriter::start(out, turn, events.clone())?);
+        let err = StreamWriter::start(err, other, events.clone())?;
+        Ok(Self { out, err, deduplicator: Mutex::default(), events: events.clone(), style })
     }
 
     /// Keeps the ranks' standard output, without prefixes. It should be short.
-    pub(super) fn kept(events: &Sender<Event>) -> io::Result<Self> {
+    pub(super) fn kept(events: &Sender<JobEvent>) -> io::Result<Self> {
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-        let err = Printer::start(err, Arc::default(), events.clone())?;
+        let err = StreamWriter::start(err, Arc::default(), events.clone())?;
         let out = Out::Kept(Mutex::default());
-        Ok(Self { out, err, repeats: Mutex::default(), events: events.clone(), style: Style::Plain })
+        Ok(Self { out, err, deduplicator: Mutex::default(), events: events.clone(), style: Style::Plain })
     }
 
     /// Takes the output that was kept.
@@ -94,13 +94,13 @@ impl Output {
             (Stream::Out, Out::Standard(out)) => out.print(Piece { lines, credit: Some((Arc::clone(credit), cost)) }),
             (Stream::Err, _) => {
                 let piece = Piece { lines, credit: Some((Arc::clone(credit), cost)) };
-                let mut repeats = self.repeats();
-                let held = repeats.until();
-                let due = repeats.say(rank, piece, self.prefix(rank).len(), Instant::now());
+                let mut deduplicator = self.deduplicator();
+                let held = deduplicator.until();
+                let due = deduplicator.print(rank, piece, self.prefix(rank).len(), Instant::now());
                 self.settle(due);
-                if repeats.until() != held {
+                if deduplicator.until() != held {
                     // The time that the launcher waits for has changed.
-                    let _ = self.events.send(Event::Held);
+                    let _ = self.events.send(JobEvent::Held);
                 }
             }
         }
@@ -108,27 +108,27 @@ impl Output {
 
     /// Marks a rank as failed: lines that other ranks have printed too are left out.
     pub(super) fn fail(&self, rank: usize) {
-        let mut repeats = self.repeats();
-        let due = repeats.fail(rank);
+        let mut deduplicator = self.deduplicator();
+        let due = deduplicator.fail(rank);
         self.settle(due);
     }
 
     /// Returns until when lines are held that another rank has printed too.
     pub(super) fn held(&self) -> Option<Instant> {
-        self.repeats().until()
+        self.deduplicator().until()
     }
 
     /// Prints the lines that were held long enough.
     pub(super) fn release(&self) {
-        let mut repeats = self.repeats();
-        let due = repeats.release(Instant::now());
+        let mut deduplicator = self.deduplicator();
+        let due = deduplicator.release(Instant::now());
         self.settle(due);
     }
 
     /// Prints all lines that are held, and names the ranks whose lines were left out.
     pub(super) fn release_all(&self) {
-        let mut repeats = self.repeats();
-        let (due, line) = repeats.finish();
+        let mut deduplicator = self.deduplicator();
+        let (due, line) = deduplicator.finish();
         self.settle(due);
         if let Some(line) = line {
             self.say(line.into_bytes());
@@ -143,8 +143,8 @@ impl Output {
         }
     }
 
-    fn repeats(&self) -> MutexGuard<'_, Repeats> {
-        self.repeats.lock().unwrap_or_else(PoisonError::into_inner)
+    fn deduplicator(&self) -> MutexGuard<'_, Deduplicator> {
+        self.deduplicator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Prints whole lines of others to standard error. Drops some if they arrive faster than they are read.
@@ -154,12 +154,12 @@ impl Output {
 
     /// Requests an event when everything is printed.
     pub(super) fn finish(&self) {
-        self.printers().for_each(Printer::finish);
+        self.writers().for_each(StreamWriter::finish);
     }
 
     /// Whether everything is printed.
     pub(super) fn has_finished(&self) -> bool {
-        self.printers().all(Printer::has_finished)
+        self.writers().all(StreamWriter::has_finished)
     }
 
     /// Whether everything is printed to standard error.
@@ -169,10 +169,10 @@ impl Output {
 
     /// A number that changes with every write.
     pub(super) fn progress(&self) -> usize {
-        self.printers().map(Printer::progress).fold(0, usize::wrapping_add)
+        self.writers().map(StreamWriter::progress).fold(0, usize::wrapping_add)
     }
 
-    fn printers(&self) -> impl Iterator<Item = &Printer> {
+    fn writers(&self) -> impl Iterator<Item = &StreamWriter> {
         let out = match &self.out {
             Out::Standard(out) => Some(out),
             Out::Kept(_) => None,

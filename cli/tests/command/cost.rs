@@ -27,7 +27,7 @@ fn table_2(mesh: bool, d: i32, m: f64, startup: f64) -> [f64; 6] {
 }
 
 #[test]
-fn the_commands_in_the_help_give_table_2_and_the_curves_of_figures_13_to_16() {
+fn commands_in_the_help_reproduce_table_2_and_figures_13_to_16() {
     let figures = [
         ("torus-exchange", "torus", "paragon", 75.0, &[4, 5, 6, 7][..]),
         ("mesh-exchange", "mesh", "paragon", 75.0, &[4, 5, 6, 7]),
@@ -54,7 +54,7 @@ fn the_commands_in_the_help_give_table_2_and_the_curves_of_figures_13_to_16() {
 }
 
 #[test]
-fn a_formula_that_claims_too_little_says_so() {
+fn incomplete_formula_is_marked_as_a_lower_bound() {
     let graph = directory("too-little").join("graph.txt");
     // More ranks than are counted.
     let path: String = (1..150).map(|node| format!("{} {node}\n", node - 1)).collect();
@@ -74,7 +74,7 @@ fn a_formula_that_claims_too_little_says_so() {
 }
 
 #[test]
-fn compared_with_what_is_counted_the_formulas_hold() {
+fn formulas_agree_with_counted_prices() {
     let arguments = ["cost", "--topology=torus:4x8", "--topology=ring:5", "--collective=alltoall", "--bytes=0,100"];
     let found = lines(&printed(&[&arguments[..], &["--machine=unit", "--compare", "--csv=-"]].concat()));
     let mut compared = 0;
@@ -97,7 +97,7 @@ fn compared_with_what_is_counted_the_formulas_hold() {
 }
 
 #[test]
-fn bounds_stand_beside_every_price_and_every_time() {
+fn bounds_are_printed_for_every_price_and_time() {
     let on = ["--topology=torus:12x12", "--collective=alltoall", "--bytes=64", "--machine=unit", "--csv=-"];
     let only = ["--algorithm=direct,torus-exchange"];
     let cost = lines(&printed(&[&["cost"], &on[..], &only].concat()));
@@ -123,7 +123,7 @@ fn bounds_stand_beside_every_price_and_every_time() {
 }
 
 #[test]
-fn the_start_ups_of_the_paragon_are_start_ups() {
+fn startup_price_applies_to_every_startup() {
     let on = ["cost", "--topology=torus:16x16", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=1"];
     let text = printed(&[&on[..], &["--machine=paragon"]].concat());
     let names: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
@@ -135,7 +135,7 @@ fn the_start_ups_of_the_paragon_are_start_ups() {
 }
 
 #[test]
-fn machines_come_from_files_and_plots_are_pictures() {
+fn machine_file_is_read_and_plot_is_svg() {
     let directory = directory("machines_come_from_files");
     let path = directory.join("slow.json");
     std::fs::write(&path, r#"{"startup": "1 ms", "hop": "2 us"}"#).unwrap();
@@ -166,14 +166,14 @@ fn machines_come_from_files_and_plots_are_pictures() {
 }
 
 #[test]
-fn a_large_network_costs_no_time_by_formula() {
+fn large_network_is_priced_by_formula() {
     let arguments =
         ["cost", "--topology=torus:16384x16384", "--topology=mesh:30000x2x30000", "--topology=hypercube:30"];
     printed(&[&arguments[..], &["--collective=alltoall", "--bytes=1", "--machine=paragon"]].concat());
 }
 
 #[test]
-fn simulated_times_stand_beside_what_channels_did() {
+fn simulation_prints_channel_use_beside_times() {
     let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=0,100", "--machine=paragon"];
     let found = lines(&printed(&[&arguments[..], &["--csv=-", "--compare"]].concat()));
     let number = |line: &HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();

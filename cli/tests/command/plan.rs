@@ -24,7 +24,7 @@ fn row(text: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn exchanges_on_grids_pass_the_independent_checker_with_the_papers_figures() {
+fn grid_exchanges_pass_the_checker_with_the_papers_figures() {
     let cases = [
         ("torus:12x12", "8", "576", 22),
         ("torus:8x4x4", "9", "576", 21),
@@ -48,7 +48,7 @@ fn exchanges_on_grids_pass_the_independent_checker_with_the_papers_figures() {
 }
 
 #[test]
-fn cubes_and_flat_networks_pass_the_independent_checker_with_the_textbooks_figures() {
+fn cube_and_complete_schedules_pass_the_checker() {
     let cases = [
         ("hypercube:5", "cube-log", "5", "80", 5, &["--contention-free", "--minimal-routes"][..]),
         ("hypercube:5", "cube-xor", "31", "31", 80, &["--contention-free", "--minimal-routes"]),
@@ -69,7 +69,7 @@ fn cubes_and_flat_networks_pass_the_independent_checker_with_the_textbooks_figur
 }
 
 #[test]
-fn reductions_in_rank_order_pass_the_independent_checker() {
+fn reductions_in_rank_order_pass_the_checker() {
     for ranks in [1, 2, 3, 4, 5, 7, 8, 12, 13, 16] {
         for collective in ["allreduce", "scan"] {
             let json = document(&format!("ring:{ranks}"), collective, "auto");
@@ -84,7 +84,7 @@ fn reductions_in_rank_order_pass_the_independent_checker() {
 const SMALL: [&str; 7] = ["torus:4x4", "hypercube:3", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
 
 #[test]
-fn every_algorithm_of_the_registry_is_planned_verified_and_checked() {
+fn every_registered_algorithm_passes_plan_verify_and_checker() {
     for algorithm in registry() {
         let (name, collective) = (algorithm.about().name, algorithm.about().collective);
         let mut fitting = 0;
@@ -112,7 +112,7 @@ fn fits(algorithm: &dyn Algorithm, topology: &str) -> bool {
 }
 
 #[test]
-fn counted_figures_stand_beside_the_formulas() {
+fn counted_figures_are_printed_beside_formulas() {
     let arguments = ["--topology=torus:12x12", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=64"];
     let text = printed(&[&["plan"], &arguments[..]].concat());
     // Counted, by formula, the lower bound, how many times that it is, and in bytes.
@@ -137,7 +137,7 @@ fn counted_figures_stand_beside_the_formulas() {
 }
 
 #[test]
-fn ports_that_are_asked_for_are_kept_verified_and_exported() {
+fn requested_port_model_is_verified_and_exported() {
     let plan = |rest: &[&'static str]| [&["plan", "--collective=alltoall"], rest].concat();
     for ports in Ports::EVERY {
         for topology in ["--topology=torus:4x4", "--topology=complete:6", "--topology=ring:7"] {
@@ -175,7 +175,7 @@ fn ports_that_are_asked_for_are_kept_verified_and_exported() {
 }
 
 #[test]
-fn auto_says_what_it_chose_from() {
+fn auto_lists_the_candidates_it_compared() {
     let text = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall"]);
     let paragon = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--machine", "paragon"]);
     assert!(paragon.contains("the cheapest by the prices of paragon"), "{paragon}");
@@ -184,7 +184,7 @@ fn auto_says_what_it_chose_from() {
 }
 
 #[test]
-fn the_list_names_every_algorithm_and_what_it_promises() {
+fn list_names_every_algorithm_and_its_claims() {
     let text = printed(&["plan", "--list"]);
     let there = printed(&["plan", "--list", "--topology", "torus:12x12"]);
     for algorithm in registry() {
@@ -212,7 +212,7 @@ fn the_list_names_every_algorithm_and_what_it_promises() {
 }
 
 #[test]
-fn a_root_is_where_a_broadcast_starts() {
+fn broadcast_starts_at_the_given_root() {
     let arguments = ["plan", "--topology", "ring:5", "--collective", "broadcast", "--root", "3", "--json", "-"];
     let json: Value = serde_json::from_str(&printed(&arguments)).unwrap();
     assert_eq!(json["root"], 3);
@@ -220,7 +220,7 @@ fn a_root_is_where_a_broadcast_starts() {
 }
 
 #[test]
-fn a_file_gets_the_document_and_standard_output_the_text() {
+fn json_file_is_written_beside_the_text() {
     let directory = directory("a_file_gets_the_document");
     let path = directory.join("schedule.json");
     let name = path.to_str().unwrap();
@@ -234,7 +234,7 @@ fn a_file_gets_the_document_and_standard_output_the_text() {
 }
 
 #[test]
-fn a_document_that_cannot_be_made_leaves_the_file_as_it_was() {
+fn refused_document_keeps_the_old_file() {
     let directory = directory("a_document_that_cannot_be_made");
     let path = directory.join("schedule.json");
     std::fs::write(&path, "what was there before").unwrap();
@@ -246,7 +246,7 @@ fn a_document_that_cannot_be_made_leaves_the_file_as_it_was() {
 }
 
 #[test]
-fn with_a_dash_standard_output_is_the_document_alone() {
+fn dash_writes_only_the_document_to_standard_output() {
     let output = necklace(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--json", "-"]);
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["format"], "necklace-schedule/1");
@@ -257,7 +257,7 @@ fn with_a_dash_standard_output_is_the_document_alone() {
 }
 
 #[test]
-fn a_graph_from_a_file_is_planned_and_checked() {
+fn graph_from_a_file_is_planned_and_checked() {
     let path = directory("a_graph_from_a_file").join("edges");
     std::fs::write(&path, "0 1\n1 2\n2 3\n3 0\n0 4\n").unwrap();
     let topology = format!("graph:@{}", path.display());
@@ -266,7 +266,7 @@ fn a_graph_from_a_file_is_planned_and_checked() {
 }
 
 #[test]
-fn a_proof_larger_than_memory_is_refused_before_it_begins() {
+fn proof_larger_than_memory_is_refused_before_it_begins() {
     let large = ["plan", "--topology=complete:5000", "--collective=alltoall", "--algorithm=direct"];
     let output = necklace(&[&large[..], &["--memory=1G"]].concat());
     let said = stderr(&output);
@@ -285,7 +285,7 @@ fn a_proof_larger_than_memory_is_refused_before_it_begins() {
 }
 
 #[test]
-fn a_remedy_is_offered_only_where_it_works() {
+fn memory_remedy_is_offered_only_if_it_helps() {
     let refused = |arguments: &[&str]| {
         let output = necklace(&[&["plan", "--topology=complete:5000"], arguments].concat());
         let said = stderr(&output);
@@ -302,7 +302,7 @@ fn a_remedy_is_offered_only_where_it_works() {
 }
 
 #[test]
-fn a_sample_larger_than_memory_is_refused_before_it_begins() {
+fn sample_larger_than_memory_is_refused_before_it_begins() {
     let direct = ["plan", "--topology=complete:2000", "--collective=alltoall", "--algorithm=direct"];
     let sample = |ranks: &str, memory: &str| {
         let output = necklace(&[&direct[..], &["--verify-sample", ranks, "--memory", memory]].concat());
@@ -323,7 +323,7 @@ fn a_sample_larger_than_memory_is_refused_before_it_begins() {
 
 #[cfg(unix)]
 #[test]
-fn a_sample_takes_memory_for_its_own_ranks() {
+fn sample_needs_memory_only_for_its_ranks() {
     // All ranks are peers of the sample's: of their rounds together there would be some 500 MB.
     let command = "ulimit -v 200000; exec \"$0\" plan --topology complete:2500 --collective alltoall --algorithm direct --verify-sample 8";
     let program = env!("CARGO_BIN_EXE_necklace");
@@ -340,7 +340,7 @@ fn a_sample_takes_memory_for_its_own_ranks() {
 
 #[cfg(unix)]
 #[test]
-fn a_limit_of_the_process_is_what_memory_is_available() {
+fn process_limit_bounds_the_available_memory() {
     let command =
         "ulimit -v 2000000; exec \"$0\" plan --topology complete:5000 --collective alltoall --algorithm direct";
     let program = env!("CARGO_BIN_EXE_necklace");
@@ -351,7 +351,7 @@ fn a_limit_of_the_process_is_what_memory_is_available() {
 }
 
 #[test]
-fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
+fn sample_of_ranks_is_verified_and_reported_as_such() {
     let sample = |collective: &str, algorithm: &str, more: &[&str]| {
         let arguments = ["plan", "--topology=complete:300", "--collective", collective, "--algorithm", algorithm];
         necklace(&[&arguments[..], &["--verify-sample=3"], more].concat())
@@ -378,7 +378,7 @@ fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
 }
 
 #[test]
-fn what_it_writes_for_each_collective_runs_as_it_is() {
+fn exported_schedule_of_each_collective_runs() {
     let network = "torus:2x3";
     let mut kinds: Vec<&str> = registry().iter().map(|row| row.about().collective).collect();
     kinds.dedup();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::support::{directory, necklace, printed, refused, stderr};
 
 #[test]
-fn misuse_ends_with_2_and_says_what_would_be_right() {
+fn misuse_exits_with_2_and_names_the_remedy() {
     for (arguments, expected) in [
         (&[][..], "Usage: necklace"),
         (&["frobnicate"], "frobnicate"),
@@ -81,7 +81,7 @@ fn misuse_ends_with_2_and_says_what_would_be_right() {
 }
 
 #[test]
-fn two_documents_do_not_go_to_one_place() {
+fn two_outputs_to_one_file_are_refused() {
     let directory = directory("two_documents");
     let (file, again) = (directory.join("same"), directory.join(".").join("same"));
     let (file, again) = (file.to_str().unwrap(), again.to_str().unwrap());
@@ -114,7 +114,7 @@ fn two_documents_do_not_go_to_one_place() {
 }
 
 #[test]
-fn sizes_of_blocks_have_the_same_units_everywhere() {
+fn block_sizes_have_the_same_units_in_every_command() {
     for command in ["plan", "cost", "simulate", "bench"] {
         let help = printed(&[command, "--help"]);
         assert!(help.contains("suffixes K, M and G stand for powers of 1024"), "{help}");
@@ -142,7 +142,7 @@ fn taking_values(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn arguments_of_any_length_are_quoted_in_errors_of_a_bounded_one() {
+fn long_arguments_are_shortened_in_errors() {
     const LONG: usize = 100_000;
     const MOST: usize = 2000;
     let on: &[&str] = &["--topology=ring:4", "--collective=alltoall"];
@@ -206,7 +206,7 @@ fn arguments_of_any_length_are_quoted_in_errors_of_a_bounded_one() {
 }
 
 #[test]
-fn failures_end_with_1() {
+fn failed_commands_exit_with_1() {
     let plan = ["plan", "--topology", "ring:4", "--collective", "scan", "--json"];
     let cases = [
         [&plan[..], &["/no/such/directory/file"]].concat(),
@@ -223,7 +223,7 @@ fn failures_end_with_1() {
 }
 
 #[test]
-fn help_has_examples_and_the_version_is_the_packages() {
+fn help_has_examples_and_the_version_of_the_package() {
     assert_eq!(printed(&["--version"]), concat!("necklace ", env!("CARGO_PKG_VERSION"), "\n"));
     for arguments in
         [&["--help"][..], &["plan", "--help"], &["cost", "--help"], &["simulate", "--help"], &["verify", "--help"]]
@@ -233,7 +233,7 @@ fn help_has_examples_and_the_version_is_the_packages() {
 }
 
 #[test]
-fn the_examples_of_the_help_run() {
+fn examples_in_the_help_run() {
     let directory = directory("examples");
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_necklace")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
@@ -252,7 +252,7 @@ fn the_examples_of_the_help_run() {
 }
 
 #[test]
-fn a_reader_who_leaves_early_is_no_fault() {
+fn closed_pipe_fails_documents_only() {
     let long = ["--topology", "torus:16x16", "--collective", "alltoall", "--algorithm", "torus-exchange"];
     // A document that nobody wants to the end is not complete, a text is only not read.
     for (more, expected) in [(&["--json", "-"][..], 1), (&[], 0)] {

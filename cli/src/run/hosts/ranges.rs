@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_expand_in_order_with_their_zeros() {
+    fn ranges_expand_in_order_with_leading_zeros() {
         for (text, names) in [
             ("node", &["node"][..]),
             ("node[3]", &["node3"]),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_ranges_say_what_would_be_right() {
+    fn invalid_range_is_refused_with_the_expected_form() {
         let most = format!("more than {MOST} hosts");
         let long = "x".repeat(LONGEST);
         let (long_end, long_start) = (format!("n[1]{long}"), format!("{long}[1]"));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_have_repetitions() {
+    fn slurm_task_counts_have_repetitions() {
         assert_eq!(tasks("2(x3),1"), Ok(vec![2, 2, 2, 1]));
         assert_eq!(tasks("4"), Ok(vec![4]));
         for text in ["", "2,", "0", "2(x0)", "2(3)", "2(x3", "x3", "2(x3)1", "65537", "-1"] {

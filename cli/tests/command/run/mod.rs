@@ -1,6 +1,6 @@
 //! `necklace run`, with real processes. Where something is awaited it is asked for again and again, up to a generous limit.
 
-mod place;
+mod sandbox;
 
 mod endings;
 mod hosts;

@@ -15,12 +15,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::directory;
 
 /// A test's own directory, where keys are kept too, and a mark in the environment of all that it starts.
-pub(crate) struct Place {
+pub(crate) struct Sandbox {
     pub(crate) directory: PathBuf,
     mark: String,
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new(name: &str) -> Self {
         let directory = directory(&format!("run_{name}"));
         fs::create_dir(directory.join("keys")).unwrap();
@@ -87,7 +87,7 @@ impl Place {
         named.collect()
     }
 
-    /// One of the command's own processes: its agent, or its guard.
+    /// One of the command's own processes: its agent, or its reaper.
     pub(crate) fn called(&self, which: &str) -> Option<Pid> {
         self.all_called(which).pop()
     }
@@ -132,7 +132,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Sandbox {
     /// What a failing test leaves does not stay.
     fn drop(&mut self) {
         for (process, _) in self.processes() {

@@ -1,7 +1,7 @@
-//! `necklace become`: a rank before its program runs.
+//! `necklace exec`: a rank before its program runs.
 //!
 //! The process asks the system to kill it when the agent ends. This holds for the program too (on Linux,
-//! unless the program has privileges of its own). So a rank ends with its agent even if the guard is
+//! unless the program has privileges of its own). So a rank ends with its agent even if the reaper is
 //! killed as well. The signal follows the thread that started the rank, so the agent starts ranks from
 //! its main thread.
 //!
@@ -54,12 +54,12 @@ fn replace(arguments: &Arguments) -> io::Error {
 }
 
 /// The agent's side of a process that becomes a rank.
-pub(super) struct Becoming {
+pub(super) struct PendingExec {
     child: Child,
     says: PipeReader,
 }
 
-impl Becoming {
+impl PendingExec {
     /// Starts the process with this command, which runs this program.
     pub(super) fn start(mut command: Command, (says, its): (PipeReader, PipeWriter)) -> io::Result<Self> {
         command.stdin(its);

@@ -24,19 +24,19 @@ const NAME: &str = "necklace-job-";
 const YOUNG: Duration = Duration::from_secs(10);
 
 /// A directory of the job, in the user's `XDG_RUNTIME_DIR`, or else in the directory for temporary files. The
-/// guard removes it, so its name is chosen before it exists.
-pub(super) struct Secret {
+/// reaper removes it, so its name is chosen before it exists.
+pub(super) struct KeyDirectory {
     directory: PathBuf,
 }
 
 /// A key in its file.
-pub(super) struct Kept {
+pub(super) struct KeyFile {
     pub(super) path: PathBuf,
     /// Whether the file is locked as long as this process lives.
     pub(super) is_locked: bool,
 }
 
-impl Secret {
+impl KeyDirectory {
     /// Chooses a name.
     pub(super) fn place() -> io::Result<Self> {
         let mut drawn = [0; 8];
@@ -55,7 +55,7 @@ impl Secret {
     }
 
     /// Writes the key, and returns its path. Anything that exists there, such as a link of another user, is an error.
-    pub(super) fn keep(&self, key: &[u8]) -> io::Result<Kept> {
+    pub(super) fn keep(&self, key: &[u8]) -> io::Result<KeyFile> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.directory.display()));
         DirBuilder::new().mode(0o700).create(&self.directory).map_err(named)?;
         let path = self.directory.join(KEY);
@@ -66,10 +66,10 @@ impl Secret {
         file.write_all(key).map_err(named)?;
         // The file is closed, and so unlocked, when this process ends.
         mem::forget(file);
-        Ok(Kept { path, is_locked })
+        Ok(KeyFile { path, is_locked })
     }
 
-    /// Removes the directories of agents that were killed together with their guards and ranks.
+    /// Removes the directories of agents that were killed together with their reapers and ranks.
     pub(super) fn remove_others(&self) {
         let entries = self.directory.parent().and_then(|beside| fs::read_dir(beside).ok());
         for entry in entries.into_iter().flatten().flatten() {

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn names_keep_their_parameters() {
+    fn split_names_are_joined_with_their_parameters() {
         let parts = ["ring", "bruck:radix=4", "slow=1", "direct", "x=1"].map(str::to_owned);
         assert_eq!(whole_names(&parts), ["ring", "bruck:radix=4,slow=1", "direct", "x=1"]);
     }

@@ -1,20 +1,20 @@
-//! The guard: a process that outlives the agent of a host, however the agent ends, and cleans up.
+//! The reaper: a process that outlives the agent of a host, however the agent ends, and cleans up.
 //!
-//! The guard reads the process groups of the ranks from its standard input. When the agent asks for it, or at
-//! the end of that input, when the agent dies, the guard kills these groups, the other processes of the agent's
+//! The reaper reads the process groups of the ranks from its standard input. When the agent asks for it, or at
+//! the end of that input, when the agent dies, the reaper kills these groups, the other processes of the agent's
 //! session, and all processes that have the job's key file in their environment. Then it removes the
 //! directory with the key. A process escapes only if it has created a session of its own and removed the
 //! key file from its environment. Without `/proc`, or with the `/proc` of another namespace, every
 //! process outside of the groups escapes.
 //!
-//! The guard holds the agent's connection to the launcher too, and notices without reading it when the launcher
+//! The reaper holds the agent's connection to the launcher too, and notices without reading it when the launcher
 //! has closed it. An agent that does not end then, since it is stopped, is killed.
 //!
-//! If the guard is killed together with the agent, the ranks still end on Linux ([`super::becoming`]), but
+//! If the reaper is killed together with the agent, the ranks still end on Linux ([`super::exec`]), but
 //! other processes continue. Ranks that use the library notice the loss on every system (they wait for
 //! the lock on the key file), end their process group and remove the key. If there are none, or all were
 //! killed before, the directory with the key stays until this user's next job on this host
-//! ([`super::secret`]).
+//! ([`super::key_file`]).
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -35,13 +35,13 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, geteuid, getpid, getppid, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::secret::KEY;
+use super::key_file::KEY;
 use super::wait;
 
-/// How long the agent waits for the guard to clean up before it does so itself.
+/// How long the agent waits for the reaper to clean up before it does so itself.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// How long the guard waits for the agent to end whose launcher is gone.
+/// How long the reaper waits for the agent to end whose launcher is gone.
 const ORPHANED: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// The order to clean up. Other orders are the numbers of process groups.
@@ -50,22 +50,22 @@ const CLEAR: i32 = 0;
 /// The answer to that order.
 const CLEARED: u8 = b'.';
 
-/// The agent's side of the guard.
+/// The agent's side of the reaper.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct Reaper {
     child: Child,
     told: PipeWriter,
     says: PipeReader,
     directory: PathBuf,
 }
 
-impl Guard {
+impl Reaper {
     /// Starts the process, which will remove that directory. The directory need not exist yet. The agent must lead its
     /// session, and that is its connection to the launcher.
     pub(super) fn start(directory: &Path, launcher: OwnedFd) -> io::Result<Self> {
         let ((reader, told), (says, writer)) = (io::pipe()?, io::pipe()?);
         let mut command = Command::new(env::current_exe()?);
-        command.arg("guard").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
+        command.arg("reaper").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
         // A group of its own: signals to the agent's group do not reach it.
         command.stdin(reader).stdout(launcher).stderr(writer).process_group(0);
         Ok(Self { child: command.spawn()?, told, says, directory: directory.to_owned() })
@@ -81,11 +81,11 @@ impl Guard {
         self.told.write_all(&group.as_raw_nonzero().get().to_le_bytes())
     }
 
-    /// Makes the guard clean up. Nothing is left but the guard itself when this returns.
+    /// Makes the reaper clean up. Nothing is left but the reaper itself when this returns.
     pub(super) fn clear(&mut self, groups: &[Pid]) {
         let told = self.told.write_all(&CLEAR.to_le_bytes());
         if told.is_err() || !self.has_cleared() {
-            // The guard was killed or stopped.
+            // The reaper was killed or stopped.
             let _ = self.child.kill();
             clear_up(Some(getpid()), groups, &self.directory);
         }
@@ -98,7 +98,7 @@ impl Guard {
         answered.is_ok_and(|count| count > 0) && self.says.read_exact(&mut answer).is_ok() && answer == [CLEARED]
     }
 
-    /// Ends the guard, which has cleaned up.
+    /// Ends the reaper, which has cleaned up.
     pub(super) fn end(self) {
         let Self { mut child, told, .. } = self;
         drop(told);
@@ -118,11 +118,11 @@ pub(crate) struct Arguments {
     directory: PathBuf,
 }
 
-/// Runs the guard.
+/// Runs the reaper.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_name(c"necklace-guard");
-    // A request to end, as at the system's shutdown, does not end the guard early.
+    let _ = rustix::thread::set_name(c"necklace-reaper");
+    // A request to end, as at the system's shutdown, does not end the reaper early.
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_living_of_a_session_are_found_and_those_who_know_the_key() {
+    fn processes_are_found_by_session_and_by_key() {
         let mut command = Command::new("setsid");
         let mut child = command.args(["sleep", "1000"]).env("NECKLACE_KEY_FILE", "/here/key").spawn().unwrap();
         let session = Pid::from_raw(child.id().cast_signed());

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::agent::{Event, Orders};
+use super::agent::{JobEvent, Orders};
 use crate::agent::protocol::{Order, Stream, WINDOW};
 use crate::agent::small_thread;
 
@@ -47,7 +47,7 @@ impl Credit {
 
 /// One of the command's own streams.
 #[derive(Clone)]
-pub(super) struct Printer(Arc<Shared>);
+pub(super) struct StreamWriter(Arc<Shared>);
 
 struct Shared {
     queue: Mutex<Queue>,
@@ -67,13 +67,13 @@ struct Queue {
     finishing: bool,
 }
 
-impl Printer {
+impl StreamWriter {
     /// Writes to this file, in turns with the others that hold the lock.
-    pub(super) fn start(to: File, turn: Arc<Mutex<()>>, events: Sender<Event>) -> io::Result<Self> {
-        let printer = Self(Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() }));
-        let own = printer.clone();
+    pub(super) fn start(to: File, turn: Arc<Mutex<()>>, events: Sender<JobEvent>) -> io::Result<Self> {
+        let writer = Self(Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() }));
+        let own = writer.clone();
         small_thread(move || own.run(to, &turn, &events))?;
-        Ok(printer)
+        Ok(writer)
     }
 
     pub(super) fn print(&self, piece: Piece) {
@@ -104,7 +104,7 @@ impl Printer {
         self.queue().progress
     }
 
-    fn run(self, to: File, turn: &Mutex<()>, events: &Sender<Event>) {
+    fn run(self, to: File, turn: &Mutex<()>, events: &Sender<JobEvent>) {
         let mut broken = false;
         loop {
             let piece = self.next(events);
@@ -113,7 +113,7 @@ impl Printer {
                 // An error on standard error cannot be reported.
                 if credit.is_some() {
                     broken = true;
-                    let _ = events.send(Event::Unwritten(error));
+                    let _ = events.send(JobEvent::Unwritten(error));
                 }
             }
             if let Some((credit, cost)) = credit {
@@ -122,7 +122,7 @@ impl Printer {
         }
     }
 
-    fn next(&self, events: &Sender<Event>) -> Piece {
+    fn next(&self, events: &Sender<JobEvent>) -> Piece {
         let mut queue = self.queue();
         queue.busy = false;
         loop {
@@ -134,7 +134,7 @@ impl Printer {
                 return piece;
             }
             if queue.finishing {
-                let _ = events.send(Event::Printed);
+                let _ = events.send(JobEvent::Printed);
             }
             queue = self.0.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }

@@ -10,21 +10,21 @@ use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem, verify_shares};
 use necklace::select::{Terms, select};
 
-use super::moving::fitting;
-use super::{Cell, Contestant, Name};
+use super::transfers::fitting;
+use super::{Benchmark, Cell, Name};
 use crate::output::Failure;
 use crate::problem::problem;
 
 /// What is timed.
 type Work = Box<dyn Fn() -> Result<(), Failure>>;
 
-struct Making {
+struct Computation {
     collective: String,
     algorithm: String,
     work: Work,
 }
 
-impl Contestant for Making {
+impl Benchmark for Computation {
     fn name(&self) -> Name {
         let Self { collective, algorithm, .. } = self;
         Name { system: "necklace", transport: "-", collective: collective.clone(), algorithm: algorithm.clone() }
@@ -43,19 +43,19 @@ impl Contestant for Making {
     }
 }
 
-fn contestants(
+fn benchmarks(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
     work: impl Fn(Problem, String) -> Work,
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
-    let mut all: Vec<Box<dyn Contestant>> = Vec::new();
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
+    let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
     for algorithm in fitting(&cell.topology, collective, algorithms)? {
         let kind = Collective::named(collective, Rank::new(0))
             .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
         let problem = problem(Arc::clone(&cell.topology), kind)?;
         let work = work(problem, algorithm.clone());
-        all.push(Box::new(Making { collective: collective.to_owned(), algorithm, work }));
+        all.push(Box::new(Computation { collective: collective.to_owned(), algorithm, work }));
     }
     Ok(all)
 }
@@ -65,9 +65,9 @@ pub(super) fn builders(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let bytes = cell.bytes;
-    contestants(cell, collective, algorithms, |problem, algorithm| {
+    benchmarks(cell, collective, algorithms, |problem, algorithm| {
         Box::new(move || {
             let (collective, ranks) = (problem.collective(), problem.ranks());
             // One in the middle: on a mesh it has most to pass on.
@@ -88,9 +88,9 @@ pub(super) fn verifiers(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let bytes = cell.bytes;
-    contestants(cell, collective, algorithms, |problem, algorithm| {
+    benchmarks(cell, collective, algorithms, |problem, algorithm| {
         Box::new(move || {
             let choice = select(&problem, &algorithm, &Terms::new(bytes as u64, &Machine::THREADS))?;
             let shares = choice.algorithm.as_ref().shares(&problem)?;

@@ -18,41 +18,41 @@ use necklace_bare::{Kind, members, pin};
 
 #[cfg(unix)]
 use super::processes::Processes;
-use super::{Cell, Contestant, Name, Transport};
+use super::{Benchmark, Cell, Name, Transport};
 use crate::output::Failure;
 use crate::problem::problem;
 
 /// Who competes in a cell: the bare exchanges, if they do the same, and the algorithms that fit.
-pub(super) fn contestants(
+pub(super) fn benchmarks(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
     transport: Transport,
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
     let call = Call::named(collective).ok_or_else(|| {
         let known: Vec<&str> = Call::names().collect();
         Failure::Usage(format!("{collective} cannot be measured yet; expected one of {}", known.join(", ")))
     })?;
-    let mut all: Vec<Box<dyn Contestant>> = Vec::new();
+    let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
     if collective == "alltoall" && transport == Transport::Local {
         for kind in Kind::ALL {
-            all.push(Box::new(Bare { kind, ranks, bytes: *bytes, pace: Pace::default() }));
+            all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling: Sampling::default() }));
         }
     }
     for algorithm in fitting(topology, collective, algorithms)? {
         let (topology, collective) = (Arc::clone(topology), collective.to_owned());
-        let pace = Pace::default();
+        let sampling = Sampling::default();
         all.push(match transport {
             Transport::Local => {
                 let call = call.clone();
-                Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, pace })
+                Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, sampling })
             }
             #[cfg(unix)]
             Transport::Tcp => {
                 let topology = topology.text();
-                Box::new(Processes { topology, collective, algorithm, bytes: *bytes, pace })
+                Box::new(Processes { topology, collective, algorithm, bytes: *bytes, sampling })
             }
         });
     }
@@ -82,12 +82,12 @@ pub(super) fn fitting(
 
 /// How many calls a sample is of, and how many samples a round.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Sampling {
     pub(super) calls: usize,
     pub(super) samples: usize,
 }
 
-impl Pace {
+impl Sampling {
     /// How long a sample should take, and a round.
     const SAMPLE: f64 = 0.4e-3;
     const ROUND: f64 = 40e-3;
@@ -119,7 +119,7 @@ impl Pace {
         times
     }
 
-    /// Rounds at a pace that the first finds out.
+    /// Rounds at a sampling that the first finds out.
     pub(super) fn keep(
         &mut self,
         mut round: impl FnMut(Self) -> Result<Vec<f64>, Failure>,
@@ -162,10 +162,10 @@ struct Bare {
     kind: Kind,
     ranks: usize,
     bytes: usize,
-    pace: Pace,
+    sampling: Sampling,
 }
 
-impl Contestant for Bare {
+impl Benchmark for Bare {
     fn name(&self) -> Name {
         Name { system: "bare", transport: "threads", collective: "alltoall".into(), algorithm: self.kind.name().into() }
     }
@@ -175,8 +175,8 @@ impl Contestant for Bare {
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { kind, ranks, bytes, ref mut pace } = *self;
-        pace.keep(|pace| {
+        let Self { kind, ranks, bytes, ref mut sampling } = *self;
+        sampling.keep(|sampling| {
             let first = Mutex::new(Vec::new());
             let started = thread::scope(|scope| -> std::io::Result<()> {
                 for mut member in members(kind, ranks, bytes) {
@@ -184,7 +184,7 @@ impl Contestant for Bare {
                     let body = move || {
                         pin(member.rank());
                         let (send, mut receive) = (Memory::new(bytes * ranks, 1), Memory::new(bytes * ranks, 2));
-                        let times = pace.pass(|| member.alltoall(send.bytes(), receive.bytes_mut()));
+                        let times = sampling.pass(|| member.alltoall(send.bytes(), receive.bytes_mut()));
                         if member.rank() == 0 {
                             *first.lock().unwrap_or_else(PoisonError::into_inner) = times;
                         }
@@ -215,8 +215,8 @@ impl Call {
         Collective::names().filter(|name| Self::named(name).is_some())
     }
 
-    /// What one rank does: calls at that pace, on blocks of that size. Seconds a call, sample by sample.
-    pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, pace: Pace) -> Result<Vec<f64>, Error> {
+    /// What one rank does: calls at that sampling, on blocks of that size. Seconds a call, sample by sample.
+    pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, sampling: Sampling) -> Result<Vec<f64>, Error> {
         let (size, rank) = (comm.size(), Rank::new(comm.rank()));
         let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
         let length = |blocks: usize| {
@@ -227,7 +227,7 @@ impl Call {
         let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());
         let (send, mut receive) = (Memory::new(length(before)?, 1), Memory::new(length(after)?, 2));
         let mut outcome = Ok(());
-        let times = pace.pass(|| {
+        let times = sampling.pass(|| {
             if outcome.is_ok() {
                 let (send, receive) = (send.bytes(), receive.bytes_mut());
                 outcome = match self.0 {
@@ -248,22 +248,22 @@ struct Threads {
     algorithm: String,
     call: Call,
     bytes: usize,
-    pace: Pace,
+    sampling: Sampling,
 }
 
-impl Contestant for Threads {
+impl Benchmark for Threads {
     fn name(&self) -> Name {
         let Self { collective, algorithm, .. } = self;
         Name { system: "necklace", transport: "threads", collective: collective.clone(), algorithm: algorithm.clone() }
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { topology, collective, algorithm, call, bytes, pace } = self;
-        pace.keep(|pace| {
+        let Self { topology, collective, algorithm, call, bytes, sampling } = self;
+        sampling.keep(|sampling| {
             let job = Job::on(Arc::clone(topology)).choose(collective, algorithm.as_str());
             let run = |mut comm: Communicator| {
                 pin(comm.rank());
-                call.times(&mut comm, *bytes, pace)
+                call.times(&mut comm, *bytes, sampling)
             };
             let times = job.run(run).and_then(|all| all.into_iter().collect::<Result<Vec<_>, _>>());
             let what = format!("{collective} by {algorithm}");
@@ -280,23 +280,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_calls_are_timed_many_at_once_and_long_ones_seldom() {
-        let short = Pace::of(100e-9);
+    fn sample_size_follows_the_duration_of_a_call() {
+        let short = Sampling::of(100e-9);
         assert_eq!((short.calls, short.samples), (4000, 100));
-        let long = Pace::of(10e-3);
+        let long = Sampling::of(10e-3);
         assert_eq!((long.calls, long.samples), (2, 5));
-        assert!(Pace::of(0.0).calls > 0);
+        assert!(Sampling::of(0.0).calls > 0);
     }
 
     #[test]
-    fn a_pass_makes_every_call() {
+    fn sampling_makes_every_call() {
         let mut calls = 0;
-        let pace = Pace { calls: 3, samples: 4 };
-        let times = pace.pass(|| {
+        let sampling = Sampling { calls: 3, samples: 4 };
+        let times = sampling.pass(|| {
             calls += 1;
             thread::sleep(Duration::from_micros(10));
         });
-        assert_eq!((calls, times.len()), (3 * 4 + Pace::WARM, 4));
+        assert_eq!((calls, times.len()), (3 * 4 + Sampling::WARM, 4));
         assert!(times.iter().all(|time| *time >= 10e-6));
     }
 }

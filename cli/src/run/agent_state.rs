@@ -9,7 +9,7 @@ use crate::agent::protocol::Order;
 const ENDED: Duration = Duration::from_secs(10);
 
 /// An agent and its progress.
-pub(super) struct Member {
+pub(super) struct AgentState {
     pub(super) agent: Agent,
     pub(super) here: bool,
     pub(super) described: bool,
@@ -27,7 +27,7 @@ pub(super) struct Member {
     pub(super) since: Instant,
 }
 
-impl Member {
+impl AgentState {
     pub(super) fn of(agent: Agent) -> Self {
         Self {
             agent,
