@@ -1,9 +1,9 @@
 //! The `necklace` command: plans, verifies and exports schedules of collective communication, and
 //! starts programs.
 //!
-//! It reads arguments, calls the library, and formats the results for people. Results go to standard
-//! output, everything else to standard error. Exit status: 0 on success; 1 if a schedule is wrong or
-//! an operation failed; 2 if the command line is wrong; `run`: the status of the job.
+//! It reads arguments, calls the library, and formats the results for people. Results go to
+//! standard output, everything else to standard error. Exit status: 0 on success; 1 if a schedule
+//! is wrong or an operation failed; 2 if the command line is wrong; `run`: the status of the job.
 
 #[cfg(unix)]
 mod address_space;
@@ -91,13 +91,20 @@ enum Command {
 }
 
 const EXAMPLES: &str = "\
+A topology is a network of nodes and links, such as torus:4x4. Each rank sits on a node. A schedule is a list of
+rounds; each round is a set of transfers between ranks, which may all happen at once. Each algorithm builds such
+schedules for one collective. A machine holds the prices of messages, bytes and hops. Collectives are those of
+MPI.
+
 Examples:
   necklace plan --list
   necklace plan --topology torus:12x12 --collective alltoall
   necklace plan --topology hypercube:4 --collective allreduce --json - | necklace verify -
+  necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
+  necklace run -n 4 -- ./program
 
 Exit status: 0 on success; 1 if a schedule is wrong or an operation failed; 2 if the command line is
-wrong.";
+wrong; `necklace run`: the status of the job.";
 
 fn main() -> ExitCode {
     #[cfg(unix)]
@@ -128,7 +135,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The error with what it quotes of the command line in a bounded length.
+/// Shortens the values that an error quotes.
 fn bounded(mut error: clap::Error) -> clap::Error {
     let shortened = |value: &ContextValue| match value {
         ContextValue::String(text) => Some(ContextValue::String(shown(text).to_string())),
@@ -150,9 +157,9 @@ fn bounded(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The address space that reading the command line takes, with room to spare.
+/// Minimum address space for parsing the command line, in bytes.
 #[cfg(unix)]
 const MIN_ADDRESS_SPACE: u64 = 1 << 20;
 
-/// A tip of clap's, at most.
+/// Maximum length of a tip in an error, in bytes.
 const MAX_TIP: usize = 200;

@@ -1,8 +1,8 @@
-//! Tables: aligned text, and comma-separated values.
+//! Writes tables as aligned text or as comma-separated values.
 
 use std::io::{self, Write};
 
-/// Rows of cells: the first column to the left, the others to the right, two spaces between.
+/// Aligns rows of cells: the first column left, the others right, with two spaces between columns.
 pub(crate) fn align(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

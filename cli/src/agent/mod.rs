@@ -1,11 +1,13 @@
 //! `necklace agent`: starts the ranks of one host for a launcher, which may be on another host.
 //!
-//! An internal subcommand. The agent reads the job from its standard input, and lives until that input
-//! ends: when the launcher ends, however it does, so does the input, and the agent makes its [`reaper`]
-//! clean up. The output of the ranks goes to the launcher in frames ([`protocol`]).
+//! An internal subcommand. The agent reads the description of the job from its standard input, then
+//! orders. The input ends when the launcher ends, for any reason; then the agent makes its
+//! [`reaper`] clean up. The agent sends the output of the ranks to the launcher in frames
+//! ([`protocol`]).
 //!
-//! The main thread starts the ranks, one thread serves all of them ([`multiplexer`]), and one waits for orders.
-//! Neither orders nor reports wait for anybody to read the output of the ranks.
+//! The main thread starts the ranks ([`exec`]), a second thread forwards their output and reports
+//! their ends ([`multiplexer`]), and a third receives orders. Orders and reports never wait for a
+//! reader of the output.
 
 mod exec;
 mod key_file;
@@ -42,10 +44,10 @@ pub(crate) use self::reaper::{Arguments as ReaperArguments, run as run_reaper};
 use self::supervisor::Supervisor;
 use crate::address_space;
 
-/// How long processes that ranks have left behind may write after the last rank has ended.
+/// How long processes that ranks have started may write after the last rank has ended.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// What the main thread waits for.
+/// An event for the main thread.
 enum RankEvent {
     /// A rank has ended.
     Ended,
@@ -55,11 +57,11 @@ enum RankEvent {
     ReaperEnded,
 }
 
-/// Why no ranks run, or no longer, and the exit status for it.
+/// The reason why the job cannot run on this host, and the exit status of the job.
 struct Refusal(String, u8);
 
 pub(crate) fn run() -> ExitCode {
-    // A signal to all processes of the command's name should not reach the agent, which cleans up.
+    // `killall necklace` should not kill the agent, which cleans up.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"necklace-agent");
     // A session of its own, out of reach of the terminal and of signals to the launcher's group.
@@ -99,7 +101,7 @@ impl Refusal {
     }
 }
 
-/// Prepares everything that must precede the first thing to clean up.
+/// Prepares what the cleanup needs, before there is anything to clean up.
 fn prepare(description: &Description) -> Result<(KeyDirectory, Reaper), Refusal> {
     let directory = &description.directory;
     env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
@@ -112,7 +114,7 @@ fn prepare(description: &Description) -> Result<(KeyDirectory, Reaper), Refusal>
     Ok((key_directory, reaper))
 }
 
-/// Runs the job on this host. Failures have been reported when this returns.
+/// Runs the job on this host. Reports a failure before returning.
 fn serve(
     description: &Description,
     key_directory: &KeyDirectory,
@@ -180,7 +182,8 @@ fn start(
     Ok((started, held))
 }
 
-/// Uses the exit status of a shell, unless it is not the program's fault.
+/// Returns the refusal for a program that does not start: with a shell's exit status, or 1 if the
+/// system lacks resources.
 fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     let status = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => 127,
@@ -191,7 +194,7 @@ fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     Refusal(format!("{} cannot be started: {}", shown(&program), with_limit(error)), status)
 }
 
-/// Describes an error at a start, with the limit that was reached, if any.
+/// Describes an error of starting a process or a thread, with the limit that was reached, if any.
 pub(crate) fn with_limit(error: &io::Error) -> String {
     let limit = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE) => "open files are limited by ulimit -n",
@@ -203,7 +206,7 @@ pub(crate) fn with_limit(error: &io::Error) -> String {
     format!("{error}: {limit}")
 }
 
-/// Waits for a child to end, at most that long.
+/// Waits until a child ends; `None` after the timeout.
 pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let until = Instant::now() + patience;
     let mut pause = Duration::from_micros(100);
@@ -217,17 +220,18 @@ pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> 
     }
 }
 
-/// The address space that must be left for a thread: the stack for its signals, output on its way, and other threads.
+/// Minimum free address space for starting a thread: its stacks, buffered output, and other
+/// threads.
 const THREAD_ADDRESS_SPACE: u64 = 4 << 20;
 
 /// Starts a thread that only waits and forwards. A launcher may have thousands of these.
 pub(crate) fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // A thread that starts without that room aborts the process.
+    // Without this space, a new thread would abort the process.
     address_space::check(THREAD_ADDRESS_SPACE).map_err(|_| Errno::AGAIN)?;
     thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
 }
 
-/// Obeys the launcher until its orders end.
+/// Starts the thread that obeys the launcher until its orders end.
 fn obey(mut stdin: Stdin, supervisor: Supervisor, launcher: Launcher, multiplexer: Multiplexer) -> io::Result<()> {
     small_thread(move || {
         loop {
@@ -263,7 +267,8 @@ fn attend(
             }
         }
     }
-    // Other processes of a rank may still write. They may end by themselves; otherwise they are killed.
+    // Other processes of a rank may still write. They may end by themselves; otherwise they are
+    // killed.
     let until = Instant::now() + LINGER;
     while open > 0 {
         match queue.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -273,7 +278,8 @@ fn attend(
         }
     }
     supervisor.clear();
-    // Output that was written by now waits for its reader without limit. Processes that escaped are not awaited.
+    // Output that was written by now waits for its reader without limit. Processes that escaped are
+    // not awaited.
     multiplexer.finish();
     while open > 0 {
         match queue.recv() {

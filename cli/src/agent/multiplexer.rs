@@ -1,10 +1,12 @@
-//! The thread that forwards the output of all ranks of a host and reports how they end.
+//! Multiplexes the output of all ranks of a host onto the connection to the launcher, and reports
+//! how ranks end.
 //!
-//! It reads a stream only as far as there is credit, so unread output stays in the pipes of the ranks,
-//! which then block when they write more. Reports overtake that output.
+//! An event loop in one thread. It reads a stream only within the credit of the launcher. Output
+//! without credit stays in the pipes of the ranks, which block when the pipes are full. Reports
+//! overtake this output.
 //!
-//! One thread serves all ranks: a thread for each stream would take its own stack, and its own part of the
-//! address space to allocate from, which `ulimit -v` limits.
+//! One thread serves all ranks, because each thread takes a stack and an allocation arena from the
+//! address space, which `ulimit -v` limits.
 
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::os::fd::OwnedFd;
@@ -26,10 +28,10 @@ use super::protocol::{CHUNK, Report, Stream, WINDOW, cost};
 use super::rank::{Outcome, outcome};
 use super::{RankEvent, small_thread};
 
-/// Output is not sent in smaller pieces for lack of credit.
+/// Minimum credit, in bytes of output, for reading a stream.
 const LEAST: usize = 1 << 12;
 
-/// The other threads' side.
+/// The handle of the event loop for other threads.
 #[derive(Clone)]
 pub(super) struct Multiplexer {
     tasks: Sender<Task>,
@@ -37,21 +39,22 @@ pub(super) struct Multiplexer {
 }
 
 enum Task {
-    /// Forward the output of this rank, and report its end.
+    /// Forwards the output of a rank, and reports its end.
     Attend(usize, Child),
-    /// Credit for output that was printed.
+    /// Returns credit for output that was printed.
     Printed(Stream, usize),
-    /// Forward no more than the pipes hold now: a process that has escaped could write without end.
+    /// Forwards what the pipes hold now, and no more, because an escaped process could write
+    /// forever.
     Finish,
 }
 
 impl Multiplexer {
-    /// Starts the thread, before the first rank. It also watches the reaper.
+    /// Starts the thread, which also watches the reaper. Call this before the first rank starts.
     pub(super) fn start(launcher: Launcher, reaper: Option<Pid>, events: Sender<RankEvent>) -> io::Result<Self> {
         let (wake, woken) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
-        // In this order: the flag is up when the thread wakes.
+        // Registered in this order, so that the flag is set before the thread wakes.
         let ended = Arc::new(AtomicBool::new(true));
         signal_hook::flag::register(SIGCHLD, Arc::clone(&ended))?;
         signal_hook::low_level::pipe::register(SIGCHLD, wake.try_clone()?)?;
@@ -98,12 +101,12 @@ impl Multiplexer {
     }
 }
 
-/// The thread.
+/// The state of the thread.
 struct EventLoop {
     launcher: Launcher,
     events: Sender<RankEvent>,
     queue: Receiver<Task>,
-    /// Has bytes after a task or the end of a child.
+    /// Becomes readable after a task or the end of a child.
     woken: UnixStream,
     /// Whether a child may have ended.
     ended: Arc<AtomicBool>,
@@ -195,7 +198,8 @@ impl EventLoop {
         }
     }
 
-    /// Waits for a task, the end of a child, or output for which there is credit. Returns the streams that have some.
+    /// Waits for a task, the end of a child, or output within the credit. Returns the streams with
+    /// such output.
     fn wait(&mut self) -> Vec<usize> {
         let may = |open: &OpenStream| (if open.stream == Stream::Out { self.out } else { self.err }) >= cost(LEAST);
         let candidates: Vec<usize> = (0..self.open.len()).filter(|at| may(&self.open[*at])).collect();
@@ -208,13 +212,13 @@ impl EventLoop {
         }
         let is_ready: Vec<bool> = files.iter().map(|file| !file.revents().is_empty()).collect();
         if is_ready[0] {
-            // What is left wakes the thread again.
+            // Unread bytes wake the thread again.
             let _ = (&self.woken).read(&mut self.buffer);
         }
         candidates.into_iter().zip(&is_ready[1..]).filter_map(|(at, ready)| ready.then_some(at)).collect()
     }
 
-    /// Forwards what this stream has, as far as there is credit.
+    /// Forwards the available output of a stream within the credit.
     fn forward(&mut self, at: usize) {
         let OpenStream { rank, stream, rest, .. } = self.open[at];
         let credit = *self.credit(stream);

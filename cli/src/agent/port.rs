@@ -1,19 +1,19 @@
-//! A port for rank 0, reserved before rank 0 runs.
+//! Reserves a port for rank 0 before rank 0 runs.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Socket, Type};
 
-/// A port that this process has bound without listening. Only a process of the same user that also asks to
-/// share the port, such as rank 0, can bind it meanwhile.
+/// A port that this process has bound without listening. Only a process of the same user that sets
+/// `SO_REUSEPORT`, such as rank 0, can bind it too.
 pub(super) struct ReservedPort {
     _socket: Socket,
     address: String,
 }
 
 impl ReservedPort {
-    /// Reserves a port, for ranks that know this host by that name.
+    /// Reserves a port. `name` is the name of this host for the ranks.
     pub(super) fn find(name: &str) -> io::Result<Self> {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let socket = if name == loopback.ip().to_string() {
@@ -38,7 +38,7 @@ fn bind(address: SocketAddr) -> io::Result<Socket> {
     if address.is_ipv6() {
         socket.set_only_v6(false)?;
     }
-    // Not the address: that would share the port with every process that asks for the same.
+    // Not `SO_REUSEADDR`, which would share the port with processes of other users.
     socket.set_reuse_port(true)?;
     socket.bind(&address.into())?;
     Ok(socket)

@@ -1,15 +1,16 @@
 //! The protocol between a launcher and its agents.
 //!
-//! The launcher writes a [`Description`] to the agent's standard input, then orders; the end of that input
-//! is an order too. The agent writes [`MAGIC`] to its standard output, then frames. Anything before the
-//! magic is foreign, such as the greeting of a login shell.
+//! The launcher writes a [`Description`] to the agent's standard input, then orders; the end of
+//! that input is an order too. The agent writes [`MAGIC`] to its standard output, then frames.
+//! Anything before the magic is foreign, such as the greeting of a login shell.
 //!
-//! Reports and output share one stream, which the launcher always reads, so a report never waits for output
-//! that nobody reads. An agent has credit for [`WINDOW`] bytes of each of the two streams of the ranks, and
-//! receives it back as they are printed ([`Order::Printed`]). Without credit, output waits with the rank.
+//! Reports and output share one stream, which the launcher always reads, so a report never waits
+//! for a reader of the output. An agent has credit for [`WINDOW`] bytes of each of the two streams
+//! of its ranks, and receives it back as they are printed ([`Order::Printed`]). Without credit,
+//! output waits in the pipes of the ranks.
 //!
-//! A frame has a kind (one byte), a length (four bytes, little-endian) and a payload. Its length is bounded,
-//! so that invalid data cannot make the reader allocate much.
+//! A frame has a kind (one byte), a length (four bytes, little-endian) and a payload. Its length is
+//! bounded, so that invalid data cannot make the reader allocate much.
 
 use std::ffi::OsString;
 use std::io::{self, Error, ErrorKind, Read, Write};
@@ -21,18 +22,19 @@ use serde::{Deserialize, Serialize};
 /// Marks the start of the agent's own data. A greeting has no zero bytes.
 pub(crate) const MAGIC: &[u8] = b"\0necklace agent 1\0";
 
-/// How much of a rank's output is read at once.
+/// Maximum size of one read of a rank's output.
 pub(crate) const CHUNK: usize = 1 << 16;
 
-/// How much of a stream an agent may send before any of it is printed.
+/// Credit of an agent for a stream: bytes that it may send before any are printed.
 pub(crate) const WINDOW: usize = 1 << 20;
 
-/// Returns the credit for that many bytes. Keeping short pieces costs memory too.
+/// Returns the credit that a piece of output takes. The constant part is the memory for keeping it.
 pub(crate) fn cost(bytes: usize) -> usize {
     bytes + 64
 }
 
-/// The longest frame. A description holds an environment as numbers, which the system limits to some megabytes.
+/// Maximum length of a frame. A description holds an environment as JSON numbers, which takes some
+/// megabytes.
 const MAX_LENGTH: usize = 1 << 26;
 
 /// The ranks that the agent of a host starts.
@@ -50,19 +52,20 @@ pub(crate) struct Description {
     pub(crate) ranks: Vec<usize>,
 }
 
-/// Where the ranks meet.
+/// The rendezvous of the ranks.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) enum Root {
-    /// At a port of this host that the agent reserves, for ranks that know the host by this name.
+    /// A port of this host, which the agent reserves. The string is the name of the host for the
+    /// ranks.
     Held(String),
-    /// At `host:port`.
+    /// The address, as `host:port`.
     At(String),
 }
 
 /// An order after the description.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Order {
-    /// Ask the ranks to end.
+    /// Send SIGTERM to the ranks.
     Terminate,
     /// Kill the ranks.
     Kill,
@@ -75,11 +78,11 @@ pub(crate) enum Order {
 /// A report of an agent.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Report {
-    /// The first report.
+    /// The agent runs. The first report.
     Here {
         version: String,
     },
-    /// The ranks meet here: `host:port`.
+    /// The rendezvous of the ranks, as `host:port`.
     Root(String),
     Started {
         rank: usize,
@@ -89,14 +92,14 @@ pub(crate) enum Report {
         rank: usize,
         how: End,
     },
-    /// No ranks run here, or no longer.
+    /// The job cannot run here, or can no longer.
     Failed {
         why: String,
         status: u8,
     },
     /// The answer to [`Order::Answer`].
     Alive,
-    /// All ranks have ended, their output has been sent, and nothing of the job is left here.
+    /// All ranks have ended, their output has been sent, and the host is cleaned up.
     Done,
 }
 
@@ -165,7 +168,7 @@ pub(crate) fn receive_frame(from: &mut impl Read) -> io::Result<Option<Frame>> {
     Ok(Some(Frame::Output { rank, stream, bytes }))
 }
 
-/// Skips to the end of the magic. Without magic, the error is what came instead, up to a bound.
+/// Skips to the end of the magic. Without magic, fails with the received bytes, up to a bound.
 pub(crate) fn skip_to_magic(from: &mut impl Read) -> Result<(), Vec<u8>> {
     const LIMIT: usize = 1 << 16;
     let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! The process groups of the ranks, for the threads that end them.
+//! Holds the process groups of the ranks, for the threads that end them.
 
 use std::io::{self, Error, ErrorKind};
 use std::mem;
@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 use super::exec::PendingExec;
 use super::reaper::Reaper;
 
-/// All processes that were started. A rank's end is observed without reaping it, so its number stays
-/// reserved until the agent ends, and no signal reaches a stranger.
+/// The processes that this agent has started. They are not reaped until the cleanup, so their
+/// process numbers are not reused and no signal reaches an unrelated process.
 #[derive(Clone)]
 pub(super) struct Supervisor(Arc<Mutex<Started>>);
 
@@ -30,14 +30,15 @@ impl Supervisor {
         Self(Arc::new(Mutex::new(Started { reaper: Some(reaper), groups: Vec::new(), cleared: false, asked: false })))
     }
 
-    /// Runs an operation whose result needs to be cleaned up, unless that has been done already.
+    /// Runs an operation whose result needs cleanup. Fails if the cleanup has already happened.
     pub(super) fn place<T>(&self, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        // The lock is held meanwhile, so the operation is either cleaned up later or not run.
+        // Under the lock, the operation runs entirely before the cleanup or not at all.
         let started = self.started();
         if started.cleared { Err(cleared()) } else { what() }
     }
 
-    /// Starts a process that leads a group, unless the job is over. Returns `None` if the ranks were asked to end.
+    /// Starts a process that leads a group, unless the job is over. Returns `None` if the ranks
+    /// were asked to end.
     pub(super) fn start(&self, command: Command) -> io::Result<Option<PendingExec>> {
         let mut started = self.started();
         let Started { reaper: Some(reaper), groups, cleared: false, asked } = &mut *started else {
@@ -65,7 +66,8 @@ impl Supervisor {
         }
     }
 
-    /// Makes the reaper clean up. Nothing of the job runs on this host when this returns, in any thread.
+    /// Makes the reaper clean up. When this returns, in any thread, no process of the job runs on
+    /// this host.
     pub(super) fn clear(&self) {
         // A second caller waits here for the first.
         let mut started = self.started();
@@ -82,7 +84,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends the reaper too, once it has cleaned up.
+    /// Cleans up, then ends the reaper.
     pub(super) fn end(&self) {
         self.clear();
         if let Some(reaper) = self.started().reaper.take() {

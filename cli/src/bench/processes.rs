@@ -1,6 +1,7 @@
-//! Bytes among processes over TCP: plain calls, all checks on, plans made before.
+//! Benchmarks of communication among processes over TCP: plain calls with all checks and cached
+//! plans.
 //!
-//! A round is a job of its own, started as `necklace run` starts them; its ranks are this command again.
+//! Each round starts a job, as `necklace run` does. Its ranks run `necklace bench-rank`.
 
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ use super::{Benchmark, Name};
 use crate::output::{Failure, print};
 use crate::run::ranks_of_own;
 
-/// The library, on processes.
+/// The library among processes over TCP.
 pub(super) struct Processes {
     pub(super) topology: String,
     pub(super) collective: String,
@@ -51,7 +52,7 @@ impl Benchmark for Processes {
     }
 }
 
-/// What a rank is to do.
+/// The arguments of a rank.
 #[derive(Args, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
     #[arg(long)]
@@ -65,7 +66,7 @@ pub(crate) struct Rank {
 }
 
 impl Rank {
-    /// As arguments.
+    /// Returns the command line of the rank.
     fn words(&self) -> Vec<String> {
         let Self { collective, bytes, calls, samples } = self;
         let numbers = [("--bytes", bytes), ("--calls", calls), ("--samples", samples)];
@@ -73,7 +74,7 @@ impl Rank {
         ["bench-rank", "--collective", collective].map(str::to_owned).into_iter().chain(numbers).collect()
     }
 
-    /// Does it. Rank 0 prints how long a call took, in seconds, a line a sample.
+    /// Runs the rank. Rank 0 prints seconds per call, one line per sample.
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let Self { collective, bytes, calls, samples } = self;
         let call =

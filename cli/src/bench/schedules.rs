@@ -1,4 +1,4 @@
-//! Building one rank's plan, and proving a whole schedule.
+//! Benchmarks of building one rank's plan and of verifying a whole schedule.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use super::{Benchmark, Cell, Name};
 use crate::output::Failure;
 use crate::problem::problem;
 
-/// What is timed.
+/// The operation that is timed.
 type Work = Box<dyn Fn() -> Result<(), Failure>>;
 
 struct Computation {
@@ -31,7 +31,7 @@ impl Benchmark for Computation {
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        // As many samples as fit a tenth of a second, up to ten.
+        // At most ten samples, in about a tenth of a second.
         let begin = Instant::now();
         let mut times = Vec::new();
         while times.is_empty() || times.len() < 10 && begin.elapsed().as_secs_f64() < 0.1 {
@@ -60,7 +60,7 @@ fn benchmarks(
     Ok(all)
 }
 
-/// A rank's share and its plan, of blocks of so many elements of a byte.
+/// Returns benchmarks that build one rank's share and its plan.
 pub(super) fn builders(
     cell: &Cell,
     collective: &str,
@@ -70,7 +70,7 @@ pub(super) fn builders(
     benchmarks(cell, collective, algorithms, |problem, algorithm| {
         Box::new(move || {
             let (collective, ranks) = (problem.collective(), problem.ranks());
-            // One in the middle: on a mesh it has most to pass on.
+            // On a mesh, a rank in the middle forwards most.
             let rank = Rank::new(ranks / 2);
             let blocks = |holding: Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<Block>>();
             let (before, after) = (blocks(collective.before(ranks, rank)), blocks(collective.after(ranks, rank)));
@@ -83,7 +83,7 @@ pub(super) fn builders(
     })
 }
 
-/// The proof of all ranks' shares.
+/// Returns benchmarks that verify the shares of all ranks.
 pub(super) fn verifiers(
     cell: &Cell,
     collective: &str,

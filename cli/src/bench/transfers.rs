@@ -1,4 +1,5 @@
-//! Bytes among ranks: plain calls, all checks on, plans made before; and, among threads, the bare exchanges.
+//! Benchmarks of communication: plain calls with all checks and cached plans; among threads, also
+//! the bare exchanges.
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +23,8 @@ use super::{Benchmark, Cell, Name, Transport};
 use crate::output::Failure;
 use crate::problem::problem;
 
-/// Who competes in a cell: the bare exchanges, if they do the same, and the algorithms that fit.
+/// Returns the benchmarks of a cell: the algorithms that fit, and for alltoall among threads also
+/// the bare exchanges.
 pub(super) fn benchmarks(
     cell: &Cell,
     collective: &str,
@@ -59,7 +61,7 @@ pub(super) fn benchmarks(
     Ok(all)
 }
 
-/// Those algorithms that there are for the collective and that fit the network; unknown ones are a mistake.
+/// Returns the named algorithms that fit the network. Fails if a name is unknown.
 pub(super) fn fitting(
     topology: &Arc<dyn Topology>,
     collective: &str,
@@ -80,7 +82,7 @@ pub(super) fn fitting(
     Ok(fitting)
 }
 
-/// How many calls a sample is of, and how many samples a round.
+/// The number of calls in a sample and of samples in a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sampling {
     pub(super) calls: usize,
@@ -88,13 +90,13 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    /// How long a sample should take, and a round.
+    /// Target duration of a sample and of a round, in seconds.
     const SAMPLE: f64 = 0.4e-3;
     const ROUND: f64 = 40e-3;
-    /// Calls before anything is measured.
+    /// Number of calls before the first sample.
     const WARM: usize = 5;
 
-    /// For calls that take so long.
+    /// Returns the numbers for calls that take `call` seconds.
     fn of(call: f64) -> Self {
         let call = call.max(1e-9);
         let calls = (Self::SAMPLE / call).clamp(2.0, 20_000.0) as usize;
@@ -102,10 +104,10 @@ impl Sampling {
         Self { calls, samples }
     }
 
-    /// A first round, to see how long a call takes.
+    /// The first round, which estimates the duration of a call.
     const TRIAL: Self = Self { calls: 20, samples: 3 };
 
-    /// What one rank does: so many calls, one after the other. Seconds a call, sample by sample.
+    /// Makes the calls of one rank in a round. Returns seconds per call, one value per sample.
     fn pass(self, mut call: impl FnMut()) -> Vec<f64> {
         (0..Self::WARM).for_each(|_| call());
         let mut times = Vec::with_capacity(self.samples);
@@ -119,7 +121,7 @@ impl Sampling {
         times
     }
 
-    /// Rounds at a sampling that the first finds out.
+    /// Runs a round. Before the first one, runs a trial that sets the numbers.
     pub(super) fn keep(
         &mut self,
         mut round: impl FnMut(Self) -> Result<Vec<f64>, Failure>,
@@ -132,7 +134,7 @@ impl Sampling {
     }
 }
 
-/// Memory that begins a page, so that small buffers share no cache line by chance.
+/// A buffer that begins at a page boundary, so that small buffers share no cache line by chance.
 struct Memory {
     bytes: Vec<u8>,
     begin: usize,
@@ -157,7 +159,7 @@ impl Memory {
     }
 }
 
-/// A bare exchange.
+/// An alltoall of `necklace-bare`, for comparison.
 struct Bare {
     kind: Kind,
     ranks: usize,
@@ -199,7 +201,8 @@ impl Benchmark for Bare {
     }
 }
 
-/// A collective that can be measured, from or to rank 0. Operations are on bytes: what moves is measured, not what is computed.
+/// A collective that can be measured, with root 0. Reductions operate on bytes, to measure
+/// communication rather than arithmetic.
 #[derive(Clone)]
 pub(super) struct Call(Collective);
 
@@ -210,12 +213,13 @@ impl Call {
         Collective::named(name, Rank::new(0)).filter(|_| known).map(Self)
     }
 
-    /// The names of all.
+    /// Returns the names of all collectives that can be measured.
     pub(super) fn names() -> impl Iterator<Item = &'static str> {
         Collective::names().filter(|name| Self::named(name).is_some())
     }
 
-    /// What one rank does: calls at that sampling, on blocks of that size. Seconds a call, sample by sample.
+    /// Makes the calls of one rank on blocks of `bytes`. Returns seconds per call, one value per
+    /// sample.
     pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, sampling: Sampling) -> Result<Vec<f64>, Error> {
         let (size, rank) = (comm.size(), Rank::new(comm.rank()));
         let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
@@ -231,7 +235,7 @@ impl Call {
             if outcome.is_ok() {
                 let (send, receive) = (send.bytes(), receive.bytes_mut());
                 outcome = match self.0 {
-                    // In one buffer, as MPI's.
+                    // In place, as in MPI.
                     Collective::Broadcast { root } => comm.broadcast(receive, root.index()),
                     _ => comm.perform(&self.0, send, receive, Max),
                 };
@@ -241,7 +245,7 @@ impl Call {
     }
 }
 
-/// The library, on threads.
+/// The library among threads.
 struct Threads {
     topology: Arc<dyn Topology>,
     collective: String,

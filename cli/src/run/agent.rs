@@ -1,4 +1,4 @@
-//! The launcher's side of the agent of a host.
+//! Starts the agent of a host and communicates with it.
 
 use std::collections::HashMap;
 use std::env;
@@ -29,24 +29,24 @@ pub(super) enum JobEvent {
     Report(usize, Report),
     /// All output of the ranks of the agent with this number has arrived.
     Complete(usize),
-    /// The agent with this number has closed its output, for this reason if one is known.
+    /// The agent with this number has closed its output. The string is the reason, if known.
     Gone(usize, Option<String>),
     /// The output of the ranks cannot be written.
     Unwritten(io::Error),
-    /// One stream has printed everything.
+    /// One of the standard streams has printed everything.
     Printed,
-    /// Lines are held back until another time.
+    /// The time until which lines are held back has changed.
     Held,
     /// The launcher received a signal to end.
     Signal(i32),
 }
 
-/// How hosts are reached.
+/// The command that reaches other hosts.
 #[derive(Clone, Debug)]
 pub(super) enum RemoteShell {
-    /// This host directly, others by ssh.
+    /// `ssh`; agents on this host start directly.
     Ssh,
-    /// All hosts by this command, which receives the host and the command to run there.
+    /// A command for all hosts, which receives the host and the command to run there.
     Command(Vec<String>),
 }
 
@@ -63,7 +63,7 @@ impl Orders {
         }
     }
 
-    /// Ends the orders, which the agent notices too.
+    /// Closes the agent's input after the queued orders.
     fn end(&self) {
         let _ = self.0.send(None);
     }
@@ -81,7 +81,7 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// Starts the agent; its reports are events with this number.
+    /// Starts the agent. Its events carry this number.
     pub(super) fn start(
         number: usize,
         (host, ranks): (String, Vec<usize>),
@@ -92,7 +92,8 @@ impl Agent {
         let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
         let mut command = command(&host, &own, reach)?;
         let by = command.get_program().to_string_lossy().into_owned();
-        // A job within a rank of another job has its own agent and reaper, which outlive that rank and clean up.
+        // A rank may start a job of its own. The reaper of the outer job must not find the inner
+        // agent by its environment, because the inner agent and reaper clean up themselves.
         command.env_remove("NECKLACE_KEY_FILE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
@@ -144,7 +145,7 @@ impl Agent {
         self.orders.tell(message);
     }
 
-    /// Ends the orders, upon which the agent cleans up and ends.
+    /// Closes the agent's input. The agent then cleans up and ends.
     pub(super) fn close(&self) {
         self.orders.end();
     }
@@ -152,7 +153,8 @@ impl Agent {
     /// Kills the process of the agent.
     pub(super) fn kill(&mut self) {
         self.close();
-        // The command may have started other processes. A process that has ended keeps its number until it is reaped.
+        // The command may have started other processes. The number of an ended process is not
+        // reused until it is reaped.
         let group = Pid::from_raw(self.child.id().cast_signed());
         if let (true, Ok(None), Some(group)) = (self.leads, self.child.try_wait(), group) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -161,7 +163,7 @@ impl Agent {
         let _ = self.child.kill();
     }
 
-    /// Waits that long for the process to end, then kills it.
+    /// Waits for the process to end. Kills it after the timeout.
     pub(super) fn reap(&mut self, patience: Duration) -> Option<ExitStatus> {
         let ended = wait(&mut self.child, patience);
         if ended.is_some() {
@@ -172,25 +174,27 @@ impl Agent {
         None
     }
 
-    /// Describes an agent that is stderr_ended before it has started, before its ranks have, or after that.
+    /// Describes an agent that is silent: before it has started, before its ranks have started, or
+    /// later.
     pub(super) fn silence_message(&self, was_here: bool, has_started: bool, patience: Duration) -> String {
         let (host, by, seconds) = (&self.host, &self.by, patience.as_secs());
         if has_started {
             format!(
-                "{host} does not answer: its agent has been stderr_ended for {seconds} s; it may be stopped or unreachable"
+                "{host} does not answer: its agent has been silent for {seconds} s; it may be stopped or unreachable"
             )
         } else if was_here {
-            format!("{host} does not start its ranks: its agent has been stderr_ended for {seconds} s")
+            format!("{host} does not start its ranks: its agent has been silent for {seconds} s")
         } else {
             format!("{host} does not answer: {by} has not started an agent there for {seconds} s")
         }
     }
 
-    /// Describes an agent that is stderr_ended after its ranks have ended, before all of their output has arrived.
+    /// Describes an agent that is silent after its ranks have ended and before all of their output
+    /// has arrived.
     pub(super) fn missing_output_message(&self, patience: Duration) -> String {
         let (host, seconds) = (&self.host, patience.as_secs());
         format!(
-            "output of ranks on {host} is missing: its agent has been stderr_ended for {seconds} s; it may be stopped or \
+            "output of ranks on {host} is missing: its agent has been silent for {seconds} s; it may be stopped or \
              unreachable"
         )
     }
@@ -234,12 +238,13 @@ fn command(host: &str, own: &Path, reach: &RemoteShell) -> Result<Command, Failu
     let path = own.to_str().and_then(|path| shlex::try_quote(path).ok());
     let path = path.ok_or_else(|| Failure::Failed(format!("{}: a shell cannot be given this path", own.display())))?;
     command.arg(host).arg(&*path).arg("agent");
-    // Out of reach of the terminal's keys, whose meaning the agent is told as orders.
+    // In its own process group, the command gets no Ctrl-C from the terminal. The launcher sends
+    // orders instead.
     command.process_group(0);
     Ok(command)
 }
 
-/// Writes orders, so that no other thread waits for the agent to read them.
+/// Writes queued orders, so that no other thread waits for the agent to read them.
 fn write_orders(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
     while let Ok(Some(message)) = queue.recv() {
         if to.write_all(&message).is_err() {
@@ -248,7 +253,8 @@ fn write_orders(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
     }
 }
 
-/// Prints the standard error of the agent's command. Reports its end.
+/// Starts a thread that prints the standard error of the agent's command. The receiver reports the
+/// end of the stream.
 fn forward_stderr(host: &str, mut from: ChildStderr, output: Arc<Output>) -> io::Result<Receiver<()>> {
     let (done, stderr_ended) = mpsc::channel();
     let mut lines = Lines::new(format!("{host}: ").into_bytes());

@@ -1,8 +1,9 @@
-//! Prints once what several failing ranks write alike.
+//! Removes duplicate error lines of failing ranks.
 //!
-//! Many ranks write the same refusal, or the same error about a rank that is gone. While a rank has written is_short,
-//! lines of its standard error that another rank has just printed are held for a moment. If the rank fails meanwhile,
-//! they are left out, and one line at the end names these ranks; otherwise they are printed.
+//! Many ranks may print the same usage error, or the same error about a lost rank. While a rank has
+//! written little, lines of its standard error that another rank has just printed are held for a
+//! moment. If the rank fails meanwhile, they are left out, and one line at the end names these
+//! ranks. Otherwise they are printed.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::mem;
@@ -10,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use super::writer::Piece;
 
-/// How long a line is held.
+/// Time for which a line is held.
 const HOLD_TIME: Duration = Duration::from_millis(500);
 
-/// Number of recent lines that are recent.
+/// Number of recent lines to compare with.
 const RECENT_LINES: usize = 64;
 
-/// Bytes from which on a rank's lines are not held: a rank waits for no credit, and loses no more than this.
+/// Maximum output of a rank whose lines are held, in bytes. It bounds the held credit and the lines
+/// left out.
 const MAX_HELD_BYTES: usize = 1 << 12;
 
 #[derive(Default)]
@@ -45,7 +47,7 @@ pub(super) struct Due {
 }
 
 impl Deduplicator {
-    /// Takes the lines of a rank, each with a prefix of that many bytes.
+    /// Takes lines of a rank. Each line begins with `prefix` bytes, which are not compared.
     pub(super) fn print(&mut self, rank: usize, piece: Piece, prefix: usize, now: Instant) -> Due {
         let lines = || piece.lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.get(prefix..));
         let written = self.written.entry(rank).or_default();
@@ -85,7 +87,7 @@ impl Deduplicator {
         Due { leave_out: held, ..Due::default() }
     }
 
-    /// Returns until when a line is held.
+    /// Returns when the first held lines are due.
     pub(super) fn until(&self) -> Option<Instant> {
         self.held.values().map(|held| held.until).min()
     }
@@ -97,7 +99,8 @@ impl Deduplicator {
         Due { print, ..Due::default() }
     }
 
-    /// Returns all lines that are held, and the line that names the ranks whose lines were left out.
+    /// Returns all lines that are held, and the line that names the ranks whose lines were left
+    /// out.
     pub(super) fn finish(&mut self) -> (Due, Option<String>) {
         let print = mem::take(&mut self.held).into_values().flat_map(|held| held.pieces).collect();
         let left_out = mem::take(&mut self.left_out);

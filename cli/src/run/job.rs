@@ -1,4 +1,4 @@
-//! The life of a job, in its launcher.
+//! Runs a job in the launcher, from its start to its end.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -15,37 +15,37 @@ use super::output::Output;
 use crate::agent::protocol::{Description, End, Order, Report, Root};
 use crate::output::Failure;
 
-/// A job: what runs where.
+/// The programs and hosts of a job.
 pub(super) struct Job {
     /// Hosts and their ranks; the first host has rank 0.
     pub(super) places: Vec<(String, Vec<usize>)>,
     pub(super) reach: RemoteShell,
-    /// The name by which other hosts know the first.
+    /// The name of the first host, for other hosts.
     pub(super) root: String,
     pub(super) directory: PathBuf,
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// How long an agent may be silent until its ranks have started, and leave a question unanswered after that.
+    /// Maximum time for an agent to start its ranks, and to answer a probe later.
     pub(super) patience: Duration,
     /// Whether to report where each rank starts.
     pub(super) verbose: bool,
 }
 
-/// The exit status of a command whose output nobody reads, as in shells.
+/// The exit status for closed standard output, as a shell reports SIGPIPE.
 const SIGPIPE_STATUS: u8 = 128 + 13;
 
-/// Delay before a failure is reported: a killed rank may be seen after the ranks that fail because
-/// of it.
+/// Delay before a failure is reported. The report of a killed rank may arrive after those of the
+/// ranks that fail because of it.
 const REPORT_DELAY: Duration = Duration::from_millis(100);
 
-/// Interval between questions whether agents are alive.
+/// Interval between probes of the agents.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum time without anybody reading the remaining output of a job that has failed or was ended.
+/// Maximum time without a reader for the remaining output of a job that has failed or was ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How far the end of the job has come.
+/// The stage of ending the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Running,
@@ -88,16 +88,16 @@ struct Launch<'a> {
     key: Vec<u8>,
     output: Arc<Output>,
     agents: Vec<AgentState>,
-    /// Where the ranks meet, once the first agent has reported it.
+    /// The rendezvous of the ranks, once the first agent has reported it.
     rendezvous: Option<String>,
     stage: Stage,
     since: Instant,
     cause: Option<Cause>,
     /// When to report the cause, unless it has been reported.
     report_at: Option<Instant>,
-    /// The exit status, if the job was ended from outside.
+    /// The exit status, if a signal or closed standard output ended the job.
     ended: Option<u8>,
-    /// When the agents are asked next.
+    /// Time of the next probe.
     next_probe: Instant,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn events() -> (Sender<JobEvent>, Receiver<JobEvent>) {
     mpsc::channel()
 }
 
-/// Runs a job to its end and returns its exit status. Nothing of the job is left then.
+/// Runs a job to its end, cleans up, and returns its exit status.
 pub(super) fn run(
     job: &Job,
     output: &Arc<Output>,
@@ -172,7 +172,8 @@ impl Launch<'_> {
         self.cause.map(|cause| cause.status).or(self.ended).unwrap_or(0)
     }
 
-    /// Waits until everything is printed: without limit after success, otherwise as long as somebody reads.
+    /// Waits until everything is printed: without limit after success, otherwise until the reader
+    /// pauses for too long.
     fn print_rest(&mut self, queue: &Receiver<JobEvent>) {
         self.output.finish();
         let mut printed = self.output.progress();
@@ -234,7 +235,7 @@ impl Launch<'_> {
             .min()
     }
 
-    /// Returns which awaited agent is due first, and when.
+    /// Returns the awaited agent with the earliest deadline.
     fn silence(&self) -> Option<(Instant, &AgentState)> {
         if self.stage != Stage::Running {
             return None;
@@ -244,7 +245,7 @@ impl Launch<'_> {
         awaited.min_by_key(|(due, _)| *due)
     }
 
-    /// Does what is due. Returns false if nothing more can be done.
+    /// Performs the actions that are due. Returns false if nothing more can be done.
     fn advance(&mut self) -> bool {
         let now = Instant::now();
         if self.report_at.is_some_and(|due| due <= now) {
@@ -269,7 +270,7 @@ impl Launch<'_> {
         true
     }
 
-    /// Asks the agents whether they are alive. An agent that does not answer is killed, upon which its reaper cleans up.
+    /// Probes the agents. Kills an agent that does not answer; its reaper then cleans up.
     fn ask(&mut self) {
         let patience = self.job.patience;
         let next_probe = PROBE_INTERVAL.min(patience / 10);
@@ -298,7 +299,7 @@ impl Launch<'_> {
         self.next_probe = Instant::now() + next_probe;
     }
 
-    /// Moves on to a stage, never back.
+    /// Enters a later stage. Does nothing for an earlier one.
     fn enter(&mut self, stage: Stage) {
         if stage <= self.stage {
             return;
@@ -391,7 +392,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Describes the job to the agents that lack it, as far as the rendezvous point is known.
+    /// Sends the description of the job to agents that lack it. All but the first need the
+    /// rendezvous.
     fn describe(&mut self) {
         if self.stage != Stage::Running {
             return;
@@ -418,7 +420,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Makes the job fail, unless it already has.
+    /// Makes the job fail, unless it has already failed.
     fn fail(&mut self, status: u8, message: String, killed: bool) {
         if self.ended.is_some() || self.stage >= Stage::Terminating {
             return;
@@ -433,10 +435,10 @@ impl Launch<'_> {
         self.enter(Stage::Failing);
     }
 
-    /// Ends the job from outside; the second time at once.
+    /// Ends the job for a signal or closed standard output. A second signal ends it at once.
     fn end(&mut self, status: u8) {
         if self.report_at.take().is_some() {
-            // What looks like a failure is the same end, which others have noticed first.
+            // The unreported failure is probably an effect of the same signal, so drop it.
             self.cause = None;
         }
         let again = self.ended.is_some() && status != SIGPIPE_STATUS;

@@ -1,16 +1,17 @@
-//! The output of a rank, as whole lines.
+//! Assembles the output of a rank into whole lines.
 
-/// Joins the bytes of a stream to lines, each with a prefix. Keeps an incomplete line, up to a bound.
+/// Assembles the bytes of a stream into lines, each with a prefix. Buffers an incomplete line, up
+/// to a bound.
 #[derive(Debug)]
 pub(super) struct Lines {
     prefix: Vec<u8>,
     begun: Vec<u8>,
 }
 
-/// The longest line that is kept whole.
+/// Maximum length of a line, in bytes. Longer lines are cut.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// Ends a part of a longer line.
+/// The end of each part of a cut line but the last.
 pub(super) const CUT: &[u8] = b" [continued]\n";
 
 impl Lines {
@@ -41,7 +42,7 @@ impl Lines {
         out
     }
 
-    /// Returns the last line, if it is incomplete.
+    /// Returns the incomplete last line, if there is one, with a line end.
     pub(super) fn end(&mut self) -> Vec<u8> {
         if self.begun.is_empty() { Vec::new() } else { self.push(b"\n") }
     }

@@ -1,4 +1,4 @@
-//! The output of all ranks.
+//! Prints the output of all ranks.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use super::lines::Lines;
 use super::writer::{Credit, Piece, StreamWriter};
 use crate::agent::protocol::Stream;
 
-/// Standard output and standard error, for several threads, none of which waits for a reader. Lines that are
+/// The standard streams, shared by several threads. No thread waits for a reader. Lines that are
 /// printed together stay together, even if both streams are one terminal.
 pub(super) struct Output {
     out: Out,
@@ -30,16 +30,16 @@ enum Out {
     Kept(Mutex<Vec<u8>>),
 }
 
-/// The look of the ranks' lines.
+/// The format of the ranks' lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
-    /// With the rank in front, in that many digits.
+    /// With the rank as a prefix, padded to this many digits.
     Prefixed(usize),
 }
 
 impl Output {
-    /// Opens the standard streams. A write error is an event.
+    /// Opens the standard streams. Write errors are reported as events.
     pub(super) fn standard(style: Style, events: &Sender<JobEvent>) -> io::Result<Self> {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
@@ -52,7 +52,7 @@ impl Output {
         Ok(Self { out, err, deduplicator: Mutex::default(), events: events.clone(), style })
     }
 
-    /// Keeps the ranks' standard output, without prefixes. It should be short.
+    /// Keeps the ranks' standard output in memory, without prefixes.
     pub(super) fn kept(events: &Sender<JobEvent>) -> io::Result<Self> {
         let err = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let err = StreamWriter::start(err, Arc::default(), events.clone())?;
@@ -60,7 +60,7 @@ impl Output {
         Ok(Self { out, err, deduplicator: Mutex::default(), events: events.clone(), style: Style::Plain })
     }
 
-    /// Takes the output that was kept.
+    /// Takes the kept output.
     pub(super) fn take(&self) -> Vec<u8> {
         match &self.out {
             Out::Standard(_) => Vec::new(),
@@ -80,10 +80,10 @@ impl Output {
         }
     }
 
-    /// Prints whole lines of a rank in order, and then returns that much credit.
+    /// Prints whole lines of a rank in order, then returns their credit.
     pub(super) fn print(&self, rank: usize, stream: Stream, lines: Vec<u8>, credit: &Arc<Credit>, cost: usize) {
         if lines.is_empty() {
-            // Part of a line, the rest of which is kept elsewhere.
+            // Part of a line, which `Lines` buffers.
             return credit.give(cost);
         }
         match (stream, &self.out) {
@@ -99,21 +99,21 @@ impl Output {
                 let due = deduplicator.print(rank, piece, self.prefix(rank).len(), Instant::now());
                 self.settle(due);
                 if deduplicator.until() != held {
-                    // The time that the launcher waits for has changed.
+                    // The launcher must compute its deadline again.
                     let _ = self.events.send(JobEvent::Held);
                 }
             }
         }
     }
 
-    /// Marks a rank as failed: lines that other ranks have printed too are left out.
+    /// Marks a rank as failed. Its held lines, which repeat other ranks' lines, are left out.
     pub(super) fn fail(&self, rank: usize) {
         let mut deduplicator = self.deduplicator();
         let due = deduplicator.fail(rank);
         self.settle(due);
     }
 
-    /// Returns until when lines are held that another rank has printed too.
+    /// Returns when the first held lines are due.
     pub(super) fn held(&self) -> Option<Instant> {
         self.deduplicator().until()
     }
@@ -135,7 +135,8 @@ impl Output {
         }
     }
 
-    /// In the order in which threads take the lock on the held lines.
+    /// Prints pieces or returns their credit. The caller holds the lock of the deduplicator, which
+    /// orders the pieces.
     fn settle(&self, Due { print, leave_out }: Due) {
         print.into_iter().for_each(|piece| self.err.print(piece));
         for (credit, cost) in leave_out.into_iter().filter_map(|piece| piece.credit) {
@@ -147,7 +148,7 @@ impl Output {
         self.deduplicator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints whole lines of others to standard error. Drops some if they arrive faster than they are read.
+    /// Prints messages of the launcher to standard error. Drops some if they are not read in time.
     pub(super) fn say(&self, lines: Vec<u8>) {
         self.err.print(Piece { lines, credit: None });
     }
@@ -157,17 +158,17 @@ impl Output {
         self.writers().for_each(StreamWriter::finish);
     }
 
-    /// Whether everything is printed.
+    /// Returns whether everything is printed.
     pub(super) fn has_finished(&self) -> bool {
         self.writers().all(StreamWriter::has_finished)
     }
 
-    /// Whether everything is printed to standard error.
+    /// Returns whether everything is printed to standard error.
     pub(super) fn has_said_all(&self) -> bool {
         self.err.has_finished()
     }
 
-    /// A number that changes with every write.
+    /// Returns a number that changes with every write.
     pub(super) fn progress(&self) -> usize {
         self.writers().map(StreamWriter::progress).fold(0, usize::wrapping_add)
     }

@@ -1,4 +1,4 @@
-//! A thread that writes for others, so that they do not wait for the reader.
+//! Writes to a stream in a thread of its own, so that other threads do not wait for the reader.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,13 +13,13 @@ use super::agent::{JobEvent, Orders};
 use crate::agent::protocol::{Order, Stream, WINDOW};
 use crate::agent::small_thread;
 
-/// How much is written at once. Each write of a longer piece counts as progress.
+/// Maximum size of one write. Each write counts as progress.
 const AT_ONCE: usize = 1 << 14;
 
 /// Whole lines, and the credit for them.
 pub(super) struct Piece {
     pub(super) lines: Vec<u8>,
-    /// `None` for lines of no rank.
+    /// `None` for messages of the launcher.
     pub(super) credit: Option<(Arc<Credit>, usize)>,
 }
 
@@ -35,7 +35,7 @@ impl Credit {
         Self { orders, stream, owed: AtomicUsize::new(0) }
     }
 
-    /// Returns credit in few orders. The rest is less than an agent needs to continue.
+    /// Returns credit, in as few orders as possible. The unreturned rest never blocks an agent.
     pub(super) fn give(&self, cost: usize) {
         let owed = self.owed.fetch_add(cost, Ordering::Relaxed) + cost;
         if owed >= WINDOW / 4 {
@@ -45,7 +45,7 @@ impl Credit {
     }
 }
 
-/// One of the command's own streams.
+/// One of the launcher's standard streams.
 #[derive(Clone)]
 pub(super) struct StreamWriter(Arc<Shared>);
 
@@ -57,7 +57,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Piece>,
-    /// Bytes of no rank, which have no credit.
+    /// Bytes of waiting messages of the launcher, which take no credit.
     unasked: usize,
     /// Whether a piece is being written.
     busy: bool,
@@ -68,7 +68,7 @@ struct Queue {
 }
 
 impl StreamWriter {
-    /// Writes to this file, in turns with the others that hold the lock.
+    /// Starts the thread, which writes to `to`. Streams that share `turn` write in turn.
     pub(super) fn start(to: File, turn: Arc<Mutex<()>>, events: Sender<JobEvent>) -> io::Result<Self> {
         let writer = Self(Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() }));
         let own = writer.clone();
@@ -79,7 +79,7 @@ impl StreamWriter {
     pub(super) fn print(&self, piece: Piece) {
         let mut queue = self.queue();
         if piece.credit.is_none() {
-            // Complaints that arrive faster than they are read are dropped.
+            // Drop messages that are not read in time.
             if queue.unasked > WINDOW {
                 return;
             }
@@ -99,7 +99,7 @@ impl StreamWriter {
         queue.waiting.is_empty() && !queue.busy
     }
 
-    /// A number that changes with every write.
+    /// Returns a number that changes with every write.
     pub(super) fn progress(&self) -> usize {
         self.queue().progress
     }

@@ -1,4 +1,4 @@
-//! The networks and machines of the sweep.
+//! Lists the networks and machines of the sweep.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use necklace::topology::{Graph, GraphError, Topology, parse};
 
 use crate::output::Failure;
 
-/// Who sits where.
+/// A rule that places ranks on nodes.
 #[derive(Clone, Copy)]
 enum PlacementRule {
     /// Rank i on node i.
     All,
-    /// Rank i on node `i * step mod nodes`, as many as there are.
+    /// Rank i on node `i * step mod nodes`, with a step and a number of ranks.
     Every(usize, usize),
-    /// Rank i on the node whose number is `i` with its bits in reverse order.
+    /// Rank i on the node with the bits of `i` in reverse order.
     Reversed,
 }
 
-/// A network by name, and who sits where.
+/// Networks and the placement of their ranks.
 const NETWORKS: [(&str, PlacementRule); 34] = [
     ("line:5", PlacementRule::All),
     ("line:16", PlacementRule::All),
@@ -78,13 +78,13 @@ const MACHINES: [&str; 15] = [
     "free:startup=10us,message=1us,byte=1ns,channel=10ns,hop=1us,switching=store-and-forward",
 ];
 
-/// The sizes of blocks.
+/// Block sizes in bytes.
 pub(super) const SIZES: [u64; 8] = [1, 16, 128, 512, 2 << 10, 8 << 10, 64 << 10, 1 << 20];
 
-/// The collectives between whose algorithms there is much to choose.
+/// The collectives that have several competing algorithms.
 pub(super) const COLLECTIVES: [Collective; 2] = [Collective::Alltoall, Collective::Allgather];
 
-/// A network with the ranks on it.
+/// A network and the placement of its ranks.
 pub(super) struct Network {
     pub(super) name: String,
     topology: Arc<dyn Topology>,
@@ -101,7 +101,7 @@ impl Network {
     }
 }
 
-/// All of them.
+/// Returns all networks.
 pub(super) fn networks() -> Result<Vec<Network>, Failure> {
     NETWORKS.into_iter().map(|(text, rule)| network(text, rule)).collect()
 }
@@ -137,7 +137,7 @@ fn network(text: &str, rule: PlacementRule) -> Result<Network, Failure> {
     Ok(Network { name, topology, placement })
 }
 
-/// All of them, each with its text.
+/// Returns all machines, each with its text.
 pub(super) fn machines() -> Result<Vec<(&'static str, Machine)>, Failure> {
     let machine = |text: &'static str| Ok((text, text.parse().map_err(|error| Failure::of(text, &error))?));
     MACHINES.into_iter().map(machine).collect()

@@ -1,8 +1,8 @@
-//! `necklace bench`: what it measures beside each other, and how it writes that down. No test asserts a time.
+//! Tests of `necklace bench`: its benchmarks and its documents. No test asserts a time.
 
 use crate::support::{directory, necklace, printed, refused, stderr};
 
-/// The cells of the lines of a table of comma-separated values, without its heading.
+/// Returns the cells of a CSV document, without its heading.
 fn cells(csv: &str) -> Vec<Vec<&str>> {
     let mut lines = csv.lines();
     let heading = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us";
@@ -78,7 +78,7 @@ fn dash_writes_only_the_plot_to_standard_output() {
 #[test]
 fn unmeasurable_request_is_a_usage_error() {
     for (arguments, said) in [
-        (&["--bytes", "1.5K"][..], "not a number of bytes"),
+        (&["--bytes", "1.5K"][..], "expected a number of bytes"),
         (&["--ranks", "0"], "0 is not in"),
         (&["--algorithm", "unheard-of"], "unheard-of"),
         (&["--collective", "exscan"], "cannot be measured yet"),

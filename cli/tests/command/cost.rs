@@ -1,15 +1,16 @@
-//! `necklace cost`: the paper's table as comma-separated values, by formula and counted; machines; pictures.
+//! Tests of `necklace cost`: the paper's table by formula and counted, machines, plots.
 
 use std::collections::HashMap;
 
 use crate::support::{directory, necklace, printed, refused};
 
-/// The lines of a document, by the names of its columns.
+/// Returns the lines of a CSV document, by the names of its columns.
 fn lines(document: &str) -> Vec<HashMap<String, String>> {
     csv::Reader::from_reader(document.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
 
-/// Table 2's rows "Proposed" in microseconds, of blocks of `m` bytes on 2^d x 2^d nodes.
+/// Returns the row "Proposed" of table 2 in microseconds, for blocks of `m` bytes on 2^d x 2^d
+/// nodes.
 fn table_2(mesh: bool, d: i32, m: f64, startup: f64) -> [f64; 6] {
     let two = |exponent: i32| f64::from(2).powi(exponent);
     let barrier = f64::from(126 * d - 113);
@@ -22,7 +23,7 @@ fn table_2(mesh: bool, d: i32, m: f64, startup: f64) -> [f64; 6] {
     };
     let prices = [startup, m * 0.011, 0.02, m * 0.014, barrier];
     let terms: Vec<f64> = terms.iter().zip(prices).map(|(count, price)| count * price).collect();
-    // The paper's total has the barriers too.
+    // The paper's total includes the barriers.
     [terms[0], terms[1], terms[2], terms[3], terms[4], terms[..4].iter().sum()]
 }
 
@@ -56,7 +57,7 @@ fn commands_in_the_help_reproduce_table_2_and_figures_13_to_16() {
 #[test]
 fn incomplete_formula_is_marked_as_a_lower_bound() {
     let graph = directory("too-little").join("graph.txt");
-    // More ranks than are counted.
+    // On a network of this size nothing is counted.
     let path: String = (1..150).map(|node| format!("{} {node}\n", node - 1)).collect();
     std::fs::write(&graph, path).unwrap();
     let topology = format!("graph:@{}", graph.display());
@@ -105,10 +106,11 @@ fn bounds_are_printed_for_every_price_and_time() {
         let line = cost.iter().find(|line| line["by"] == "bound" && line["algorithm"] == algorithm).unwrap();
         ["startup", "transmission", "total"].map(|term| line[term].clone())
     };
-    // With any ports one start-up, over channels 216 blocks; with one port 8 of them, and 864 blocks stored on their way.
+    // With any number of ports: 1 start-up, 216 blocks over channels. With one port: 8 start-ups,
+    // 864 forwarded blocks.
     assert_eq!(of("direct"), ["1", "13824", "13825"]);
     assert_eq!(of("torus-exchange"), ["8", "55296", "55304"]);
-    // Played out, start-ups and transmission may go on at the same time, as what is stored by several nodes does.
+    // In a simulation, start-ups and transmissions of several nodes may overlap.
     let times = lines(&printed(&[&["simulate"], &on[..], &only].concat()));
     for pair in times.chunks(2) {
         assert_eq!((pair[0]["by"].as_str(), pair[1]["by"].as_str()), ("simulated", "bound"));
@@ -130,7 +132,7 @@ fn startup_price_applies_to_every_startup() {
     let terms = ["startup", "transmission", "propagation", "rearrangement", "synchronisation"];
     assert_eq!(names, [&["bytes", "by", "total"][..], &terms].concat());
     let line = text.lines().find(|line| line.contains("formula")).unwrap();
-    // Ten of 75 us.
+    // Ten start-ups of 75 us.
     assert!(line.contains(" 750.00 "), "{text}");
 }
 
@@ -181,7 +183,7 @@ fn simulation_prints_channel_use_beside_times() {
         let line = found.iter().find(|l| l["by"] == by && l["algorithm"] == algorithm && l["block_bytes"] == bytes);
         line.unwrap_or_else(|| panic!("no {algorithm} {by}"))
     };
-    // Alike on all nodes, and nothing waits.
+    // All nodes behave alike, and nothing waits.
     let exchange = of("simulated", "torus-exchange", "100");
     assert_eq!(number(exchange, "total"), number(of("formula", "torus-exchange", "100"), "total"));
     assert_eq!((number(exchange, "first"), number(exchange, "waiting")), (number(exchange, "total"), 0.0));

@@ -1,4 +1,4 @@
-//! `necklace plan --svg`: the picture is the library's, and misuse is told.
+//! Tests of `necklace plan --svg`: the picture equals the library's, and misuse is refused.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn frames_and_focus_select_what_is_drawn() {
         assert_eq!(drawn, picture(&view), "{more:?}");
         pictures.insert(drawn);
     }
-    // Four rounds: auto is rounds.
+    // With four rounds, `auto` selects rounds.
     assert_eq!(pictures.len(), 5);
 }
 

@@ -1,4 +1,4 @@
-//! `necklace plan`: what it prints, and that an independent checker accepts what it writes.
+//! Tests of `necklace plan`: its text, and its documents, which an independent checker accepts.
 
 use crate::support::{checked, directory, necklace, printed, stderr, stdout};
 use necklace::Rank;
@@ -16,7 +16,7 @@ fn document(topology: &str, collective: &str, algorithm: &str) -> String {
     printed(&[&arguments[..], &["--json", "-"]].concat())
 }
 
-/// The row of a table that starts with `name`, without it.
+/// Returns the cells of a table's row after its name.
 fn row(text: &str, name: &str) -> Vec<String> {
     let mut found = text.lines().filter_map(|line| line.strip_prefix(name));
     let cells = found.next().unwrap_or_else(|| panic!("no {name:?} in {text}"));
@@ -30,7 +30,7 @@ fn grid_exchanges_pass_the_checker_with_the_papers_figures() {
         ("torus:8x4x4", "9", "576", 21),
         ("mesh:6x6", "6", "108", 18),
         ("mesh:6x10", "10", "300", 66),
-        // Own work: two classes in cells of two; half rings; folded rings.
+        // Extensions of the paper: two classes in cells of two; half rings; folded rings.
         ("torus:6x10", "8", "172", 14),
         ("torus:5x7", "10", "102", 10),
         ("mesh:5x7", "10", "102", 20),
@@ -55,7 +55,7 @@ fn cube_and_complete_schedules_pass_the_checker() {
         ("ghc:4,2", "cube-xor", "15", "15", 24, &["--contention-free", "--minimal-routes"]),
         ("complete:11", "bruck", "4", "17", 4, &["--contention-free", "--minimal-routes"]),
         ("complete:27", "bruck:radix=3", "6", "54", 6, &["--contention-free"]),
-        // Two hops, but one where whole rows are passed over.
+        // Two hops, or one if whole rows are skipped.
         ("ghc:3x5", "bruck:radix=15", "14", "14", 26, &[]),
     ];
     for (topology, algorithm, rounds, transmission, hops, promises) in cases {
@@ -80,7 +80,7 @@ fn reductions_in_rank_order_pass_the_checker() {
     }
 }
 
-/// The smallest topologies that are not trivial, of many kinds: every algorithm fits one of them.
+/// Small nontrivial topologies of many kinds. Every algorithm fits one of them.
 const SMALL: [&str; 7] = ["torus:4x4", "hypercube:3", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
 
 #[test]
@@ -101,7 +101,7 @@ fn every_registered_algorithm_passes_plan_verify_and_checker() {
                 assert_eq!(figures["hops"], proof.hops, "{name} for {collective} on {topology}: {figures}");
             }
         }
-        // What the backend does is nothing that could be planned.
+        // `native` has no schedule.
         assert_eq!(fitting > 0, algorithm.priced_as().is_none(), "{name} for {collective} fits {fitting}");
     }
 }
@@ -115,7 +115,7 @@ fn fits(algorithm: &dyn Algorithm, topology: &str) -> bool {
 fn counted_figures_are_printed_beside_formulas() {
     let arguments = ["--topology=torus:12x12", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=64"];
     let text = printed(&[&["plan"], &arguments[..]].concat());
-    // Counted, by formula, the lower bound, how many times that it is, and in bytes.
+    // Columns: counted, formula, bound, ratio, bytes.
     assert_eq!(row(&text, "start-ups"), ["8", "8", "8", "1.00"]);
     assert_eq!(row(&text, "transmission, blocks"), ["576", "576", "216", "2.67", "36864"]);
     assert_eq!(row(&text, "transmission by port, blocks"), ["576", "576", "143", "4.03", "36864"]);
@@ -133,7 +133,7 @@ fn counted_figures_are_printed_beside_formulas() {
         "{text}"
     );
     assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
-    assert!(text.contains("bound: the least of any schedule like this one: ports one, without contention\n"), "{text}");
+    assert!(text.contains("bound: a lower bound for any schedule with ports one, without contention\n"), "{text}");
 }
 
 #[test]
@@ -142,7 +142,8 @@ fn requested_port_model_is_verified_and_exported() {
     for ports in Ports::EVERY {
         for topology in ["--topology=torus:4x4", "--topology=complete:6", "--topology=ring:7"] {
             let asked = format!("--ports={ports}");
-            // Bytes are cheap and start-ups dear, so that without ports many messages go at once.
+            // With cheap bytes and expensive start-ups, `auto` sends many messages at once unless
+            // ports limit it.
             let machine = "--machine=free:startup=9us,byte=1ns,channel=1ns";
             let arguments = ["plan", "--collective=alltoall", topology, machine, &asked];
             let json = printed(&[&arguments[..], &["--json=-"]].concat());
@@ -154,12 +155,12 @@ fn requested_port_model_is_verified_and_exported() {
             let text = printed(&arguments);
             assert!(text.contains(&format!("verified to keep to ports {ports}\n")), "{text}");
             let others = text.contains("does not fit: it promises ports unlimited, not ");
-            // On a complete network all transfers have channels of their own.
+            // On a complete network, each transfer has its own channel.
             let all_keep = ports == Ports::Unlimited || ports == Ports::All && topology.contains("complete");
             assert_eq!(others, !all_keep, "{text}");
         }
     }
-    // Where all have channels of their own each has one transfer; a rank has many.
+    // Each channel has one transfer, and each rank has many.
     let direct = |topology, ports| necklace(&plan(&["--algorithm=direct", topology, ports]));
     assert_eq!(direct("--topology=complete:6", "--ports=all").status.code(), Some(0));
     for (topology, ports) in [("--topology=complete:6", "--ports=one"), ("--topology=ring:6", "--ports=all")] {
@@ -168,7 +169,7 @@ fn requested_port_model_is_verified_and_exported() {
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     }
-    // What is said to keep to them and does not is found.
+    // A document that claims a stricter port model is rejected.
     let json = printed(&plan(&["--algorithm=direct", "--topology=ring:6", "--json=-"]));
     let lie = json.replace("\"ports\":\"unlimited\"", "\"ports\":\"one\"");
     assert!(lie != json && verify(&from_json(&lie).unwrap()).is_err());
@@ -251,7 +252,7 @@ fn dash_writes_only_the_document_to_standard_output() {
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["format"], "necklace-schedule/1");
     assert_eq!(output.stderr, b"");
-    // And no document where there is no schedule.
+    // Without a schedule there is no document.
     let output = necklace(&["plan", "--topology", "hypercube:24", "--collective", "alltoall", "--json", "-"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
 }
@@ -295,9 +296,9 @@ fn memory_remedy_is_offered_only_if_it_helps() {
     };
     let direct = ["--collective=alltoall", "--algorithm=direct"];
     assert!(refused(&[&direct[..], &["--memory=500M"]].concat()).contains("--verify-sample"));
-    // Not even the part of one rank fits.
+    // The share of one rank does not fit either.
     assert!(!refused(&[&direct[..], &["--memory=1M"]].concat()).contains("--verify-sample"));
-    // No part of a reduction can be checked.
+    // A reduction cannot be verified in part.
     assert!(!refused(&["--collective=allreduce", "--memory=1M"]).contains("--verify-sample"));
 }
 
@@ -324,13 +325,13 @@ fn sample_larger_than_memory_is_refused_before_it_begins() {
 #[cfg(unix)]
 #[test]
 fn sample_needs_memory_only_for_its_ranks() {
-    // All ranks are peers of the sample's: of their rounds together there would be some 500 MB.
+    // All ranks are peers of the sample's ranks. Their rounds together would take about 500 MB.
     let command = "ulimit -v 200000; exec \"$0\" plan --topology complete:2500 --collective alltoall --algorithm direct --verify-sample 8";
     let program = env!("CARGO_BIN_EXE_necklace");
     let output = std::process::Command::new("sh").args(["-c", command, program]).output().unwrap();
     let said = stderr(&output);
     assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
-    // What is too large even to be looked at is refused all the same.
+    // A problem that is too large to be estimated is refused too.
     let command = command.replace("complete:2500", "complete:10000000");
     let output = std::process::Command::new("sh").args(["-c", &command, program]).output().unwrap();
     let said = stderr(&output);
@@ -388,7 +389,8 @@ fn exported_schedule_of_each_collective_runs() {
         let how = How::from(from_json(&printed(&arguments)).unwrap());
         let outcomes = local::run_on(network, |mut comm| {
             let rank = Rank::new(comm.rank());
-            // Two numbers a block, which say what it is called. The greatest of them is what reductions give, a scan too.
+            // Each block holds the two numbers of its name. Reductions and scans return the
+            // maximum.
             let words = |block: Block| [block.source(), block.destination()].map(i32::cast_unsigned);
             let buffer = |holding: &[(Block, Vec<Rank>)]| -> Vec<u32> {
                 holding.iter().filter(|_| kind != "barrier").flat_map(|(block, _)| words(*block)).collect()

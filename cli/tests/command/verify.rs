@@ -1,4 +1,4 @@
-//! `necklace verify`: accepts what `plan` writes, and names what is wrong with anything else.
+//! Tests of `necklace verify`: it accepts documents of `plan`, and names the fault of any other.
 
 use crate::support::{directory, necklace, necklace_with, printed, stderr, stdout};
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn planned_document_is_accepted() {
     assert!(printed(&["verify", path.to_str().unwrap()]).ends_with("\nOK\n"));
 }
 
-/// A name, and what is done to the transfers of a round.
+/// A named change of the transfers of a round.
 type Mutation = (&'static str, fn(&mut Vec<Value>));
 
 #[test]

@@ -1,4 +1,4 @@
-//! How a job ends by itself, or because somebody asks for it.
+//! Tests of the end of a job, by itself or by a signal.
 
 use std::thread;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn first_failure_ends_the_job_with_its_status() {
             assert_eq!(error, format!("[1] my last words\nerror: {}\n", words.replace("%H", &host)));
         }
     }
-    // Some have ended well before, and what ended well is none.
+    // Some ranks succeed before, which is no failure.
     let output = sandbox.run(&["-n", "3", "--", "test $NECKLACE_RANK != 2 || { sleep 0.2; exit 3; }"]);
     assert_eq!(output.status.code(), Some(3));
 }
@@ -52,13 +52,13 @@ fn signal_to_the_launcher_ends_the_job() {
             assert_eq!(sandbox.left(), Vec::<String>::new());
         }
     }
-    // Those that do not want to are ended all the same, sooner if it is said twice.
+    // Ranks that ignore the signal are killed, sooner after a second signal.
     for times in [1, 2] {
         let mut job = sandbox.start(&["-n", "2", "--", STUBBORN]);
         job.lines(2);
         for _ in 0..times {
             job.send(Signal::INT);
-            // The same signal twice at once is one.
+            // Two pending signals of the same kind are delivered as one.
             thread::sleep(Duration::from_millis(50));
         }
         assert_eq!(job.end().0.code(), Some(130));
@@ -69,7 +69,7 @@ fn signal_to_the_launcher_ends_the_job() {
 #[test]
 fn signal_during_start_reaches_every_started_rank() {
     let sandbox = Sandbox::new("starting");
-    // Who is ready hears it; who is not yet may be ended by it unheard.
+    // Ranks that are ready handle the signal; others may be killed by it before they set a handler.
     let script = "trap 'echo asked; exit' TERM; echo ready; sleep 1000 & wait";
     for times in 0..3 {
         let mut job = sandbox.start(&["-n", "150", "--no-prefix", "--", script]);
@@ -89,7 +89,7 @@ fn processes_left_by_a_rank_end_with_the_job() {
     let output = sandbox.run(&["-n", "2", "--", "(sleep 1000; echo too late) & echo started"]);
     let text = ended_well(&output);
     assert_eq!((of_rank(&text, 0), of_rank(&text, 1), text.lines().count()), (vec!["started"], vec!["started"], 2));
-    // It may say its last word.
+    // The process may still print its last line.
     let output = sandbox.run(&["-n", "1", "--", "(sleep 0.1; echo late) & echo started"]);
     assert_eq!(ended_well(&output), "[0] started\n[0] late\n");
 }

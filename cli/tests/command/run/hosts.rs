@@ -1,4 +1,4 @@
-//! Ranks on several hosts, which a stand-in for ssh reaches.
+//! Tests of ranks on several hosts, with a replacement for ssh.
 
 use std::fs;
 
@@ -25,12 +25,12 @@ fn ranks_are_spread_over_hosts() {
     let output = sandbox.run(&named);
     assert!(stdout(&output).lines().all(|line| line.contains("] [fe80::1]:")), "{}", stdout(&output));
     assert!(stderr(&output).contains("rank 2 on me@two: process "), "{}", stderr(&output));
-    // One host is reached by itself alone.
+    // With one host, ranks use the loopback address.
     let alone = ["-n", "2", "--hosts", "one", "--agent", &agent, "--", "echo $NECKLACE_ROOT"];
     assert!(ended_well(&sandbox.run(&alone)).lines().all(|line| line.contains("] 127.0.0.1:")));
 }
 
-/// Which host each rank was on.
+/// Returns the host of each rank.
 fn hosts_of(text: &str) -> Vec<String> {
     let ranks = text.lines().count();
     (0..ranks).map(|rank| of_rank(text, rank).concat()).collect()
@@ -81,7 +81,7 @@ fn slurm_allocation_names_the_hosts() {
     let all = ["node09", "node09", "node10", "node10", "big"];
     assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &by_agent))), all);
     assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &["-n", "3", "--agent", &agent]))), all[..3]);
-    // What the command line says goes before it, even a list that Slurm did not write.
+    // The command line overrides Slurm, even if Slurm's variables are invalid.
     assert_eq!(ended_well(&run(nodes, "2(x2),1", &["--hosts", "localhost:2"])), "[0] \n[1] \n");
     let listed = ["--hosts", "node[1-2],node7:2", "-n", "4", "--agent", &agent];
     assert_eq!(hosts_of(&ended_well(&run("nonsense[", "", &listed))), ["node1", "node2", "node7", "node7"]);
@@ -115,7 +115,7 @@ fn failure_on_one_host_ends_the_ranks_on_others() {
 fn unreachable_host_is_named_with_the_reason() {
     let sandbox = Sandbox::new("unreached");
     let agent = sandbox.stand_in();
-    // A message of another version.
+    // A report of another version.
     let message = br#"{"Here":{"version":"0.0.7"}}"#;
     let old = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message].concat();
     fs::write(sandbox.directory.join("old"), old).unwrap();
@@ -132,11 +132,11 @@ fn unreachable_host_is_named_with_the_reason() {
             let error = stderr(&output);
             assert_eq!(output.status.code(), Some(1), "{hosts}: {error}");
             assert!(words.iter().all(|word| error.contains(word)), "{hosts}: {error}");
-            // Others may have started, but nothing is left of them.
+            // Agents on other hosts may have started, but nothing is left of them.
             assert_eq!(error.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{error}");
         }
     }
-    // What is no text does nothing to a terminal, and is not told at length.
+    // Control characters are escaped, and long output is shortened.
     let noisy = sandbox.script("noisy.sh", r"printf '\n\r\n\033[31mred\a\377\t'; head -c 30000 /dev/zero | tr '\0' x");
     let error = stderr(&sandbox.run(&["-n", "1", "--hosts", "one", "--agent", &noisy, "--", ENDLESS]));
     let (begin, rest) = error.split_once("xxx").unwrap();
@@ -150,7 +150,7 @@ fn unreachable_host_is_named_with_the_reason() {
 fn silent_host_fails_the_job_after_the_timeout() {
     let sandbox = Sandbox::new("silent");
     let agent = sandbox.stand_in();
-    // The first words of an agent, and no more.
+    // An agent that sends its first report and nothing more.
     let message = format!(r#"{{"Here":{{"version":"{}"}}}}"#, env!("CARGO_PKG_VERSION"));
     let words = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message.as_bytes()].concat();
     fs::write(sandbox.directory.join("old-words"), words).unwrap();
@@ -166,7 +166,7 @@ fn silent_host_fails_the_job_after_the_timeout() {
         assert_eq!(output.status.code(), Some(1), "{hosts}: {said}");
         assert!(said.starts_with(&format!("error: {error}")) && said.ends_with(" for 1 s\n"), "{hosts}: {said}");
     }
-    // One that has started its ranks has nothing to say.
+    // An agent that has started its ranks may be silent.
     let arguments = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &agent, "--", "sleep 1.5"];
     ended_well(&sandbox.run(&arguments));
 }
@@ -178,7 +178,7 @@ fn missing_working_directory_is_named() {
     let gone = sandbox.directory.join("gone");
     fs::create_dir(&gone).unwrap();
     let mut command = sandbox.command(&["-n", "1", "--hosts", "one", "--agent", &agent, "--", "echo started"]);
-    // The stand-in starts there too, and looks for it above.
+    // The replacement for ssh starts in this directory too, so its path is relative to it.
     let script =
         fs::read_to_string(sandbox.directory.join("elsewhere.sh")).unwrap().replace("rmdir gone", "cd ..; rmdir gone");
     fs::write(sandbox.directory.join("elsewhere.sh"), script).unwrap();

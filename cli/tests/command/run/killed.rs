@@ -1,4 +1,4 @@
-//! Whatever part of the command is killed, and whenever: nothing is left.
+//! Tests with a killed launcher, agent or reaper: nothing is left at any time.
 
 use std::fs;
 use std::net::TcpListener;
@@ -36,7 +36,7 @@ fn killed_launcher_leaves_nothing() {
 #[test]
 fn sessions_created_by_ranks_end_with_the_job() {
     let sandbox = Sandbox::new("sessions");
-    // In the background, since of a leader of a group it makes two processes.
+    // In the background, because `setsid` forks if it leads a process group.
     let script = "setsid -w sh -c 'setsid sleep 1000 & sleep 1000 & echo ready; wait' & wait";
     assert_eq!(ended_well(&sandbox.run(&["-n", "2", "setsid", "sleep", "1000"])), "");
     let mut job = sandbox.start(&["-n", "3", "--", script]);
@@ -44,7 +44,7 @@ fn sessions_created_by_ranks_end_with_the_job() {
     job.send(Signal::KILL);
     job.end();
     sandbox.nothing_is_left();
-    // A job in a session of a rank's ends too, and removes its own key.
+    // A job that a rank starts in its own session ends too, and removes its own key.
     let script =
         format!("setsid -w {} run -n 2 --no-prefix sh -c 'echo ready; sleep 1000'", env!("CARGO_BIN_EXE_necklace"));
     for kill_agent in [false, true] {
@@ -128,7 +128,7 @@ fn ranks_end_when_launcher_agent_and_reaper_are_killed() {
         job.end();
         until("no process is left", || sandbox.processes().is_empty().then_some(()).ok_or_else(|| sandbox.left()));
     }
-    // Nobody was left to remove the keys, which the next job does, unless that may just be starting.
+    // The next job removes the keys, unless they are so young that their job may be starting.
     let keys = fs::read_dir(sandbox.directory.join("keys")).unwrap().map(|entry| entry.unwrap().path());
     let keys: Vec<_> = keys.collect();
     assert_eq!(keys.len(), 2);
@@ -140,7 +140,7 @@ fn ranks_end_when_launcher_agent_and_reaper_are_killed() {
         fs::File::open(entry.unwrap().path()).unwrap().set_modified(old).unwrap();
     }
     ended_well(&sandbox.command(&["-n", "1", "--", ":"]).output().unwrap());
-    // But not that of a job that runs.
+    // It keeps the key of a running job.
     assert!(keys.iter().all(|key| !key.exists()));
     assert_eq!(fs::read_dir(sandbox.directory.join("keys")).unwrap().count(), 1);
     job.send(Signal::TERM);
@@ -155,7 +155,8 @@ fn library_ranks_remove_the_key_when_all_else_is_killed() {
         "{} bench-rank --collective alltoall --bytes 8 --calls 1000000000 --samples 1",
         env!("CARGO_BIN_EXE_necklace")
     );
-    // Also where the rank is not what the agent has started, and has started something itself.
+    // Also if the rank is a child of the process that the agent has started, and has children
+    // itself.
     for script in [format!("exec {rank}"), format!("sleep 1000 & {rank}; :")] {
         for with_launcher in [false, true] {
             let job = sandbox.start(&["-n", "2", "--", &script]);
@@ -167,7 +168,8 @@ fn library_ranks_remove_the_key_when_all_else_is_killed() {
     }
 }
 
-/// Kills reaper and agent, and that process too. As if it were at once: none hears of the others' end before its own.
+/// Kills reaper, agent and the given process. All are stopped first, so that none notices the end
+/// of another.
 fn kill_all(sandbox: &Sandbox, launcher: Option<Pid>) {
     let processes = [sandbox.called("reaper"), sandbox.called("agent"), launcher];
     for signal in [Signal::STOP, Signal::KILL] {
@@ -177,7 +179,7 @@ fn kill_all(sandbox: &Sandbox, launcher: Option<Pid>) {
     }
 }
 
-/// How many processes have a thread that waits for the end of their agent.
+/// Returns the number of processes with a thread that waits for the end of their agent.
 fn watching(sandbox: &Sandbox) -> usize {
     let watches = |process: &Pid| {
         let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! What ranks write comes out, whoever reads it.
+//! Tests of the output of ranks, with readers of any speed.
 
 use std::fs;
 use std::io::Read;
@@ -35,7 +35,7 @@ fn binary_output_and_long_lines_are_forwarded() {
     let sandbox = Sandbox::new("bytes");
     let odd = sandbox.run(&["-n", "1", "--", r"printf '\377\000\n\200'"]);
     assert_eq!(odd.stdout, b"[0] \xff\0\n[0] \x80\n");
-    // As long as may be, a byte longer, and many of both kinds from two ranks at once.
+    // Lines of maximum length and one byte more, and many of both kinds from two ranks at once.
     let long = |length: usize, count: usize| {
         format!("for i in $(seq {count}); do head -c {length} /dev/zero | tr '\\0' $NECKLACE_RANK; echo; done")
     };
@@ -90,7 +90,7 @@ fn failing_job_ends_while_its_output_is_not_read() {
 #[test]
 fn reader_that_pauses_past_the_timeout_gets_everything() {
     let sandbox = Sandbox::new("pause");
-    // The first ranks print more than fits anywhere while the last are being started.
+    // The first ranks print more than all buffers hold while the last ranks start.
     let mut job = sandbox.start(&["-n", "30", "--timeout", "1", "--no-prefix", "--", "yes | head -c 400000"]);
     thread::sleep(Duration::from_millis(2500));
     assert_eq!(job.child.try_wait().unwrap(), None);
@@ -139,7 +139,7 @@ fn failing_rank_is_reported_while_stdout_is_blocked() {
 #[test]
 fn signal_ends_a_launcher_that_waits_for_its_reader() {
     let sandbox = Sandbox::new("waiting");
-    // More than a pipe holds, and less than the ranks would have to wait for.
+    // More than a pipe holds, and less than the credit of the ranks.
     let mut job = sandbox.start(&["-n", "1", "--", "head -c 200000 /dev/zero | tr '\\0' '\\n'; : >written"]);
     until("the rank has ended", || sandbox.called("reaper").is_none().then_some(()).ok_or("it runs"));
     until("all is written", || sandbox.directory.join("written").exists().then_some(()).ok_or("it is not"));
@@ -160,7 +160,7 @@ fn identical_errors_of_all_ranks_are_printed_once() {
     assert_eq!((output.status.code(), lines.len()), (Some(2), 4), "{error}");
     assert!(lines[0].ends_with("] not so") && lines[1].ends_with("] but so"), "{error}");
     assert!(lines[2].starts_with("the same from ranks ") && lines[3].starts_with("error: rank "), "{error}");
-    // What ranks say that do not fail is theirs.
+    // Lines of ranks that do not fail are all printed.
     let output = sandbox.run(&["-n", "3", "--", "echo all well >&2"]);
     let error = stderr(&output);
     let mut lines: Vec<&str> = error.lines().collect();

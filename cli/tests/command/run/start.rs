@@ -1,4 +1,4 @@
-//! How many ranks are started, and what each of them is told.
+//! Tests of the start of a job: the number of ranks and their environment.
 
 use std::fs;
 use std::io::Read;
@@ -17,7 +17,7 @@ fn rank_finds_its_number_and_job_in_its_environment() {
     let script = "env | grep ^NECKLACE_ | sort; wc -c <$NECKLACE_KEY_FILE; stat -c %a:%u $NECKLACE_KEY_FILE; \
         stat -c %a:%u $(dirname $NECKLACE_KEY_FILE); pwd; od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'";
     let mut command = sandbox.command(&["--topology", "ring:3", "--timeout", "7", "--", script]);
-    // Of another job, of this host, of this user's.
+    // Variables of another job, of this host, and of this user.
     for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "KEY_LOCKED", "RENDEZVOUS", "INSECURE", "RANKS"] {
         command.env(format!("NECKLACE_{stale}"), "stale");
     }
@@ -68,7 +68,7 @@ fn key_appears_in_no_argument_or_variable() {
     let mut lines = job.lines(4);
     lines.sort_by_key(|line| line.starts_with('/'));
     let key = fs::read(&lines[3]).unwrap();
-    // A process that loads its program, as a rank's shell does with `sleep`, shows no environment for a moment.
+    // While a process loads its program, such as `sleep`, it shows no environment.
     let processes = until("all five processes are seen", || {
         let processes = sandbox.processes();
         if processes.len() >= 5 { Ok(processes) } else { Err(format!("{processes:?}")) }
@@ -144,7 +144,7 @@ fn arguments_are_passed_unchanged_and_input_is_empty() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Nobody reads it, and nobody waits for its end.
+    // The input is not read, and nothing waits for its end.
     let stdin = child.stdin.take();
     let mut text = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut text).unwrap();
@@ -176,7 +176,7 @@ fn unknown_option_is_refused_before_the_program_only() {
         let said = ended_well(&sandbox.command(arguments).output().unwrap());
         assert_eq!(said, "[0] --timeot 5 -n -- --help -x\n", "{arguments:?}");
     }
-    // A program of such a name can still be started.
+    // A program whose name begins with a dash can still be started.
     let output = sandbox.command(&["-n", "1", "--", "--timeot", "5"]).output().unwrap();
     assert!(output.status.code() == Some(127) && stderr(&output).contains("--timeot cannot be started"));
 }
@@ -194,7 +194,7 @@ fn unstartable_program_is_named_with_the_reason() {
         assert!(error.contains(&format!("{program} cannot be started")) && error.contains(why), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
-    // Relative to where the command was started.
+    // Relative to the working directory of the command.
     sandbox.script("own.sh", "echo here");
     assert_eq!(ended_well(&sandbox.run(&["-n", "1", "./own.sh", "x"])), "[0] here\n");
 }
@@ -245,7 +245,7 @@ fn help_lists_the_environment_of_a_rank() {
 fn memory_too_small_for_threads_fails_the_job() {
     let sandbox = Sandbox::new("memory");
     let mut refused = 0;
-    // From too little for the launcher or for the agent of as many ranks, to enough.
+    // From too little memory for the launcher or the agent, to enough.
     for kilobytes in (10_000..30_000).step_by(2_000) {
         let command = sandbox.command(&["-n", "60", "sleep", "0.1"]);
         let mut limited = Command::new("sh");
@@ -254,7 +254,7 @@ fn memory_too_small_for_threads_fails_the_job() {
         limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let output = limited.current_dir(&sandbox.directory).output().unwrap();
         let error = stderr(&output);
-        // That of a panic.
+        // 101 is the status of a panic.
         assert_ne!(output.status.code(), Some(101), "{kilobytes}: {error}");
         sandbox.nothing_is_left();
         let refusal = error.lines().any(|line| {

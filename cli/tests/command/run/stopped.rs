@@ -1,4 +1,5 @@
-//! Parts of the command that are stopped: the job ends all the same, with its own status where that is known.
+//! Tests with a stopped launcher, agent or reaper: the job still ends, with its own status if that
+//! is known.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -74,7 +75,7 @@ fn reaper_cleans_up_while_others_hold_the_agents_pipe() {
     let path = |name: &str| sandbox.directory.join(name);
     fs::create_dir(path("keys/job")).unwrap();
     fs::write(path("keys/job/key"), "").unwrap();
-    // In the sandbox of an agent; a process that it has just created may hold what it holds.
+    // The script stands in for an agent. A process that an agent has just created may hold its pipes.
     let reaper = env!("CARGO_BIN_EXE_necklace");
     let script = format!("{reaper} reaper $$ $PWD/keys/job <orders 1<launcher & kill -STOP $$");
     let made = Command::new("mkfifo").args([path("orders"), path("launcher")]).status().unwrap();
@@ -130,10 +131,11 @@ fn agent_stopped_after_its_ranks_keeps_the_job_status() {
     }
 }
 
-/// Writes more than may be in flight to a launcher whose output is not read. The rank ends, and the rest stays in its pipe.
+/// A rank that writes more than the credit to a launcher whose output is not read. The rank ends,
+/// and the rest stays in its pipe.
 const WAITING: &str = "yes | head -c 1080000 | dd bs=1080000 iflag=fullblock status=none";
 
-/// Starts such a rank, and waits until it has ended.
+/// Starts this rank, and waits until it has ended.
 fn start_waiting(sandbox: &Sandbox, timeout: &str) -> Running {
     let job = sandbox.start(&["-n", "1", "--timeout", timeout, "--no-prefix", "--", WAITING]);
     until("there is a key", || (!sandbox.keys().is_empty()).then_some(()).ok_or("there is none"));
@@ -193,12 +195,12 @@ fn launcher_stopped_past_the_timeout_continues() {
     assert_eq!((status.code(), error.as_str()), (Some(0), ""));
 }
 
-/// What a process has open under that number.
+/// Returns the link to an open file of a process.
 fn file(process: Pid, number: u32) -> PathBuf {
     fs::read_link(format!("/proc/{}/fd/{number}", process.as_raw_nonzero())).unwrap()
 }
 
-/// All that a process has open.
+/// Returns all open files of a process.
 fn files(process: Pid) -> Vec<PathBuf> {
     let files = fs::read_dir(format!("/proc/{}/fd", process.as_raw_nonzero())).into_iter().flatten().flatten();
     files.filter_map(|file| fs::read_link(file.path()).ok()).collect()
