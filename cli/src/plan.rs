@@ -115,7 +115,8 @@ pub(crate) struct Arguments {
     /// collective defines. Other ranks are assumed to hold the blocks that they send. Contention is
     /// checked only among the messages of these ranks. The printed figures are those of the
     /// formulas. Reductions (allreduce, scan, ..) cannot be verified in part, because only the
-    /// whole schedule tells which contributions a block contains.
+    /// whole schedule tells which contributions a block contains. Takes the time to make the rounds
+    /// of these ranks and of all their peers.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "svg"])]
     verify_sample: Option<u32>,
 
