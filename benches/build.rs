@@ -1,8 +1,9 @@
-//! One rank's planning: its share of a schedule, and the plan made of it. Per block that the rank sends or receives, starts
-//! or ends with, it should take the same time and memory on every size.
+//! Benchmarks one rank's planning: building its share of a schedule, and compiling it to a plan.
+//! Time and memory per block that the rank sends, receives, starts or ends with should be the same
+//! for every size.
 //!
-//! The table's times and peaks are those of whole plannings, the best of a few; with an argument (`cargo bench -p
-//! necklace-benches --bench build -- 64`) only those of sides up to that.
+//! The table shows the time and the peak memory of planning, the best of several runs. An argument
+//! limits the side of the grid: `cargo bench -p necklace-benches --bench build -- 64`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::hint::black_box;
@@ -26,7 +27,7 @@ struct Planning {
     algorithm: Arc<dyn Algorithm>,
     problem: Problem,
     rank: Rank,
-    /// What it sends and receives, starts and ends with.
+    /// Number of blocks that it sends, receives, starts or ends with.
     blocks: usize,
 }
 
@@ -54,7 +55,7 @@ impl Planning {
         black_box(compile(share, layout).unwrap());
     }
 
-    /// How long it takes, and how much memory at once.
+    /// Returns the time and the peak memory of planning.
     fn cost(&self) -> (Duration, usize) {
         let layout = self.layout();
         let times = (0..3).map(|_| {

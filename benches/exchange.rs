@@ -1,4 +1,4 @@
-//! Moving bytes among threads: plain alltoall with all checks on and its plan cached, beside two bare exchanges.
+//! Benchmarks alltoall among threads, with all checks and a cached plan, beside two bare exchanges.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::thread;
@@ -9,10 +9,10 @@ use necklace::launch::Launch;
 use necklace::topology::parse;
 use necklace_bare::{Kind, members, pin};
 
-/// Calls before anything is measured.
+/// Number of calls before the first measurement.
 const WARM: usize = 5;
 
-/// Time of so many calls on buffers of so many bytes.
+/// Measures a number of calls on buffers of a given size.
 fn timed(bytes: usize, calls: u64, mut call: impl FnMut(&[u8], &mut [u8])) -> Duration {
     let (send, mut receive) = (vec![1_u8; bytes], vec![0_u8; bytes]);
     (0..WARM).for_each(|_| call(&send, &mut receive));
@@ -21,7 +21,7 @@ fn timed(bytes: usize, calls: u64, mut call: impl FnMut(&[u8], &mut [u8])) -> Du
     start.elapsed()
 }
 
-/// As rank 0 sees it.
+/// Returns the time on rank 0.
 fn with_all_checks(topology: &str, algorithm: &str, block: usize, calls: u64) -> Duration {
     let job = Launch::threads().topology(parse(topology).unwrap()).choose("alltoall", algorithm);
     let times = job.run(|mut comm| {

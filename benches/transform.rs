@@ -1,4 +1,5 @@
-//! The two-dimensional transform of the example `image`, timed: one number a line, in milliseconds.
+//! Times the two-dimensional transform of the example `image`. Prints one number per line, in
+//! milliseconds.
 //!
 //! ```text
 //! cargo bench -p necklace-benches --bench transform -- --size 2048 --ranks 4 --calls 20
@@ -19,7 +20,7 @@ fn main() {
         let at = words.iter().position(|word| word == name);
         at.map_or(default, |at| words[at + 1].parse().unwrap())
     };
-    // Without arguments (as by `cargo bench`) a look that takes no time.
+    // Without arguments, as by `cargo bench`, run a short trial.
     let (size, ranks, calls) = (number("--size", 2048), number("--ranks", 2), number("--calls", 5));
     let times = local::run(ranks, |mut comm| {
         let mut transform = Transform::new(&mut comm, size, size).unwrap();

@@ -1,4 +1,4 @@
-//! Proving a whole schedule, a round at a time.
+//! Benchmarks the verification of a whole schedule, round by round.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Allreduce: every rank gets the combination of what all ranks have.
+//! Allreduce: every rank gets the combined contributions of all ranks.
 //!
 //! ```text
 //! cargo run -p necklace-examples --example allreduce
@@ -14,7 +14,7 @@ fn main() -> Result<(), necklace::JobError> {
         let mut sum = [0];
         comm.allreduce(&[rank], &mut sum, Sum)?;
         assert_eq!(sum, [size * (size - 1) / 2]);
-        // An operation of your own, on an element of your own: the value and the rank of the greatest.
+        // A user-defined operation on a user-defined element: the maximum and its rank.
         let greatest = by("greatest", |left: [usize; 2], right| if right[0] > left[0] { right } else { left });
         let mut found = [[0; 2]];
         comm.allreduce(&[[7 * rank % 5, rank]], &mut found, greatest)?;

@@ -10,10 +10,10 @@ use necklace::launch::Launch;
 fn main() -> Result<(), necklace::JobError> {
     let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let (rank, size) = (comm.rank(), comm.size());
-        // Rank i sends i numbers to every rank: all from the same place of its buffer.
+        // Rank i sends i numbers to every rank, all from displacement 0.
         let send = vec![rank; rank];
         let (send_counts, send_displacements) = (vec![rank; size], vec![0; size]);
-        // So it receives j numbers from rank j, here one block behind the other.
+        // It receives j numbers from rank j, as consecutive blocks.
         let counts: Vec<usize> = (0..size).collect();
         let mut receive = vec![0; counts.iter().sum()];
         comm.alltoallv(&send, (&send_counts, &send_displacements), &mut receive, &counts)?;

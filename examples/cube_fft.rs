@@ -1,10 +1,11 @@
-//! A Fourier transform on a cube: local transforms of eight points, with exchanges within sub-cubes of three dimensions between
-//! them (Johnsson & Ho, TR-16-92, section 1).
+//! Fourier transform on a hypercube: local transforms of eight points, with exchanges within
+//! three-dimensional sub-cubes between them (Johnsson & Ho, TR-16-92, section 1).
 //!
-//! Of the 4096 points a rank of 512 has eight, dealt to the ranks in turn, so that those of a rank are as far apart as the first
-//! transforms want them. Each exchange brings the next three bits of the points' numbers from the ranks' numbers into the places
-//! within a rank. The result comes out with its digits in another order (from 512 ranks reversed); one more permutation puts
-//! it in order. It is compared with rustfft on one rank.
+//! With 512 ranks, each rank has eight of the 4096 points. The points are distributed cyclically,
+//! so that the first local transforms have the stride that they need. Each exchange moves the next
+//! three bits of the points' numbers from the number of the rank to the place within a rank. The
+//! result has its digits in another order (with 512 ranks, reversed). A last permutation sorts it.
+//! The result is compared with rustfft on one rank.
 //!
 //! ```text
 //! cargo run --release --example cube_fft -- --ranks 512
@@ -23,7 +24,7 @@ use num_complex::Complex64;
 use rustfft::algorithm::Radix4;
 use rustfft::{Fft, FftDirection};
 
-/// The points are numbers of so many digits of base 8.
+/// Number of digits, in base 8, of a point's number.
 const DIGITS: usize = 4;
 const LENGTH: usize = 1 << (3 * DIGITS);
 
@@ -44,7 +45,7 @@ impl Program for Arguments {
     const USAGE: &str = USAGE;
 
     fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
-        // Which exchanges there are is this example's own.
+        // This example chooses its exchanges itself.
         if name == "algorithm" { Ok(false) } else { self.ranks.set(name, parser) }
     }
 
@@ -62,66 +63,68 @@ impl Program for Arguments {
     }
 }
 
-/// How many digits are spread over so many ranks.
+/// Returns the number of digits that the rank's number holds.
 fn digits(ranks: usize) -> Result<usize, String> {
     (0..DIGITS).find(|&digits| ranks == 1 << (3 * digits)).ok_or_else(|| {
         format!("{ranks} ranks: they must be 1, 8, 64 or 512, so that each of the {DIGITS} digits is within a rank or spread over ranks")
     })
 }
 
-/// Two tones and a step.
+/// Returns the signal: two tones and a step.
 fn signal(point: usize) -> Complex64 {
     let tone =
         |cycles: usize, size: f64| Complex64::from_polar(size, TAU * (cycles * point % LENGTH) as f64 / LENGTH as f64);
     tone(5, 1.0) + tone(1000, 0.5) + if point < LENGTH / 3 { 0.25 } else { 0.0 }
 }
 
-/// What rank 0 tells.
+/// The report of rank 0.
 struct Report {
     ranks: usize,
     moves: Vec<String>,
     spectrum: Vec<Complex64>,
 }
 
-/// Where the digits of the points' numbers are: by digit of the address, of which the lowest are the places within a rank.
+/// The place of each digit of the points' numbers within the address. The lowest digits of an
+/// address are the place within a rank.
 struct Layout {
     digits: [usize; DIGITS],
     places: usize,
 }
 
 impl Layout {
-    /// Points dealt to 8^`of_ranks` ranks in turn.
+    /// Returns the layout of points that are distributed cyclically over 8^`of_ranks` ranks.
     fn cyclic(of_ranks: usize) -> Self {
         let places = DIGITS - of_ranks;
         let digit = |at: usize| if at < places { of_ranks + at } else { at - places };
         Self { digits: std::array::from_fn(digit), places }
     }
 
-    /// The number of the point at an address.
+    /// Returns the number of the point at an address.
     fn point(&self, address: usize) -> usize {
         self.digits.iter().enumerate().map(|(at, digit)| (address >> (3 * at) & 7) << (3 * digit)).sum()
     }
 
-    /// Where a digit is.
+    /// Returns the place of a digit.
     fn of(&self, digit: usize) -> usize {
         self.digits.iter().position(|at| *at == digit).unwrap_or_default()
     }
 
-    /// A digit of the ranks changes places with the lowest one of a rank's.
+    /// Swaps a digit of the rank's number with the lowest digit of the place within a rank.
     fn exchange(&mut self, at: usize) -> Result<BitMap, BitMapError> {
         self.digits.swap(0, at);
         let bits = |at: usize| [3 * at, 3 * at + 1, 3 * at + 2];
         BitMap::axis_exchange(3 * DIGITS, &bits(at), &bits(0))
     }
 
-    /// From here to the order of the spectrum: what was digit t of a point is digit 3 - t of a frequency.
+    /// Returns the permutation to the order of the spectrum: digit t of a point becomes digit 3 - t
+    /// of a frequency.
     fn in_order(&self) -> Result<BitMap, BitMapError> {
         let to: Vec<usize> = (0..3 * DIGITS).map(|bit| 3 * (DIGITS - 1 - self.digits[bit / 3]) + bit % 3).collect();
         BitMap::moving(&to)
     }
 }
 
-/// Transforms the signal; rank 0 returns the whole spectrum.
+/// Transforms the signal. Rank 0 returns the whole spectrum.
 fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let mut layout = Layout::cyclic(digits(ranks)?);
@@ -130,7 +133,8 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     let mut values: Vec<Complex64> = addresses.clone().map(|address| signal(layout.point(address))).collect();
     let mut arrived = vec![Complex64::default(); each];
     let mut moves = Vec::new();
-    // Threads, and processes of one host, would rather go straight: here the channels of a cube are used, where there is one.
+    // On one host, `auto` would prefer direct messages. This example uses the channels of the
+    // hypercube.
     comm.choose("permute", "exchange")?;
     let mut moved = |what: String, map: &BitMap, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
         let report = comm.permute(map, values, &mut arrived)?;
@@ -153,7 +157,8 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
         for first in (0..each).filter(|place| (place / stride).is_multiple_of(8)) {
             let mut points: [Complex64; 8] = std::array::from_fn(|i| values[first + i * stride]);
             eight.process(&mut points);
-            // The digits below are still those of the points, and are transformed with the frequency that is known now.
+            // The lower digits still belong to points. Their twiddle factors depend on the
+            // frequency digits so far.
             let rest = layout.point(addresses.start + first) % (1 << (3 * digit));
             let turn = |frequency: usize| -TAU * (frequency * rest) as f64 / (8_usize << (3 * digit)) as f64;
             for (frequency, point) in points.iter().enumerate() {
@@ -178,7 +183,7 @@ impl Report {
         let largest = reference.iter().map(|value| value.norm()).fold(0.0, f64::max);
         let difference = spectrum.iter().zip(&reference).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         println!("Largest difference from rustfft on one rank: {difference:.1e} (largest value {largest:.1e})");
-        // `f64::max` forgets what is not a number.
+        // `f64::max` would ignore NaN.
         if difference > 1e-12 * largest || !spectrum.iter().all(|value| value.is_finite()) {
             return Err(format!("the difference {difference:e} is more than rounding").into());
         }

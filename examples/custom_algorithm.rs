@@ -1,16 +1,19 @@
-//! An algorithm of your own, by implementing [`Algorithm`]: an alltoall in which pairs of ranks swap blocks.
+//! A user-defined algorithm, which implements [`Algorithm`]: an alltoall in which pairs of ranks
+//! swap blocks.
 //!
-//! In round r the ranks i and j with i + j = r (modulo their number) give each other what they have for each other. Nobody has
-//! two partners in a round, so each rank sends and receives one message at a time:
+//! In round r, ranks i and j with i + j = r (modulo the number of ranks) exchange their blocks for
+//! each other. No rank has two partners in a round, so each rank sends and receives at most one
+//! message:
 //!
 //! ```text
 //! 5 ranks    round 0    round 1    round 2    round 3    round 4
 //!            1-4 2-3    0-1 2-4    0-2 3-4    0-3 1-2    0-4 1-3
 //! ```
 //!
-//! The rounds of one rank are all that has to be said. The communicator proves, before a byte moves, that the rounds of all ranks
-//! fit together and deliver everything; it prices them beside the algorithms there are, and runs them over any backend. The same
-//! schedule is then written as JSON, read back, and run as data.
+//! The algorithm only defines the rounds of one rank. Before it sends anything, the communicator
+//! verifies that the rounds of all ranks match and deliver every block. It also compares their
+//! price with those of the built-in algorithms, and executes them over any backend. The example
+//! then writes the same schedule as JSON, reads it back, and executes it.
 //!
 //! ```text
 //! cargo run --release --example custom_algorithm
@@ -30,7 +33,7 @@ use necklace::{Communicator, Rank};
 
 type Failed = Box<dyn Error + Send + Sync>;
 
-/// Pairs swap blocks.
+/// An alltoall in which pairs of ranks swap blocks.
 struct Swap;
 
 impl Algorithm for Swap {
@@ -47,10 +50,11 @@ impl Algorithm for Swap {
         &ABOUT
     }
 
-    /// `auto` and [`Communicator::explain`] use these claims for prices. They count or bound what is not claimed.
+    /// `auto` and [`Communicator::explain`] compute prices from these claims. They count or bound
+    /// other demands.
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
-        // With three ranks or more some pair swaps in every round; two swap in round 1 alone.
+        // With three ranks or more, every round has a pair. Two ranks swap only in round 1.
         let rounds = if ranks < 3 { ranks - 1 } else { ranks };
         Claims { startups: Some(rounds), transmission: Some(Volume::from(rounds)), ..Claims::default() }
     }
@@ -70,7 +74,7 @@ impl Algorithm for Swap {
 }
 
 fn main() -> Result<(), Failed> {
-    // One value for all ranks that are threads of this process: it is proved once.
+    // All ranks that are threads share this value, so it is verified once.
     let swap = How::from(Arc::new(Swap));
     for report in Launch::from_env().ranks(5).run(|comm| exchange(comm, &swap))? {
         if let Some(report) = report? {
@@ -80,9 +84,9 @@ fn main() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Exchanges numbers in several ways. Rank 0 reports.
+/// Exchanges numbers by several methods. Rank 0 prints a report.
 fn exchange(mut comm: Communicator, swap: &How) -> Result<Option<String>, Failed> {
-    // For one call, and from now on.
+    // First for one call, then as the default.
     check(&mut comm.using(swap))?;
     check(&mut comm)?;
     comm.choose("alltoall", swap)?;
@@ -90,7 +94,7 @@ fn exchange(mut comm: Communicator, swap: &How) -> Result<Option<String>, Failed
     let choice = comm.explain(&Collective::Alltoall, size_of::<usize>())?;
     let proof = comm.prove(&Collective::Alltoall, size_of::<usize>())?;
 
-    // As data: it may as well come from a file, or from another program.
+    // As a document, which could also come from a file or from another program.
     let problem = Problem::placed(Arc::clone(comm.topology()), comm.placement().clone(), Collective::Alltoall)?;
     let text = to_json(&Swap.shares(&problem)?.collect()?);
     let schedule = from_json(&text)?;
@@ -107,7 +111,7 @@ fn exchange(mut comm: Communicator, swap: &How) -> Result<Option<String>, Failed
     Ok((comm.rank() == 0).then(report))
 }
 
-/// Every rank gives every other a number that says from whom to whom.
+/// Sends every rank a number that encodes source and destination, and checks the received ones.
 fn check(comm: &mut Communicator) -> Result<(), Failed> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let send: Vec<usize> = (0..ranks).map(|to| 1000 * rank + to).collect();

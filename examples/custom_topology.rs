@@ -1,7 +1,8 @@
-//! A network of your own: a dragonfly, by implementing [`Topology`].
+//! A user-defined network, which implements [`Topology`]: a dragonfly.
 //!
-//! A small dragonfly has groups of `a` routers. Within a group every router has a link to every other, and there are `a + 1`
-//! groups so that each router's one long link makes a link between every two groups:
+//! A small dragonfly has groups of `a` routers. Within a group, every router has a link to every
+//! other. There are `a + 1` groups, and each router has one long link, so that every two groups
+//! have a link:
 //!
 //! ```text
 //!   group 0      group 1      group 2        a = 2: node = 2 group + router
@@ -11,16 +12,16 @@
 //!                └─────────────────┘
 //! ```
 //!
-//! What follows is all that the crate needs to know: how many nodes, who is linked to whom, how far, by which way. The suite
-//! for topologies checks it, the algorithms that need no special network run on it, and their schedules are proved on its
-//! channels before a byte moves.
+//! The implementation defines the number of nodes, their neighbours, distances and routes. The
+//! conformance suite for topologies checks it. All algorithms that need no special network run on
+//! it, and their schedules are verified on its channels before any data moves.
 //!
 //! ```text
 //! cargo run --release --example custom_topology
 //! necklace run -n 12 -- target/release/examples/custom_topology
 //! ```
 //!
-//! (Where no closed form is at hand, a [`Graph`] of the links does the same, with tables.)
+//! Without closed formulas, a [`Graph`] of the links does the same with tables.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -32,7 +33,7 @@ use necklace::launch::Launch;
 use necklace::topology::{Graph, Neighbours, Part, Topology, conformance};
 use necklace::{Communicator, Node};
 
-/// Groups of so many routers.
+/// A dragonfly with this many routers in each group.
 #[derive(Clone, Debug)]
 struct Dragonfly {
     routers: usize,
@@ -47,14 +48,14 @@ impl Dragonfly {
         self.routers + 1
     }
 
-    /// The router of one group that has the link to another.
+    /// Returns the router of one group that has the link to another group.
     fn gate(&self, from: usize, to: usize) -> Node {
-        // Router r has the link to the r + 1-th group after its own.
+        // Router r of group g has the link to group g + r + 1.
         let router = (to + self.groups() - 1 - from % self.groups()) % self.groups();
         Node::new(from * self.routers + router)
     }
 
-    /// Where a router's long link ends.
+    /// Returns the node at the other end of a router's long link.
     fn far_end(&self, node: Node) -> Node {
         let (group, router) = (self.group(node), node.index() % self.routers);
         self.gate((group + router + 1) % self.groups(), group)
@@ -78,8 +79,9 @@ impl Topology for Dragonfly {
         self.route(from, to).len() - 1
     }
 
-    /// Within the group to the router that has the long link, over it, and within the other group to the end. No way is
-    /// shorter: two groups have one link, and a way through a third one takes two long links and a short one at least.
+    /// Returns the route: to the router with the long link, over this link, then to the
+    /// destination. No route is shorter: two groups have one link, and a route through a third
+    /// group takes at least two long links and a short one.
     fn route(&self, from: Node, to: Node) -> Vec<Node> {
         let (here, there) = (self.group(from), self.group(to));
         let mut route =
@@ -88,12 +90,14 @@ impl Topology for Dragonfly {
         route
     }
 
-    /// Text that is none of the crate's own. Ranks compare it, and the links, when they meet.
+    /// Returns a text that differs from the crate's own topologies. Ranks compare it, and the
+    /// links, during the bootstrap.
     fn text(&self) -> String {
         format!("dragonfly:{}", self.routers)
     }
 
-    /// What a communicator that is split knows of its part; whoever leaves this out has parts that are taken for complete.
+    /// Returns the network of a communicator after `split`. Without this method, it would be a
+    /// complete network.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         Graph::induced(self, nodes)
     }
@@ -102,14 +106,14 @@ impl Topology for Dragonfly {
 fn main() -> Result<(), Box<dyn Error>> {
     for routers in 1..=6 {
         let network = Dragonfly { routers };
-        // All that does not hold, not the first alone.
+        // Report all violations, not only the first.
         conformance::run_all(&network).map_err(|findings| format!("{findings:#?}"))?;
     }
-    // Twelve threads, or processes of a launcher: these compare the links when they meet.
+    // Twelve threads, or processes of a launcher, which compare the links during the bootstrap.
     let launch = Launch::from_env().topology(Arc::new(Dragonfly { routers: 3 }));
     let exchanges = |mut comm: Communicator| ["auto", "ring"].map(|algorithm| exchange(&mut comm, algorithm));
     let reports = launch.run(exchanges)?.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
-    // Of processes the one that is rank 0 has some.
+    // Among processes, only rank 0 has a report.
     let mut reports = reports.into_iter().flatten().peekable();
     if reports.peek().is_some() {
         println!("Dragonflies of 2 to 42 nodes keep the {} promises of a topology", conformance::CHECKS.len());
@@ -118,7 +122,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Every rank gives every other a number that says from whom to whom. Rank 0 reports.
+/// Sends every rank a number that encodes source and destination, and checks the received ones.
+/// Rank 0 prints a report.
 fn exchange(comm: &mut Communicator, algorithm: &str) -> Result<Option<String>, necklace::Error> {
     comm.choose("alltoall", algorithm)?;
     let (rank, ranks) = (comm.rank(), comm.size());
@@ -132,7 +137,7 @@ fn exchange(comm: &mut Communicator, algorithm: &str) -> Result<Option<String>, 
     let choice = comm.explain(&Collective::Alltoall, size_of::<usize>())?;
     let proof = match comm.prove(&Collective::Alltoall, size_of::<usize>()) {
         Ok(proof) => format!("Proved on the network's channels, and run:\n{proof}"),
-        // Over MPI, `auto` may leave the call to the library.
+        // Over MPI, `auto` may choose the library's own collective.
         Err(error) => match error.argument() {
             Some(ArgumentError::Build(BuildError::Unscheduled { .. })) => format!("Run, not proved: {error}"),
             _ => return Err(error),

@@ -1,12 +1,14 @@
-//! A transport of your own: a post office, by implementing [`Endpoint`] and [`Transport`].
+//! A user-defined transport, which implements [`Endpoint`] and [`Transport`]: threads that share
+//! mailboxes under one lock.
 //!
-//! Ranks are threads, and all they share is one office under one lock: pigeon-holes with letters, who is there, and what each
-//! waits for. It is the contract of [`necklace::transport`] in its plainest form, the parts that one forgets included: lengths
-//! and fingerprints are compared before a byte lands, whoever leaves is missed, a deadline names the rank at the end of the
-//! chain of who waits for whom, and a failure is the same for everybody. The suite for transports checks it.
+//! This is the contract of [`necklace::transport`] in its simplest form, including the details that
+//! are easy to forget. Lengths and fingerprints are compared before data is copied. A lost member
+//! is detected. An expired deadline names the rank at the end of the wait-for chain. Every member
+//! gets the same failure. The conformance suite for transports checks all of this.
 //!
-//! What it does not do is hurry: every letter is copied twice, in memory that each round allocates (the contract wants none,
-//! the suite does not look), and all wait at one counter. [`necklace::transport::local`] shows how that is done better.
+//! The transport is slow: each message is copied twice, each round allocates (which the contract
+//! discourages and the suite does not check), and all threads wait on one condition variable.
+//! [`necklace::transport::local`] is a fast one.
 //!
 //! ```text
 //! cargo run --release --example custom_transport
@@ -25,42 +27,42 @@ use necklace::transport::conformance::{self, Fixture};
 use necklace::transport::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport, position};
 use necklace::{Communicator, Rank};
 
-/// What the ranks of a job share.
+/// The state that the ranks of a job share.
 #[derive(Debug)]
-struct Office {
+struct Shared {
     size: usize,
-    desk: Mutex<Desk>,
-    /// Rung whenever something changes that somebody may wait for.
-    bell: Condvar,
+    state: Mutex<State>,
+    /// Notified after every change that a thread may wait for.
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Desk {
+struct State {
     contexts: HashMap<ContextId, Context>,
-    /// The processes whose endpoint is gone: they open nothing any more.
+    /// The processes without an endpoint, which open no more contexts.
     gone: Vec<Rank>,
 }
 
 #[derive(Debug)]
 struct Context {
-    /// The members by their ranks in the job.
+    /// The members, by rank in the job.
     processes: Vec<Rank>,
     members: Vec<Member>,
-    /// The letters of one round from one member to another, until they are fetched: never more, for a round does not end
-    /// before. So nothing piles up for a member that does not come.
-    letters: HashMap<(usize, usize), Letters>,
+    /// The messages of one round from one member to another, until they are fetched. A round does
+    /// not end before, so messages do not accumulate for an absent member.
+    batches: HashMap<(usize, usize), Batch>,
     failure: Option<Failure>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Member {
     presence: Presence,
-    /// The call that it is in, or was in last.
+    /// The current or last call.
     call: Option<(u64, Signature)>,
     round: u32,
-    /// Whom it waits for.
+    /// The member that it waits for.
     awaits: Option<usize>,
-    /// Counts what it gets done: as long as it rises, whoever waits for it goes on waiting.
+    /// Progress counter. While it rises, other members continue to wait for this one.
     progress: u64,
 }
 
@@ -73,81 +75,83 @@ enum Presence {
 }
 
 #[derive(Debug)]
-struct Letters {
+struct Batch {
     call: u64,
     round: u32,
     signature: Signature,
-    /// One a message, by index.
-    texts: Vec<Vec<u8>>,
+    /// The messages, by index.
+    payloads: Vec<Vec<u8>>,
 }
 
-impl Office {
-    /// The endpoints of a new job.
+impl Shared {
+    /// Returns the endpoints of a new job.
     fn job(size: usize) -> Vec<Arc<dyn Endpoint>> {
-        let office = Arc::new(Self { size, desk: Mutex::default(), bell: Condvar::new() });
-        let clerk = |rank| Arc::new(Clerk { office: Arc::clone(&office), rank: Rank::new(rank) }) as Arc<dyn Endpoint>;
-        (0..size).map(clerk).collect()
+        let shared = Arc::new(Self { size, state: Mutex::default(), changed: Condvar::new() });
+        let endpoint = |rank| {
+            Arc::new(MailboxEndpoint { shared: Arc::clone(&shared), rank: Rank::new(rank) }) as Arc<dyn Endpoint>
+        };
+        (0..size).map(endpoint).collect()
     }
 
-    /// Nobody panics while holding the lock in a way that leaves the desk half written, so a poisoned one is as good.
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the state. A poisoned lock is fine, because no panic leaves the state half written.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A process's hold on the office.
+/// The endpoint of a process.
 #[derive(Debug)]
-struct Clerk {
-    office: Arc<Office>,
+struct MailboxEndpoint {
+    shared: Arc<Shared>,
     rank: Rank,
 }
 
-impl Endpoint for Clerk {
+impl Endpoint for MailboxEndpoint {
     fn rank(&self) -> Rank {
         self.rank
     }
 
     fn size(&self) -> usize {
-        self.office.size
+        self.shared.size
     }
 
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
-        let me = position(self.rank, self.office.size, members)?;
-        let mut desk = self.office.desk();
-        let context = desk.contexts.entry(id).or_insert_with(|| Context {
+        let me = position(self.rank, self.shared.size, members)?;
+        let mut state = self.shared.state();
+        let context = state.contexts.entry(id).or_insert_with(|| Context {
             processes: members.to_vec(),
             members: vec![Member::default(); members.len()],
-            letters: HashMap::new(),
+            batches: HashMap::new(),
             failure: None,
         });
         if context.processes != members || context.members[me].presence != Presence::Expected {
             return Err(OpenError::InUse(id));
         }
         context.members[me].presence = Presence::Here;
-        Ok(Box::new(Counter { office: Arc::clone(&self.office), id, me, size: members.len() }))
+        Ok(Box::new(MailboxTransport { shared: Arc::clone(&self.shared), id, me, size: members.len() }))
     }
 }
 
-impl Drop for Clerk {
+impl Drop for MailboxEndpoint {
     fn drop(&mut self) {
-        self.office.desk().gone.push(self.rank);
-        self.office.bell.notify_all();
+        self.shared.state().gone.push(self.rank);
+        self.shared.changed.notify_all();
     }
 }
 
-/// A member's place in a context.
+/// The transport of a member in a context.
 #[derive(Debug)]
-struct Counter {
-    office: Arc<Office>,
+struct MailboxTransport {
+    shared: Arc<Shared>,
     id: ContextId,
     me: usize,
     size: usize,
 }
 
-/// A cause, and whose fault it is.
+/// A cause, and the rank at fault.
 type Fault = (Option<Rank>, Cause);
 
-impl Transport for Counter {
+impl Transport for MailboxTransport {
     fn rank(&self) -> Rank {
         Rank::new(self.me)
     }
@@ -163,24 +167,24 @@ impl Transport for Counter {
             let observer = Rank::new(me);
             let failure =
                 Failure { call, words: signature.words.clone(), round: round.number, observer, culprit, cause };
-            self.office.bell.notify_all();
+            self.shared.changed.notify_all();
             context.failure.get_or_insert(failure).clone()
         };
 
-        // What is sent leaves this rank's memory first; messages are in order of their peers.
+        // First copy all outgoing messages, in the order of their peers.
         let buffers = io.buffers();
-        let parcels = round.sends.chunk_by(|a, b| a.peer == b.peer).map(|messages| {
-            let texts = messages.iter().map(|message| read(&buffers, program.runs(message))).collect();
+        let outgoing = round.sends.chunk_by(|a, b| a.peer == b.peer).map(|messages| {
+            let payloads = messages.iter().map(|message| read(&buffers, program.runs(message))).collect();
             let signature = signature.clone();
-            (messages[0].peer.index(), Letters { call, round: round.number, signature, texts })
+            (messages[0].peer.index(), Batch { call, round: round.number, signature, payloads })
         });
-        let parcels: Vec<(usize, Letters)> = parcels.collect();
+        let outgoing: Vec<(usize, Batch)> = outgoing.collect();
         let mut awaited: Vec<_> = round.receives.chunk_by(|a, b| a.peer == b.peer).collect();
         let mut arrived = Vec::new();
 
-        let mut desk = self.office.desk();
+        let mut state = self.shared.state();
         {
-            let context = desk.context(self.id);
+            let context = state.context(self.id);
             if let Some(failure) = &context.failure {
                 return Err(failure.clone());
             }
@@ -191,37 +195,38 @@ impl Transport for Counter {
             }
             let member = &mut context.members[me];
             (member.call, member.round) = (Some((call, signature.clone())), round.number);
-            context.letters.extend(parcels.into_iter().map(|(to, letters)| ((me, to), letters)));
-            self.office.bell.notify_all();
+            context.batches.extend(outgoing.into_iter().map(|(to, batches)| ((me, to), batches)));
+            self.shared.changed.notify_all();
         }
         let mut seen = (None, Instant::now());
         loop {
-            let gone = desk.gone.clone();
-            let context = desk.context(self.id);
+            let gone = state.gone.clone();
+            let context = state.context(self.id);
             if let Some(failure) = &context.failure {
                 return Err(failure.clone());
             }
-            // What is there is fetched, if it is what is awaited.
+            // Fetch messages that have arrived, if they match the call.
             let (before, mut i) = (awaited.len(), 0);
             while let Some(messages) = awaited.get(i).copied() {
                 let from = messages[0].peer.index();
-                let Some(letters) = context.letters.get(&(from, me)) else {
+                let Some(batches) = context.batches.get(&(from, me)) else {
                     i += 1;
                     continue;
                 };
                 let lengths: Vec<u64> = messages.iter().map(|message| message.bytes).collect();
-                if let Some(cause) = mismatch((from, letters), (me, call, round.number, signature), &lengths) {
+                if let Some(cause) = mismatch((from, batches), (me, call, round.number, signature), &lengths) {
                     return Err(fail(context, (None, cause)));
                 }
-                arrived
-                    .extend(messages.iter().zip(context.letters.remove(&(from, me)).into_iter().flat_map(|l| l.texts)));
+                arrived.extend(
+                    messages.iter().zip(context.batches.remove(&(from, me)).into_iter().flat_map(|l| l.payloads)),
+                );
                 awaited.swap_remove(i);
             }
             let mut receivers = round.sends.iter().map(|message| message.peer.index());
-            let unfetched = receivers.find(|to| context.letters.contains_key(&(me, *to)));
+            let unfetched = receivers.find(|to| context.batches.contains_key(&(me, *to)));
             if awaited.len() < before {
                 context.members[me].progress += 1;
-                self.office.bell.notify_all();
+                self.shared.changed.notify_all();
             }
             let Some(whom) = awaited.first().map(|messages| messages[0].peer.index()).or(unfetched) else { break };
             context.members[me].awaits = Some(whom);
@@ -231,7 +236,7 @@ impl Transport for Counter {
             if let Some(fault) = context.fault(me, &needed, &gone) {
                 return Err(fail(context, fault));
             }
-            // The deadline counts from when anybody on the chain last got something done.
+            // The deadline counts from the last progress of any rank in the wait-for chain.
             let (last, progress, words) = context.chain(me);
             if seen.0 != Some((last, progress)) {
                 seen = (Some((last, progress)), Instant::now());
@@ -242,13 +247,13 @@ impl Transport for Counter {
                 return Err(fail(context, (Some(Rank::new(last)), cause)));
             }
             let rest = timeout - waited;
-            desk = self.office.bell.wait_timeout(desk, rest).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.shared.changed.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let member = &mut desk.context(self.id).members[me];
+        let member = &mut state.context(self.id).members[me];
         member.awaits = None;
         member.progress += 1;
-        self.office.bell.notify_all();
-        drop(desk);
+        self.shared.changed.notify_all();
+        drop(state);
 
         let mut buffers = io.buffers();
         arrived.iter().for_each(|(message, text)| write(&mut buffers, program.runs(message), text));
@@ -256,37 +261,38 @@ impl Transport for Counter {
     }
 
     fn abort(&mut self, failure: Failure) {
-        self.office.desk().context(self.id).failure.get_or_insert(failure);
-        self.office.bell.notify_all();
+        self.shared.state().context(self.id).failure.get_or_insert(failure);
+        self.shared.changed.notify_all();
     }
 
     fn failure(&self) -> Option<Failure> {
-        self.office.desk().context(self.id).failure.clone()
+        self.shared.state().context(self.id).failure.clone()
     }
 }
 
-impl Drop for Counter {
+impl Drop for MailboxTransport {
     fn drop(&mut self) {
-        let mut desk = self.office.desk();
-        let context = desk.context(self.id);
+        let mut state = self.shared.state();
+        let context = state.context(self.id);
         context.members[self.me].presence = Presence::Left;
-        // One that comes late must learn that others have been there.
+        // A member that opens the context later must learn about the earlier ones.
         if context.members.iter().all(|member| member.presence == Presence::Left) {
-            desk.contexts.remove(&self.id);
+            state.contexts.remove(&self.id);
         }
-        self.office.bell.notify_all();
+        self.shared.changed.notify_all();
     }
 }
 
-impl Desk {
-    /// A context that somebody has open.
+impl State {
+    /// Returns an open context.
     fn context(&mut self, id: ContextId) -> &mut Context {
         self.contexts.get_mut(&id).unwrap_or_else(|| unreachable!("context {id} is closed while it is open"))
     }
 }
 
 impl Context {
-    /// Why a member's round cannot end: somebody in the same call does something else, or one it waits for is not there.
+    /// Returns the reason why a member's round cannot end: another member calls something else, or
+    /// an awaited one is lost.
     fn fault(&self, me: usize, needed: &[usize], gone: &[Rank]) -> Option<Fault> {
         let (call, mine) = self.members[me].call.as_ref()?;
         for (rank, member) in self.members.iter().enumerate() {
@@ -310,11 +316,12 @@ impl Context {
         Some((Some(left), Cause::Gone { rank: left, how: "has left".into() }))
     }
 
-    /// Who waits for whom, from a member on: the last one, what all of them have got done, and the chain in words.
+    /// Follows the wait-for chain from a member. Returns its last member, the total progress, and a
+    /// description.
     fn chain(&self, from: usize) -> (usize, u64, String) {
         let (mut last, mut progress) = (from, self.members[from].progress);
         let mut words = format!("rank {from}");
-        // No chain is longer, unless it is a circle.
+        // A longer chain would be a cycle.
         for _ in 0..self.members.len() {
             let Some(next) = self.members[last].awaits else { break };
             words += &format!("{} waits for rank {next}", if last == from { "" } else { ", which" });
@@ -325,28 +332,29 @@ impl Context {
     }
 }
 
-/// Why what is sent is not what is awaited.
+/// Returns the reason why a message does not match the call.
 fn mismatch(
-    (from, letters): (usize, &Letters),
+    (from, batches): (usize, &Batch),
     (me, call, round, signature): (usize, u64, u32, &Signature),
     lengths: &[u64],
 ) -> Option<Cause> {
-    let same = (letters.call, letters.round, letters.signature.fingerprint) == (call, round, signature.fingerprint);
-    if !same || letters.texts.len() != lengths.len() {
+    let same = (batches.call, batches.round, batches.signature.fingerprint) == (call, round, signature.fingerprint);
+    if !same || batches.payloads.len() != lengths.len() {
         let (one, other) = (Rank::new(me), Rank::new(from));
         return Some(Cause::Disagree {
             one,
             ones: signature.words.clone(),
             other,
-            others: letters.signature.words.clone(),
+            others: batches.signature.words.clone(),
         });
     }
-    let found = letters.texts.iter().map(|text| text.len() as u64);
+    let found = batches.payloads.iter().map(|text| text.len() as u64);
     let (&expected, found) = lengths.iter().zip(found).find(|(expected, found)| *expected != found)?;
     Some(Cause::Length { from: Rank::new(from), to: Rank::new(me), expected, found })
 }
 
-/// The bytes of a message. (A program has its runs inside its buffers, and `RoundIo` has seen that these are long enough.)
+/// Returns the bytes of a message. (A program keeps its runs within its buffers, and `RoundIo` has
+/// checked their lengths.)
 fn read(buffers: &Buffers<'_>, runs: &[Run]) -> Vec<u8> {
     let mut text = Vec::new();
     for run in runs {
@@ -375,19 +383,19 @@ fn write(buffers: &mut Buffers<'_>, runs: &[Run], mut text: &[u8]) {
     }
 }
 
-/// Makes jobs for the suite.
+/// Creates jobs for the conformance suite.
 #[derive(Debug)]
 struct PostOffice;
 
 impl Fixture for PostOffice {
     fn job(&self, size: usize) -> Result<Vec<Arc<dyn Endpoint>>, String> {
-        Ok(Office::job(size))
+        Ok(Shared::job(size))
     }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     conformance::run_all(&PostOffice)?;
-    println!("The post office keeps the {} promises of a transport", conformance::CHECKS.len());
+    println!("The mailbox transport keeps the {} promises of a transport", conformance::CHECKS.len());
 
     let torus = Arc::new(Grid::torus(&[4, 4]).ok_or("a torus of 16 nodes")?);
     let outcomes: Vec<Result<bool, necklace::Error>> = thread::scope(|scope| {
@@ -403,7 +411,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Ok(receive.into_iter().eq((0..ranks).map(|from| 100 * from + rank)))
             })
         };
-        let threads: Vec<_> = Office::job(16).into_iter().map(exchange).collect();
+        let threads: Vec<_> = Shared::job(16).into_iter().map(exchange).collect();
         threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     let right = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;

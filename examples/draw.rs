@@ -1,11 +1,12 @@
-//! Draws the pictures of this project's pages: schedules on their networks, one of them of the example's own.
+//! Draws the pictures of the documentation: schedules on their networks.
 //!
 //! ```text
-//! cargo run --release --example draw            # into doc/, where the pages have them
-//! cargo run --release --example draw -- PLACE   # into a directory
+//! cargo run --release --example draw                # into doc/, for the documentation
+//! cargo run --release --example draw -- DIRECTORY
 //! ```
 //!
-//! Each picture is read again: it has an arrow for each transfer, from the sender to the receiver, and no other.
+//! Each picture is read back and checked: it has exactly one arrow per transfer, from the sender to
+//! the receiver.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use necklace::schedule::draw::{Frames, View, draw};
 use necklace::schedule::{Problem, Schedule};
 use necklace::topology::{Neighbours, Topology, parse};
 
-/// The largest picture that a page should have to carry.
+/// Maximum size of a picture, in bytes.
 const LARGEST: usize = 100_000;
 
 fn main() -> ExitCode {
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where to draw.
+/// The arguments: the directory of the pictures.
 fn directory(mut words: impl Iterator<Item = OsString>) -> Result<PathBuf, String> {
     let place = words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../doc").into());
     match words.next() {
@@ -90,7 +91,7 @@ fn draw_all(directory: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many arrows there are, if they are those of the schedule.
+/// Counts the arrows of a picture. Fails if they differ from the transfers of the schedule.
 fn check(picture: &str, schedule: &Schedule, frames: &Frames) -> Result<usize, String> {
     // "0 to 4: 32 blocks, 4 hops"
     let ends = |arrow: &str| {
@@ -120,8 +121,8 @@ fn check(picture: &str, schedule: &Schedule, frames: &Frames) -> Result<usize, S
     Ok(arrows)
 }
 
-/// Petersen's graph: a pentagon, a pentagram, and a link from each corner of one to the other's. Ten nodes of three links
-/// each, and nowhere more than two hops.
+/// Returns the Petersen graph: a pentagon, a pentagram, and links between their corners. It has ten
+/// nodes with three links each, and diameter two.
 #[derive(Debug)]
 struct Petersen;
 
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_place() {
-        // Nothing can be made within a file.
+        // A file cannot contain a directory.
         let place = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml/nope"));
         let error = draw_all(place).map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("Cargo.toml/nope: ")));

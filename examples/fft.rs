@@ -1,9 +1,11 @@
-//! The solar cycle, from three centuries of sunspots, by a Fourier transform that is distributed over a torus.
+//! Finds the solar cycle in three centuries of sunspots, by a distributed Fourier transform on a
+//! torus.
 //!
-//! The series (monthly, mean removed, padded with zeros to 4096 = 64 x 64) is transformed in four steps, the lengths of
-//! 64 being spread over the ranks: columns are transformed, multiplied with twiddle factors, transposed by an alltoall,
-//! and transformed again. The result is compared with a transform on one rank. Where the ranks do not divide 64, the last
-//! have fewer columns or none, and zeros in their place, so that all blocks have one size.
+//! The monthly series, with its mean removed and padded with zeros, has 4096 = 64 x 64 values. It
+//! is transformed in four steps: transform the columns, multiply by twiddle factors, transpose by
+//! an alltoall, transform again. The 64 columns are distributed over the ranks. The result is
+//! compared with a transform on one rank. If the number of ranks does not divide 64, the last ranks
+//! have fewer columns or none, padded with zeros, so that all blocks have one size.
 //!
 //! ```text
 //! cargo run --release --example fft -- --ranks 16 --topology torus:4x4 --algorithm torus-exchange
@@ -23,7 +25,7 @@ use num_complex::Complex64;
 use rustfft::algorithm::Radix4;
 use rustfft::{Fft, FftDirection};
 
-/// The transform's length is its square.
+/// Side of the matrix. The length of the transform is its square.
 const SIDE: usize = 64;
 const LENGTH: usize = SIDE * SIDE;
 
@@ -57,7 +59,7 @@ impl Program for Arguments {
             self.ranks.prefer(&mut comm, "torus-exchange").map_err(|error| error.to_string())?;
             spectrum(comm, &series).map_err(|error| error.to_string())
         })?;
-        // Only rank 0 has a report; other processes of the job would have none.
+        // Only rank 0 has a report.
         for report in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
             report.print_and_check(&series)?;
         }
@@ -65,7 +67,7 @@ impl Program for Arguments {
     }
 }
 
-/// The series, mean removed and padded.
+/// Returns the series with its mean removed, padded with zeros.
 fn sunspots() -> Result<Vec<Complex64>, Box<dyn Error>> {
     let text = include_str!("../testdata/sunspots-monthly.csv");
     let number =
@@ -77,7 +79,7 @@ fn sunspots() -> Result<Vec<Complex64>, Box<dyn Error>> {
     Ok(series)
 }
 
-/// What rank 0 tells.
+/// The report of rank 0.
 struct Report {
     ranks: usize,
     schedule: String,
@@ -85,13 +87,14 @@ struct Report {
     spectrum: Vec<Complex64>,
 }
 
-/// Transforms the series; rank 0 returns the whole spectrum.
+/// Transforms the series. Rank 0 returns the whole spectrum.
 fn spectrum(mut comm: Communicator, series: &[Complex64]) -> Result<Option<Report>, Box<dyn Error>> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let each = SIDE.div_ceil(ranks);
     let transform = Radix4::new(SIDE, FftDirection::Forward);
 
-    // With x[SIDE i + j] seen as a matrix, this rank has the columns j from `rank * each` on; each is transformed over i.
+    // As a matrix x[SIDE i + j], this rank has the columns j from `rank * each` on. It transforms
+    // each column over i.
     let of_rank = |rank: usize| (rank * each).min(SIDE)..((rank + 1) * each).min(SIDE);
     let mut columns = vec![Complex64::default(); each * SIDE];
     for (column, j) in columns.chunks_exact_mut(SIDE).zip(of_rank(rank)) {
@@ -99,7 +102,8 @@ fn spectrum(mut comm: Communicator, series: &[Complex64]) -> Result<Option<Repor
     }
     transform.process(&mut columns);
 
-    // Twiddles, and into blocks: row k of the transformed matrix goes to the rank that shall have it.
+    // Multiply by the twiddle factors and fill the blocks: row k of the transformed matrix goes to
+    // its new rank.
     let mut send = vec![Complex64::default(); ranks * each * each];
     for (to, block) in send.chunks_exact_mut(each * each).enumerate() {
         for (part, k) in block.chunks_exact_mut(each).zip(of_rank(to)) {
@@ -112,7 +116,7 @@ fn spectrum(mut comm: Communicator, series: &[Complex64]) -> Result<Option<Repor
     let mut receive = vec![Complex64::default(); send.len()];
     comm.alltoall(&send, &mut receive)?;
 
-    // What came from each rank is its columns' part of this rank's rows.
+    // The block of each rank has the part of its columns in this rank's rows.
     let mut rows = vec![Complex64::default(); each * SIDE];
     for (from, block) in receive.chunks_exact(each * each).enumerate() {
         let its = of_rank(from);
@@ -133,7 +137,7 @@ fn spectrum(mut comm: Communicator, series: &[Complex64]) -> Result<Option<Repor
     let schedule = comm.explain(&Collective::Alltoall, block_bytes)?.to_string();
     let proof = match comm.prove(&Collective::Alltoall, block_bytes) {
         Ok(proof) => format!("Proved: every block is delivered, nothing is sent that is not held\n{proof}"),
-        // The backend does it in its own way, as by `native`.
+        // The backend's own library may execute the call (`native`).
         Err(error) => match error.argument() {
             Some(ArgumentError::Build(BuildError::Unscheduled { .. })) => format!("Not proved: {error}"),
             _ => return Err(error.into()),
@@ -162,7 +166,7 @@ impl Report {
         if peak != 31 {
             return Err(format!("the peak is at {peak}, it must be at 31").into());
         }
-        // `f64::max` forgets what is not a number.
+        // `f64::max` would ignore NaN.
         if difference > 1e-12 * largest || !spectrum.iter().all(|value| value.is_finite()) {
             return Err(format!("the difference {difference:e} is more than rounding").into());
         }

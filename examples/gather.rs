@@ -1,4 +1,4 @@
-//! Gather and scatter: the root gets a block of every rank, and gives one to every rank.
+//! Gather and scatter: the root gets a block from every rank, then sends one to every rank.
 //!
 //! ```text
 //! cargo run -p necklace-examples --example gather
@@ -14,7 +14,7 @@ fn main() -> Result<(), necklace::JobError> {
         let mut all = if rank == 0 { vec![0; size] } else { vec![] };
         comm.gather(&[10 * rank], (rank == 0).then_some(&mut all[..]), 0)?;
         assert!(all.iter().enumerate().all(|(from, &number)| number == 10 * from));
-        // The root gives them back, in the opposite order.
+        // The root sends them back in reverse order.
         let reversed: Vec<usize> = all.iter().rev().copied().collect();
         let mut mine = [0];
         comm.scatter((rank == 0).then_some(&reversed[..]), &mut mine, 0)?;

@@ -1,4 +1,5 @@
-//! Permute: the transpose of a matrix that is spread over a cube, by the bits of its addresses.
+//! Permute: transposes a matrix that is distributed over a hypercube, by a permutation of address
+//! bits.
 //!
 //! ```text
 //! cargo run -p necklace-examples --example permute
@@ -11,7 +12,7 @@ use necklace::permutation::BitMap;
 fn main() -> Result<(), necklace::JobError> {
     let lines = Launch::from_env().topology("hypercube:2").run(|mut comm| {
         let rank = comm.rank();
-        // A 4 x 4 matrix, a row a rank: 2 bits of an address are the row, 2 the column.
+        // A 4 x 4 matrix with one row per rank. Two bits of an address are the row, two the column.
         let row: Vec<usize> = (0..4).map(|column| 10 * rank + column).collect();
         let mut column = vec![0; 4];
         let cost = comm.permute(&BitMap::transpose(2, 2)?, &row, &mut column)?;

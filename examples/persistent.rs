@@ -1,4 +1,4 @@
-//! A persistent plan: planned once, executed many times, on any buffers of these lengths.
+//! A persistent plan is built once and executed many times, on any buffers of the same lengths.
 //!
 //! ```text
 //! cargo run -p necklace-examples --example persistent
@@ -10,14 +10,14 @@ use necklace::launch::Launch;
 fn main() -> Result<(), necklace::JobError> {
     let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let (rank, size) = (comm.rank(), comm.size());
-        // An alltoall of blocks of one number. An execution looks nothing up and allocates nothing.
+        // An alltoall with blocks of one number. Executing the plan allocates nothing.
         let mut exchange = comm.alltoall_init(1)?;
         let (mut here, mut there) = (vec![rank; size], vec![0; size]);
         for _ in 0..1000 {
             exchange.execute(&mut comm, &here, &mut there)?;
             exchange.execute(&mut comm, &there, &mut here)?;
         }
-        // Two exchanges bring every block back.
+        // The second exchange returns every block to its source.
         assert_eq!(here, vec![rank; size]);
         Ok::<_, necklace::Error>(format!("rank {rank} executed 2000 times: {}", exchange.description()))
     })?;

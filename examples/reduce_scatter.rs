@@ -1,4 +1,4 @@
-//! Reduce-scatter: rank i gets the combination of the i-th blocks of all ranks.
+//! Reduce-scatter: rank i gets the combined i-th blocks of all ranks.
 //!
 //! ```text
 //! cargo run -p necklace-examples --example reduce_scatter
@@ -11,7 +11,7 @@ use necklace::op::Sum;
 fn main() -> Result<(), necklace::JobError> {
     let lines = Launch::from_env().ranks(4).run(|mut comm| {
         let (rank, size) = (comm.rank(), comm.size());
-        // A gradient of two numbers for each rank; every rank keeps the sum of its own two.
+        // A gradient with two numbers per rank. Each rank gets the sum of its two.
         let gradient: Vec<usize> = (0..2 * size).map(|i| i + rank).collect();
         let mut sum = [0; 2];
         comm.reduce_scatter(&gradient, &mut sum, Sum)?;

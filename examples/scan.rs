@@ -1,4 +1,5 @@
-//! Scan: rank i gets the combination of what ranks 0 to i have. Here: where each rank's part of a file begins.
+//! Scan: rank i gets the combined contributions of ranks 0 to i. Here: the offset of each rank's
+//! part of a file.
 //!
 //! ```text
 //! cargo run -p necklace-examples --example scan

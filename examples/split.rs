@@ -11,13 +11,13 @@ use necklace::op::Sum;
 fn main() -> Result<(), necklace::JobError> {
     let lines = Launch::from_env().topology("torus:3x4").run(|mut comm| {
         let rank = comm.rank();
-        // Ranks of one colour become a part; `None` would be in no part.
+        // Ranks of one colour form a communicator. A rank with colour `None` joins none.
         let mut row = comm.split(rank as u32 / 4, 0)?;
         let mut column = comm.split(rank as u32 % 4, 0)?;
         let (mut of_row, mut of_column) = ([0], [0]);
         row.allreduce(&[rank], &mut of_row, Sum)?;
         column.allreduce(&[rank], &mut of_column, Sum)?;
-        // A part knows its network: a row of the torus is a ring.
+        // A new communicator has the network of its ranks: a row of the torus is a ring.
         let (row, column) = (row.topology().text(), column.topology().text());
         assert_eq!((&row[..], &column[..]), ("ring:4", "ring:3"));
         let ([of_row], [of_column]) = (of_row, of_column);

@@ -1,4 +1,4 @@
-//! What the examples share: how they read their arguments, and which network their ranks are on.
+//! Shared code of the examples: argument parsing, and the choice of a network.
 #![allow(clippy::print_stdout)]
 
 use std::env;
@@ -10,23 +10,24 @@ use necklace::error::{ArgumentError, BuildError};
 use necklace::launch::Launch;
 use necklace::{Communicator, Error as Failed};
 
-/// An example's arguments, and what it does with them.
+/// An example: its arguments and its body.
 pub trait Program: Default {
-    /// What `--help` prints.
+    /// The text of `--help`.
     const USAGE: &str;
 
-    /// Takes the value of the option `name` from the parser. Returns whether there is such an option.
+    /// Takes the value of the option `name` from the parser. Returns whether there is such an
+    /// option.
     ///
     /// # Errors
     ///
-    /// Where the value is missing or invalid.
+    /// Fails if the value is missing or invalid.
     fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error>;
 
     /// Checks values that depend on each other.
     ///
     /// # Errors
     ///
-    /// Where they do not fit together.
+    /// Fails if the values contradict each other.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
@@ -35,11 +36,11 @@ pub trait Program: Default {
     ///
     /// # Errors
     ///
-    /// Where a rank fails, or the result is wrong.
+    /// Fails if a rank fails or the result is wrong.
     fn run(self) -> Result<(), Box<dyn Error>>;
 }
 
-/// The `main` of an example. The status is 2 for bad arguments, 1 for a failure.
+/// Runs the `main` of an example. The exit status is 2 for invalid arguments, 1 for a failure.
 #[must_use]
 pub fn main<P: Program>() -> ExitCode {
     let program = match read::<P>(Parser::from_env()) {
@@ -62,7 +63,7 @@ pub fn main<P: Program>() -> ExitCode {
     }
 }
 
-/// Reads the arguments; returns `None` if they ask for help.
+/// Parses the arguments. Returns `None` for `--help`.
 fn read<P: Program>(mut parser: Parser) -> Result<Option<P>, String> {
     let mut program = P::default();
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
@@ -85,11 +86,11 @@ fn read<P: Program>(mut parser: Parser) -> Result<Option<P>, String> {
 /// The options `--ranks`, `--topology` and `--algorithm`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
-    /// How many.
+    /// The number of ranks.
     pub ranks: Option<usize>,
-    /// The text of their network.
+    /// The text of the network.
     pub topology: Option<String>,
-    /// The name of the algorithm of their exchange.
+    /// The name of the algorithm for alltoall.
     pub algorithm: Option<String>,
 }
 
@@ -98,7 +99,7 @@ impl Ranks {
     ///
     /// # Errors
     ///
-    /// Where the value is missing or invalid.
+    /// Fails if the value is missing or invalid.
     pub fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
         match name {
             "ranks" => self.ranks = Some(parser.value()?.parse()?),
@@ -109,8 +110,8 @@ impl Ranks {
         Ok(true)
     }
 
-    /// A launch on the network that is asked for, otherwise on one that `network` makes for the ranks there are: `usual`
-    /// threads unless something says how many.
+    /// Returns a launch on the given network, or on the one that `network` creates for the number
+    /// of ranks. Without a number of ranks, it has `usual` threads.
     #[must_use]
     pub fn launch(&self, usual: usize, network: fn(usize) -> String) -> Launch {
         let launch = Launch::from_env().topology_for(network);
@@ -125,11 +126,12 @@ impl Ranks {
         }
     }
 
-    /// Chooses an algorithm for alltoall where it fits the network and no other is asked for.
+    /// Chooses an algorithm for alltoall if it fits the network and the arguments name no other.
     ///
     /// # Errors
     ///
-    /// As [`Communicator::choose`], except that an algorithm which does not fit is left to `auto`.
+    /// Fails as [`Communicator::choose`] does, except that an unfit algorithm is replaced by
+    /// `auto`.
     pub fn prefer(&self, comm: &mut Communicator, algorithm: &str) -> Result<(), Failed> {
         if self.algorithm.is_some() || env::var_os("NECKLACE_ALGORITHM").is_some() {
             return Ok(());
@@ -142,7 +144,7 @@ impl Ranks {
     }
 }
 
-/// The squarest torus of so many nodes; a ring where their number is prime.
+/// Returns the torus of `nodes` nodes that is closest to a square; a ring if the number is prime.
 #[must_use]
 pub fn squarest_torus(nodes: usize) -> String {
     let side = (1..=nodes.isqrt()).rev().find(|side| nodes.is_multiple_of(*side)).unwrap_or(1);
@@ -152,7 +154,8 @@ pub fn squarest_torus(nodes: usize) -> String {
     }
 }
 
-/// The hypercube of so many nodes; the complete network where their number is no power of two.
+/// Returns the hypercube of `nodes` nodes, or the complete network if the number is not a power of
+/// two.
 #[must_use]
 pub fn cube(nodes: usize) -> String {
     if nodes.is_power_of_two() { format!("hypercube:{}", nodes.ilog2()) } else { format!("complete:{nodes}") }

@@ -1,8 +1,9 @@
-//! Times an alltoall of blocks of a given size, by a given algorithm, over the backend that the environment names.
+//! Times an alltoall with a given block size and algorithm, over the backend that the environment
+//! selects.
 //!
-//! The ranks are threads, or processes under a launcher; the program does not know. Every rank fills its blocks so that each byte
-//! tells where it comes from and where it belongs, and checks what it gets. A call has taken as long as its slowest rank;
-//! the ranks begin it together, as far as a barrier can see to that.
+//! The ranks are threads, or processes under a launcher, by the same code. Every rank fills its
+//! blocks with bytes that depend on source and destination, and checks the received ones. The time
+//! of a call is that of its slowest rank. A barrier precedes each call.
 //!
 //! ```text
 //! cargo run --release --example time_alltoall -- --topology torus:4x4 --algorithm torus-exchange --bytes 1024
@@ -64,7 +65,7 @@ impl Program for Arguments {
         let algorithm = self.ranks.algorithm.as_deref().unwrap_or("auto");
         let launch = self.ranks.launch(4, squarest_torus).choose("alltoall", algorithm);
         let reports = launch.run(|comm| time(comm, &self).map_err(|error| error.to_string()))?;
-        // Only rank 0 has a report; other processes of the job have none.
+        // Only rank 0 has a report.
         for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
             println!("{report}");
         }
@@ -72,14 +73,14 @@ impl Program for Arguments {
     }
 }
 
-/// The report, on rank 0.
+/// Times the calls. Returns the report on rank 0.
 fn time(mut comm: Communicator, &Arguments { bytes, calls, .. }: &Arguments) -> Result<Option<String>, Box<dyn Error>> {
     let (rank, size) = (comm.rank(), comm.size());
     let send: Vec<u8> = (0..size).flat_map(|to| block(rank, to, bytes)).collect();
     let expected: Vec<u8> = (0..size).flat_map(|from| block(from, rank, bytes)).collect();
     let mut receive = vec![0; expected.len()];
     let mut times = Vec::with_capacity(calls);
-    // The first call makes the plan, and is not counted.
+    // The first call builds the plan, and is not counted.
     for call in 0..=calls {
         receive.fill(!0);
         let time = slowest(&mut comm, |comm| comm.alltoall(&send, &mut receive))?;
@@ -100,7 +101,7 @@ fn time(mut comm: Communicator, &Arguments { bytes, calls, .. }: &Arguments) -> 
     Ok((rank == 0).then_some(report))
 }
 
-/// How many microseconds a call took on the slowest rank.
+/// Returns the microseconds that a call takes on the slowest rank.
 fn slowest(comm: &mut Communicator, call: impl FnOnce(&mut Communicator) -> Result<(), Failed>) -> Result<f64, Failed> {
     comm.barrier()?;
     let start = Instant::now();
@@ -110,7 +111,7 @@ fn slowest(comm: &mut Communicator, call: impl FnOnce(&mut Communicator) -> Resu
     Ok(time[0])
 }
 
-/// What `from` sends to `to`.
+/// Returns the block from `from` to `to`.
 fn block(from: usize, to: usize, bytes: usize) -> impl Iterator<Item = u8> {
     (0..bytes).map(move |i| (7 * from + 13 * to + i) as u8)
 }

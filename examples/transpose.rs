@@ -1,8 +1,10 @@
-//! The transpose of a matrix that is spread over the ranks by rows: of any size, over any number of ranks.
+//! Transposes a matrix whose rows are distributed over the ranks, of any size and over any number
+//! of ranks.
 //!
-//! Each rank has some rows of the matrix and shall have some rows of the transpose, about as many as any other, none where
-//! there are more ranks than rows. One `alltoallw` does it: what goes to a rank is a part of this rank's rows, sent from where
-//! it lies; it lands column by column. Nothing is packed on either side.
+//! Each rank has some rows of the matrix and gets some rows of the transpose. Rows are distributed
+//! evenly; if there are more ranks than rows, some ranks have none. A single `alltoallw` does it:
+//! each rank sends parts of its rows straight from the matrix, and receives them column by column.
+//! Neither side packs data.
 //!
 //! ```text
 //!   rows of the matrix            rows of the transpose
@@ -83,7 +85,7 @@ impl Program for Arguments {
     }
 }
 
-/// The indices of `count` things that `rank` of `ranks` has, when they are dealt out evenly.
+/// Returns the indices of `rank` if `count` items are distributed evenly over `ranks`.
 fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
     let first = |rank: usize| (count as u128 * rank as u128 / ranks as u128) as usize;
     first(rank)..first(rank + 1)
@@ -92,7 +94,7 @@ fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
 fn transpose(mut comm: Communicator, rows: usize, columns: usize) -> Result<Report, Box<dyn Error>> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let (own_rows, own_columns) = (share(rows, ranks, rank), share(columns, ranks, rank));
-    // An entry is its number, row by row.
+    // Each entry is its row-major index.
     let matrix: Vec<u64> = (own_rows.start * columns..own_rows.end * columns).map(|entry| entry as u64).collect();
 
     let start = Instant::now();
@@ -111,7 +113,7 @@ fn transpose(mut comm: Communicator, rows: usize, columns: usize) -> Result<Repo
     Ok(report)
 }
 
-/// This rank's rows of the transpose, from its rows of the matrix.
+/// Returns this rank's rows of the transpose, given its rows of the matrix.
 fn exchange(comm: &mut Communicator, matrix: &[u64], rows: usize, columns: usize) -> Result<Vec<u64>, Failed> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let (height, width) = (share(rows, ranks, rank).len(), share(columns, ranks, rank).len());
@@ -120,7 +122,8 @@ fn exchange(comm: &mut Communicator, matrix: &[u64], rows: usize, columns: usize
         .map(|peer| {
             let (its_rows, its_columns) = (share(rows, ranks, peer), share(columns, ranks, peer));
             let part = Strided::matrix(its_columns.start, height, its_columns.len(), columns);
-            // In the order in which they are sent, row by row of the matrix: column by column of the transpose.
+            // Received in the order of sending: by rows of the matrix, which are columns of the
+            // transpose.
             let place = Strided::matrix(its_rows.start, width, its_rows.len(), rows).transposed();
             (part, place)
         })
@@ -129,7 +132,7 @@ fn exchange(comm: &mut Communicator, matrix: &[u64], rows: usize, columns: usize
     Ok(transposed)
 }
 
-/// What a rank did.
+/// The result of a rank.
 struct Report {
     rank: usize,
     network: String,

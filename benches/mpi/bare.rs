@@ -1,4 +1,4 @@
-//! The same without this crate: MPI's functions, called as a C program calls them.
+//! Reference benchmarks: MPI's functions, called as a C program calls them.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -7,7 +7,7 @@ use std::ptr;
 
 use ::mpi::ffi;
 
-/// A communicator of MPI's, and the memory of an exchange over it.
+/// An MPI communicator, and the buffers of an exchange.
 pub(crate) struct Bare {
     comm: ffi::MPI_Comm,
     rank: usize,
@@ -41,7 +41,7 @@ impl Bare {
         }
     }
 
-    /// What `direct` does.
+    /// Exchanges as `direct` does: one message to and from each rank.
     pub(crate) fn exchange(&mut self, send: &[u8], receive: &mut [u8]) {
         let block = self.block(send, receive);
         let of = |rank: usize| -> Range<usize> { rank * block..(rank + 1) * block };
@@ -63,7 +63,7 @@ impl Bare {
         }
     }
 
-    /// What rank 0 says.
+    /// Broadcasts a number from rank 0.
     pub(crate) fn agree(&self, mut number: u64) -> u64 {
         // SAFETY: it is one number on every rank.
         unsafe { ffi::MPI_Bcast(ptr::from_mut(&mut number).cast(), 1, ffi::RSMPI_UINT64_T, 0, self.comm) };

@@ -1,15 +1,17 @@
-//! An alltoall, or a maximum of floats (`allreduce`), over MPI beside the same without this crate: `native` beside the library's own
-//! function, and an algorithm of ours over our messages beside what `direct` does in bare MPI, or the library's function. All in one
-//! process, sample by sample in turn, so that what disturbs one disturbs all; in an order that changes, so that none is always the one
-//! that finds what a certain other leaves behind.
+//! Benchmarks alltoall or allreduce (a maximum of floats) over MPI, beside bare MPI. Compares
+//! `native` with the library's own function, and one of our algorithms with `direct` in bare MPI or
+//! with the library's function. All benchmarks run in one process, sample by sample in turn, so
+//! that disturbances affect all alike. Their order changes, so that no benchmark always follows the
+//! same other one.
 //!
 //! ```text
 //! MPICC=mpicc.openmpi cargo bench -p necklace-benches --features mpi --bench mpi --no-run    # says where the program is
 //! mpirun -n 2 PROGRAM [--collective alltoall] [--algorithm direct] [--bytes 8,1024,65536] [--rounds 200] [--csv FILE]
 //! ```
 //!
-//! Each line has the medians in microseconds, and the medians of the ratios within a round, with the range in which eight of ten
-//! lie. `again` is the library's function a second time: its ratio is noise. Bytes are those of a block, or of a rank's numbers.
+//! Each line has the medians in microseconds, and the medians of the ratios within a round, with
+//! the range of the middle 80 %. `again` is the library's function a second time: its ratio shows
+//! the noise. Bytes are those of a block, or of the numbers of a rank.
 #![allow(clippy::print_stdout, missing_docs)]
 
 mod bare;
@@ -33,12 +35,12 @@ use crate::bare::Bare;
 enum System {
     /// The library's own function.
     Library,
-    /// The same once more.
+    /// The library's own function, a second time.
     Again,
     Native,
-    /// What `direct` does, in bare MPI.
+    /// The messages of `direct`, in bare MPI.
     Exchange,
-    /// By our messages.
+    /// One of our algorithms.
     Ours,
 }
 
@@ -56,7 +58,7 @@ impl Collective {
         }
     }
 
-    /// What is measured.
+    /// The collective to measure.
     fn systems(self) -> &'static [System] {
         match self {
             Self::Alltoall => &[System::Library, System::Again, System::Native, System::Exchange, System::Ours],
@@ -65,7 +67,7 @@ impl Collective {
     }
 }
 
-/// About as long a sample takes, in microseconds.
+/// Target duration of a sample, in microseconds.
 const SAMPLE: f64 = 200.0;
 
 struct Arguments {
@@ -104,7 +106,7 @@ impl Arguments {
     }
 }
 
-/// The same several times over.
+/// The systems that are compared, and their buffers.
 struct Systems {
     collective: Collective,
     bare: Bare,
@@ -133,14 +135,14 @@ impl Systems {
         Ok(())
     }
 
-    /// So many calls; how long one takes, in microseconds.
+    /// Makes a number of calls. Returns the time of one, in microseconds.
     fn sample(&mut self, system: System, calls: u64) -> Result<f64, necklace::Error> {
         let begin = Instant::now();
         (0..calls).try_for_each(|_| self.call(system))?;
         Ok(begin.elapsed().as_secs_f64() * 1e6 / calls as f64)
     }
 
-    /// Samples of each system, by round.
+    /// Returns the samples of each system, by round.
     fn rounds(&mut self, rounds: usize) -> Result<Vec<Vec<f64>>, necklace::Error> {
         let systems = self.collective.systems();
         let mut calls = Vec::new();
@@ -149,7 +151,7 @@ impl Systems {
             let shortest = warm.into_iter().fold(f64::INFINITY, f64::min);
             calls.push(self.bare.agree((SAMPLE / shortest.max(0.01)).clamp(1.0, 2000.0) as u64));
         }
-        // Each of these steps goes round all of them.
+        // Each of these steps visits all systems.
         let steps: Vec<usize> = (1..systems.len()).filter(|step| gcd(*step, systems.len()) == 1).collect();
         let mut all = Vec::with_capacity(rounds);
         for round in 0..rounds {
@@ -220,7 +222,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     };
     let all = collective.systems();
     let at = |system: System| all.iter().position(|other| *other == system);
-    // The library's function, unless the same is there in bare MPI.
+    // The library's function, unless bare MPI has the same messages.
     let beside = at(System::Exchange).unwrap_or(0);
     let ratios = [(System::Again, 0), (System::Native, 0), (System::Ours, beside)];
     let mut csv = csv::Writer::from_writer(Vec::new());

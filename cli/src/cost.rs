@@ -1,4 +1,4 @@
-//! `necklace cost`: what collectives cost on a machine.
+//! `necklace cost`: prices collectives on a machine.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,32 +17,35 @@ use necklace::machine::Machine;
 use necklace::schedule::{Problem, Verifier};
 use necklace::topology::Topology;
 
+use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::problem::problem;
 use crate::progress::Progress;
-use crate::reading::{once, size, whole_names};
 use crate::simulate::play;
 use crate::table::{align, write_csv};
 use crate::{figures, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
-Formulas need no schedule, so networks of any size take no time. Only a graph is searched for its bounds,
-once: at most about 2^26 nodes and links, in about a second. With --compare, every schedule is built and
-proved, which takes long on large networks. If an algorithm does not claim every demand that the machine
-charges for, its price is a lower bound. The table then names these demands in brackets, and --csv in the
-column at_least, which is empty where the price is exact.
+A line \"formula\" is computed without a schedule, so it takes no time on networks of any size. Only a graph is
+searched for its bounds, once: at most about 2^26 nodes and links, in about a second. With --compare, every
+schedule is built and verified, which takes long on large networks. If an algorithm has no formula for a demand
+that the machine charges for, its price is a lower bound. The table then names these demands in parentheses, and
+--csv in the column at_least, which is empty if the price is exact.
 
 A line \"bound\" is a lower bound on the price of every schedule with the port model of this algorithm. A
 schedule need not reach it, least of all in every term at once. --plot omits it.
 
-The total is the sum of all terms except synchronisation: schedules run without barriers between rounds. The
-papers charge for a barrier between any two rounds; the column shows what these barriers would cost.
+The total is the sum of all terms except synchronisation, because schedules run without barriers between rounds.
+The papers charge for a barrier between any two rounds; the column synchronisation shows the cost of these
+barriers.
 
 Machines: threads, tcp, mpi, paragon, unit and free; NAME:key=price,.. changes prices, as in
 paragon:message=110us. A JSON file holds an object such as
   {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
-with the keys startup, message, byte, channel, hop, rearrangement, synchronisation, doubling and switching.
+with the keys startup (per round), message (per message, at each end), byte (through a rank's port), channel (per
+byte over a link), hop, rearrangement (per byte in memory), synchronisation (a barrier), doubling (added to a
+barrier for each doubling of the ranks) and switching (store-and-forward or cut-through).
 
 Examples:
   necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K,64K --machine paragon
@@ -61,10 +64,11 @@ time of a message, half at each end; their totals include synchronisation, these
 Exit status: 0 on success; 1 if an operation failed or a schedule of --compare is wrong; 2 if the command line
 is wrong or asks for the impossible.";
 
-/// What is asked of several networks, algorithms and sizes of blocks.
+/// The arguments that select networks, algorithms and block sizes.
 #[derive(Args, Debug)]
 pub(crate) struct Cases {
-    /// Use network T; rank i sits on node i; may be repeated
+    /// Use network T, such as torus:4x4 (`necklace plan --help` lists all kinds); rank i sits on
+    /// node i; may be repeated
     #[arg(long, value_name = "T", required = true)]
     topology: Vec<String>,
 
@@ -84,11 +88,13 @@ pub(crate) struct Cases {
     #[arg(long, value_name = "B,..", required = true, value_delimiter = ',', allow_negative_numbers = true, value_parser = size)]
     pub(crate) bytes: Vec<u64>,
 
-    /// Use the prices of machine M: NAME, NAME:key=price,.. or a JSON file
+    /// Use the prices of machine M: NAME, NAME:key=price,.. or a JSON file (`necklace cost --help`
+    /// describes them)
     #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
     pub(crate) machine: Machine,
 
-    /// Write the figures as comma-separated values to FILE; with -, write only that to standard output
+    /// Write the figures as comma-separated values to FILE; with -, write only that to standard
+    /// output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 
@@ -102,18 +108,19 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     cases: Cases,
 
-    /// Compare the formulas with the counts of proved schedules, and with simulated times
+    /// Compare the formulas with the counts of verified schedules, and with simulated times
     ///
-    /// In a simulation, ranks do several things at the same time: a line "simulated" may be below the price, and below the
-    /// bound on prices. It has no terms. `necklace simulate` prints a bound on such times.
+    /// Simulated ranks overlap operations whose prices a formula adds up. A line "simulated" may
+    /// therefore be below the price and below the bound on prices. It has no terms. `necklace
+    /// simulate` prints a bound on simulated times.
     #[arg(long)]
     compare: bool,
 }
 
-/// An algorithm for a problem.
+/// A problem and an algorithm for it.
 pub(crate) struct Case {
     pub(crate) problem: Problem,
-    /// Its bounds, searched for once for all its algorithms.
+    /// The bounds of the problem, which all of its algorithms share.
     pub(crate) search: Arc<Search>,
     pub(crate) algorithm: Arc<dyn Algorithm>,
 }
@@ -126,7 +133,7 @@ impl Case {
 }
 
 impl Cases {
-    /// Every algorithm on every network: those that are named, or all that fit.
+    /// Returns every algorithm on every network: the named ones, or all that fit.
     pub(crate) fn all(&self) -> Result<Vec<Case>, Failure> {
         apart(&[("--csv", self.csv.as_deref()), ("--plot", self.plot.as_deref())])?;
         let root = self.root.map(|root| Rank::new(root as usize));
@@ -169,12 +176,12 @@ impl Cases {
         Ok(cases)
     }
 
-    /// Whether standard output is a document.
+    /// Returns whether standard output receives only a document.
     pub(crate) fn alone(&self) -> bool {
         [&self.csv, &self.plot].into_iter().flatten().any(|path| is_standard(path))
     }
 
-    /// Writes the documents that are asked for.
+    /// Writes the requested documents.
     pub(crate) fn write(&self, rows: &[Row], extra: &[&'static str]) -> Result<(), Failure> {
         if let Some(path) = &self.csv {
             Document::create(path)?.fill(|out| write_csv(out, records(rows, extra)))?;
@@ -207,10 +214,10 @@ impl Cases {
     }
 }
 
-/// Where the least comes from that no schedule can do without.
+/// The source of rows with lower bounds.
 pub(crate) const BOUND: &str = "bound";
 
-/// A price, and where it comes from. Times in picoseconds.
+/// A price or a time, and its source. Times are in picoseconds.
 pub(crate) struct Row {
     topology: String,
     collective: String,
@@ -219,17 +226,17 @@ pub(crate) struct Row {
     bytes: u64,
     source: &'static str,
     total: u128,
-    /// The terms, or what else there is to say, as the columns of the table.
+    /// The terms of a price or the details of a simulation: further columns of the table.
     columns: Vec<Cell>,
-    /// The demands of which nothing is claimed, so that the price is the least that it may be.
+    /// The demands without claims, which make the price a lower bound.
     at_least: Vec<&'static str>,
 }
 
 /// A cell of a table.
 pub(crate) enum Cell {
-    /// In picoseconds; in microseconds for people, exactly for programs.
+    /// Picoseconds, printed in microseconds: rounded in tables, exact in CSV.
     Time(u128),
-    /// As it is.
+    /// Text, printed unchanged.
     Text(String),
 }
 
@@ -265,7 +272,7 @@ impl Row {
         }
     }
 
-    /// The same where nothing is claimed of these.
+    /// Marks the price as a lower bound, because these demands have no claims.
     pub(crate) fn at_least(self, at_least: Vec<&'static str>) -> Self {
         Self { at_least, ..self }
     }
@@ -280,9 +287,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { cases, compare } = arguments;
     let mut rows = Vec::new();
     let every = cases.all()?;
-    // Each is proved once, and played out with blocks of every size.
+    // Each schedule is verified once, and simulated for every block size.
     let steps = every.len() * (1 + cases.bytes.len());
-    let mut progress = Progress::new("proving schedules and playing them out", "schedules").of(Some(steps as u64));
+    let mut progress = Progress::new("verifying and simulating", "schedules").of(Some(steps as u64));
     for case in &every {
         let claimed = Demand::claimed(&*case.algorithm, &case.problem)?;
         let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
@@ -308,7 +315,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&table(&rows, &terms, &format!("on {}, in us", cases.machine)))
 }
 
-/// What a schedule is found to demand. One that is wrong, or not what is claimed, is a failure.
+/// Verifies a schedule and returns its counted demand. Fails if it is wrong or contradicts its
+/// claims.
 fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     let outline = case.algorithm.outline(&case.problem)?;
     memory::suffices(&*case.algorithm, &case.problem, None, None, |_| "leave out --compare".to_owned())?;
@@ -332,7 +340,7 @@ fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     }
 }
 
-/// The table for people; equal words of consecutive lines are left out.
+/// Formats the table. A name that repeats the previous line's is left out.
 pub(crate) fn table(rows: &[Row], extra: &[&'static str], heading: &str) -> String {
     let mut lines = vec![["", "bytes", "by", "total"].map(str::to_owned).to_vec()];
     lines[0].extend(extra.iter().map(|name| (*name).to_owned()));
@@ -351,7 +359,7 @@ pub(crate) fn table(rows: &[Row], extra: &[&'static str], heading: &str) -> Stri
     format!("{collective} {heading}\n\n{}", align(&lines))
 }
 
-/// The table for programs.
+/// Returns the records of the CSV document.
 fn records(rows: &[Row], extra: &[&'static str]) -> Vec<Vec<String>> {
     let names = ["topology", "collective", "algorithm", "ranks", "block_bytes", "by", "total"].into_iter();
     let names = names.chain(extra.iter().copied()).chain(["at_least"]).map(|name| name.replace([' ', '-'], "_"));
@@ -371,7 +379,7 @@ fn microseconds(picoseconds: u128) -> f64 {
     picoseconds as f64 / 1e6
 }
 
-/// Exactly, without zeros at the end.
+/// Formats picoseconds as exact microseconds, without trailing zeros.
 fn in_microseconds(picoseconds: u128) -> String {
     let (whole, rest) = (picoseconds / 1_000_000, picoseconds % 1_000_000);
     if rest == 0 { whole.to_string() } else { format!("{whole}.{}", format!("{rest:06}").trim_end_matches('0')) }

@@ -1,4 +1,4 @@
-//! Figures for people: what is claimed beside what was counted.
+//! Prints the figures of a schedule: counted, claimed and bounded.
 
 use necklace::algorithm::Claims;
 use necklace::bounds::Bounds;
@@ -6,18 +6,22 @@ use necklace::schedule::{Figures, Ports, Violations, Volume};
 
 use crate::table::align;
 
-/// What a figure is called in a line of promises and in a table, whether it is an amount of blocks, what is claimed, what
-/// bounds it from below, and how to count it.
+/// A figure of a schedule.
 struct Row {
+    /// The name in a line of claims.
     name: &'static str,
+    /// The name in a table.
     long: &'static str,
+    /// Whether the figure is an amount of blocks.
     blocks: bool,
     claimed: Option<Volume>,
+    /// The lower bound.
     bound: Option<Volume>,
     counted: fn(&Figures) -> Volume,
 }
 
-/// Those that are claimed; with the bounds of the problem, for a schedule with these figures.
+/// Returns the rows for some claims. Lower bounds are included if the bounds and the figures of a
+/// schedule are given.
 fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 11] {
     let row = |name, long, blocks, claimed, counted| Row { name, long, blocks, claimed, bound: None, counted };
     let number = |name, long, claimed: Option<u64>, counted| row(name, long, false, claimed.map(Volume::from), counted);
@@ -55,7 +59,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 11] {
     rows
 }
 
-/// What an algorithm promises for a problem, in a line.
+/// Formats the claims of an algorithm for a problem as one line.
 pub(crate) fn promises(claims: &Claims) -> String {
     let promised = rows(claims, None).into_iter().filter_map(|row| Some(format!("{} {}", row.name, row.claimed?)));
     let free = claims.contention_free.then(|| "contention-free".to_owned());
@@ -63,8 +67,8 @@ pub(crate) fn promises(claims: &Claims) -> String {
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
 }
 
-/// The figures of a schedule: counted, by formula, and the least that any schedule has; with the size of a block, amounts
-/// in bytes too.
+/// Formats the figures of a schedule as a table: counted, by formula, and the lower bound. With the
+/// size of a block, adds amounts in bytes.
 pub(crate) fn side_by_side(
     figures: &Figures,
     claims: &Claims,
@@ -103,22 +107,22 @@ pub(crate) fn side_by_side(
     if *bounds != Bounds::default() {
         let near = if is_to_neighbours(figures) { ", from neighbour to neighbour" } else { "" };
         let free = if figures.contention_free { ", without contention" } else { "" };
-        text += &format!("bound: the least of any schedule like this one: ports {}{near}{free}\n", figures.ports());
+        text += &format!("bound: a lower bound for any schedule with ports {}{near}{free}\n", figures.ports());
     }
     text
 }
 
-/// Whether a schedule sends from neighbour to neighbour alone, as far as its figures tell.
+/// Returns whether a schedule sends only between neighbours, judged by its figures.
 fn is_to_neighbours(figures: &Figures) -> bool {
     figures.hops == figures.startups
 }
 
-/// The least that any schedule of a problem takes, as lines; none where nothing is known.
+/// Formats the lower bounds of a problem; empty if none are known.
 pub(crate) fn bounded(bounds: &Bounds) -> String {
     if *bounds == Bounds::default() { String::new() } else { format!("{bounds}\n") }
 }
 
-/// The first violations, and how many there are.
+/// Lists the first violations and their number.
 pub(crate) fn listed(violations: &Violations) -> String {
     const SHOWN: usize = 100;
     let mut text = format!("{}\n", number(violations));
@@ -131,7 +135,7 @@ pub(crate) fn listed(violations: &Violations) -> String {
     }
 }
 
-/// How many violations there are, and the first.
+/// Returns the number of violations and the first one.
 pub(crate) fn in_short(violations: &Violations) -> String {
     match violations.all() {
         [] => number(violations),

@@ -1,4 +1,4 @@
-//! `necklace plan --list`: the algorithms there are.
+//! `necklace plan --list`: lists the algorithms.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use necklace::topology::Topology;
 use crate::figures::promises;
 use crate::problem::problem;
 
-/// All algorithms, grouped by collective, or those for one; with a topology, how they fit there.
+/// Lists the algorithms of one collective or of all. With a topology, also tells which ones fit it.
 pub(crate) fn text(
     only: Option<&str>,
     topology: Option<&Arc<dyn Topology>>,

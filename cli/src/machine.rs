@@ -1,16 +1,16 @@
-//! Machines by name or from a file.
+//! Parses machines by name or from a file.
 
 use std::path::Path;
 
 use necklace::error::shown;
 use necklace::machine::{Machine, MachineError};
 
-use crate::reading::bounded;
+use crate::options::bounded;
 
-/// The largest file that is read.
+/// Maximum size of a machine file, in bytes.
 const LIMIT: u64 = 1 << 16;
 
-/// A machine from what stands on the command line: a name, perhaps with prices, else the name of a file.
+/// Parses a machine: `NAME`, `NAME:key=price,..` or the path of a JSON file.
 pub(crate) fn read(text: &str) -> Result<Machine, String> {
     match text.parse() {
         Ok(machine) => Ok(machine),

@@ -1,10 +1,12 @@
 //! The `necklace` command: plans, verifies and exports schedules of collective communication, and
 //! starts programs.
 //!
-//! It reads arguments, calls the library, and formats the results for people. Results go to standard
-//! output, everything else to standard error. Exit status: 0 on success; 1 if a schedule is wrong or
-//! an operation failed; 2 if the command line is wrong; `run`: the status of the job.
+//! It reads arguments, calls the library, and formats the results for people. Results go to
+//! standard output, everything else to standard error. Exit status: 0 on success; 1 if a schedule
+//! is wrong or an operation failed; 2 if the command line is wrong; `run`: the status of the job.
 
+#[cfg(unix)]
+mod address_space;
 #[cfg(unix)]
 mod agent;
 mod bench;
@@ -13,6 +15,7 @@ mod figures;
 mod list;
 mod machine;
 mod memory;
+mod options;
 mod output;
 #[cfg(feature = "draw")]
 mod picture;
@@ -23,9 +26,6 @@ mod plan;
 mod plot;
 mod problem;
 mod progress;
-mod reading;
-#[cfg(unix)]
-mod room;
 #[cfg(unix)]
 mod run;
 mod simulate;
@@ -83,25 +83,32 @@ enum Command {
     #[cfg(unix)]
     /// Internal subcommand: a rank before its program runs
     #[command(hide = true)]
-    Become(agent::BecomeArguments),
+    Exec(agent::ExecArguments),
     #[cfg(unix)]
     /// Internal subcommand: cleans up after an agent
     #[command(hide = true)]
-    Guard(agent::GuardArguments),
+    Reaper(agent::ReaperArguments),
 }
 
 const EXAMPLES: &str = "\
+A topology is a network of nodes and links, such as torus:4x4. Each rank sits on a node. A schedule is a list of
+rounds; each round is a set of transfers between ranks, which may all happen at once. Each algorithm builds such
+schedules for one collective. A machine holds the prices of messages, bytes and hops. Collectives are those of
+MPI.
+
 Examples:
   necklace plan --list
   necklace plan --topology torus:12x12 --collective alltoall
   necklace plan --topology hypercube:4 --collective allreduce --json - | necklace verify -
+  necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
+  necklace run -n 4 -- ./program
 
 Exit status: 0 on success; 1 if a schedule is wrong or an operation failed; 2 if the command line is
-wrong.";
+wrong; `necklace run`: the status of the job.";
 
 fn main() -> ExitCode {
     #[cfg(unix)]
-    if let Err(error) = room::check(LEAST) {
+    if let Err(error) = address_space::check(MIN_ADDRESS_SPACE) {
         return output::Failure::Failed(format!("cannot start: {}", agent::with_limit(&error))).report();
     }
     let done = match Arguments::try_parse().unwrap_or_else(|error| bounded(error).exit()).command {
@@ -118,9 +125,9 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Agent => return agent::run(),
         #[cfg(unix)]
-        Command::Become(arguments) => return agent::run_become(&arguments),
+        Command::Exec(arguments) => return agent::run_exec(&arguments),
         #[cfg(unix)]
-        Command::Guard(arguments) => return agent::run_guard(&arguments),
+        Command::Reaper(arguments) => return agent::run_reaper(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -128,7 +135,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The error with what it quotes of the command line in a bounded length.
+/// Shortens the values that an error quotes.
 fn bounded(mut error: clap::Error) -> clap::Error {
     let shortened = |value: &ContextValue| match value {
         ContextValue::String(text) => Some(ContextValue::String(shown(text).to_string())),
@@ -137,7 +144,7 @@ fn bounded(mut error: clap::Error) -> clap::Error {
         }
         // Drop tips that repeat a long value.
         ContextValue::StyledStrs(tips) => {
-            let short = |tip: &&StyledStr| tip.to_string().len() <= TIP;
+            let short = |tip: &&StyledStr| tip.to_string().len() <= MAX_TIP;
             Some(ContextValue::StyledStrs(tips.iter().filter(short).cloned().collect()))
         }
         _ => None,
@@ -150,9 +157,9 @@ fn bounded(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The address space that reading the command line takes, with room to spare.
+/// Minimum address space for parsing the command line, in bytes.
 #[cfg(unix)]
-const LEAST: u64 = 1 << 20;
+const MIN_ADDRESS_SPACE: u64 = 1 << 20;
 
-/// A tip of clap's, at most.
-const TIP: usize = 200;
+/// Maximum length of a tip in an error, in bytes.
+const MAX_TIP: usize = 200;

@@ -1,4 +1,4 @@
-//! The memory that a proof needs.
+//! Checks that a verification fits in memory.
 
 use necklace::algorithm::Algorithm;
 use necklace::error::{BuildError, shown};
@@ -7,8 +7,9 @@ use sysinfo::{MemoryRefreshKind, System};
 
 use crate::output::Failure;
 
-/// Refuses a proof, or a check of some ranks' parts, that needs more memory than is allowed or available. Otherwise the
-/// system would kill the process on the way. `remedy` takes the limit in bytes.
+/// Fails if a verification needs more memory than is allowed or available, because the system might
+/// kill the process later. With `sampled`, only that many ranks' shares are verified. `remedy`
+/// receives the limit in bytes.
 pub(crate) fn suffices(
     algorithm: &dyn Algorithm,
     problem: &Problem,
@@ -36,7 +37,8 @@ pub(crate) fn suffices(
     )))
 }
 
-/// How many bytes that takes; of a check at least, where ranks hold more than is available.
+/// Returns the bytes that a verification needs. For a sample whose ranks hold more than
+/// `available`, returns a lower bound.
 pub(crate) fn takes(
     algorithm: &dyn Algorithm,
     problem: &Problem,
@@ -49,17 +51,18 @@ pub(crate) fn takes(
     }
 }
 
-/// What this process may still take: the least of the system's, its control group's and its own.
+/// Returns the available memory: the minimum of the system's free memory, the control group's and
+/// the process's limits.
 fn available() -> u64 {
     let mut system = System::new();
     system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
     let group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-    // Zero: the system does not tell.
+    // Zero means unknown.
     let free = Some(system.available_memory()).filter(|free| *free > 0).unwrap_or(u64::MAX);
     free.min(group).min(of_process())
 }
 
-/// What its own limits allow it.
+/// Returns the smallest memory limit of this process.
 #[cfg(unix)]
 fn of_process() -> u64 {
     use rustix::process::{Resource, getrlimit};
@@ -71,7 +74,7 @@ fn of_process() -> u64 {
     u64::MAX
 }
 
-/// For people.
+/// Formats an amount with the largest unit that fits.
 fn amount(bytes: u128) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let at = (bytes.max(1).ilog2() as usize / 10).min(units.len() - 1);
@@ -87,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_told_in_the_unit_that_suits_them() {
+    fn amounts_are_printed_in_the_largest_fitting_unit() {
         let told = [0, 1023, 1024, 1_610_612_736, u128::MAX].map(amount);
         assert_eq!(told[..4], ["0 bytes", "1023 bytes", "1.0 KiB", "1.5 GiB"]);
         assert!(told[4].ends_with(" PiB"));

@@ -1,4 +1,4 @@
-//! What leaves the program: text, documents, failures.
+//! Writes results, documents and errors.
 
 use std::error::Error;
 use std::fs::{self, File, OpenOptions};
@@ -9,19 +9,20 @@ use std::process::ExitCode;
 use necklace::error::{BuildError, shown};
 use tempfile::{Builder, NamedTempFile};
 
-/// Why the program does not end with 0.
+/// The reason for a nonzero exit status.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line asks for something that cannot be.
+    /// The command line is invalid: exit status 2.
     Usage(String),
-    /// A schedule is wrong, or something failed.
+    /// A schedule is wrong, or an operation failed: exit status 1.
     Failed(String),
-    /// Whoever reads standard output wants no more of it.
+    /// The reader of standard output has closed it: exit status 1, without a message.
     Closed,
 }
 
 impl Failure {
-    /// Something failed with that file, or with what stands in its place.
+    /// Returns the failure of an operation on the file or object `name`, with all sources of the
+    /// error.
     pub(crate) fn of(name: &str, error: &dyn Error) -> Self {
         let mut message = format!("{}: {error}", shown(name));
         let mut source = error.source();
@@ -32,9 +33,9 @@ impl Failure {
         Self::Failed(message)
     }
 
-    /// Tells standard error.
+    /// Prints the error and returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        // Nobody can be told that standard error does not work.
+        // An error on standard error cannot be reported.
         let mut stderr = io::stderr().lock();
         match self {
             Self::Usage(message) => {
@@ -50,19 +51,19 @@ impl Failure {
     }
 }
 
-/// What cannot be built was asked for wrongly.
+/// A schedule that cannot be built is a usage error.
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         Self::Usage(error.to_string())
     }
 }
 
-/// Whether a file's name stands for standard input or output.
+/// Returns whether a path is `-`, which stands for standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Refuses two outputs to one place, where the first document would be lost.
+/// Fails if two outputs name the same file, because the second document would overwrite the first.
 pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let asked: Vec<(&str, &Path)> = outputs.iter().filter_map(|&(option, path)| Some((option, path?))).collect();
     for (at, (option, path)) in asked.iter().enumerate() {
@@ -78,19 +79,19 @@ pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a file's name leads to, whether there is a file yet or not.
+/// Returns the canonical path of an output, which need not exist yet.
 fn place(path: &Path) -> PathBuf {
     let there = |name| fs::canonicalize(beside(path)).map(|directory| directory.join(name)).ok();
     let found = if is_standard(path) { None } else { fs::canonicalize(path).ok() };
     found.or_else(|| path.file_name().filter(|_| !is_standard(path)).and_then(there)).unwrap_or(path.to_owned())
 }
 
-/// The directory of a file.
+/// Returns the directory of a file.
 fn beside(path: &Path) -> &Path {
     path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Prints a result. If nobody reads it, that is no failure: the verdict stands.
+/// Prints a result. A closed pipe is not an error, because the exit status still holds the result.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -99,7 +100,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A document under way: to standard output as it comes, to a file all of it or nothing.
+/// A document that is being written. Standard output receives it piece by piece; a file appears
+/// only when complete.
 pub(crate) struct Document {
     out: BufWriter<Out>,
     name: String,
@@ -107,7 +109,7 @@ pub(crate) struct Document {
 
 enum Out {
     Standard(io::StdoutLock<'static>),
-    /// A device or a pipe, which nothing can be put in place of.
+    /// A device or a pipe, which cannot be replaced by a file.
     Stream(File),
     Draft(Draft),
 }
@@ -125,18 +127,18 @@ impl Document {
         Ok(Self { out: BufWriter::with_capacity(Self::BUFFER, out), name })
     }
 
-    /// How it is called in messages.
+    /// Returns the name for messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes all of it, and lets it appear.
+    /// Writes the whole document and commits it.
     pub(crate) fn fill(mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> Result<(), Failure> {
         write(&mut self).map_err(|error| write_failure(&self.name, &error))?;
         self.keep()
     }
 
-    /// The document is complete: lets it appear.
+    /// Commits a complete document.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let Self { out, name } = self;
         let kept = out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|out| match out {
@@ -147,7 +149,7 @@ impl Document {
     }
 }
 
-/// Writing a document failed. An incomplete one is a failure, but a reader who left knows.
+/// Returns the failure for a write error. A closed pipe fails without a message.
 pub(crate) fn write_failure(name: &str, error: &io::Error) -> Failure {
     if error.kind() == ErrorKind::BrokenPipe { Failure::Closed } else { Failure::of(name, error) }
 }
@@ -190,7 +192,8 @@ impl Write for Out {
     }
 }
 
-/// A file beside the one that is meant, which takes its place once it is complete and is removed otherwise.
+/// A temporary file beside the target. It replaces the target when complete, and is removed
+/// otherwise.
 struct Draft {
     file: NamedTempFile,
     target: PathBuf,
@@ -203,7 +206,7 @@ impl Draft {
         if target.file_name().is_none() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        // Made as any file, so that others may read it as far as the user lets them.
+        // `File::create_new` applies the user's umask. A file of `tempfile` would be private.
         let file = Builder::new()
             .prefix(".necklace-")
             .suffix(".tmp")

@@ -1,4 +1,4 @@
-//! `--svg`: a picture of the schedule.
+//! `necklace plan --svg`: draws a schedule.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) const EXAMPLES: &str = "  necklace plan --topology hypercube:4 --coll
 pub(crate) struct Wanted {
     /// Draw the schedule as SVG to FILE; with -, write only that to standard output
     ///
-    /// The picture appears once the schedule is proved, and only as a whole.
+    /// The file appears only when the schedule is verified and the picture is complete.
     #[arg(long, value_name = "FILE|-", conflicts_with_all = ["list", "verify_sample"])]
     svg: Option<PathBuf>,
 
@@ -34,17 +34,17 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Where it is to be written.
+    /// Returns the file of the picture, if one is requested.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.svg.as_deref()
     }
 
-    /// Whether standard output is to be the picture alone.
+    /// Returns whether standard output receives only the picture.
     pub(crate) fn is_standard(&self) -> bool {
         self.svg.as_deref().is_some_and(is_standard)
     }
 
-    /// A picture, if one is asked for.
+    /// Begins the picture, if one is requested.
     pub(crate) fn start(&self, outline: &Outline) -> Result<Option<Picture>, Failure> {
         let Some(path) = &self.svg else { return Ok(None) };
         let focus = self.focus.map(|rank| Rank::new(rank as usize));
@@ -55,7 +55,7 @@ impl Wanted {
     }
 }
 
-/// A picture under way.
+/// A picture that is being drawn.
 pub(crate) struct Picture {
     drawing: Drawing,
     document: Document,
@@ -66,7 +66,7 @@ impl Picture {
         self.drawing.round(round).map_err(refused)
     }
 
-    /// Lets the picture appear.
+    /// Writes the complete picture.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let Self { drawing, document } = self;
         let text = drawing.finish().map_err(refused)?;
@@ -74,7 +74,7 @@ impl Picture {
     }
 }
 
-/// What cannot be drawn was asked for wrongly.
+/// Returns a usage error for a schedule that cannot be drawn.
 fn refused(error: DrawError) -> Failure {
     Failure::Usage(format!("cannot draw the schedule: {error}"))
 }

@@ -1,4 +1,4 @@
-//! `necklace plan`: a schedule, its proof, and what it costs.
+//! `necklace plan`: builds a schedule, verifies it, and prints its cost.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use necklace::schedule::{
 use necklace::select::{Choice, Terms, select};
 use necklace::topology::Topology;
 
+use crate::options::size;
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::picture::{self, Picture, Wanted};
 use crate::problem::problem;
 use crate::progress::Progress;
-use crate::reading::size;
 use crate::{figures, list, machine, memory};
 
 const EXAMPLES: &str = "
@@ -50,7 +50,7 @@ pub(crate) fn after_help() -> String {
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Use network T; rank i sits on node i
+    /// Use network T, such as torus:4x4; rank i sits on node i
     #[arg(long, value_name = "T", required_unless_present = "list")]
     topology: Option<String>,
 
@@ -59,10 +59,12 @@ pub(crate) struct Arguments {
           value_parser = PossibleValuesParser::new(Collective::names()))]
     collective: Option<String>,
 
-    /// Use algorithm A: a name from --list, with parameters as NAME:KEY=VALUE,.., or auto for the cheapest that fits
+    /// Use algorithm A: a name from --list, with parameters as NAME:KEY=VALUE,.., or auto for the
+    /// cheapest that fits
     ///
-    /// auto compares prices by formula. If an algorithm does not claim every demand that the machine charges for, its
-    /// price is a lower bound and marked as one. At equal prices, auto prefers an algorithm whose price is exact.
+    /// auto compares prices by formula. If an algorithm does not claim every demand that the
+    /// machine charges for, its price is a lower bound and marked as one. At equal prices, auto
+    /// prefers an algorithm whose price is exact.
     #[arg(long, value_name = "A", default_value = "auto")]
     algorithm: String,
 
@@ -72,55 +74,62 @@ pub(crate) struct Arguments {
 
     /// Keep to port model P: one, one-send, same-value, all or unlimited [default: the algorithm's]
     ///
-    /// A port model limits the transfers of a rank in one round: one (one send and one receive), one-send (one send, any
-    /// number of receives), same-value (sends of the same blocks over distinct channels, any number of receives), all (one
-    /// transfer per channel), unlimited. auto chooses among the algorithms that guarantee the model, and a named algorithm
-    /// must guarantee it. The schedule is verified and exported under this model.
+    /// A port model limits the transfers of a rank in one round: one (one send and one receive),
+    /// one-send (one send, any number of receives), same-value (sends of the same blocks over
+    /// distinct channels, any number of receives), all (one transfer per channel), unlimited. auto
+    /// chooses among the algorithms that guarantee the model, and a named algorithm must guarantee
+    /// it. The schedule is verified and exported under this model.
     #[arg(long, value_name = "P", value_parser = ports)]
     ports: Option<Ports>,
 
-    /// Set the size of a block in bytes, for prices and auto; suffixes K, M and G stand for powers of 1024 [default: 1024]
+    /// Set the size of a block in bytes, for prices and auto; suffixes K, M and G stand for powers
+    /// of 1024 [default: 1024]
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
     bytes: Option<u64>,
 
     /// Use the prices of machine M, also for auto: NAME, NAME:key=price,.. or a JSON file
+    /// (`necklace cost --help` describes them)
     #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
     machine: Machine,
 
     /// Write the schedule as JSON to FILE; with -, write only that to standard output
     ///
-    /// A file appears once the schedule is proved, and only as a whole. Standard output receives the rounds as they are
-    /// built; the exit status tells whether they are correct.
+    /// A file appears only when the schedule is verified and the document complete. Standard output
+    /// receives the rounds as they are built; the exit status tells whether they are correct.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
 
-    /// Allow the proof B bytes of memory; suffixes K, M and G stand for powers of 1024 [default: the available memory]
+    /// Verify with at most B bytes of memory; suffixes K, M and G stand for powers of 1024
+    /// [default: the available memory]
     ///
-    /// The memory of a proof, or with --verify-sample of a check, is estimated before it begins; a schedule that needs more is
-    /// refused. The available memory is the least of the system's free memory, the rest of the control group's limit, and the
-    /// limits of the process.
+    /// The command estimates the memory for the verification in advance, and refuses a schedule
+    /// that needs more. The available memory is the smallest of the system's free memory, the free
+    /// part of the control group's limit, and the limits of the process.
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = size)]
     memory: Option<u64>,
 
-    /// Verify the parts of N ranks instead of the whole schedule, if it is too large to prove
+    /// Verify only the shares of N ranks, for a schedule that is too large to verify as a whole
     ///
-    /// Each of these ranks, which are spread evenly, must hold what it sends, agree with its peers about every message, keep
-    /// to the port model, and end with what the collective promises. Other ranks are assumed to hold what they send.
-    /// Contention is checked among the messages of these ranks only. The figures are those of the formulas. Reductions
-    /// (allreduce, scan, ..) cannot be verified in part: only the proof of the whole tells whose contributions a block
-    /// holds. Takes the time to make the rounds of these ranks and of all their peers.
+    /// The ranks are spread evenly. Each of them must hold the blocks that it sends, agree with its
+    /// peers about every message, keep to the port model, and end with the blocks that the
+    /// collective defines. Other ranks are assumed to hold the blocks that they send. Contention is
+    /// checked only among the messages of these ranks. The printed figures are those of the
+    /// formulas. Reductions (allreduce, scan, ..) cannot be verified in part, because only the
+    /// whole schedule tells which contributions a block contains. Takes the time to make the rounds
+    /// of these ranks and of all their peers.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["json", "svg"])]
     verify_sample: Option<u32>,
 
     #[command(flatten)]
     picture: Wanted,
 
-    /// List the algorithms and their claims; with --topology, whether they fit that network
+    /// List the algorithms and their claims (formulas); with --topology, whether they fit that
+    /// network
     #[arg(long, conflicts_with_all = ["algorithm", "ports", "bytes", "machine", "json", "memory", "verify_sample"])]
     list: bool,
 }
 
-/// Block size where none is given.
+/// Default block size in bytes.
 const BLOCK_BYTES: u64 = 1024;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -173,7 +182,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     kept(&heading, &proof, &claims)
 }
 
-/// `alltoall on torus:12x12, 144 ranks: torus-exchange`.
+/// Returns the heading of a schedule, such as `alltoall on torus:12x12, 144 ranks: torus-exchange`.
 pub(crate) fn heading(outline: &Outline) -> String {
     let Outline { problem, algorithm, .. } = outline;
     let (ranks, topology) = (problem.ranks(), problem.topology().text());
@@ -193,14 +202,14 @@ struct Made {
     verdict: Result<Proof, Violations>,
 }
 
-/// The rounds of a phase.
+/// The size of a phase.
 #[derive(Clone, Default)]
 struct Phase {
     rounds: u64,
     transfers: u64,
 }
 
-/// Makes the rounds, each once: verifies it, writes it, draws it, forgets it.
+/// Builds the rounds one by one. Verifies, writes and draws each round, then drops it.
 fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Made, Failure> {
     let mut outline = choice.algorithm.outline(problem)?;
     outline.ports = arguments.ports.unwrap_or(outline.ports);
@@ -216,7 +225,7 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
     let name = document.as_ref().map_or(String::new(), |document| document.name().to_owned());
     let failed = |error| write_failure(&name, &error);
     let mut writer = document.map(|document| JsonWriter::new(&outline, document)).transpose().map_err(failed)?;
-    let mut progress = Progress::new("proving the schedule", "rounds").of(rounds(&shares));
+    let mut progress = Progress::new("verifying the schedule", "rounds").of(rounds(&shares));
     for joined in shares {
         for mismatch in joined.mismatches {
             verifier.mismatch(mismatch);
@@ -239,14 +248,14 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
     drop(progress);
     let document = writer.map(JsonWriter::finish).transpose().map_err(failed)?;
     if verdict.is_ok() {
-        // The picture may still find that rounds are asked for that there are not.
+        // The picture fails here if the requested frames do not exist.
         picture.map_or(Ok(()), Picture::keep)?;
         document.map_or(Ok(()), Document::keep)?;
     }
     Ok(Made { outline, phases, verdict })
 }
 
-/// Checks some ranks' parts.
+/// Verifies the shares of some ranks.
 fn sample(choice: &Choice, problem: &Problem, ranks: usize, memory: Option<u64>) -> Result<(), Failure> {
     let outline = choice.algorithm.outline(problem)?;
     let heading = heading(&outline);
@@ -285,13 +294,14 @@ fn sample(choice: &Choice, problem: &Problem, ranks: usize, memory: Option<u64>)
     ))
 }
 
-/// Whether a limit of memory allows the check of one rank's part: it is of no use to offer what would be refused as well.
+/// Returns whether a memory limit allows verifying one rank's share. Otherwise an error must not
+/// suggest a sample.
 fn one_fits(choice: &Choice, problem: &Problem, limit: u64) -> bool {
     let takes = memory::takes(&*choice.algorithm, problem, Some(1), limit);
     can_be_sampled(problem.collective()) && takes.is_ok_and(|takes| takes <= limit.into())
 }
 
-/// How many rounds there will be, where every rank knows.
+/// Returns the number of rounds, if every rank knows it in advance.
 fn rounds(shares: &Shares) -> Option<u64> {
     let (least, most) = shares.size_hint();
     most.filter(|most| *most == least).map(|rounds| rounds as u64)
@@ -313,7 +323,7 @@ fn described(outline: &Outline, phases: &[Phase]) -> String {
     text
 }
 
-/// Whether the claims agree with what was counted.
+/// Fails if the counted figures contradict the claims.
 fn kept(heading: &str, proof: &Proof, claims: &Claims) -> Result<(), Failure> {
     let contradictions: Vec<String> = proof.contradicts(claims).iter().map(ToString::to_string).collect();
     if contradictions.is_empty() {

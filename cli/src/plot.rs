@@ -1,8 +1,8 @@
-//! Curves, as SVG.
+//! Plots curves as SVG.
 
 use plotters::prelude::*;
 
-/// What is drawn over what.
+/// A plot of several curves.
 pub(crate) struct Curves {
     pub(crate) title: String,
     pub(crate) x: &'static str,
@@ -10,14 +10,15 @@ pub(crate) struct Curves {
     pub(crate) curves: Vec<Curve>,
 }
 
-/// A named line.
+/// A named curve.
 pub(crate) struct Curve {
     pub(crate) name: String,
-    /// By ascending x.
+    /// In ascending order of x.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// Okabe and Ito's colours, which the colour-blind tell apart too; curves beyond them repeat a colour with another dash.
+/// Colours of Okabe and Ito, which are distinct to colour-blind readers. Further curves repeat them
+/// with dashes.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -29,7 +30,7 @@ const COLOURS: [RGBColor; 7] = [
 ];
 
 impl Curves {
-    /// The picture. Both axes are logarithmic: times and sizes span decades.
+    /// Draws the plot with logarithmic axes, because times and sizes span decades.
     pub(crate) fn svg(&self) -> Result<String, String> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|error| error.to_string())?;
@@ -37,7 +38,7 @@ impl Curves {
     }
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
-        // A logarithm needs what is above zero.
+        // Logarithmic axes show only positive values.
         let shown = |&&(x, y): &&(f64, f64)| x > 0.0 && y > 0.0;
         let points = || self.curves.iter().flat_map(|curve| curve.points.iter().filter(shown));
         let span = |of: fn(&(f64, f64)) -> f64| {

@@ -1,4 +1,4 @@
-//! What the command line asks for, as the library's problem.
+//! Builds the library's `Problem` from the command line.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use necklace::error::BuildError;
 use necklace::schedule::Problem;
 use necklace::topology::Topology;
 
-/// The problem that the command line describes. Contributions are combined in rank order, as they are when it runs.
+/// Returns the problem for a network and a collective. Reductions combine in rank order, as they do
+/// when executed.
 pub(crate) fn problem(topology: Arc<dyn Topology>, collective: Collective) -> Result<Problem, BuildError> {
     let problem = Problem::new(topology, collective)?;
     Ok(if problem.collective().is_reduction() { problem.ordered() } else { problem })

@@ -1,11 +1,11 @@
-//! A sign of life for whoever waits at a terminal.
+//! Shows progress on a terminal.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Counts rounds, or what else there is, on standard error, if that is a terminal and the work takes long: as a bar where
-/// it is known how many there are, else with a sign that turns.
+/// Shows how many steps are complete, on standard error if it is a terminal, and only if the work
+/// takes long. Shows a bar if the total is known, otherwise a spinner.
 pub(crate) struct Progress {
     doing: &'static str,
     what: &'static str,
@@ -16,20 +16,20 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// What ends sooner shows nothing.
+    /// Minimum duration before anything is shown.
     const PATIENCE: Duration = Duration::from_millis(500);
 
     pub(crate) fn new(doing: &'static str, what: &'static str) -> Self {
         Self { doing, what, total: None, since: Instant::now(), steps: 0, bar: None }
     }
 
-    /// Of so many, if that is known.
+    /// Sets the total number of steps, if known.
     pub(crate) fn of(mut self, total: Option<u64>) -> Self {
         self.total = total;
         self
     }
 
-    /// One more is through.
+    /// Counts a completed step.
     pub(crate) fn step(&mut self) {
         self.steps += 1;
         let steps = self.steps;
@@ -39,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// So much of the step under way is through, of something whose total nobody knows.
+    /// Shows how much of the current step is complete. Its total is unknown.
     pub(crate) fn within(&mut self, count: u64, what: &str) {
         let steps = self.steps;
         if let Some(bar) = self.bar() {
@@ -48,7 +48,7 @@ impl Progress {
         }
     }
 
-    /// What is shown, once it is.
+    /// Returns the bar; `None` before the minimum duration has passed.
     fn bar(&mut self) -> Option<&ProgressBar> {
         let Self { doing, what, total, .. } = *self;
         if self.bar.is_none() && self.since.elapsed() < Self::PATIENCE {
@@ -79,7 +79,7 @@ impl Drop for Progress {
 mod tests {
     use super::*;
 
-    /// Work that has taken long already.
+    /// Returns the progress of work that began long ago.
     fn long(total: Option<u64>) -> Progress {
         let since = Instant::now().checked_sub(2 * Progress::PATIENCE).unwrap_or_else(Instant::now);
         let mut progress = Progress::new("testing", "rounds").of(total);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_has_a_total_where_there_is_one() {
+    fn progress_bar_has_a_total_if_one_is_known() {
         for total in [Some(7), None] {
             let mut progress = long(total);
             progress.step();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_shows_nothing() {
+    fn short_work_shows_no_progress_bar() {
         let mut progress = Progress::new("testing", "rounds").of(Some(1));
         progress.step();
         assert!(progress.bar.is_none());

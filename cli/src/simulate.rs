@@ -1,4 +1,4 @@
-//! `necklace simulate`: schedules played out on a machine.
+//! `necklace simulate`: simulates schedules on a machine.
 
 use clap::Args;
 use necklace::cost::Demand;
@@ -9,10 +9,11 @@ use crate::output::{Failure, print};
 use crate::progress::Progress;
 
 pub(crate) const EXAMPLES: &str = "\
-Every rank proceeds at its own pace, without barriers. Messages that need the same port or channel wait for
-each other. The price by formula (line \"formula\", with --compare) has no barriers either: no total includes a
-machine's synchronisation. The table shows the times of the last and of the first rank, how busy channels are,
-and how long messages wait for channels, on average and at most for one channel.
+Every rank proceeds at its own pace, without barriers. Messages that need the same port or channel (one direction
+of a link) wait for each other. No total includes a machine's synchronisation. The columns are: total, first and
+mean, when the last, the first and the average rank ends; messages; busiest channel and channels, the part of the
+time in which that channel, and the average channel, is busy; waiting and longest wait, how long an average
+message waits for channels, and the longest wait for one channel.
 
 A line \"bound\" is a lower bound on the time of every schedule with the port model of this algorithm: the
 longest of the minimum times of its busiest port, its busiest channel, its start-ups, messages and routes. A
@@ -35,18 +36,18 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     cases: Cases,
 
-    /// Print the price by formula beside the time
+    /// Print the price by formula too
     #[arg(long)]
     compare: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { cases, compare } = arguments;
-    // Standard output is for documents; whatever is refused is refused before anything takes time.
+    // Refuse invalid arguments before the first simulation.
     let every = cases.all()?;
     let mut rows = Vec::new();
     let plays = every.len() * cases.bytes.len();
-    let mut progress = Progress::new("playing schedules out", "schedules").of(Some(plays as u64));
+    let mut progress = Progress::new("simulating", "schedules").of(Some(plays as u64));
     for case in &every {
         for &bytes in &cases.bytes {
             if *compare {
@@ -89,7 +90,7 @@ fn columns(played: &Played) -> Vec<Cell> {
     ]
 }
 
-/// Plays a case out.
+/// Simulates a case.
 pub(crate) fn play(case: &Case, cases: &Cases, bytes: u64, progress: &mut Progress) -> Result<Played, Failure> {
     let told = |arrived| progress.within(arrived, "messages");
     let played = Simulation::new(&cases.machine, bytes)

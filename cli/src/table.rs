@@ -1,8 +1,8 @@
-//! Tables: aligned text, and comma-separated values.
+//! Writes tables as aligned text or as comma-separated values.
 
 use std::io::{self, Write};
 
-/// Rows of cells: the first column to the left, the others to the right, two spaces between.
+/// Aligns rows of cells: the first column left, the others right, with two spaces between columns.
 pub(crate) fn align(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -39,14 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_column_is_aligned_left_and_the_others_right() {
+    fn first_column_is_left_aligned_and_others_right() {
         let rows = [vec!["", "counted", "formula"], vec!["hops", "22", "22"], vec!["start-ups", "8"]];
         let rows = rows.map(|row| row.into_iter().map(str::to_owned).collect());
         assert_eq!(align(&rows), "           counted  formula\nhops            22       22\nstart-ups        8\n");
     }
 
     #[test]
-    fn reader_that_is_gone_is_told_from_other_errors() {
+    fn broken_pipe_is_distinguished_from_other_errors() {
         struct Gone;
         impl Write for Gone {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_quoted_where_they_must_be() {
+    fn csv_cells_are_quoted_where_needed() {
         let rows = [vec!["a", "b,c", "d"], vec!["e\"f", "1.5", ""]];
         let mut text = Vec::new();
         write_csv(&mut text, rows.map(|row| row.into_iter().map(str::to_owned).collect())).unwrap();

@@ -1,4 +1,4 @@
-//! `necklace verify`: whether a document's schedule does what it says.
+//! `necklace verify`: verifies a schedule from a JSON document.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,8 @@ is wrong.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Read the schedule (JSON, necklace-schedule/1, at most 256 MiB) from FILE; with -, from standard input
+    /// Read the schedule (JSON, necklace-schedule/1, at most 256 MiB) from FILE; with -, from
+    /// standard input
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
 }

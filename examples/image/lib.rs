@@ -1,7 +1,8 @@
-//! Two-dimensional Fourier transform of a matrix whose rows are spread over the ranks.
+//! Two-dimensional Fourier transform of a matrix whose rows are distributed over the ranks.
 //!
-//! Rows are transformed, exchanged for columns, transformed again, and exchanged back, so that the result lies as the matrix
-//! did. Between the two exchanges a rank has a *strip*: its columns, in groups of sixteen side by side.
+//! The ranks transform rows, exchange rows for columns, transform the columns, and exchange back,
+//! so that the result has the layout of the matrix. Between the two exchanges, a rank has a
+//! *strip*: its columns, in groups of sixteen.
 //!
 //! ```text
 //!  rank 0  0 0 0 0 0 0 0 0            0 0 0 0 | 1 1 1 1
@@ -11,10 +12,11 @@
 //!          1 1 1 1 1 1 1 1            0 0 0 0 | 1 1 1 1
 //! ```
 //!
-//! Both exchanges are an `alltoallw`, straight from where the rows are to where the columns shall be: nothing is packed. They
-//! go in parts while these are in the cache: a few rows are transformed and leave at once, sixteen columns are transformed and
-//! leave at once. So the matrix comes from memory once for its rows and once for its columns. Sixteen elements, four lines of the
-//! cache, are the shortest piece that moves.
+//! Each exchange is an `alltoallw`, straight between rows and columns, without packing. Exchanges
+//! proceed in parts, while the data is in the cache: a few rows are transformed and sent, then
+//! sixteen columns are transformed and sent. The matrix is therefore read from memory once for its
+//! rows and once for its columns. The shortest piece is sixteen elements, which is four cache
+//! lines.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -25,36 +27,37 @@ use necklace::{Communicator, Error, Persistent, Strided};
 use num_complex::Complex64;
 use rustfft::{Fft, FftDirection, FftPlanner};
 
-/// Columns that are side by side in a strip.
+/// Number of columns in a group of a strip.
 const WIDTH: usize = 16;
-/// Elements of the rows that are transformed before they leave: as many as a cache of the second level holds easily.
+/// Number of elements in a band of rows, which fits in the second-level cache.
 const BAND: usize = 1 << 15;
 
-/// The indices of `count` things that `rank` of `ranks` has, when they are dealt out evenly.
+/// Returns the indices of `rank` if `count` items are distributed evenly over `ranks`.
 #[must_use]
 pub fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
     let first = |rank: usize| (count as u128 * rank as u128 / ranks as u128) as usize;
     first(rank)..first(rank + 1)
 }
 
-/// A transform of one size, planned: it is executed any number of times and allocates nothing.
+/// A planned transform of one size. Executing it allocates nothing.
 pub struct Transform {
     rows: usize,
     columns: usize,
-    /// What this rank has: so many rows, so many columns.
+    /// Numbers of rows and columns of this rank.
     own_rows: usize,
     own_columns: usize,
-    /// Rows that leave at a time.
+    /// Number of rows that are sent at a time.
     height: usize,
     forward: Lines,
     inverse: Lines,
     to_columns: Parts,
     to_rows: Parts,
-    /// Rows just transformed.
+    /// The rows that have just been transformed.
     band: Vec<Complex64>,
-    /// Group after group; a row of a group is `WIDTH` elements, in the last one perhaps not all used.
+    /// The groups of the strip. A row of a group has `WIDTH` elements, some of which the last group
+    /// may not use.
     strip: Vec<Complex64>,
-    /// One group, column by column, `pitch` apart: so that they do not compete for the same lines of the cache.
+    /// One group, column by column. The distance `pitch` avoids cache conflicts between columns.
     lines: Vec<Complex64>,
     pitch: usize,
     scratch: Vec<Complex64>,
@@ -66,14 +69,16 @@ struct Lines {
     column: Arc<dyn Fft<f64>>,
 }
 
-/// An exchange in parts, in order: equal ones, in which every rank has its full share, and perhaps one with what is left.
+/// An exchange in parts: equal ones, in which every rank has its full share, then perhaps a smaller
+/// one.
 struct Parts {
-    /// How often each plan is executed. A later part lies further on in the buffers.
+    /// The number of executions of each plan. Later parts lie at higher offsets of the buffers.
     plans: Vec<(usize, Persistent<Complex64>)>,
 }
 
 impl Parts {
-    /// Things dealt out evenly leave `size` at a time; `plan` plans the part in which each rank has so many.
+    /// Splits evenly distributed items into parts of `size`. `plan` plans a part from the number of
+    /// items of each rank.
     fn new(
         counts: &[usize],
         size: usize,
@@ -83,7 +88,7 @@ impl Parts {
         let rest: Vec<usize> = counts.iter().map(|count| count - full * size).collect();
         let mut plans = Vec::new();
         for (times, counts) in [(full, vec![size; counts.len()]), (1, rest)] {
-            // A part that does not occur might not fit either.
+            // Plan only parts that occur, because others might not fit in the buffers.
             if times > 0 && counts.iter().any(|&count| count > 0) {
                 plans.push((times, plan(&counts)?));
             }
@@ -91,7 +96,7 @@ impl Parts {
         Ok(Self { plans })
     }
 
-    /// The plans of the parts, numbered.
+    /// Returns the plans of the parts, with their numbers.
     fn each(
         &mut self,
         mut part: impl FnMut(usize, &mut Persistent<Complex64>) -> Result<(), Error>,
@@ -108,7 +113,7 @@ impl Parts {
 }
 
 impl Transform {
-    /// Plans the transform of a matrix of that size, of which each rank has the rows that [`share`] deals out.
+    /// Plans the transform of a matrix whose rows are distributed by [`share`].
     pub fn new(comm: &mut Communicator, rows: usize, columns: usize) -> Result<Self, Error> {
         let (rank, ranks) = (comm.rank(), comm.size());
         let row = |rank| share(rows, ranks, rank);
@@ -116,7 +121,7 @@ impl Transform {
         let (own_rows, own_columns) = (row(rank).len(), column(rank).len());
         let height = (BAND / columns.max(1)).max(1);
 
-        // Rows of a band go, cut at the groups of each rank, to where they belong in its strip.
+        // Each row of a band is cut at the groups of each rank, and sent to its place in the strip.
         let heights: Vec<usize> = (0..ranks).map(|rank| row(rank).len()).collect();
         let to_columns = Parts::new(&heights, height, |heights| {
             let from = |to: usize| {
@@ -133,7 +138,7 @@ impl Transform {
             comm.alltoallw_init(&from, &into)
         })?;
 
-        // A group goes back to be `WIDTH` columns of everybody's rows.
+        // A group returns to `WIDTH` columns of all ranks' rows.
         let widths: Vec<usize> = (0..ranks).map(|rank| column(rank).len()).collect();
         let to_rows = Parts::new(&widths, WIDTH, |widths| {
             let from = |to: usize| Strided::matrix(row(to).start * WIDTH, row(to).len(), widths[rank], WIDTH);
@@ -197,7 +202,7 @@ impl Transform {
             let first = part * height;
             let part_rows = height.min(own_rows - first);
             if part_rows > 0 {
-                // What is left in the matrix is of no more use: the result will lie there.
+                // The matrix is no longer needed, so it receives the result.
                 let rows = &mut matrix[first * columns..][..part_rows * columns];
                 transforms.row.process_outofplace_with_scratch(rows, &mut band[..part_rows * columns], scratch);
             }
@@ -228,13 +233,13 @@ impl Transform {
     }
 }
 
-/// What lies from there on; nothing where there is nothing.
+/// Returns the slice from an offset, empty if the offset is past the end.
 fn from(all: &mut [Complex64], at: usize) -> &mut [Complex64] {
     let at = at.min(all.len());
     &mut all[at..]
 }
 
-/// Transforms a whole matrix the plain way: all rows, then all columns. The inverse is not scaled.
+/// Transforms a whole matrix on one rank: all rows, then all columns. Does not scale the inverse.
 pub fn on_one_rank(matrix: &mut [Complex64], width: usize, inverse: bool) {
     let height = matrix.len() / width;
     let mut planner = FftPlanner::new();
@@ -248,7 +253,7 @@ pub fn on_one_rank(matrix: &mut [Complex64], width: usize, inverse: bool) {
     }
 }
 
-/// The largest difference of two elements; infinite where the lengths differ.
+/// Returns the largest difference between elements; infinity if the lengths differ.
 #[must_use]
 pub fn difference(found: &[Complex64], wanted: &[Complex64]) -> f64 {
     if found.len() != wanted.len() {
@@ -257,7 +262,7 @@ pub fn difference(found: &[Complex64], wanted: &[Complex64]) -> f64 {
     found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm()).fold(0.0, worse)
 }
 
-/// The larger error; what is not a number is the largest. (`f64::max` would forget it.)
+/// Returns the larger error, with NaN as the largest. (`f64::max` would ignore NaN.)
 #[must_use]
 pub fn worse(one: f64, other: f64) -> f64 {
     if other.is_nan() || other > one { other } else { one }

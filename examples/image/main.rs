@@ -1,9 +1,9 @@
-//! A portrait without its details, by a two-dimensional Fourier transform that is spread over the ranks.
+//! Blurs a portrait by a low-pass filter, with a distributed two-dimensional Fourier transform.
 //!
-//! Each rank has some rows of the picture. They are transformed ([`necklace_image`] shows how rows become columns and back without
-//! being packed), what varies faster than the cutoff is damped, and the inverse transform gives a picture to look at. Checked
-//! are the transform, against one on a single rank; that it keeps the energy (Parseval); and that the inverse alone gives the
-//! picture back.
+//! Each rank has some rows of the picture. The ranks transform them ([`necklace_image`] exchanges
+//! rows and columns without packing), damp frequencies above the cutoff, and transform back. The
+//! example checks the transform against one on a single rank, its energy (Parseval), and that the
+//! inverse alone restores the picture.
 //!
 //! ```text
 //! cargo run --release --example image -- --ranks 4 --cutoff 12 --out low-pass.png
@@ -81,7 +81,7 @@ impl Program for Arguments {
     }
 }
 
-/// What rank 0 knows in the end.
+/// The result, on rank 0.
 struct Report {
     ranks: usize,
     network: String,
@@ -89,9 +89,9 @@ struct Report {
     spectrum: Vec<Complex64>,
     /// The energy of the picture and of its spectrum.
     energy: [f64; 2],
-    /// The largest difference of what the inverse gives back.
+    /// The largest difference between the restored and the original picture.
     returned: f64,
-    /// The picture without its details.
+    /// The blurred picture.
     damped: Vec<Complex64>,
 }
 
@@ -128,14 +128,14 @@ fn low_pass(mut comm: Communicator, picture: &Picture, cutoff: f64) -> Result<Op
     Ok((comm.rank() == 0).then(report))
 }
 
-/// By how much a wave is damped: less than half of the width's waves count forwards, the others backwards.
+/// Returns the factor for a frequency. Indices above half of the width are negative frequencies.
 fn damping(row: usize, column: usize, picture: &Picture, cutoff: f64) -> f64 {
     let waves = |index: usize, all: usize| index.min(all - index) as f64;
     let waves = waves(row, picture.height).hypot(waves(column, picture.width));
     (-0.5 * (waves / cutoff).powi(2)).exp()
 }
 
-/// Rank 0 gets all rows; the others nothing.
+/// Gathers all rows on rank 0. Other ranks get nothing.
 fn gather(comm: &mut Communicator, own: &[Complex64], rows: usize, width: usize) -> Result<Vec<Complex64>, Failed> {
     let ranks = comm.size();
     let is_root = comm.rank() == 0;
@@ -181,7 +181,7 @@ impl Report {
     }
 }
 
-/// A grey picture, row by row.
+/// A grey picture, in row-major order.
 struct Picture {
     width: usize,
     height: usize,
@@ -200,7 +200,7 @@ impl Picture {
         Ok(Self { width: info.width as usize, height: info.height as usize, grey })
     }
 
-    /// Another of that size.
+    /// Returns another picture of the same size.
     fn with(&self, values: &[Complex64]) -> Self {
         let grey = values.iter().map(|value| value.re.round().clamp(0.0, 255.0) as u8).collect();
         Self { grey, ..*self }

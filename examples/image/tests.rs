@@ -1,4 +1,4 @@
-//! The transform over any number of ranks, against one on a single rank.
+//! Compares the transform over any number of ranks with one on a single rank.
 #![allow(clippy::unwrap_used)]
 
 use necklace::local;

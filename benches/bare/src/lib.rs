@@ -1,10 +1,10 @@
-//! Two bare exchanges among threads: what alltoall costs when nothing is checked, nobody sleeps and nobody may fail. They
-//! are what benches of a real one are measured against, and good for nothing else: a rank that does not come is waited
-//! for for ever, at full speed.
+//! Two bare alltoall exchanges among threads, without checks, sleep or error handling. They are the
+//! reference for benchmarks, and unsuitable for anything else: a missing rank makes the others spin
+//! forever.
 //!
-//! - [`Kind::Staged`]: copy into a mailbox, signal, copy out. Every byte is copied twice, but a rank waits once: it goes
-//!   on as soon as it has what the others sent.
-//! - [`Kind::OneCopy`]: publish where the blocks lie, wait, copy straight across, wait until the others have done so.
+//! - [`Kind::Staged`]: copy into a mailbox, signal, copy out. Every byte is copied twice, but a rank waits only once, for the
+//!   blocks of the others.
+//! - [`Kind::OneCopy`]: publish the addresses of the blocks, wait, copy from the senders, wait until the others have copied.
 //!
 //! ```
 //! let heard: Vec<Vec<u8>> = std::thread::scope(|scope| {
@@ -21,8 +21,8 @@
 //! assert_eq!(heard[2], [2, 12, 22]);
 //! ```
 
-// The only crate beside the library's transports that has `unsafe`: what it measures is memory handed from thread to
-// thread. Both exchanges rest on one number a rank or a pair that counts its calls.
+// Besides the library's transports, only this crate has `unsafe`, because it measures memory that
+// threads share. Both exchanges synchronise by a call counter per rank or per pair.
 #![allow(unsafe_code)]
 
 mod one_copy;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 pub use pin::pin;
 
-/// Which of the two.
+/// The kind of exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Through a mailbox: two copies, one wait.
@@ -44,10 +44,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Staged, Self::OneCopy];
 
-    /// How tables call it.
+    /// Returns the name for tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -57,25 +57,25 @@ impl Kind {
     }
 }
 
-/// What the members share.
+/// The state that the members share.
 #[derive(Clone, Debug)]
 enum Shared {
     Staged(Arc<staged::Staged>),
     OneCopy(Arc<one_copy::OneCopy>),
 }
 
-/// One thread's part.
+/// The member of one thread.
 #[derive(Debug)]
 pub struct Member {
     shared: Shared,
     rank: usize,
     ranks: usize,
     block: usize,
-    /// How many calls it has begun.
+    /// The number of calls that it has begun.
     calls: u64,
 }
 
-/// The members of an exchange of blocks of so many bytes, each for a thread of its own.
+/// Returns the members of an exchange with a block size, each for its own thread.
 #[must_use]
 pub fn members(kind: Kind, ranks: usize, block: usize) -> Vec<Member> {
     let shared = match kind {
@@ -86,24 +86,24 @@ pub fn members(kind: Kind, ranks: usize, block: usize) -> Vec<Member> {
 }
 
 impl Member {
-    /// Which it is.
+    /// Returns its rank.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Block j of `send` goes to rank j, block i of `receive` comes from rank i. Waits, for ever if need be, until every
-    /// other member has called as often.
+    /// Sends block j of `send` to rank j, and receives block i of `receive` from rank i. Waits,
+    /// without limit, until every other member has called as often.
     ///
     /// # Panics
     ///
-    /// Unless both are as long as all ranks' blocks together.
+    /// Panics unless both buffers have the length of all blocks together.
     pub fn alltoall(&mut self, send: &[u8], receive: &mut [u8]) {
         let expected = self.ranks * self.block;
         assert!(send.len() == expected && receive.len() == expected, "buffers are not of {expected} bytes");
         self.calls += 1;
-        // SAFETY: the lengths are checked, this is the only member of its rank, since `members` makes one of each and
-        // none can be cloned, and calls are counted.
+        // SAFETY: the lengths are checked, this is the only member of its rank, since `members`
+        // makes one of each and none can be cloned, and calls are counted.
         unsafe {
             match &self.shared {
                 Shared::Staged(staged) => staged.alltoall(self.rank, self.calls, send, receive),
@@ -113,7 +113,7 @@ impl Member {
     }
 }
 
-/// Something on cache lines of its own: two, since processors fetch lines in pairs.
+/// A value on its own pair of cache lines, because processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Apart<T>(T);

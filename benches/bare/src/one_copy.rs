@@ -1,4 +1,5 @@
-//! Publish where the blocks lie, wait, copy straight across, wait until the others have done so.
+//! Publishes the addresses of blocks, waits, copies from the senders, and waits until the others
+//! have copied.
 
 use std::ptr::{copy_nonoverlapping, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -9,13 +10,13 @@ use crate::wait::Wait;
 #[derive(Debug)]
 pub(crate) struct OneCopy {
     offers: Box<[Apart<Offer>]>,
-    /// How many blocks of each rank others have copied, in all calls together.
+    /// The number of blocks of each rank that others have copied, in all calls together.
     taken: Box<[Apart<AtomicU64>]>,
     block: usize,
     wait: Wait,
 }
 
-/// Where a rank's blocks lie in its call of that number.
+/// The address of a rank's blocks, and the number of its call.
 #[derive(Debug)]
 struct Offer {
     call: AtomicU64,
@@ -35,7 +36,8 @@ impl OneCopy {
 
     /// # Safety
     ///
-    /// The buffers are as long as all blocks, the caller is the only one of this rank, and this is its `call`-th call, from
+    /// The buffers are as long as all blocks, the caller is the only one of this rank, and this is
+    /// its `call`-th call, from
     /// 1.
     pub(crate) unsafe fn alltoall(&self, me: usize, call: u64, send: &[u8], receive: &mut [u8]) {
         let Self { offers, taken, block, wait } = self;
@@ -49,8 +51,8 @@ impl OneCopy {
             let from = (me + i) % ranks;
             let Apart(theirs) = &offers[from];
             wait.until(|| theirs.call.load(Ordering::Acquire) == call);
-            // SAFETY: the sender's buffer is as long as all blocks, and it stays in its call, with its buffer borrowed,
-            // until all others have counted up `taken`.
+            // SAFETY: the sender's buffer is as long as all blocks, and it stays in its call, with
+            // its buffer borrowed, until all others have counted up `taken`.
             unsafe {
                 let blocks = theirs.blocks.load(Ordering::Relaxed);
                 copy_nonoverlapping(blocks.add(me * block), receive.as_mut_ptr().add(from * block), block);

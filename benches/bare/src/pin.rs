@@ -1,13 +1,14 @@
-//! Keeping a thread on one processor.
+//! Pins a thread to a processor.
 
-/// Keeps the calling thread on one of the processors that it may run on: the `which`-th, counted round. Whether the
-/// system did so: it is not told everywhere how.
+/// Pins the calling thread to the `which`-th of the processors that it may run on, modulo their
+/// number. Returns whether the system has done so, which not every system supports.
 ///
-/// Without, two threads that wait for each other may be laid on one processor while others work beside them, and what is
-/// measured is the scheduler's patience.
+/// Without pinning, the scheduler may put two threads that wait for each other on one processor,
+/// which distorts the times.
 #[cfg(target_os = "linux")]
 pub fn pin(which: usize) -> bool {
-    // SAFETY: a set of processors is plain bits, of which none is a valid one; the calls read and write that set alone.
+    // SAFETY: a set of processors is plain bits, of which none is a valid one; the calls read and
+    // write that set alone.
     unsafe {
         let mut allowed: libc::cpu_set_t = std::mem::zeroed();
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut allowed) != 0 {
@@ -21,7 +22,7 @@ pub fn pin(which: usize) -> bool {
     }
 }
 
-/// As where it is told: it is not.
+/// Does nothing on this system, and returns false.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_: usize) -> bool {
     false

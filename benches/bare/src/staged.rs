@@ -1,7 +1,8 @@
-//! Copy into a mailbox, signal, copy out.
+//! Copies into a mailbox, signals, and copies out.
 //!
-//! A pair has two cells, used in turn. A rank that begins call c + 2 has ended call c + 1, so has heard everybody in it,
-//! so everybody has ended call c and taken what lay in that call's cells: they are free without anybody saying so.
+//! A pair has two cells, used in turn. A rank that begins call c + 2 has ended call c + 1, so it
+//! has received from every rank in that call. So every rank has ended call c and emptied its cells,
+//! which are free without a further signal.
 
 use std::cell::UnsafeCell;
 use std::ptr::copy_nonoverlapping;
@@ -15,19 +16,21 @@ const LINE: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Staged {
-    /// By call's parity, receiver and sender: the number of the call, then the block, on the same line if it fits there.
+    /// By parity of the call, receiver and sender: the number of the call, then the block, on the
+    /// same line if it fits.
     cells: Box<[UnsafeCell<Apart<[u8; 128]>>]>,
     /// Lengths in units of a cell's element.
     units: usize,
-    /// Where in a cell the block begins.
+    /// Offset of the block within a cell.
     offset: usize,
     ranks: usize,
     block: usize,
     wait: Wait,
 }
 
-// SAFETY: a cell's number is atomic; its block is written by the sender before, and read by the receiver after, the number
-// is that of the call; that it is free again before it is written anew is argued above.
+// SAFETY: a cell's number is atomic; its block is written by the sender before, and read by the
+// receiver after, the number is that of the call; that it is free again before it is written anew
+// is argued above.
 unsafe impl Sync for Staged {}
 
 impl Staged {
@@ -47,14 +50,16 @@ impl Staged {
 
     /// # Safety
     ///
-    /// The buffers are as long as all blocks, the caller is the only one of this rank, and this is its `call`-th call, from
+    /// The buffers are as long as all blocks, the caller is the only one of this rank, and this is
+    /// its `call`-th call, from
     /// 1.
     pub(crate) unsafe fn alltoall(&self, me: usize, call: u64, send: &[u8], receive: &mut [u8]) {
         let Self { ranks, block, offset, wait, .. } = *self;
         for i in 1..ranks {
             let to = (me + i) % ranks;
             let cell = self.cell(call, to, me);
-            // SAFETY: the cell is as long as the offset and the block, and free; it is aligned for the number.
+            // SAFETY: the cell is as long as the offset and the block, and free; it is aligned for
+            // the number.
             unsafe {
                 copy_nonoverlapping(send.as_ptr().add(to * block), cell.add(offset), block);
                 AtomicU64::from_ptr(cell.cast()).store(call, Ordering::Release);
@@ -65,8 +70,8 @@ impl Staged {
         for i in 1..ranks {
             let from = (me + ranks - i) % ranks;
             let cell = self.cell(call, me, from);
-            // SAFETY: as above; the sender has written the block before the number, and leaves both alone until this rank
-            // has ended this call.
+            // SAFETY: as above; the sender has written the block before the number, and leaves both
+            // alone until this rank has ended this call.
             unsafe {
                 let number = AtomicU64::from_ptr(cell.cast());
                 wait.until(|| number.load(Ordering::Acquire) == call);

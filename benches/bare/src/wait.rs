@@ -1,12 +1,12 @@
-//! Waiting without end: nobody sleeps.
+//! Waits by spinning, without limit.
 
 use std::hint::spin_loop;
 use std::thread::{available_parallelism, yield_now};
 
-/// How a thread waits.
+/// The way in which a thread waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
-    /// Whether each rank has a core, so that one that spins takes nobody's.
+    /// Whether each rank has its own core, so that spinning does not delay others.
     core_each: bool,
 }
 

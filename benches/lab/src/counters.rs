@@ -1,4 +1,4 @@
-//! What links carried.
+//! Counts the traffic of links.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,29 @@ pub type Link = (usize, usize);
 /// Bytes on each directed link.
 pub type Loads = BTreeMap<Link, u64>;
 
-/// What went over a link in some time.
+/// The traffic of a link during some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Bytes, headers of all layers included.
     pub bytes: u64,
-    /// Packets, or what crossed in one piece.
+    /// Packets, or larger segments that crossed in one piece.
     pub packets: u64,
 }
 
-/// What the kernel says of the devices of a network namespace, `/proc/PID/net/dev`: sent bytes and packets by name.
+/// Parses the devices of a network namespace from `/proc/PID/net/dev`: sent bytes and packets, by
+/// name.
 pub(crate) fn sent(text: &str) -> impl Iterator<Item = (&str, Counts)> {
     text.lines().filter_map(|line| {
         let (name, figures) = line.split_once(':')?;
-        // Eight columns of what was received come first.
+        // Eight columns of received traffic come first.
         let mut sent = figures.split_whitespace().skip(8).map(str::parse);
         let (bytes, packets) = (sent.next()?.ok()?, sent.next()?.ok()?);
         Some((name.trim(), Counts { bytes, packets }))
     })
 }
 
-/// The frames that the machine dropped so far because a queue between devices was full: the second column of
-/// `/proc/net/softnet_stat`, a line a processor.
+/// Returns the frames that the machine has dropped because a queue between devices was full: the
+/// second column of `/proc/net/softnet_stat`, which has a line per processor.
 pub(crate) fn dropped(text: &str) -> u64 {
     let column = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
     text.lines().filter_map(column).sum()

@@ -1,4 +1,4 @@
-//! A job: a rank in each node of a lab, and orders to all of them.
+//! Runs a job: a rank in each node of a lab, and orders for all of them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,34 +13,36 @@ use std::time::Duration;
 use crate::rank::{Order, Reply};
 use crate::{Lab, LabError, while_doing};
 
-/// Where rank 0 of a job listens; a namespace has all ports to itself.
+/// Port of rank 0. A namespace has all ports to itself.
 const PORT: u16 = 5000;
-/// How long ranks may be without progress, unless it is said, before they say so themselves.
+/// Default timeout of the ranks.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Processes that take orders, one in each node, rank i in node i. They are killed when this is dropped, and when the
-/// thread that started them ends.
+/// Processes that take orders, one in each node, with rank i in node i. They are killed when this
+/// is dropped, or when the thread that started them ends.
 #[derive(Debug)]
 pub struct Job<'a> {
     lab: &'a Lab,
     ranks: Vec<Child>,
     said: Receiver<(usize, String)>,
     timeout: Duration,
-    /// Open as long as the ranks may want to read it.
+    /// Kept open as long as ranks may read it.
     _key: File,
 }
 
 impl<'a> Job<'a> {
-    /// Starts this program, which [serves](crate::rank::serve), in each node, and waits until all have met.
+    /// Starts this program, which calls [`serve`](crate::rank::serve), in each node. Waits until
+    /// all ranks are connected.
     ///
     /// # Errors
     ///
-    /// [`LabError::System`] where it cannot be started, [`LabError::Rank`] with the words of the first rank that fails.
+    /// [`LabError::System`] if it cannot be started, [`LabError::Rank`] with the message of the
+    /// first rank that fails.
     pub fn start(lab: &'a Lab, program: &Path, arguments: &[&str]) -> Result<Self, LabError> {
         Self::start_within(lab, program, arguments, TIMEOUT)
     }
 
-    /// The same with so many seconds, to a second, for what ranks call the deadline.
+    /// Starts a job with a timeout in seconds.
     ///
     /// # Errors
     ///
@@ -53,7 +55,7 @@ impl<'a> Job<'a> {
         for rank in 0..lab.nodes() {
             let mut command = lab.command(rank, &program.to_string_lossy())?;
             command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-            // What this process was told by a launcher is not for the ranks.
+            // Remove variables of a launcher of this process.
             for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("NECKLACE_")) {
                 command.env_remove(name);
             }
@@ -64,7 +66,7 @@ impl<'a> Job<'a> {
             let output = child.stdout.take();
             job.ranks.push(child);
             let say = say.clone();
-            // Ends with the rank. Nobody listens any more when it cannot send.
+            // The thread ends with the rank, or when the receiver is gone.
             thread::spawn(move || {
                 let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines().map_while(Result::ok));
                 lines.for_each(|line| drop(say.send((rank, line))));
@@ -75,49 +77,50 @@ impl<'a> Job<'a> {
         Ok(job)
     }
 
-    /// The lab that it runs in.
+    /// Returns the lab of the job.
     #[must_use]
     pub fn lab(&self) -> &'a Lab {
         self.lab
     }
 
-    /// Has all ranks do something, and returns how long each of them took for each call, in microseconds.
+    /// Sends an order to all ranks, and returns the time of each call on each rank, in
+    /// microseconds.
     ///
     /// # Errors
     ///
-    /// [`LabError::Rank`] with the words of the first rank that fails.
+    /// [`LabError::Rank`] with the message of the first rank that fails.
     pub fn order(&mut self, order: &Order) -> Result<Vec<Vec<f64>>, LabError> {
         all_well(self.outcomes(order)?)
     }
 
-    /// Has all ranks do something, and returns what became of it on each: how long it took for each call, in microseconds, or
-    /// its words of what went wrong, after which it takes no more orders.
+    /// Sends an order to all ranks, and returns the reply of each: the time of each call in
+    /// microseconds, or its error, after which the rank takes no more orders.
     ///
     /// # Errors
     ///
-    /// [`LabError::Rank`] where a rank says nothing of the kind.
+    /// [`LabError::Rank`] if a rank sends no such reply.
     pub fn outcomes(&mut self, order: &Order) -> Result<Vec<Outcome>, LabError> {
         for (rank, child) in self.ranks.iter_mut().enumerate() {
             let gone = || LabError::Rank { rank, why: "takes no orders".to_owned() };
             let input = child.stdin.as_mut().ok_or_else(gone)?;
-            // One that has ended has said why.
+            // A rank that has ended has reported the reason.
             let _ = writeln!(input, "{order}").and_then(|()| input.flush());
         }
         self.replies()
     }
 
-    /// A reply of each rank.
+    /// Receives a reply from each rank.
     fn replies(&mut self) -> Result<Vec<Outcome>, LabError> {
         let mut replies: Vec<Option<Outcome>> = vec![None; self.ranks.len()];
         let mut missing = self.ranks.len();
         while missing > 0 {
-            // Ranks notice by themselves that nothing happens; this is for ranks that do not even that.
+            // Ranks have a timeout of their own. This one covers ranks that do not reply at all.
             let (rank, line) = self.said.recv_timeout(5 * self.timeout).map_err(|error| {
                 let silent = replies.iter().position(Option::is_none).unwrap_or_default();
                 let why = if error == RecvTimeoutError::Timeout { "says nothing" } else { "is gone" };
                 LabError::Rank { rank: silent, why: why.to_owned() }
             })?;
-            // The end of its output follows the last thing that a rank says.
+            // The end of a rank's output follows its last reply.
             if matches!(replies[rank], Some(Err(_))) {
                 continue;
             }
@@ -131,10 +134,10 @@ impl<'a> Job<'a> {
     }
 }
 
-/// How long each call took on a rank, in microseconds, or what went wrong.
+/// The time of each call on a rank in microseconds, or its error.
 pub type Outcome = Result<Vec<f64>, String>;
 
-/// What all ranks say if none says that something went wrong; otherwise what the first does.
+/// Returns the replies of all ranks, or the error of the first rank that failed.
 fn all_well(outcomes: Vec<Outcome>) -> Result<Vec<Vec<f64>>, LabError> {
     let outcomes = outcomes.into_iter().enumerate();
     outcomes.map(|(rank, outcome)| outcome.map_err(|why| LabError::Rank { rank, why })).collect()
@@ -151,8 +154,8 @@ impl Drop for Job<'_> {
     }
 }
 
-/// A fresh key, and where processes of this user can read it as long as the file is open: it has no name of its own any more,
-/// so nothing is left of it.
+/// Writes a new key to an unnamed file. Returns the file and a path by which processes of this user
+/// can read it while it is open. Nothing is left of the key when the file is closed.
 fn key() -> Result<(File, String), LabError> {
     let failed = while_doing("making a key");
     let mut random = [0; 32];

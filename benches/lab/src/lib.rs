@@ -1,19 +1,21 @@
-//! Networks of namespaces on one machine, and ranks on them: what tests and measures the library on the networks that its
-//! algorithms are for.
+//! Emulates networks on one machine by namespaces, to test and measure the library on the networks
+//! that its algorithms are for.
 //!
-//! A [`Lab`] has a network namespace for each node of a topology, a pair of virtual devices for each link, a rate limit on each
-//! direction of it, and static routes as its [`Router`] computes them. Transit traffic really crosses the links on its
-//! way. A [`Job`] has a process in each node, which take [orders](rank), all of them the same at a time; between two
-//! orders the network is quiet, so what one of them put on each link [can be counted](Lab::counted).
+//! A [`Lab`] has a network namespace for each node of a topology, a pair of virtual devices for
+//! each link, a rate limit for each direction, and the static routes of its [`Router`]. Forwarded
+//! traffic crosses all links on its route. A [`Job`] has a process in each node. All processes take
+//! the same [orders](rank). Between two orders the network is quiet, so the traffic of an order on
+//! each link [can be counted](Lab::counted).
 //!
 //! It needs Linux, root, iproute2 (`ip`, `tc`) and util-linux (`unshare`, `nsenter`, `setpriv`).
 //!
-//! # Nothing is left behind
+//! # Cleanup
 //!
-//! A namespace has no name: it is that of a shell which reads its commands from a pipe. When the process that holds the other
-//! end is gone, however it went, the shell reads the end of its input and ends, and the kernel takes namespace, devices and
-//! routes with it. The ranks are told by the kernel to die with their parent. So there is nothing to clean up after a crash, and
-//! labs of several processes do not meet. No setting of the machine outside of the namespaces is changed.
+//! A namespace has no name and belongs to a shell that reads its commands from a pipe. When the
+//! process at the other end ends, for any reason, the shell ends too, and the kernel removes the
+//! namespace with its devices and routes. The kernel also kills the ranks with their parent. A
+//! crash therefore leaves nothing, and labs of several processes are independent. No setting of the
+//! machine outside of the namespaces is changed.
 
 mod counters;
 mod job;
@@ -28,57 +30,57 @@ pub use job::{Job, Outcome};
 pub use network::{Lab, Settings};
 pub use router::Router;
 
-/// Something of a lab does not work.
+/// An error of a lab.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
     /// A lab cannot be built here.
     #[error("needs root and iproute2 ({0})")]
     Unavailable(String),
-    /// A node's shell did not do as told.
+    /// A command in a node has failed.
     #[error("node {node}: {why}")]
     Node {
-        /// Which.
+        /// The name or number.
         node: usize,
-        /// What it says.
+        /// The message.
         why: String,
     },
-    /// A rank did not do as told.
+    /// A rank has failed.
     #[error("rank {rank}: {why}")]
     Rank {
-        /// Which.
+        /// The name or number.
         rank: usize,
-        /// What it says.
+        /// The message.
         why: String,
     },
-    /// The network has a kind or a size that no lab can be of.
+    /// A lab does not support the kind or the size of the network.
     #[error("{topology}: {why}")]
     Network {
-        /// Which.
+        /// The name or number.
         topology: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The machine was so busy that it lost frames: what was timed or counted meanwhile is worth nothing.
+    /// The machine was so busy that it lost frames, which makes times and counts invalid.
     #[error("the machine lost {0} frames between devices")]
     Lost(u64),
-    /// There is no schedule for what is asked.
+    /// There is no such schedule.
     #[error(transparent)]
     Build(#[from] necklace::error::BuildError),
-    /// A schedule cannot be played out.
+    /// A schedule cannot be simulated.
     #[error(transparent)]
     Simulate(#[from] necklace::simulate::SimulateError),
-    /// The operating system refuses something.
+    /// The operating system has refused an operation.
     #[error("{what}: {source}")]
     System {
-        /// What was to be done.
+        /// The operation.
         what: &'static str,
-        /// What it says.
+        /// The message.
         source: std::io::Error,
     },
 }
 
-/// Says what was to be done when the operating system refused.
+/// Returns an error that names the refused operation.
 fn while_doing(what: &'static str) -> impl Fn(std::io::Error) -> LabError {
     move |source| LabError::System { what, source }
 }

@@ -1,4 +1,5 @@
-//! The bench of the lab: alltoalls on links of a few megabits a second, beside what the cost model and the simulation say.
+//! Benchmarks alltoall in a lab with links of some megabits per second, beside the cost model and
+//! the simulation.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -60,10 +61,10 @@ fn ended(result: Result<(), Box<dyn Error>>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The status that says that there can be no lab here.
+/// Exit status if the machine does not support a lab.
 const SKIPPED: u8 = 77;
 
-/// One of the job's processes.
+/// Runs a process of the job.
 fn rank() -> ExitCode {
     let served = necklace::launch(|comm| serve(comm, stdin().lock(), stdout().lock()));
     match served {
@@ -76,8 +77,8 @@ fn rank() -> ExitCode {
     }
 }
 
-/// A lab with a process in it, until somebody ends this one: for the test that nothing is left then. Says which
-/// processes' namespaces to look for.
+/// Holds a lab with a process until this process is killed, for the test of the cleanup. Prints the
+/// processes whose namespaces must vanish.
 fn hold() -> Result<(), Box<dyn Error>> {
     let lab = Lab::build(parse("line:2")?, Settings::mbit(10))?;
     let inside = lab.command(1, "sleep")?.arg("1000").spawn()?;
@@ -156,7 +157,7 @@ fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
         let rows = names.iter().map(|name| Row::of(&mut job, &problem, &machine, name, bytes, arguments.calls));
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        // Ratios are to the first, which is `direct` unless others were asked for.
+        // Ratios are relative to the first algorithm, by default `direct`.
         rows.iter().for_each(|row| println!("{}", row.line(&rows[0])));
         let best = rows.iter().map(|row| row.measured).fold(f64::INFINITY, f64::min);
         let own = rows.iter().find(|row| row.name == auto).map_or(f64::NAN, |row| row.measured);

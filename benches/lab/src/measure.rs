@@ -1,14 +1,14 @@
-//! What a lab charges, as a [`Machine`].
+//! Measures the prices of a lab, as a [`Machine`].
 //!
 //! | price | from |
 //! |---|---|
 //! | a byte over a channel | ping-pong of neighbours with two lengths, both of many pieces |
 //! | a hop | short ping-pong over two channels, less that over one |
 //! | a message, at each end | `direct` with blocks of a few bytes: N - 1 messages out and in at each rank |
-//! | a round's start-up | what is left of short ping-pong |
+//! | a round's start-up | the rest of a short ping-pong |
 //!
-//! All pairs play at once, so that the processors which the nodes share are shared here as they are in an exchange. A node has
-//! a port for each link, so a byte through a port costs nothing.
+//! All pairs run at once, so that nodes share the processors as in an exchange. A node has a port
+//! for each link, so a byte through a port costs nothing.
 
 use std::fmt::Write as _;
 
@@ -17,8 +17,8 @@ use necklace::machine::Machine;
 use crate::rank::{Exchange, Order};
 use crate::{Job, LabError};
 
-/// Measures the prices. Bits of ranks are used as neighbourhoods: the last dimension of the network must have an extent that
-/// is a multiple of four.
+/// Measures the prices. Pairs are ranks that differ in some bits, so the last extent of the network
+/// must be a multiple of four.
 ///
 /// # Errors
 ///
@@ -37,7 +37,8 @@ pub fn machine(job: &mut Job<'_>, calls: usize) -> Result<Machine, LabError> {
     let channel = (longer_ball - long_ball).max(0.0) / (long[1] - long[0]) as f64;
     let hop = (far - short).max(0.0);
     let others = job.lab().nodes() as f64 - 1.0;
-    // Two messages to handle more for each rank more; both ends of the first are in the ping-pong.
+    // Each further rank adds two messages. Both ends of the first message are part of the
+    // ping-pong.
     let message = if others > 1.0 { (direct - short).max(0.0) / (2.0 * others - 2.0) } else { short / 2.0 };
     let startup = (short - hop - 2.0 * message).max(0.0);
     let price = |microseconds: f64| (microseconds * 1e6).round() as u64;
@@ -48,7 +49,7 @@ pub fn machine(job: &mut Job<'_>, calls: usize) -> Result<Machine, LabError> {
         .with_hop(price(hop)))
 }
 
-/// A machine as a file that the command reads.
+/// Returns a machine as a JSON file for the command.
 #[must_use]
 pub fn document(machine: &Machine) -> String {
     let Machine { startup, message, byte, channel, hop, .. } = *machine;
@@ -60,7 +61,7 @@ pub fn document(machine: &Machine) -> String {
     text + "\"switching\": \"cut-through\"}\n"
 }
 
-/// How long each call took: as long as its slowest rank.
+/// Returns the time of each call, which is that of its slowest rank.
 #[must_use]
 pub fn slowest(times: &[Vec<f64>]) -> Vec<f64> {
     let calls = times.iter().map(Vec::len).max().unwrap_or(0);
@@ -68,7 +69,7 @@ pub fn slowest(times: &[Vec<f64>]) -> Vec<f64> {
     (0..calls).map(call).collect()
 }
 
-/// The middle one; of an even number the larger of the two.
+/// Returns the median, the upper one of an even number of values.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! The network: namespaces, devices, rates, routes, counters.
+//! Builds the network of a lab: namespaces, devices, rates, routes, counters.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,40 +15,41 @@ use necklace::topology::Topology;
 use crate::node::Node;
 use crate::{Counts, LabError, Link, Loads, Router, counters, while_doing};
 
-/// How fast links are.
+/// The speed of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bits a second, of each direction of each link.
+    /// Bits per second, for each direction of each link.
     pub rate: u64,
-    /// The largest piece of a message, in bytes, that crosses a link as one: a link that is free passes it at once, and is busy
-    /// for as long as it should have taken. Small ones are closer to wires and cost the machine time. From 2048 to 65536.
+    /// Maximum bytes that cross a link in one piece, from 2048 to 65536. A free link passes a piece
+    /// at once, and is then busy for the time that the piece takes. Small pieces are closer to real
+    /// links and cost more processor time.
     pub piece: u64,
 }
 
 impl Settings {
-    /// So many megabits a second, in pieces of two segments of TCP.
+    /// Returns a speed in megabits per second, with pieces of two TCP segments.
     #[must_use]
     pub fn mbit(rate: u64) -> Self {
         Self { rate: rate.saturating_mul(1_000_000), piece: 3 << 10 }
     }
 
-    /// The same in pieces of so many bytes.
+    /// Sets the size of pieces in bytes.
     #[must_use]
     pub fn pieces(self, piece: u64) -> Self {
         Self { piece, ..self }
     }
 }
 
-/// Bytes that may wait for a link: more than TCP ever has under way here, so that nothing is lost.
+/// Length of a link's queue in bytes: more than TCP has in flight here, so that nothing is lost.
 const QUEUE: u64 = 4 << 20;
-/// The nodes that a lab may have: more take minutes.
+/// Maximum number of nodes. Larger labs take minutes to build.
 const MOST: usize = 1024;
-/// The table of routes for packets from sources of the other class.
+/// Number of the routing table for packets from sources of the other class.
 const OTHER_CLASS: u32 = 77;
-/// How long links must carry nothing to be quiet. Acknowledgements are put off by up to 40 ms.
+/// Time without traffic after which links are quiet. Acknowledgements may be delayed by 40 ms.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// A network of namespaces. It ends when this is dropped, or the process that holds it ends, however it does.
+/// A network of namespaces. It ends when this is dropped, or when its process ends for any reason.
 #[derive(Debug)]
 pub struct Lab {
     router: Router,
@@ -60,8 +61,8 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// [`LabError::Unavailable`] where the machine does not allow it, [`LabError::Network`] for more than 1024 nodes;
-    /// [`LabError::Node`] with the words of `ip` or `tc`.
+    /// [`LabError::Unavailable`] if the machine does not allow it, [`LabError::Network`] for more
+    /// than 1024 nodes, [`LabError::Node`] with the message of `ip` or `tc`.
     pub fn build(topology: Arc<dyn Topology>, settings: Settings) -> Result<Self, LabError> {
         let count = topology.nodes();
         if count > MOST {
@@ -80,49 +81,50 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Its routes.
+    /// Returns its routes.
     #[must_use]
     pub fn router(&self) -> &Router {
         &self.router
     }
 
-    /// How many nodes it has.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The address of a node.
+    /// Returns the address of a node.
     #[must_use]
     pub fn address(&self, node: usize) -> Ipv4Addr {
         self.router.address(necklace::Node::new(node))
     }
 
-    /// A command that runs a program in a node. The program is killed when the thread that started it ends.
+    /// Returns a command that runs a program in a node. The program is killed when the thread that
+    /// started it ends.
     ///
     /// # Errors
     ///
-    /// [`LabError::Node`] where there is no such node.
+    /// [`LabError::Node`] if there is no such node.
     pub fn command(&self, node: usize, program: &str) -> Result<Command, LabError> {
         let missing = || LabError::Node { node, why: format!("there are {}", self.nodes()) };
         let process = self.nodes.get(node).ok_or_else(missing)?.process();
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/proc/{process}/ns/net")).args(["setpriv", "--pdeathsig", "KILL", "--"]);
-        // Should this process have ended before the kernel was asked for that, nobody would end the program.
+        // If this process ends before the request for the signal, the program must end itself.
         command.args(["sh", "-c", &format!("[ $PPID = {} ] && exec \"$@\"", std::process::id()), "sh", program]);
         Ok(command)
     }
 
-    /// Cuts a node off from the others. What is sent to it, and what it sends, vanishes; nobody is told.
+    /// Cuts a node off from the others. Packets to and from it are dropped silently.
     ///
     /// # Errors
     ///
-    /// [`LabError::Node`] with the words of `ip`, or where there is no such node.
+    /// [`LabError::Node`] with the message of `ip`, or if there is no such node.
     pub fn cut(&self, node: usize) -> Result<(), LabError> {
         let next = self.router.topology().neighbours(necklace::Node::new(node));
         for (at, to) in next.into_iter().flat_map(|next| [(node, next.index()), (next.index(), node)]) {
             let mut ip = self.command(at, "ip")?;
-            // To a device that is not there.
+            // Route packets to a missing device.
             let (address, device) = (self.address(to).to_string(), format!("to{to}"));
             ip.args(["neigh", "replace", &address, "lladdr", "02:4e:ff:ff:ff:ff", "dev", &device, "nud", "permanent"]);
             let output = ip.output().map_err(while_doing("ip"))?;
@@ -134,11 +136,11 @@ impl Lab {
         Ok(())
     }
 
-    /// What each directed link carried since the lab was built.
+    /// Returns the traffic of each directed link since the lab was built.
     ///
     /// # Errors
     ///
-    /// [`LabError::System`] where a node is gone.
+    /// [`LabError::System`] if a node has ended.
     pub fn counters(&self) -> Result<BTreeMap<Link, Counts>, LabError> {
         let mut found = BTreeMap::new();
         for (node, shell) in self.nodes.iter().enumerate() {
@@ -152,11 +154,11 @@ impl Lab {
         Ok(found)
     }
 
-    /// The same, as soon as all links were quiet for a while.
+    /// Waits until all links are quiet, then returns the traffic of each directed link.
     ///
     /// # Errors
     ///
-    /// As [`counters`](Self::counters), and where links do not come to rest within a minute.
+    /// As [`counters`](Self::counters), and if links are not quiet within a minute.
     pub fn settled(&self) -> Result<BTreeMap<Link, Counts>, LabError> {
         let end = Instant::now() + Duration::from_secs(60);
         let mut last = (self.counters()?, Instant::now());
@@ -174,11 +176,13 @@ impl Lab {
         Ok(last.0)
     }
 
-    /// Does something, and counts the bytes that this put on each directed link, headers and acknowledgements included.
+    /// Runs a function, and counts its bytes on each directed link, including headers and
+    /// acknowledgements.
     ///
     /// # Errors
     ///
-    /// As [`settled`](Self::settled); that of what was done; [`LabError::Lost`] where frames were lost, and so sent again.
+    /// As [`settled`](Self::settled); the error of the function; [`LabError::Lost`] if frames were
+    /// lost and sent again.
     pub fn counted<T>(&self, work: impl FnOnce() -> Result<T, LabError>) -> Result<(T, Loads), LabError> {
         let (before, lost) = (self.settled()?, lost()?);
         let done = work()?;
@@ -190,7 +194,7 @@ impl Lab {
         Ok((done, after.iter().map(|(link, counts)| (*link, counts.bytes - earlier(link))).collect()))
     }
 
-    /// A script for each node, in all of them at once.
+    /// Runs a script in each node, in all nodes at once.
     fn all(&mut self, script: impl Fn(&Router, usize) -> String) -> Result<(), LabError> {
         for (number, node) in self.nodes.iter_mut().enumerate() {
             node.begin(&script(&self.router, number))?;
@@ -198,7 +202,8 @@ impl Lab {
         self.nodes.iter_mut().try_for_each(|node| node.result().map(drop))
     }
 
-    /// The pairs of devices, each end in its node. Addresses of hardware are chosen, so that nobody has to ask for them.
+    /// Creates the pairs of devices, each end in its node. Fixed hardware addresses avoid address
+    /// resolution.
     fn link(&self) -> Result<(), LabError> {
         let mut batch = String::new();
         for (u, v) in self.router.topology().edges() {
@@ -211,7 +216,7 @@ impl Lab {
         let (failed, pipe) = (while_doing("ip -batch"), Stdio::piped);
         let mut ip = Command::new("ip").args(["-batch", "-"]).stdin(pipe()).stderr(pipe()).spawn().map_err(&failed)?;
         if let Some(mut input) = ip.stdin.take() {
-            // Where `ip` stops early it says why.
+            // If `ip` stops early, it prints the reason.
             let _ = input.write_all(batch.as_bytes());
         }
         let output = ip.wait_with_output().map_err(&failed)?;
@@ -222,7 +227,7 @@ impl Lab {
     }
 }
 
-/// The frames that the machine lost since it was started.
+/// Returns the frames that the machine has lost since its start.
 fn lost() -> Result<u64, LabError> {
     let text = fs::read_to_string("/proc/net/softnet_stat").map_err(while_doing("counting lost frames"))?;
     Ok(counters::dropped(&text))
@@ -232,9 +237,10 @@ fn hardware(at: usize, to: usize) -> String {
     format!("02:4e:{:02x}:{:02x}:{:02x}:{:02x}", at >> 8, at & 255, to >> 8, to & 255)
 }
 
-/// Settings of the kernel for one namespace. Nodes forward, and do not tell senders of shorter ways; nothing speaks unasked, so
-/// that counters hold what was sent. TCP: the same on every machine; what it learned of one connection it does not apply
-/// to the next; probes for lost tails would be sent where a queue is merely long.
+/// Returns the kernel settings of a namespace. Nodes forward packets, and send no redirects or
+/// other unrequested packets, so that counters hold only the traffic of the job. TCP has the same
+/// settings on every machine, keeps no metrics of earlier connections, and sends no tail loss
+/// probes, which a long queue would trigger.
 fn kernel_settings() -> String {
     let settings = [
         ("ipv4/ip_forward", "1"),
@@ -250,19 +256,20 @@ fn kernel_settings() -> String {
         ("ipv4/tcp_early_retrans", "0"),
         ("ipv4/tcp_wmem", "4096 65536 524288"),
     ];
-    // What some kernels do not have is no loss, but forwarding is.
+    // Some kernels lack some settings, but forwarding is required.
     let write =
         |(name, value): (&str, &str)| format!("[ ! -e /proc/sys/net/{name} ] || echo '{value}' > /proc/sys/net/{name}");
     let all: Vec<String> = settings.into_iter().map(write).collect();
     format!("[ -e /proc/sys/net/ipv4/ip_forward ] && {}", all.join(" && "))
 }
 
-/// Input of `ip -batch`: devices up, this node's address, who the neighbours are, and the ways to all others.
+/// Returns the input of `ip -batch`: enabled devices, this node's address, its neighbours, and the
+/// routes to all others.
 fn addresses_and_routes(router: &Router, node: usize, settings: Settings) -> String {
     let at = necklace::Node::new(node);
     let own = router.address(at);
     let piece = settings.piece.clamp(2048, 65536);
-    // The time that all of a full queue takes, lest what merely waits is sent again.
+    // The time of a full queue, so that waiting packets are not sent again.
     let patience = (QUEUE * 8000 / settings.rate.max(1)).clamp(200, 4000);
     let mut batch = format!("link set lo up\naddr add {own}/32 dev lo\n");
     for next in router.topology().neighbours(at) {
@@ -297,11 +304,12 @@ fn addresses_and_routes(router: &Router, node: usize, settings: Settings) -> Str
     batch
 }
 
-/// Input of `tc -batch`: the rate of each link from this node. In order of arrival; where several inputs want one link, that
-/// is unfair to the node's own traffic.
+/// Returns the input of `tc -batch`: the rate of each link from this node. Packets leave in the
+/// order of arrival. If several inputs use one link, this is unfair to the node's own traffic.
 ///
-/// A token bucket proper lets a link that was idle pass a bucketful for nothing, at least a packet of the largest size: of
-/// exchanges of short messages that is all. The bucket here is all but empty, yet goes into debt for the piece that it passes.
+/// A normal token bucket lets an idle link pass a full bucket at once, which is at least a packet
+/// of maximum size: all of an exchange of short messages. This bucket is almost empty, and goes
+/// into debt for each piece that it passes.
 fn rates(router: &Router, node: usize, Settings { rate, .. }: Settings) -> String {
     let limit = |next: necklace::Node| {
         format!(

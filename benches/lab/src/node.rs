@@ -1,11 +1,11 @@
-//! A node: a shell in a network namespace of its own.
+//! Runs a node: a shell in its own network namespace.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::LabError;
 
-/// A network namespace. It lasts as long as this, or the process that holds this.
+/// A network namespace. It ends when this is dropped, or when its process ends.
 #[derive(Debug)]
 pub(crate) struct Node {
     number: usize,
@@ -15,7 +15,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Starts the shell. Nothing can be done with the namespace before [`result`](Self::result) was heard of a script.
+    /// Starts the shell. The namespace is ready after the first [`result`](Self::result) of a
+    /// script.
     pub(crate) fn start(number: usize) -> Result<Self, LabError> {
         let failed = |error: std::io::Error| LabError::Unavailable(format!("unshare --net sh: {error}"));
         let mut command = Command::new("unshare");
@@ -26,12 +27,13 @@ impl Node {
         Ok(Self { number, shell, input, output: BufReader::new(output) })
     }
 
-    /// The process whose namespace it is.
+    /// Returns the process of the namespace.
     pub(crate) fn process(&self) -> u32 {
         self.shell.id()
     }
 
-    /// Begins a script: shell commands, whose last one's status counts. All nodes work at theirs at the same time.
+    /// Begins a script of shell commands. Its status is that of the last command. All nodes run
+    /// their scripts at once.
     pub(crate) fn begin(&mut self, script: &str) -> Result<(), LabError> {
         let script = format!("exec 2>&1\n{script}\necho \"{END}$?\"\n");
         match self.input.as_mut().map(|input| input.write_all(script.as_bytes())) {
@@ -40,7 +42,7 @@ impl Node {
         }
     }
 
-    /// What the script begun last has printed.
+    /// Returns the output of the last script.
     pub(crate) fn result(&mut self) -> Result<String, LabError> {
         let mut printed = String::new();
         loop {
@@ -55,7 +57,7 @@ impl Node {
         }
     }
 
-    /// What stood in the way of the namespace itself, before a script turned errors to the other pipe.
+    /// Returns the error of creating the namespace. Later errors go to the other pipe.
     fn last_words(&mut self) -> String {
         self.input = None;
         let mut words = String::new();
@@ -66,7 +68,7 @@ impl Node {
     }
 }
 
-/// Before the status of a script.
+/// Marks the status of a script.
 const END: &str = "script ended with ";
 
 fn fault(node: usize, why: impl ToString) -> LabError {

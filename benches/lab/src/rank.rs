@@ -1,4 +1,4 @@
-//! What a rank does: it takes orders, a line each, and answers each with a line.
+//! Runs a rank, which reads one order per line and answers each with one line.
 
 use std::fmt;
 use std::io::{BufRead, Write};
@@ -7,19 +7,19 @@ use std::time::Instant;
 
 use necklace::{Communicator, Error};
 
-/// What all ranks do together.
+/// An order for all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// So many alltoalls and nothing else, so that what goes over the links is theirs.
+    /// Alltoalls and nothing else, so that the links carry only their traffic.
     Exchange(Exchange),
-    /// The same, each after a barrier, and one before that is not timed.
+    /// Alltoalls, each after a barrier, and an untimed one before.
     Time(Exchange),
-    /// Each rank plays ping-pong with the one whose number differs in these bits, if there is one, all pairs at once.
-    /// Timed is half of a round trip.
+    /// Ping-pong between ranks whose numbers differ in these bits, all pairs at once. The time is
+    /// half of a round trip.
     Pairs {
         /// The bits.
         differ: usize,
-        /// The length of the ball.
+        /// The length of a message, in bytes.
         bytes: usize,
         /// Round trips.
         calls: usize,
@@ -29,15 +29,15 @@ pub enum Order {
 /// Some alltoalls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// By which algorithm: a name of the registry.
+    /// The name of the algorithm.
     pub algorithm: String,
-    /// How large blocks are.
+    /// The size of a block, in bytes.
     pub block_bytes: usize,
-    /// How many.
+    /// The number of calls.
     pub calls: usize,
 }
 
-/// How long each call took, in microseconds, or what went wrong.
+/// The time of each call in microseconds, or an error.
 pub(crate) struct Reply(pub(crate) Result<Vec<f64>, String>);
 
 impl fmt::Display for Order {
@@ -99,11 +99,11 @@ impl FromStr for Reply {
     }
 }
 
-/// Says that this rank is there, and obeys until there are no more orders, or one fails.
+/// Reports that this rank runs, then obeys until the orders end or one fails.
 ///
 /// # Errors
 ///
-/// Where nobody listens. What else goes wrong is a reply.
+/// Fails if the output is closed. Other errors are replies.
 pub fn serve(mut comm: Communicator, orders: impl BufRead, mut replies: impl Write) -> std::io::Result<()> {
     let mut reply =
         |reply: Reply| writeln!(replies, "{reply}").and_then(|()| replies.flush()).map(|()| reply.0.is_ok());
@@ -169,7 +169,7 @@ fn pairs(comm: &mut Communicator, differ: usize, bytes: usize, calls: usize) -> 
     let mut times = Vec::with_capacity(calls);
     for call in 0..=calls {
         let start = Instant::now();
-        // Who receives cannot send before it has; so there is nothing else to wait for.
+        // The receiver answers only after it has received, so no barrier is needed.
         pair.broadcast(&mut ball, 0)?;
         pair.broadcast(&mut ball, 1)?;
         if call > 0 && pair.rank() == 0 {
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// The replies of four ranks that are threads.
+    /// Returns the replies of four threads.
     fn replies(orders: &str) -> Vec<String> {
         necklace::local::run(4, |comm| {
             let mut said = Vec::new();

@@ -1,12 +1,13 @@
-//! Which way the lab's packets take.
+//! Computes the routes of the lab's packets.
 //!
-//! As routers of tori do it: the last dimension first, the shorter way round each ring. Where both ways are equally long the
-//! **source** decides for the whole of the route, by the sum of its coordinates: 0 or 1 modulo 4 goes up, 2 or 3 down. In the
-//! torus exchange of Suh & Shin nodes whose sums are equal modulo 4 take the same direction, so its hops of half a ring keep
-//! out of each other's way. The library's own default routes always go up there.
+//! Routes on a torus correct the last dimension first, in the shorter direction of each ring. If
+//! both directions are equally long, the **source** decides for the whole route, by the sum of its
+//! coordinates modulo 4: 0 or 1 goes up, 2 or 3 down. In the torus exchange of Suh & Shin, nodes
+//! with equal sums modulo 4 take the same direction, so its hops of half a ring do not conflict.
+//! The library's default routes always go up in this case.
 //!
-//! Nodes on the way must know what the source has decided. So there are two classes of nodes, by their addresses, and for
-//! each a table of routes everywhere.
+//! Nodes on the route must know the decision of the source. Therefore addresses have two classes of
+//! nodes, and every node has a routing table for each class.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -23,38 +24,39 @@ use crate::{Link, Loads};
 #[derive(Clone, Debug)]
 pub struct Router {
     topology: Arc<dyn Topology>,
-    /// Where ways of equal length are.
+    /// The torus, whose rings may have two routes of equal length.
     torus: Option<Grid>,
 }
 
 impl Router {
-    /// Those of this network: as above on a torus, else the topology's own.
+    /// Returns the routes of a network: as above on a torus, otherwise the topology's default
+    /// routes.
     #[must_use]
     pub fn new(topology: Arc<dyn Topology>) -> Self {
         let torus = Grid::of(&*topology).filter(Grid::wraps);
         Self { topology, torus }
     }
 
-    /// The network.
+    /// Returns the network.
     #[must_use]
     pub fn topology(&self) -> &Arc<dyn Topology> {
         &self.topology
     }
 
-    /// Whether what this node sends goes up where both ways round are equally long.
+    /// Returns whether packets from this node go up if both directions are equally long.
     #[must_use]
     pub fn goes_up(&self, source: Node) -> bool {
         self.torus.as_ref().is_none_or(|torus| torus.coordinates(source).iter().sum::<usize>() % 4 < 2)
     }
 
-    /// The way from one node to another, both included.
+    /// Returns the route from one node to another, both included.
     #[must_use]
     pub fn path(&self, from: Node, to: Node) -> Vec<Node> {
         self.way(self.goes_up(from), from, to)
     }
 
-    /// The next node on the way, for what comes from a source that [goes up](Self::goes_up) or does not. `None` where it is
-    /// there.
+    /// Returns the next node on the route, for packets from a source that [goes up](Self::goes_up)
+    /// or not. Returns `None` at the destination.
     #[must_use]
     pub fn next(&self, up: bool, at: Node, to: Node) -> Option<Node> {
         self.way(up, at, to).get(1).copied()
@@ -74,24 +76,24 @@ impl Router {
         path
     }
 
-    /// The address of a node.
+    /// Returns the address of a node.
     pub(crate) fn address(&self, node: Node) -> Ipv4Addr {
         let (hi, lo) = (node.index() / 250, node.index() % 250 + 1);
         let class = if self.goes_up(node) { 0 } else { 128 };
         Ipv4Addr::new(10, 77, class + hi as u8, lo as u8)
     }
 
-    /// The addresses of all nodes of a class.
+    /// Returns the addresses of all nodes of a class.
     pub(crate) fn addresses(up: bool) -> &'static str {
         if up { "10.77.0.0/17" } else { "10.77.128.0/17" }
     }
 
-    /// The bytes that an algorithm puts on each link, headers not counted, with blocks of so many bytes: its transfers,
-    /// each over the way that the lab gives it.
+    /// Returns the bytes of an algorithm on each link, without headers, for a block size. Each
+    /// transfer takes the lab's route.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where there is no such schedule.
+    /// [`BuildError`] if there is no such schedule.
     pub fn loads(&self, algorithm: &dyn Algorithm, problem: &Problem, block_bytes: u64) -> Result<Loads, BuildError> {
         let mut loads: Loads = self.links().map(|link| (link, 0)).collect();
         for round in algorithm.shares(problem)?.collect()?.rounds {
@@ -107,14 +109,14 @@ impl Router {
         Ok(loads)
     }
 
-    /// All directed links.
+    /// Returns all directed links.
     pub fn links(&self) -> impl Iterator<Item = Link> {
         let edges = self.topology.edges().into_iter();
         edges.flat_map(|(u, v)| [(u.index(), v.index()), (v.index(), u.index())])
     }
 }
 
-/// The directed links of a way.
+/// Returns the directed links of a route.
 pub(crate) fn links(path: &[Node]) -> impl Iterator<Item = Link> {
     path.windows(2).map(|pair| (pair[0].index(), pair[1].index()))
 }

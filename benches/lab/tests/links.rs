@@ -1,4 +1,5 @@
-//! The bytes on each link of a network, counted by the kernel, are those of the schedule; and nothing is left of a lab.
+//! Compares the kernel's byte counts of each link with the schedule, and tests the cleanup of a
+//! lab.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -16,7 +17,8 @@ use necklace::topology::parse;
 use necklace_lab::rank::{Exchange, Order};
 use necklace_lab::{Job, Lab, LabError, Loads, Outcome, Settings};
 
-/// A lab, or word that there is none. Who relies on there being one sets `NECKLACE_REQUIRE_LAB`.
+/// Builds a lab. If that is impossible, prints that the test is skipped, or fails if
+/// `NECKLACE_REQUIRE_LAB` is set.
 fn lab(topology: &str, settings: Settings) -> Option<Lab> {
     match Lab::build(parse(topology).unwrap(), settings) {
         Ok(lab) => Some(lab),
@@ -29,7 +31,7 @@ fn lab(topology: &str, settings: Settings) -> Option<Lab> {
     }
 }
 
-/// What is counted beside what the schedule says: within 8 % where that is more than 64 KiB, else within 8 KiB.
+/// Compares counted bytes with the schedule's: within 8 % above 64 KiB, otherwise within 8 KiB.
 fn assert_alike(counted: &Loads, expected: &Loads, what: &str) {
     assert_eq!(counted.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     let mut excess = Vec::new();
@@ -56,7 +58,7 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
 /// Each case: an algorithm, the bytes of a block, how many calls.
 fn exchange(topology: &str, mbit: u64, cases: &[(&str, usize, usize)]) {
     let _one = one_at_a_time();
-    // Large pieces: this is about where bytes go, and headers and acknowledgements are a piece's.
+    // Large pieces reduce the bytes of headers and acknowledgements.
     let Some(lab) = lab(topology, Settings::mbit(mbit).pieces(14 << 10)) else { return };
     let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
     let mut job = Job::start(&lab, Path::new(env!("CARGO_BIN_EXE_necklace-lab")), &["rank"]).unwrap();
@@ -72,21 +74,21 @@ fn exchange(topology: &str, mbit: u64, cases: &[(&str, usize, usize)]) {
 }
 
 #[test]
-fn sixteen_ranks_put_on_the_links_what_the_schedule_says() {
+fn link_traffic_of_16_ranks_equals_the_schedule() {
     exchange("torus:4x4", 10, &[("torus-exchange", 64, 5), ("torus-exchange", 4096, 3), ("direct", 16384, 1)]);
 }
 
 #[test]
-fn sixty_four_ranks_put_on_the_links_what_the_schedule_says() {
+fn link_traffic_of_64_ranks_equals_the_schedule() {
     exchange("torus:8x8", 10, &[("torus-exchange", 64, 3), ("torus-exchange", 4096, 1)]);
 }
 
 #[test]
-fn a_rank_whose_links_go_silent_is_named_by_all() {
+fn rank_with_silent_links_is_named_by_all() {
     let _one = one_at_a_time();
     let (program, deadline) = (Path::new(env!("CARGO_BIN_EXE_necklace-lab")), Duration::from_secs(4));
     for cut in [0, 3] {
-        // No way between the others leads over it.
+        // No route between the others crosses it.
         let Some(lab) = lab("complete:5", Settings::mbit(10)) else { return };
         let mut job = Job::start_within(&lab, program, &["rank"], deadline).unwrap();
         let endless = Exchange { algorithm: "direct".to_owned(), block_bytes: 1000, calls: 1_000_000 };
@@ -97,7 +99,7 @@ fn a_rank_whose_links_go_silent_is_named_by_all() {
             });
             job.outcomes(&Order::Exchange(endless)).unwrap()
         });
-        // After the name of the rank that says it.
+        // After the name of the reporting rank.
         let words = |outcome: Outcome| outcome.unwrap_err().split_once(": ").unwrap().1.to_owned();
         let words: Vec<String> = outcomes.into_iter().map(words).collect();
         let others: Vec<&String> = (0..5).filter(|rank| *rank != cut).map(|rank| &words[rank]).collect();
@@ -107,14 +109,14 @@ fn a_rank_whose_links_go_silent_is_named_by_all() {
     }
 }
 
-/// The processes in a network namespace.
+/// Returns the processes in a network namespace.
 fn processes(namespace: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
     all.filter(|process| fs::read_link(process.join("ns/net")).is_ok_and(|found| found == namespace)).collect()
 }
 
 #[test]
-fn nothing_is_left_of_a_lab_whose_process_is_killed() {
+fn killed_process_leaves_nothing_of_its_lab() {
     let Some(lab) = lab("line:2", Settings::mbit(10)) else { return };
     drop(lab);
     let mut command = Command::new(env!("CARGO_BIN_EXE_necklace-lab"));
@@ -123,13 +125,13 @@ fn nothing_is_left_of_a_lab_whose_process_is_killed() {
     BufReader::new(holder.stdout.take().unwrap()).read_line(&mut inside).unwrap();
     let link = PathBuf::from(format!("/proc/{}/ns/net", inside.trim()));
     let own = fs::read_link("/proc/self/ns/net").unwrap();
-    // The process may still be on its way into the namespace.
+    // The process may not have entered the namespace yet.
     let namespace = std::iter::repeat_with(|| fs::read_link(&link).unwrap()).find(|found| *found != own).unwrap();
-    // The shell that is the node, and the process that was started there.
+    // The shell of the node, and the process that was started in it.
     assert_eq!(processes(&namespace).len(), 2);
     holder.kill().unwrap();
     holder.wait().unwrap();
-    // A minute is for the busiest of machines.
+    // A minute suffices on busy machines.
     for _ in 0..6000 {
         if processes(&namespace).is_empty() {
             return;

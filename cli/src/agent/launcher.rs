@@ -13,7 +13,7 @@ impl Launcher {
         Self(Arc::new(Mutex::new(to)))
     }
 
-    /// A launcher that is gone also closes the input, so an error is ignored here.
+    /// Sends a report. Errors are ignored, because the end of the launcher also ends the orders.
     pub(super) fn report(&self, report: &Report) {
         let _ = protocol::send(&mut *self.line(), report);
     }

@@ -1,21 +1,23 @@
 //! `necklace agent`: starts the ranks of one host for a launcher, which may be on another host.
 //!
-//! An internal subcommand. The agent reads the job from its standard input, and lives until that input
-//! ends: when the launcher ends, however it does, so does the input, and the agent makes its [`guard`]
-//! clean up. The output of the ranks goes to the launcher in frames ([`protocol`]).
+//! An internal subcommand. The agent reads the description of the job from its standard input, then
+//! orders. The input ends when the launcher ends, for any reason; then the agent makes its
+//! [`reaper`] clean up. The agent sends the output of the ranks to the launcher in frames
+//! ([`protocol`]).
 //!
-//! The main thread starts the ranks, one thread serves all of them ([`forwarder`]), and one waits for orders.
-//! Neither orders nor reports wait for anybody to read the output of the ranks.
+//! The main thread starts the ranks ([`exec`]), a second thread forwards their output and reports
+//! their ends ([`multiplexer`]), and a third receives orders. Orders and reports never wait for a
+//! reader of the output.
 
-mod becoming;
-mod forwarder;
-mod guard;
-mod keeper;
+mod exec;
+mod key_file;
 mod launcher;
+mod multiplexer;
 mod port;
 pub(crate) mod protocol;
 mod rank;
-mod secret;
+mod reaper;
+mod supervisor;
 
 use std::env;
 use std::fs::File;
@@ -30,36 +32,36 @@ use necklace::error::shown;
 use rustix::io::Errno;
 use rustix::process::setsid;
 
-pub(crate) use self::becoming::{Arguments as BecomeArguments, run as run_become};
-use self::forwarder::Forwarder;
-use self::guard::Guard;
-pub(crate) use self::guard::{Arguments as GuardArguments, run as run_guard};
-use self::keeper::Keeper;
+pub(crate) use self::exec::{Arguments as ExecArguments, run as run_exec};
+use self::key_file::KeyDirectory;
 use self::launcher::Launcher;
-use self::port::Held;
+use self::multiplexer::Multiplexer;
+use self::port::ReservedPort;
 use self::protocol::{Description, MAGIC, Order, Report, Root};
 pub(crate) use self::rank::is_of_jobs;
-use self::secret::Secret;
-use crate::room;
+use self::reaper::Reaper;
+pub(crate) use self::reaper::{Arguments as ReaperArguments, run as run_reaper};
+use self::supervisor::Supervisor;
+use crate::address_space;
 
-/// How long processes that ranks have left behind may write after the last rank has ended.
+/// How long processes that ranks have started may write after the last rank has ended.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// What the main thread waits for.
-enum Event {
+/// An event for the main thread.
+enum RankEvent {
     /// A rank has ended.
     Ended,
     /// A stream of a rank has ended.
     Silent,
-    /// The guard has ended.
-    GuardEnded,
+    /// The reaper has ended.
+    ReaperEnded,
 }
 
-/// Why no ranks run, or no longer, and the exit status for it.
+/// The reason why the job cannot run on this host, and the exit status of the job.
 struct Refusal(String, u8);
 
 pub(crate) fn run() -> ExitCode {
-    // A signal to all processes of the command's name should not reach the agent, which cleans up.
+    // `killall necklace` should not kill the agent, which cleans up.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"necklace-agent");
     // A session of its own, out of reach of the terminal and of signals to the launcher's group.
@@ -80,7 +82,7 @@ pub(crate) fn run() -> ExitCode {
     };
     let served = prepare(&description)
         .map_err(|refusal| refusal.report(&description, &launcher))
-        .and_then(|(secret, guard)| serve(&description, &secret, guard, &launcher, stdin));
+        .and_then(|(key_directory, reaper)| serve(&description, &key_directory, reaper, &launcher, stdin));
     if served.is_err() {
         return ExitCode::FAILURE;
     }
@@ -99,43 +101,45 @@ impl Refusal {
     }
 }
 
-/// Prepares everything that must precede the first thing to clean up.
-fn prepare(description: &Description) -> Result<(Secret, Guard), Refusal> {
+/// Prepares what the cleanup needs, before there is anything to clean up.
+fn prepare(description: &Description) -> Result<(KeyDirectory, Reaper), Refusal> {
     let directory = &description.directory;
     env::set_current_dir(directory).map_err(|error| Refusal::of(&directory.display().to_string(), &error))?;
-    let secret = Secret::place().map_err(|error| Refusal::of("cannot draw a name for the key's file", &error))?;
-    secret.remove_others();
-    let guard = io::stdin().as_fd().try_clone_to_owned().and_then(|orders| Guard::start(secret.directory(), orders));
-    let guard = guard.map_err(|error| Refusal::of("cannot start the guard", &error))?;
-    Ok((secret, guard))
+    let key_directory =
+        KeyDirectory::place().map_err(|error| Refusal::of("cannot draw a name for the key's file", &error))?;
+    key_directory.remove_others();
+    let reaper =
+        io::stdin().as_fd().try_clone_to_owned().and_then(|orders| Reaper::start(key_directory.directory(), orders));
+    let reaper = reaper.map_err(|error| Refusal::of("cannot start the reaper", &error))?;
+    Ok((key_directory, reaper))
 }
 
-/// Runs the job on this host. Failures have been reported when this returns.
+/// Runs the job on this host. Reports a failure before returning.
 fn serve(
     description: &Description,
-    secret: &Secret,
-    guard: Guard,
+    key_directory: &KeyDirectory,
+    reaper: Reaper,
     launcher: &Launcher,
     stdin: Stdin,
 ) -> Result<(), ()> {
     let (events, queue) = mpsc::channel();
-    let guarding = guard.process();
-    let keeper = Keeper::of(guard);
+    let reaper_process = reaper.process();
+    let supervisor = Supervisor::of(reaper);
     // From here on everything is cleaned up, whatever happens.
-    let outcome = Forwarder::start(launcher.clone(), guarding, events)
-        .and_then(|forwarder| {
-            obey(stdin, keeper.clone(), launcher.clone(), forwarder.clone())?;
-            Ok(forwarder)
+    let outcome = Multiplexer::start(launcher.clone(), reaper_process, events)
+        .and_then(|multiplexer| {
+            obey(stdin, supervisor.clone(), launcher.clone(), multiplexer.clone())?;
+            Ok(multiplexer)
         })
         .map_err(|error| Refusal::of("cannot start a thread for the ranks and one for orders", &error))
-        .and_then(|forwarder| {
-            let (ranks, held) = start(description, secret, launcher, &keeper, &forwarder)?;
-            attend(&queue, ranks, &keeper, &forwarder)?;
+        .and_then(|multiplexer| {
+            let (ranks, held) = start(description, key_directory, launcher, &supervisor, &multiplexer)?;
+            attend(&queue, ranks, &supervisor, &multiplexer)?;
             Ok(held)
         })
         // Reported before the cleanup, which kills the other ranks.
         .map_err(|refusal| refusal.report(description, launcher));
-    keeper.end();
+    supervisor.end();
     // The port is held until here.
     outcome.map(drop)
 }
@@ -144,17 +148,17 @@ fn serve(
 /// ranks live.
 fn start(
     description: &Description,
-    secret: &Secret,
+    key_directory: &KeyDirectory,
     launcher: &Launcher,
-    keeper: &Keeper,
-    forwarder: &Forwarder,
-) -> Result<(usize, Option<Held>), Refusal> {
-    let key = keeper
-        .place(|| secret.keep(&description.key))
+    supervisor: &Supervisor,
+    multiplexer: &Multiplexer,
+) -> Result<(usize, Option<ReservedPort>), Refusal> {
+    let key = supervisor
+        .place(|| key_directory.keep(&description.key))
         .map_err(|error| Refusal::of("cannot write the key's file", &error))?;
     let held = match &description.root {
         Root::Held(name) => {
-            Some(Held::find(name).map_err(|error| Refusal::of("cannot reserve a port for rank 0", &error))?)
+            Some(ReservedPort::find(name).map_err(|error| Refusal::of("cannot reserve a port for rank 0", &error))?)
         }
         Root::At(_) => None,
     };
@@ -168,17 +172,18 @@ fn start(
     let mut started = 0;
     for &rank in &description.ranks {
         let command = rank::command(rank, description, root, held.is_some(), &key);
-        let becoming = command.and_then(|command| keeper.start(command));
-        let Some(becoming) = becoming.map_err(|error| cannot_be_started(description, &error))? else { break };
-        let child = becoming.finish().map_err(|error| cannot_be_started(description, &error))?;
+        let pending = command.and_then(|command| supervisor.start(command));
+        let Some(pending) = pending.map_err(|error| cannot_be_started(description, &error))? else { break };
+        let child = pending.finish().map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
-        forwarder.attend(rank, child);
+        multiplexer.attend(rank, child);
         started += 1;
     }
     Ok((started, held))
 }
 
-/// Uses the exit status of a shell, unless it is not the program's fault.
+/// Returns the refusal for a program that does not start: with a shell's exit status, or 1 if the
+/// system lacks resources.
 fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     let status = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => 127,
@@ -189,7 +194,7 @@ fn cannot_be_started(description: &Description, error: &io::Error) -> Refusal {
     Refusal(format!("{} cannot be started: {}", shown(&program), with_limit(error)), status)
 }
 
-/// Describes an error at a start, with the limit that was reached, if any.
+/// Describes an error of starting a process or a thread, with the limit that was reached, if any.
 pub(crate) fn with_limit(error: &io::Error) -> String {
     let limit = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE) => "open files are limited by ulimit -n",
@@ -201,7 +206,7 @@ pub(crate) fn with_limit(error: &io::Error) -> String {
     format!("{error}: {limit}")
 }
 
-/// Waits for a child to end, at most that long.
+/// Waits until a child ends; `None` after the timeout.
 pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let until = Instant::now() + patience;
     let mut pause = Duration::from_micros(100);
@@ -215,62 +220,70 @@ pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> 
     }
 }
 
-/// The address space that must be left for a thread: the stack for its signals, output on its way, and other threads.
-const ROOM: u64 = 4 << 20;
+/// Minimum free address space for starting a thread: its stacks, buffered output, and other
+/// threads.
+const THREAD_ADDRESS_SPACE: u64 = 4 << 20;
 
 /// Starts a thread that only waits and forwards. A launcher may have thousands of these.
 pub(crate) fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // A thread that starts without that room aborts the process.
-    room::check(ROOM).map_err(|_| Errno::AGAIN)?;
+    // Without this space, a new thread would abort the process.
+    address_space::check(THREAD_ADDRESS_SPACE).map_err(|_| Errno::AGAIN)?;
     thread::Builder::new().stack_size(1 << 17).spawn(body).map(drop)
 }
 
-/// Obeys the launcher until its orders end.
-fn obey(mut stdin: Stdin, keeper: Keeper, launcher: Launcher, forwarder: Forwarder) -> io::Result<()> {
+/// Starts the thread that obeys the launcher until its orders end.
+fn obey(mut stdin: Stdin, supervisor: Supervisor, launcher: Launcher, multiplexer: Multiplexer) -> io::Result<()> {
     small_thread(move || {
         loop {
             match protocol::receive(&mut stdin) {
-                Ok(Some(Order::Terminate)) => keeper.terminate(),
-                Ok(Some(Order::Kill)) => keeper.clear(),
-                Ok(Some(Order::Printed { stream, cost })) => forwarder.printed(stream, cost),
+                Ok(Some(Order::Terminate)) => supervisor.terminate(),
+                Ok(Some(Order::Kill)) => supervisor.clear(),
+                Ok(Some(Order::Printed { stream, cost })) => multiplexer.printed(stream, cost),
                 Ok(Some(Order::Answer)) => launcher.report(&Report::Alive),
                 // The launcher is gone, or sends invalid orders.
                 Ok(None) | Err(_) => break,
             }
         }
-        keeper.end();
+        supervisor.end();
         exit(1);
     })
 }
 
 /// Waits until the ranks have ended and their output has been sent.
-fn attend(queue: &Receiver<Event>, ranks: usize, keeper: &Keeper, forwarder: &Forwarder) -> Result<(), Refusal> {
+fn attend(
+    queue: &Receiver<RankEvent>,
+    ranks: usize,
+    supervisor: &Supervisor,
+    multiplexer: &Multiplexer,
+) -> Result<(), Refusal> {
     let (mut running, mut open) = (ranks, 2 * ranks);
     while running > 0 {
         match queue.recv() {
-            Ok(Event::Ended) => running -= 1,
-            Ok(Event::Silent) => open -= 1,
-            Ok(Event::GuardEnded) if keeper.has_cleared() => {}
-            Ok(Event::GuardEnded) | Err(_) => {
-                return Err(Refusal("the guard of the ranks has ended".to_owned(), 1));
+            Ok(RankEvent::Ended) => running -= 1,
+            Ok(RankEvent::Silent) => open -= 1,
+            Ok(RankEvent::ReaperEnded) if supervisor.has_cleared() => {}
+            Ok(RankEvent::ReaperEnded) | Err(_) => {
+                return Err(Refusal("the reaper of the ranks has ended".to_owned(), 1));
             }
         }
     }
-    // Other processes of a rank may still write. They may end by themselves; otherwise they are killed.
+    // Other processes of a rank may still write. They may end by themselves; otherwise they are
+    // killed.
     let until = Instant::now() + LINGER;
     while open > 0 {
         match queue.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Event::Silent) => open -= 1,
+            Ok(RankEvent::Silent) => open -= 1,
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    keeper.clear();
-    // Output that was written by now waits for its reader without limit. Processes that escaped are not awaited.
-    forwarder.finish();
+    supervisor.clear();
+    // Output that was written by now waits for its reader without limit. Processes that escaped are
+    // not awaited.
+    multiplexer.finish();
     while open > 0 {
         match queue.recv() {
-            Ok(Event::Silent) => open -= 1,
+            Ok(RankEvent::Silent) => open -= 1,
             Ok(_) => {}
             Err(_) => break,
         }
@@ -283,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_that_are_met_are_named() {
+    fn exceeded_limit_is_named() {
         for (error, limit) in [(Errno::MFILE, "ulimit -n"), (Errno::NFILE, "ulimit -n"), (Errno::AGAIN, "ulimit -u")] {
             let text = with_limit(&error.into());
             assert!(text.contains(limit) && text.starts_with(&io::Error::from(error).to_string()), "{text}");

@@ -1,19 +1,19 @@
-//! A port for rank 0, reserved before rank 0 runs.
+//! Reserves a port for rank 0 before rank 0 runs.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Socket, Type};
 
-/// A port that this process has bound without listening. Only a process of the same user that also asks to
-/// share the port, such as rank 0, can bind it meanwhile.
-pub(super) struct Held {
+/// A port that this process has bound without listening. Only a process of the same user that sets
+/// `SO_REUSEPORT`, such as rank 0, can bind it too.
+pub(super) struct ReservedPort {
     _socket: Socket,
     address: String,
 }
 
-impl Held {
-    /// Reserves a port, for ranks that know this host by that name.
+impl ReservedPort {
+    /// Reserves a port. `name` is the name of this host for the ranks.
     pub(super) fn find(name: &str) -> io::Result<Self> {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let socket = if name == loopback.ip().to_string() {
@@ -38,7 +38,7 @@ fn bind(address: SocketAddr) -> io::Result<Socket> {
     if address.is_ipv6() {
         socket.set_only_v6(false)?;
     }
-    // Not the address: that would share the port with every process that asks for the same.
+    // Not `SO_REUSEADDR`, which would share the port with processes of other users.
     socket.set_reuse_port(true)?;
     socket.bind(&address.into())?;
     Ok(socket)
@@ -49,9 +49,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_is_held_can_be_had_by_who_shares_it_and_by_nobody_else() {
+    fn reserved_port_binds_only_with_reuse_port() {
         for name in ["127.0.0.1", "somewhere"] {
-            let held = Held::find(name).unwrap();
+            let held = ReservedPort::find(name).unwrap();
             let (host, port) = held.address().rsplit_once(':').unwrap();
             assert_eq!(host, name);
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.parse().unwrap()));

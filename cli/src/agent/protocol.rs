@@ -1,15 +1,16 @@
 //! The protocol between a launcher and its agents.
 //!
-//! The launcher writes a [`Description`] to the agent's standard input, then orders; the end of that input
-//! is an order too. The agent writes [`MAGIC`] to its standard output, then frames. Anything before the
-//! magic is foreign, such as the greeting of a login shell.
+//! The launcher writes a [`Description`] to the agent's standard input, then orders; the end of
+//! that input is an order too. The agent writes [`MAGIC`] to its standard output, then frames.
+//! Anything before the magic is foreign, such as the greeting of a login shell.
 //!
-//! Reports and output share one stream, which the launcher always reads, so a report never waits for output
-//! that nobody reads. An agent has credit for [`WINDOW`] bytes of each of the two streams of the ranks, and
-//! receives it back as they are printed ([`Order::Printed`]). Without credit, output waits with the rank.
+//! Reports and output share one stream, which the launcher always reads, so a report never waits
+//! for a reader of the output. An agent has credit for [`WINDOW`] bytes of each of the two streams
+//! of its ranks, and receives it back as they are printed ([`Order::Printed`]). Without credit,
+//! output waits in the pipes of the ranks.
 //!
-//! A frame has a kind (one byte), a length (four bytes, little-endian) and a payload. Its length is bounded,
-//! so that invalid data cannot make the reader allocate much.
+//! A frame has a kind (one byte), a length (four bytes, little-endian) and a payload. Its length is
+//! bounded, so that invalid data cannot make the reader allocate much.
 
 use std::ffi::OsString;
 use std::io::{self, Error, ErrorKind, Read, Write};
@@ -21,19 +22,20 @@ use serde::{Deserialize, Serialize};
 /// Marks the start of the agent's own data. A greeting has no zero bytes.
 pub(crate) const MAGIC: &[u8] = b"\0necklace agent 1\0";
 
-/// How much of a rank's output is read at once.
+/// Maximum size of one read of a rank's output.
 pub(crate) const CHUNK: usize = 1 << 16;
 
-/// How much of a stream an agent may send before any of it is printed.
+/// Credit of an agent for a stream: bytes that it may send before any are printed.
 pub(crate) const WINDOW: usize = 1 << 20;
 
-/// Returns the credit for that many bytes. Keeping short pieces costs memory too.
+/// Returns the credit that a piece of output takes. The constant part is the memory for keeping it.
 pub(crate) fn cost(bytes: usize) -> usize {
     bytes + 64
 }
 
-/// The longest frame. A description holds an environment as numbers, which the system limits to some megabytes.
-const LONGEST: usize = 1 << 26;
+/// Maximum length of a frame. A description holds an environment as JSON numbers, which takes some
+/// megabytes.
+const MAX_LENGTH: usize = 1 << 26;
 
 /// The ranks that the agent of a host starts.
 #[derive(Debug, Deserialize, Serialize)]
@@ -50,19 +52,20 @@ pub(crate) struct Description {
     pub(crate) ranks: Vec<usize>,
 }
 
-/// Where the ranks meet.
+/// The rendezvous of the ranks.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) enum Root {
-    /// At a port of this host that the agent reserves, for ranks that know the host by this name.
+    /// A port of this host, which the agent reserves. The string is the name of the host for the
+    /// ranks.
     Held(String),
-    /// At `host:port`.
+    /// The address, as `host:port`.
     At(String),
 }
 
 /// An order after the description.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Order {
-    /// Ask the ranks to end.
+    /// Send SIGTERM to the ranks.
     Terminate,
     /// Kill the ranks.
     Kill,
@@ -75,11 +78,11 @@ pub(crate) enum Order {
 /// A report of an agent.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Report {
-    /// The first report.
+    /// The agent runs. The first report.
     Here {
         version: String,
     },
-    /// The ranks meet here: `host:port`.
+    /// The rendezvous of the ranks, as `host:port`.
     Root(String),
     Started {
         rank: usize,
@@ -89,14 +92,14 @@ pub(crate) enum Report {
         rank: usize,
         how: End,
     },
-    /// No ranks run here, or no longer.
+    /// The job cannot run here, or can no longer.
     Failed {
         why: String,
         status: u8,
     },
     /// The answer to [`Order::Answer`].
     Alive,
-    /// All ranks have ended, their output has been sent, and nothing of the job is left here.
+    /// All ranks have ended, their output has been sent, and the host is cleaned up.
     Done,
 }
 
@@ -116,7 +119,7 @@ pub(crate) enum Stream {
 
 /// A frame of an agent.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum Frame {
     Report(Report),
     /// Output of a rank; empty at its end.
     Output {
@@ -145,32 +148,32 @@ pub(crate) fn send_output(to: &mut impl Write, rank: usize, stream: Stream, byte
 pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<M>> {
     match next(from)? {
         Some((MESSAGE, bytes)) => Ok(Some(serde_json::from_slice(&bytes)?)),
-        Some(_) => Err(nonsense()),
+        Some(_) => Err(invalid()),
         None => Ok(None),
     }
 }
 
 /// Receives the next frame of an agent; `None` at the end.
-pub(crate) fn hear(from: &mut impl Read) -> io::Result<Option<Said>> {
+pub(crate) fn receive_frame(from: &mut impl Read) -> io::Result<Option<Frame>> {
     let Some((kind, mut bytes)) = next(from)? else { return Ok(None) };
     let stream = match kind {
-        MESSAGE => return Ok(Some(Said::Report(serde_json::from_slice(&bytes)?))),
+        MESSAGE => return Ok(Some(Frame::Report(serde_json::from_slice(&bytes)?))),
         OUT => Stream::Out,
         ERR => Stream::Err,
-        _ => return Err(nonsense()),
+        _ => return Err(invalid()),
     };
-    let (rank, _) = bytes.split_first_chunk().ok_or_else(nonsense)?;
-    let rank = usize::try_from(u64::from_le_bytes(*rank)).map_err(|_| nonsense())?;
+    let (rank, _) = bytes.split_first_chunk().ok_or_else(invalid)?;
+    let rank = usize::try_from(u64::from_le_bytes(*rank)).map_err(|_| invalid())?;
     bytes.drain(..8);
-    Ok(Some(Said::Output { rank, stream, bytes }))
+    Ok(Some(Frame::Output { rank, stream, bytes }))
 }
 
-/// Skips to the end of the magic. Without magic, the error is what came instead, up to a bound.
+/// Skips to the end of the magic. Without magic, fails with the received bytes, up to a bound.
 pub(crate) fn skip_to_magic(from: &mut impl Read) -> Result<(), Vec<u8>> {
-    const MOST: usize = 1 << 16;
+    const LIMIT: usize = 1 << 16;
     let mut seen = Vec::new();
     let mut byte = [0];
-    while seen.len() < MOST && from.read_exact(&mut byte).is_ok() {
+    while seen.len() < LIMIT && from.read_exact(&mut byte).is_ok() {
         seen.push(byte[0]);
         if seen.ends_with(MAGIC) {
             return Ok(());
@@ -181,7 +184,7 @@ pub(crate) fn skip_to_magic(from: &mut impl Read) -> Result<(), Vec<u8>> {
 
 fn frame(kind: u8, head: &[u8], body: &[u8]) -> io::Result<Vec<u8>> {
     let length = head.len() + body.len();
-    let bounded = u32::try_from(length).ok().filter(|_| length <= LONGEST);
+    let bounded = u32::try_from(length).ok().filter(|_| length <= MAX_LENGTH);
     let length = bounded.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "a message is too long"))?;
     Ok([&[kind], &length.to_le_bytes()[..], head, body].concat())
 }
@@ -199,8 +202,8 @@ fn next(from: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
-        return Err(nonsense());
+    if length > MAX_LENGTH {
+        return Err(invalid());
     }
     // Read piece by piece: a wrong length allocates nothing.
     let mut bytes = Vec::new();
@@ -208,7 +211,7 @@ fn next(from: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
     if bytes.len() < length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(Some((kind[0], bytes))) }
 }
 
-fn nonsense() -> Error {
+fn invalid() -> Error {
     Error::new(ErrorKind::InvalidData, "invalid message from the agent")
 }
 
@@ -217,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_heard_after_the_noise() {
+    fn frames_are_received_after_a_greeting() {
         let mut wire = b"Welcome to \0necklace\nLast login: never\n".to_vec();
         wire.extend(MAGIC);
         send(&mut wire, &Report::Here { version: "1".into() }).unwrap();
@@ -225,16 +228,20 @@ mod tests {
         send(&mut wire, &Report::Done).unwrap();
         let mut wire = &wire[..];
         skip_to_magic(&mut wire).unwrap();
-        assert!(matches!(hear(&mut wire), Ok(Some(Said::Report(Report::Here { version }))) if version == "1"));
-        let Ok(Some(Said::Output { rank: 300, stream: Stream::Err, bytes })) = hear(&mut wire) else { panic!() };
+        assert!(
+            matches!(receive_frame(&mut wire), Ok(Some(Frame::Report(Report::Here { version }))) if version == "1")
+        );
+        let Ok(Some(Frame::Output { rank: 300, stream: Stream::Err, bytes })) = receive_frame(&mut wire) else {
+            panic!()
+        };
         assert_eq!(bytes, b"\xff\n");
-        assert!(matches!(hear(&mut wire), Ok(Some(Said::Report(Report::Done)))));
-        assert!(matches!(hear(&mut wire), Ok(None)));
+        assert!(matches!(receive_frame(&mut wire), Ok(Some(Frame::Report(Report::Done)))));
+        assert!(matches!(receive_frame(&mut wire), Ok(None)));
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
-        let cut = |wire: &[u8]| hear(&mut &wire[..]).is_err();
+    fn invalid_frame_is_refused() {
+        let cut = |wire: &[u8]| receive_frame(&mut &wire[..]).is_err();
         let mut whole = Vec::new();
         send_output(&mut whole, 1, Stream::Out, b"abc").unwrap();
         assert!((1..whole.len()).all(|length| cut(&whole[..length])));

@@ -1,4 +1,4 @@
-//! One rank: its start and its end.
+//! Starts a rank and observes its end.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,20 +9,20 @@ use std::process::{Command, Stdio};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
 
+use super::key_file::KeyFile;
 use super::protocol::{Description, End};
-use super::secret::Kept;
 
-/// Returns the command that starts a rank: this program, which becomes the rank's.
+/// Returns the command that starts a rank: `necklace exec`, which executes the program.
 pub(super) fn command(
     rank: usize,
     description: &Description,
     root: &str,
     held: bool,
-    key: &Kept,
+    key: &KeyFile,
 ) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
-    command.arg("become").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
-    // Variables of an earlier job or of a login are not this job's; the address belongs to this host.
+    command.arg("exec").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
+    // Remove variables of another job or of the login shell. The address belongs to this host.
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && name != "NECKLACE_ADDRESS") {
         command.env_remove(name);
     }
@@ -39,21 +39,21 @@ pub(super) fn command(
     Ok(command)
 }
 
-/// Whether a variable is one of the library's.
+/// Returns whether a variable belongs to the library.
 pub(crate) fn is_of_jobs(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"NECKLACE_")
 }
 
-/// What became of a child.
+/// The state of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Runs,
     Ended(End),
-    /// There is no such child, or no longer.
+    /// The child does not exist, or has been reaped.
     Unknown,
 }
 
-/// Returns what became of a child, without reaping it.
+/// Returns the state of a child without reaping it.
 pub(super) fn outcome(process: Pid) -> Outcome {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     match retry_on_intr(|| waitid(WaitId::Pid(process), options)) {

@@ -1,12 +1,13 @@
-//! `necklace bench`: how long building, verifying and moving take here.
+//! `necklace bench`: measures the time to build, verify and execute schedules.
 //!
-//! What is compared is measured in turn: a round runs each system once, and every system has as many rounds, so that what
-//! befalls the machine befalls all of them, and a ratio between two rows of a run is honest where a time is not.
+//! Benchmarks run in turn: each round measures every benchmark once. Disturbances of the machine
+//! therefore affect all benchmarks alike, and ratios within a run are more reliable than absolute
+//! times.
 
-mod making;
-mod moving;
 #[cfg(unix)]
 mod processes;
+mod schedules;
+mod transfers;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,10 +21,10 @@ use necklace::topology::Topology;
 
 #[cfg(unix)]
 pub(crate) use self::processes::Rank;
+use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
 use crate::progress::Progress;
-use crate::reading::{once, size, whole_names};
 use crate::table::{align, write_csv};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -34,8 +35,10 @@ Examples:
   necklace bench move --transport tcp -n 2,4 --bytes 4K,256K
   necklace bench build --topology torus:32x32 --algorithm torus-exchange
 
-Among threads, alltoall is compared with two bare exchanges, which check nothing and never sleep: staged
-(through a mailbox) and one-copy (directly across). ratio is the time divided by that of the faster one.";
+The table shows the median, the minimum and the 90th percentile of the time of a call, in microseconds. Among
+threads, alltoall is compared with two bare exchanges, which check nothing and never sleep: staged (each block is
+copied twice, through a mailbox) and one-copy (directly into the receiver's memory). The column ratio is the
+median divided by that of the faster one.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -48,7 +51,7 @@ pub(crate) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Vec<u32>,
 
-    /// Use these networks, with one rank per node, instead of numbers of ranks
+    /// Use these networks, such as torus:4x4, with one rank per node, instead of numbers of ranks
     #[arg(long, value_name = "T,..", value_delimiter = ',', conflicts_with = "ranks")]
     topology: Vec<String>,
 
@@ -56,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "8,4K,32K,256K,1M", value_parser = block)]
     bytes: Vec<usize>,
 
-    /// Measure ranks of this kind
+    /// Run the ranks as threads or as processes
     #[arg(long, value_enum, default_value = "local")]
     transport: Transport,
 
@@ -68,52 +71,54 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,..", value_delimiter = ',', default_value = "auto")]
     algorithm: Vec<String>,
 
-    /// Measure everything N times, in turn
+    /// Measure all algorithms N times, in turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Write the figures as comma-separated values to FILE; with -, write only that to standard output
+    /// Write the figures as comma-separated values to FILE; with -, write only that to standard
+    /// output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 
-    /// Plot the median time against block size as SVG to FILE; with -, write only that to standard output
+    /// Plot the median time against block size as SVG to FILE; with -, write only that to standard
+    /// output
     #[arg(long, value_name = "FILE|-")]
     plot: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Building one rank's share of a schedule, and its plan
+    /// Build one rank's share of a schedule, and its plan (the byte ranges to send and receive)
     Build,
-    /// Proving a whole schedule
+    /// Verify a whole schedule
     Verify,
-    /// Moving bytes among ranks, with plans built in advance
+    /// Execute the collective, with plans built in advance
     Move,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Transport {
-    /// Threads of this process
+    /// Run threads of this process
     Local,
-    /// Processes of this machine over TCP, started anew for every round
+    /// Run processes of this machine over TCP, which are started anew for every round
     #[cfg(unix)]
     Tcp,
 }
 
-/// A size with its unit, of a block that fits in memory a few times.
+/// Parses a block size. Buffers for several blocks must fit in memory.
 fn block(text: &str) -> Result<usize, String> {
     let bytes = size(text)?;
-    usize::try_from(bytes).ok().filter(|bytes| *bytes <= 1 << 30).ok_or_else(|| "more than 1G".to_owned())
+    usize::try_from(bytes).ok().filter(|bytes| *bytes <= 1 << 30).ok_or_else(|| "expected at most 1G".to_owned())
 }
 
-/// What is measured beside each other: a network, and bytes a block.
+/// A group of benchmarks that are compared: a network and a block size.
 #[derive(Clone, Debug)]
 struct Cell {
     topology: Arc<dyn Topology>,
     bytes: usize,
 }
 
-/// One of those that are compared.
+/// The name of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     system: &'static str,
@@ -122,17 +127,18 @@ struct Name {
     algorithm: String,
 }
 
-/// A system in a cell. Measuring returns times, in seconds a call.
-trait Contestant {
+/// A measurement in a cell.
+trait Benchmark {
     fn name(&self) -> Name;
-    /// Whether the others are compared with it.
+    /// Returns whether ratios are relative to this benchmark.
     fn is_reference(&self) -> bool {
         false
     }
+    /// Measures one round. Returns seconds per call, one value per sample.
     fn measure(&mut self) -> Result<Vec<f64>, Failure>;
 }
 
-/// The figures of a contestant, in seconds.
+/// The figures of a benchmark, in seconds.
 #[derive(Debug)]
 struct Row {
     name: Name,
@@ -141,7 +147,7 @@ struct Row {
     median: f64,
     least: f64,
     p90: f64,
-    /// Beside the best reference of its cell.
+    /// Relative to the fastest reference of the cell.
     ratio: Option<f64>,
 }
 
@@ -159,31 +165,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     once("--bytes", &arguments.bytes)?;
     once("--algorithm", &algorithms)?;
     apart(&[("--csv", arguments.csv.as_deref()), ("--plot", arguments.plot.as_deref())])?;
-    // That a name is none is known before anything takes long.
+    // Open the files first: an invalid path must fail before the measurements.
     let document = arguments.csv.as_deref().map(Document::create).transpose()?;
     let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
     let mut cells = Vec::new();
     for topology in &networks {
         for &bytes in &arguments.bytes {
             let cell = Cell { topology: Arc::clone(topology), bytes };
-            let contestants = match arguments.what {
-                What::Move => moving::contestants(&cell, &arguments.collective, &algorithms, arguments.transport)?,
-                What::Build => making::builders(&cell, &arguments.collective, &algorithms)?,
-                What::Verify => making::verifiers(&cell, &arguments.collective, &algorithms)?,
+            let benchmarks = match arguments.what {
+                What::Move => transfers::benchmarks(&cell, &arguments.collective, &algorithms, arguments.transport)?,
+                What::Build => schedules::builders(&cell, &arguments.collective, &algorithms)?,
+                What::Verify => schedules::verifiers(&cell, &arguments.collective, &algorithms)?,
             };
-            cells.push((cell, contestants));
+            cells.push((cell, benchmarks));
             if arguments.what == What::Verify {
-                // A proof is of blocks, whatever their size.
+                // Verification does not depend on the block size.
                 break;
             }
         }
     }
-    let contestants: usize = cells.iter().map(|(_, contestants)| contestants.len()).sum();
-    let steps = contestants as u64 * u64::from(arguments.rounds);
+    let benchmarks: usize = cells.iter().map(|(_, benchmarks)| benchmarks.len()).sum();
+    let steps = benchmarks as u64 * u64::from(arguments.rounds);
     let mut progress = Progress::new("measuring", "measurements").of(Some(steps));
     let mut rows = Vec::new();
-    for (cell, contestants) in cells {
-        rows.extend(compare(&cell, contestants, arguments.rounds, &mut progress)?);
+    for (cell, benchmarks) in cells {
+        rows.extend(compare(&cell, benchmarks, arguments.rounds, &mut progress)?);
     }
     drop(progress);
     if let Some(document) = document {
@@ -197,17 +203,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if alone { Ok(()) } else { print(&table(&rows)) }
 }
 
-/// Measures all in turn, again and again.
+/// Measures all benchmarks of a cell in turn, for several rounds.
 fn compare(
     cell: &Cell,
-    mut contestants: Vec<Box<dyn Contestant>>,
+    mut benchmarks: Vec<Box<dyn Benchmark>>,
     rounds: u32,
     progress: &mut Progress,
 ) -> Result<Vec<Row>, Failure> {
-    let mut samples = vec![Vec::new(); contestants.len()];
+    let mut samples = vec![Vec::new(); benchmarks.len()];
     for _ in 0..rounds {
-        for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
-            samples.extend(contestant.measure()?);
+        for (benchmark, samples) in benchmarks.iter_mut().zip(&mut samples) {
+            samples.extend(benchmark.measure()?);
             progress.step();
         }
     }
@@ -224,8 +230,8 @@ fn compare(
             ratio: None,
         }
     };
-    let mut rows: Vec<Row> = contestants.iter().map(|c| c.name()).zip(&mut samples).map(row).collect();
-    let references = rows.iter().zip(&contestants).filter(|(_, contestant)| contestant.is_reference());
+    let mut rows: Vec<Row> = benchmarks.iter().map(|c| c.name()).zip(&mut samples).map(row).collect();
+    let references = rows.iter().zip(&benchmarks).filter(|(_, benchmark)| benchmark.is_reference());
     if let Some(best) = references.map(|(row, _)| row.median).min_by(f64::total_cmp) {
         rows.iter_mut().for_each(|row| row.ratio = Some(row.median / best));
     }
@@ -234,7 +240,7 @@ fn compare(
 
 const MICRO: f64 = 1e6;
 
-/// The table for programs.
+/// Returns the records of the CSV document.
 fn records(rows: &[Row]) -> Vec<Vec<String>> {
     let names =
         ["system", "transport", "collective", "algorithm", "ranks", "block_bytes", "median_us", "min_us", "p90_us"];
@@ -260,7 +266,7 @@ fn table(rows: &[Row]) -> String {
     align(&lines)
 }
 
-/// A curve for each contestant and number of ranks.
+/// Returns a curve for each benchmark and number of ranks.
 fn curves(rows: &[Row]) -> Curves {
     let mut curves: Vec<Curve> = Vec::new();
     for Row { name, ranks, bytes, median, .. } in rows {
@@ -275,7 +281,7 @@ fn curves(rows: &[Row]) -> Curves {
     Curves { title: collective.to_owned(), x: "bytes a block", y: "microseconds, median", curves }
 }
 
-/// Three digits, or all before the point.
+/// Formats a number with three significant digits, or as an integer if it has more.
 fn figure(number: f64) -> String {
     match number {
         n if n < 10.0 => format!("{n:.2}"),
@@ -289,15 +295,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_bounded() {
+    fn block_size_is_bounded() {
         assert_eq!(["0", "4K", "1G"].map(block), [Ok(0), Ok(4096), Ok(1 << 30)]);
         assert!(["1025M", "4Ks"].iter().all(|text| block(text).is_err()));
     }
 
-    /// Takes the times it is given, as often as it is asked.
+    /// Returns the same times in every round.
     struct Fixed(&'static str, Vec<f64>, bool);
 
-    impl Contestant for Fixed {
+    impl Benchmark for Fixed {
         fn name(&self) -> Name {
             Name { system: self.0, transport: "-", collective: "alltoall".into(), algorithm: "a,b".into() }
         }
@@ -312,11 +318,10 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_to_the_better_reference() {
+    fn ratios_are_relative_to_the_faster_reference() {
         let cell = Cell { topology: necklace::load("ring:3").unwrap(), bytes: 8 };
-        let fixed = |name, times: &[f64], reference| -> Box<dyn Contestant> {
-            Box::new(Fixed(name, times.to_vec(), reference))
-        };
+        let fixed =
+            |name, times: &[f64], reference| -> Box<dyn Benchmark> { Box::new(Fixed(name, times.to_vec(), reference)) };
         let all =
             vec![fixed("ours", &[4.0, 3.0, 9.0], false), fixed("slow", &[5.0], true), fixed("fast", &[2.0], true)];
         let rows = compare(&cell, all, 2, &mut Progress::new("testing", "rounds")).unwrap_or_default();

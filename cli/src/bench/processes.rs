@@ -1,6 +1,7 @@
-//! Bytes among processes over TCP: plain calls, all checks on, plans made before.
+//! Benchmarks of communication among processes over TCP: plain calls with all checks and cached
+//! plans.
 //!
-//! A round is a job of its own, started as `necklace run` starts them; its ranks are this command again.
+//! Each round starts a job, as `necklace run` does. Its ranks run `necklace bench-rank`.
 
 use std::process::ExitCode;
 
@@ -8,42 +9,50 @@ use clap::Args;
 use necklace::launch;
 use necklace_bare::pin;
 
-use super::moving::{Call, Pace};
-use super::{Contestant, Name};
+use super::transfers::{Call, Sampling};
+use super::{Benchmark, Name};
 use crate::output::{Failure, print};
 use crate::run::ranks_of_own;
 
-/// The library, on processes.
+/// The library among processes over TCP.
 pub(super) struct Processes {
     pub(super) topology: String,
     pub(super) collective: String,
     pub(super) algorithm: String,
     pub(super) bytes: usize,
-    pub(super) pace: Pace,
+    pub(super) sampling: Sampling,
 }
 
-impl Contestant for Processes {
+impl Benchmark for Processes {
     fn name(&self) -> Name {
         let Self { collective, algorithm, .. } = self;
         Name { system: "necklace", transport: "tcp", collective: collective.clone(), algorithm: algorithm.clone() }
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { topology, collective, algorithm, bytes, pace } = self;
+        let Self { topology, collective, algorithm, bytes, sampling } = self;
         let chosen = format!("{collective}={algorithm}");
-        pace.keep(|pace| {
-            let rank = Rank { collective: collective.clone(), bytes: *bytes, calls: pace.calls, samples: pace.samples };
+        sampling.keep(|sampling| {
+            let rank = Rank {
+                collective: collective.clone(),
+                bytes: *bytes,
+                calls: sampling.calls,
+                samples: sampling.samples,
+            };
             let printed = ranks_of_own(topology, &chosen, &rank.words())?;
             let times: Option<Vec<f64>> = printed.lines().map(|line| line.parse().ok()).collect();
-            let times = times.filter(|times| times.len() == pace.samples);
+            let times = times.filter(|times| times.len() == sampling.samples);
             times.ok_or_else(|| {
-                Failure::Failed(format!("expected the times of {} samples from rank 0, found: {printed}", pace.samples))
+                Failure::Failed(format!(
+                    "expected the times of {} samples from rank 0, found: {printed}",
+                    sampling.samples
+                ))
             })
         })
     }
 }
 
-/// What a rank is to do.
+/// The arguments of a rank.
 #[derive(Args, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
     #[arg(long)]
@@ -57,7 +66,7 @@ pub(crate) struct Rank {
 }
 
 impl Rank {
-    /// As arguments.
+    /// Returns the command line of the rank.
     fn words(&self) -> Vec<String> {
         let Self { collective, bytes, calls, samples } = self;
         let numbers = [("--bytes", bytes), ("--calls", calls), ("--samples", samples)];
@@ -65,15 +74,15 @@ impl Rank {
         ["bench-rank", "--collective", collective].map(str::to_owned).into_iter().chain(numbers).collect()
     }
 
-    /// Does it. Rank 0 prints how long a call took, in seconds, a line a sample.
+    /// Runs the rank. Rank 0 prints seconds per call, one line per sample.
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let Self { collective, bytes, calls, samples } = self;
         let call =
             Call::named(collective).ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
-        let pace = Pace { calls: *calls, samples: *samples };
+        let sampling = Sampling { calls: *calls, samples: *samples };
         let outcome = launch(|mut comm| {
             pin(comm.rank());
-            Ok((comm.rank(), call.times(&mut comm, *bytes, pace)?))
+            Ok((comm.rank(), call.times(&mut comm, *bytes, sampling)?))
         });
         let ranks = outcome.and_then(|ranks| Ok(ranks.into_iter().collect::<Result<Vec<_>, necklace::Error>>()?));
         for (rank, times) in ranks.map_err(|error| Failure::of(collective, &error))? {
@@ -92,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_reads_what_it_is_told() {
+    fn rank_arguments_round_trip() {
         let rank = Rank { collective: "alltoall".into(), bytes: 1 << 40, calls: 3, samples: 7 };
         let matches = Rank::augment_args(clap::Command::new("bench-rank")).get_matches_from(rank.words());
         assert_eq!(Rank::from_arg_matches(&matches).unwrap(), rank);

@@ -1,4 +1,4 @@
-//! Stands in for pictures where the feature `draw` is off: no option asks for one.
+//! Replaces pictures if the feature `draw` is off: no option requests one.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ impl Wanted {
     }
 }
 
-/// A picture under way; it has no values without the feature `draw`.
+/// A picture that is being drawn. The type has no values without the feature `draw`.
 pub(crate) enum Picture {}
 
 impl Picture {

@@ -1,4 +1,4 @@
-//! The launcher's side of the agent of a host.
+//! Starts the agent of a host and communicates with it.
 
 use std::collections::HashMap;
 use std::env;
@@ -17,36 +17,36 @@ use serde::Serialize;
 use super::hosts;
 use super::lines::Lines;
 use super::output::Output;
-use super::printer::Credit;
-use crate::agent::protocol::{self, Report, Said, Stream};
+use super::writer::Credit;
+use crate::agent::protocol::{self, Frame, Report, Stream};
 use crate::agent::{small_thread, wait, with_limit};
 use crate::output::Failure;
 
 /// An event for the launcher.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum JobEvent {
     /// The agent with this number reports.
     Report(usize, Report),
     /// All output of the ranks of the agent with this number has arrived.
     Complete(usize),
-    /// The agent with this number has closed its output, for this reason if one is known.
+    /// The agent with this number has closed its output. The string is the reason, if known.
     Gone(usize, Option<String>),
     /// The output of the ranks cannot be written.
     Unwritten(io::Error),
-    /// One stream has printed everything.
+    /// One of the standard streams has printed everything.
     Printed,
-    /// Lines are held back until another time.
+    /// The time until which lines are held back has changed.
     Held,
     /// The launcher received a signal to end.
     Signal(i32),
 }
 
-/// How hosts are reached.
+/// The command that reaches other hosts.
 #[derive(Clone, Debug)]
-pub(super) enum Reach {
-    /// This host directly, others by ssh.
+pub(super) enum RemoteShell {
+    /// `ssh`; agents on this host start directly.
     Ssh,
-    /// All hosts by this command, which receives the host and the command to run there.
+    /// A command for all hosts, which receives the host and the command to run there.
     Command(Vec<String>),
 }
 
@@ -63,7 +63,7 @@ impl Orders {
         }
     }
 
-    /// Ends the orders, which the agent notices too.
+    /// Closes the agent's input after the queued orders.
     fn end(&self) {
         let _ = self.0.send(None);
     }
@@ -81,18 +81,19 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// Starts the agent; its reports are events with this number.
+    /// Starts the agent. Its events carry this number.
     pub(super) fn start(
         number: usize,
         (host, ranks): (String, Vec<usize>),
-        reach: &Reach,
+        reach: &RemoteShell,
         output: &Arc<Output>,
-        events: &Sender<Event>,
+        events: &Sender<JobEvent>,
     ) -> Result<Self, Failure> {
         let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
         let mut command = command(&host, &own, reach)?;
         let by = command.get_program().to_string_lossy().into_owned();
-        // A job within a rank of another job has its own agent and guard, which outlive that rank and clean up.
+        // A rank may start a job of its own. The reaper of the outer job must not find the inner
+        // agent by its environment, because the inner agent and reaper clean up themselves.
         command.env_remove("NECKLACE_KEY_FILE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
@@ -100,11 +101,11 @@ impl Agent {
             Failure::Failed(message)
         })?;
         let (orders, queue) = mpsc::channel();
-        let leads = matches!(reach, Reach::Command(_)) || !hosts::is_here(&host);
+        let leads = matches!(reach, RemoteShell::Command(_)) || !hosts::is_here(&host);
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut agent = Self { host, ranks, by, child, leads, orders: Orders(orders) };
         if let (Some(stdin), Some(stdout), Some(stderr)) = streams {
-            agent.attend(number, (stdin, stdout, stderr), queue, output, events).map_err(|error| {
+            agent.start_threads(number, (stdin, stdout, stderr), queue, output, events).map_err(|error| {
                 agent.kill();
                 agent.reap(Duration::ZERO);
                 Failure::Failed(format!(
@@ -118,17 +119,17 @@ impl Agent {
     }
 
     /// Starts the threads that communicate with the agent.
-    fn attend(
+    fn start_threads(
         &self,
         number: usize,
         (stdin, stdout, stderr): (ChildStdin, ChildStdout, ChildStderr),
         queue: Receiver<Option<Vec<u8>>>,
         output: &Arc<Output>,
-        events: &Sender<Event>,
+        events: &Sender<JobEvent>,
     ) -> io::Result<()> {
-        small_thread(move || pass_on(&queue, stdin))?;
-        let silent = complain(&self.host, stderr, Arc::clone(output))?;
-        let hearing = Hearing {
+        small_thread(move || write_orders(&queue, stdin))?;
+        let stderr_ended = forward_stderr(&self.host, stderr, Arc::clone(output))?;
+        let reader = Reader {
             number,
             ranks: self.ranks.clone(),
             output: Arc::clone(output),
@@ -136,7 +137,7 @@ impl Agent {
             err: Arc::new(Credit::of(self.orders.clone(), Stream::Err)),
             events: events.clone(),
         };
-        small_thread(move || hearing.run(stdout, &silent))
+        small_thread(move || reader.run(stdout, &stderr_ended))
     }
 
     /// Sends an order.
@@ -144,7 +145,7 @@ impl Agent {
         self.orders.tell(message);
     }
 
-    /// Ends the orders, upon which the agent cleans up and ends.
+    /// Closes the agent's input. The agent then cleans up and ends.
     pub(super) fn close(&self) {
         self.orders.end();
     }
@@ -152,7 +153,8 @@ impl Agent {
     /// Kills the process of the agent.
     pub(super) fn kill(&mut self) {
         self.close();
-        // The command may have started other processes. A process that has ended keeps its number until it is reaped.
+        // The command may have started other processes. The number of an ended process is not
+        // reused until it is reaped.
         let group = Pid::from_raw(self.child.id().cast_signed());
         if let (true, Ok(None), Some(group)) = (self.leads, self.child.try_wait(), group) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -161,7 +163,7 @@ impl Agent {
         let _ = self.child.kill();
     }
 
-    /// Waits that long for the process to end, then kills it.
+    /// Waits for the process to end. Kills it after the timeout.
     pub(super) fn reap(&mut self, patience: Duration) -> Option<ExitStatus> {
         let ended = wait(&mut self.child, patience);
         if ended.is_some() {
@@ -172,8 +174,9 @@ impl Agent {
         None
     }
 
-    /// Describes an agent that is silent before it has started, before its ranks have, or after that.
-    pub(super) fn silence(&self, was_here: bool, has_started: bool, patience: Duration) -> String {
+    /// Describes an agent that is silent: before it has started, before its ranks have started, or
+    /// later.
+    pub(super) fn silence_message(&self, was_here: bool, has_started: bool, patience: Duration) -> String {
         let (host, by, seconds) = (&self.host, &self.by, patience.as_secs());
         if has_started {
             format!(
@@ -186,8 +189,9 @@ impl Agent {
         }
     }
 
-    /// Describes an agent that is silent after its ranks have ended, before all of their output has arrived.
-    pub(super) fn missing(&self, patience: Duration) -> String {
+    /// Describes an agent that is silent after its ranks have ended and before all of their output
+    /// has arrived.
+    pub(super) fn missing_output_message(&self, patience: Duration) -> String {
         let (host, seconds) = (&self.host, patience.as_secs());
         format!(
             "output of ranks on {host} is missing: its agent has been silent for {seconds} s; it may be stopped or \
@@ -196,7 +200,7 @@ impl Agent {
     }
 
     /// Describes the end of an agent that has closed its output.
-    pub(super) fn fate(&mut self, was_here: bool, why: Option<String>) -> String {
+    pub(super) fn end_message(&mut self, was_here: bool, why: Option<String>) -> String {
         let status = self.reap(Duration::from_millis(500));
         let how = status.map_or_else(|| "sent invalid data".to_owned(), |status| format!("ended ({status})"));
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
@@ -209,20 +213,20 @@ impl Agent {
 }
 
 /// Returns the command that starts the agent on a host.
-fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
+fn command(host: &str, own: &Path, reach: &RemoteShell) -> Result<Command, Failure> {
     let mut command = match reach {
-        Reach::Ssh if hosts::is_here(host) => {
+        RemoteShell::Ssh if hosts::is_here(host) => {
             // The agent creates a session, which the leader of a group could not.
             let mut command = Command::new(own);
             command.arg("agent");
             return Ok(command);
         }
-        Reach::Ssh => {
+        RemoteShell::Ssh => {
             let mut ssh = Command::new("ssh");
             ssh.args(["-x", "-o", "BatchMode=yes"]);
             ssh
         }
-        Reach::Command(words) => {
+        RemoteShell::Command(words) => {
             let (program, words) =
                 words.split_first().ok_or_else(|| Failure::Usage("--agent is empty; expected a command".to_owned()))?;
             let mut command = Command::new(program);
@@ -234,13 +238,14 @@ fn command(host: &str, own: &Path, reach: &Reach) -> Result<Command, Failure> {
     let path = own.to_str().and_then(|path| shlex::try_quote(path).ok());
     let path = path.ok_or_else(|| Failure::Failed(format!("{}: a shell cannot be given this path", own.display())))?;
     command.arg(host).arg(&*path).arg("agent");
-    // Out of reach of the terminal's keys, whose meaning the agent is told as orders.
+    // In its own process group, the command gets no Ctrl-C from the terminal. The launcher sends
+    // orders instead.
     command.process_group(0);
     Ok(command)
 }
 
-/// Writes orders, so that no other thread waits for the agent to read them.
-fn pass_on(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
+/// Writes queued orders, so that no other thread waits for the agent to read them.
+fn write_orders(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
     while let Ok(Some(message)) = queue.recv() {
         if to.write_all(&message).is_err() {
             break;
@@ -248,9 +253,10 @@ fn pass_on(queue: &Receiver<Option<Vec<u8>>>, mut to: ChildStdin) {
     }
 }
 
-/// Prints the standard error of the agent's command. Reports its end.
-fn complain(host: &str, mut from: ChildStderr, output: Arc<Output>) -> io::Result<Receiver<()>> {
-    let (done, silent) = mpsc::channel();
+/// Starts a thread that prints the standard error of the agent's command. The receiver reports the
+/// end of the stream.
+fn forward_stderr(host: &str, mut from: ChildStderr, output: Arc<Output>) -> io::Result<Receiver<()>> {
+    let (done, stderr_ended) = mpsc::channel();
     let mut lines = Lines::new(format!("{host}: ").into_bytes());
     small_thread(move || {
         let mut buffer = [0; 4096];
@@ -260,24 +266,24 @@ fn complain(host: &str, mut from: ChildStderr, output: Arc<Output>) -> io::Resul
         output.say(lines.end());
         let _ = done.send(());
     })?;
-    Ok(silent)
+    Ok(stderr_ended)
 }
 
 /// The thread that reads from an agent.
-struct Hearing {
+struct Reader {
     number: usize,
     ranks: Vec<usize>,
     output: Arc<Output>,
     out: Arc<Credit>,
     err: Arc<Credit>,
-    events: Sender<Event>,
+    events: Sender<JobEvent>,
 }
 
-impl Hearing {
-    fn run(self, mut from: ChildStdout, silent: &Receiver<()>) {
+impl Reader {
+    fn run(self, mut from: ChildStdout, stderr_ended: &Receiver<()>) {
         let mut from = io::BufReader::with_capacity(2 * protocol::CHUNK, &mut from);
         let why = match protocol::skip_to_magic(&mut from) {
-            Ok(()) => self.hear(&mut from).err().map(|error| error.to_string()),
+            Ok(()) => self.read_frames(&mut from).err().map(|error| error.to_string()),
             // The text that came instead may name the problem.
             Err(noise) => {
                 let noise = String::from_utf8_lossy(&noise);
@@ -286,21 +292,21 @@ impl Hearing {
         };
         let why = why.map(|why| legible(&why));
         // Another process may keep standard error open: a master connection of ssh.
-        let _ = silent.recv_timeout(Duration::from_millis(500));
-        let _ = self.events.send(Event::Gone(self.number, why));
+        let _ = stderr_ended.recv_timeout(Duration::from_millis(500));
+        let _ = self.events.send(JobEvent::Gone(self.number, why));
     }
 
-    fn hear(&self, from: &mut impl Read) -> io::Result<()> {
+    fn read_frames(&self, from: &mut impl Read) -> io::Result<()> {
         let mut lines: HashMap<(usize, bool), Lines> = HashMap::new();
         let mut open = 2 * self.ranks.len();
-        while let Some(said) = protocol::hear(from)? {
-            let (rank, stream, bytes) = match said {
-                Said::Report(report) => {
+        while let Some(frame) = protocol::receive_frame(from)? {
+            let (rank, stream, bytes) = match frame {
+                Frame::Report(report) => {
                     // The launcher listens as long as it lives.
-                    let _ = self.events.send(Event::Report(self.number, report));
+                    let _ = self.events.send(JobEvent::Report(self.number, report));
                     continue;
                 }
-                Said::Output { rank, stream, bytes } => (rank, stream, bytes),
+                Frame::Output { rank, stream, bytes } => (rank, stream, bytes),
             };
             if !self.ranks.contains(&rank) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, format!("rank {rank} is unknown there")));
@@ -314,7 +320,7 @@ impl Hearing {
             if bytes.is_empty() {
                 open = open.saturating_sub(1);
                 if open == 0 {
-                    let _ = self.events.send(Event::Complete(self.number));
+                    let _ = self.events.send(JobEvent::Complete(self.number));
                 }
             }
         }

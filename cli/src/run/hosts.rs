@@ -1,4 +1,5 @@
-//! Where the ranks run: lists of hosts from the command line, from a file, or from Slurm.
+//! Reads lists of hosts from the command line, from a file, or from Slurm, and assigns ranks to
+//! them.
 
 mod ranges;
 
@@ -9,8 +10,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
 use super::agent::legible;
+use crate::options::bounded;
 use crate::output::Failure;
-use crate::reading::bounded;
 
 /// A host of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +25,12 @@ pub(super) struct Host {
 pub(super) type Hosts = Vec<Host>;
 
 impl Host {
-    /// This machine, with one slot.
+    /// Returns this machine, with one slot.
     pub(super) fn here() -> Self {
         Self::called(&own_name())
     }
 
-    /// Returns the host of that name. This machine may have a name that no list could contain.
+    /// Returns the host with a name; `localhost` if the name cannot stand in a list of hosts.
     fn called(name: &str) -> Self {
         let own = hosts(name).ok().filter(|hosts| matches!(&hosts[..], [host] if host.name == name));
         let name = if own.is_some() { name } else { "localhost" };
@@ -37,15 +38,16 @@ impl Host {
     }
 }
 
-/// The largest file of hosts.
+/// Maximum size of a file of hosts, in bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// Reads `HOST[:SLOTS],..`; a host with ranges, such as `node[01-04,7]`, stands for several.
+/// Parses `HOST[:SLOTS],..`. A name with ranges, such as `node[01-04,7]`, stands for several hosts.
 pub(super) fn list(text: &str) -> Result<Hosts, String> {
     gather(ranges::items(text).map(hosts))
 }
 
-/// Reads a file with one host per line: `HOST`, `HOST slots=N` or `HOST:N`, with comments after `#`.
+/// Reads a file with one host per line: `HOST`, `HOST slots=N` or `HOST:N`, with comments after
+/// `#`.
 pub(super) fn file(path: &Path) -> Result<Hosts, Failure> {
     let wrong = |why: String| Failure::Usage(format!("--hostfile {}: {why}", path.display()));
     let text = bounded(path, LARGEST).map_err(wrong)?;
@@ -66,7 +68,7 @@ pub(super) fn allocated() -> Result<Hosts, Failure> {
     allocation(&value("SLURM_JOB_NODELIST")?, &value("SLURM_TASKS_PER_NODE")?)
 }
 
-/// Returns the hosts that these two variables of Slurm name; a variable that is not set is empty.
+/// Returns the hosts of an allocation from Slurm's two variables. An unset variable is empty.
 fn allocation(nodes: &str, tasks: &str) -> Result<Hosts, Failure> {
     if nodes.is_empty() {
         return Ok(Hosts::new());
@@ -91,7 +93,7 @@ fn allocation(nodes: &str, tasks: &str) -> Result<Hosts, Failure> {
     Ok(hosts)
 }
 
-/// Joins several lists, unless the hosts are too many.
+/// Joins lists of hosts. Fails if there are too many hosts.
 fn gather(lists: impl Iterator<Item = Result<Hosts, String>>) -> Result<Hosts, String> {
     let mut all = Hosts::new();
     for hosts in lists {
@@ -103,7 +105,7 @@ fn gather(lists: impl Iterator<Item = Result<Hosts, String>>) -> Result<Hosts, S
     Ok(all)
 }
 
-/// Reads a line of a file, which names one host, several by ranges, or none.
+/// Parses a line of a file, which may name one host, several hosts by ranges, or no host.
 fn line(text: &str) -> Result<Hosts, String> {
     let text = text.split('#').next().unwrap_or_default();
     match text.split_whitespace().collect::<Vec<_>>()[..] {
@@ -122,7 +124,7 @@ fn line(text: &str) -> Result<Hosts, String> {
     }
 }
 
-/// Reads the name or the address of one host.
+/// Parses the name or the address of one host.
 pub(super) fn name(text: &str) -> Result<String, String> {
     match &hosts(text)?[..] {
         [Host { name, slots: None }] => Ok(name.clone()),
@@ -130,9 +132,10 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads `HOST` or `HOST:SLOTS`. A name may have ranges; an IPv6 address needs brackets if slots follow.
+/// Parses `HOST` or `HOST:SLOTS`. A name may have ranges. An IPv6 address needs brackets if slots
+/// follow.
 fn hosts(text: &str) -> Result<Hosts, String> {
-    // The interface follows %.
+    // An interface may follow the address after `%`.
     let is_address = |text: &str| text.split('%').next().is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
     let (name, slots) = match text.rsplit_once(':') {
         Some((name, slots)) if !is_address(text) && !text.ends_with(']') => (name, Some(slots)),
@@ -152,23 +155,24 @@ fn hosts(text: &str) -> Result<Hosts, String> {
     Ok(names.into_iter().map(|name| Host { name, slots }).collect())
 }
 
-/// Reads the number of slots of a host.
+/// Parses the number of slots of a host.
 fn number(host: &str, slots: &str) -> Result<usize, String> {
     let number = slots.parse().ok().filter(|slots| (1..=MOST).contains(slots));
     number
         .ok_or_else(|| format!("the slots of {} are a number from 1 to {MOST}, not {}", legible(host), legible(slots)))
 }
 
-/// Maximum number of ranks of a job: that of the library.
+/// Maximum number of ranks of a job, which is the library's.
 pub(super) const MOST: usize = 1 << 16;
 
-/// Returns the number of all slots, if every host states its own.
+/// Returns the total number of slots, if every host states its own.
 pub(super) fn slots(hosts: &[Host]) -> Option<usize> {
     if hosts.is_empty() { None } else { hosts.iter().map(|host| host.slots).sum() }
 }
 
-/// Returns the ranks of each host. Ranks fill the slots in the order of the list; when all slots are taken, the
-/// list starts over. A host that is listed twice is one; hosts without ranks are left out. The first has rank 0.
+/// Assigns ranks to hosts. Ranks fill the slots in the order of the list, and start over when all
+/// slots are taken. Repeated names are one host. Hosts without ranks are left out. The first host
+/// has rank 0.
 pub(super) fn spread(hosts: &[Host], ranks: usize) -> Vec<(String, Vec<usize>)> {
     let mut places: Vec<(String, Vec<usize>)> = Vec::new();
     let mut known: HashMap<&String, usize> = HashMap::new();
@@ -185,22 +189,23 @@ pub(super) fn spread(hosts: &[Host], ranks: usize) -> Vec<(String, Vec<usize>)> 
     places
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 pub(super) fn own_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Whether other machines would reach themselves by that name.
+/// Returns whether a name means the machine that uses it.
 pub(super) fn is_loopback(name: &str) -> bool {
     name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether this machine has that name.
+/// Returns whether a name means this machine.
 pub(super) fn is_here(name: &str) -> bool {
     is_loopback(name) || name == own_name()
 }
 
-/// Returns the address by which ranks reach a host: its name without the user, an IPv6 address in brackets.
+/// Returns the address by which ranks reach a host: its name without the user, an IPv6 address in
+/// brackets.
 pub(super) fn reachable(name: &str) -> String {
     let host = name.rsplit_once('@').map_or(name, |(_, host)| host);
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_fill_slots_in_order_and_go_round() {
+    fn ranks_fill_slots_in_order_and_wrap_around() {
         assert_eq!(spread_of("a,b,c", 2), places(&[("a", &[0]), ("b", &[1])]));
         assert_eq!(spread_of("a,b", 5), places(&[("a", &[0, 2, 4]), ("b", &[1, 3])]));
         assert_eq!(spread_of("a:2,b", 5), places(&[("a", &[0, 1, 3, 4]), ("b", &[2])]));
@@ -233,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_may_have_any_name() {
+    fn odd_machine_name_becomes_localhost() {
         assert_eq!(Host::called("vm").name, "vm");
         for odd in ["", "a b", "-x", "a:b", "node:4", "[x]", "x[1]", "a,b", "a\nb"] {
             assert_eq!(told(&[Host::called(odd)]), [("localhost", None)], "{odd:?}");
@@ -241,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_names_and_addresses() {
+    fn host_lists_accept_names_addresses_and_ranges() {
         for (text, expected) in [
             ("me@node:4", &[("me@node", Some(4))][..]),
             ("fe80::1", &[("fe80::1", None)]),
@@ -284,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_of_open_mpi_and_mpich() {
+    fn hostfile_lines_of_open_mpi_and_mpich_are_read() {
         for (text, expected) in [
             ("", &[][..]),
             ("  \t", &[]),
@@ -319,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn allocations_name_nodes_and_their_tasks() {
+    fn slurm_variables_name_nodes_and_slots() {
         for (nodes, tasks, expected) in [
             ("", "", &[][..]),
             ("", "2", &[]),

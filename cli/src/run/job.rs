@@ -1,4 +1,4 @@
-//! The life of a job, in its launcher.
+//! Runs a job in the launcher, from its start to its end.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -9,43 +9,43 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::agent::{Agent, Event, Reach, legible};
-use super::member::Member;
+use super::agent::{Agent, JobEvent, RemoteShell, legible};
+use super::agent_state::AgentState;
 use super::output::Output;
 use crate::agent::protocol::{Description, End, Order, Report, Root};
 use crate::output::Failure;
 
-/// A job: what runs where.
+/// The programs and hosts of a job.
 pub(super) struct Job {
     /// Hosts and their ranks; the first host has rank 0.
     pub(super) places: Vec<(String, Vec<usize>)>,
-    pub(super) reach: Reach,
-    /// The name by which other hosts know the first.
+    pub(super) reach: RemoteShell,
+    /// The name of the first host, for other hosts.
     pub(super) root: String,
     pub(super) directory: PathBuf,
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// How long an agent may be silent until its ranks have started, and leave a question unanswered after that.
+    /// Maximum time for an agent to start its ranks, and to answer a probe later.
     pub(super) patience: Duration,
     /// Whether to report where each rank starts.
     pub(super) verbose: bool,
 }
 
-/// The exit status of a command whose output nobody reads, as in shells.
-const UNREAD: u8 = 128 + 13;
+/// The exit status for closed standard output, as a shell reports SIGPIPE.
+const SIGPIPE_STATUS: u8 = 128 + 13;
 
-/// Delay before a failure is reported: a killed rank may be seen after the ranks that fail because
-/// of it.
-const LOOK: Duration = Duration::from_millis(100);
+/// Delay before a failure is reported. The report of a killed rank may arrive after those of the
+/// ranks that fail because of it.
+const REPORT_DELAY: Duration = Duration::from_millis(100);
 
-/// Interval between questions whether agents are alive.
-const TICK: Duration = Duration::from_secs(1);
+/// Interval between probes of the agents.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum time without anybody reading the remaining output of a job that has failed or was ended.
-const UNHEARD: Duration = Duration::from_secs(2);
+/// Maximum time without a reader for the remaining output of a job that has failed or was ended.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How far the end of the job has come.
+/// The stage of ending the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Running,
@@ -72,7 +72,7 @@ impl Stage {
 }
 
 /// Maximum time for an agent to clean up after its last order.
-const CLEARING: Duration = Duration::from_secs(3);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why the job fails.
 #[derive(Debug)]
@@ -87,39 +87,43 @@ struct Launch<'a> {
     job: &'a Job,
     key: Vec<u8>,
     output: Arc<Output>,
-    members: Vec<Member>,
-    /// Where the ranks meet, once the first agent has reported it.
-    meeting: Option<String>,
+    agents: Vec<AgentState>,
+    /// The rendezvous of the ranks, once the first agent has reported it.
+    rendezvous: Option<String>,
     stage: Stage,
     since: Instant,
     cause: Option<Cause>,
     /// When to report the cause, unless it has been reported.
-    told: Option<Instant>,
-    /// The exit status, if the job was ended from outside.
+    report_at: Option<Instant>,
+    /// The exit status, if a signal or closed standard output ended the job.
     ended: Option<u8>,
-    /// When the agents are asked next.
-    tick: Instant,
+    /// Time of the next probe.
+    next_probe: Instant,
 }
 
 /// Creates a queue of events.
-pub(super) fn events() -> (Sender<Event>, Receiver<Event>) {
+pub(super) fn events() -> (Sender<JobEvent>, Receiver<JobEvent>) {
     mpsc::channel()
 }
 
-/// Runs a job to its end and returns its exit status. Nothing of the job is left then.
-pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiver<Event>)) -> Result<u8, Failure> {
+/// Runs a job to its end, cleans up, and returns its exit status.
+pub(super) fn run(
+    job: &Job,
+    output: &Arc<Output>,
+    queue: (Sender<JobEvent>, Receiver<JobEvent>),
+) -> Result<u8, Failure> {
     let (events, queue) = queue;
     let mut key = vec![0; 32];
     getrandom::fill(&mut key).map_err(|error| Failure::Failed(format!("cannot draw a key: {error}")))?;
-    let mut members = Vec::new();
+    let mut agents = Vec::new();
     for (number, place) in job.places.iter().enumerate() {
         match Agent::start(number, place.clone(), &job.reach, output, &events) {
-            Ok(agent) => members.push(Member::of(agent)),
+            Ok(agent) => agents.push(AgentState::of(agent)),
             Err(failure) => {
                 // The agents so far have started nothing.
-                members.iter_mut().for_each(|member| member.agent.kill());
-                for member in &mut members {
-                    member.agent.reap(CLEARING);
+                agents.iter_mut().for_each(|state| state.agent.kill());
+                for state in &mut agents {
+                    state.agent.reap(CLEANUP_TIMEOUT);
                 }
                 return Err(failure);
             }
@@ -129,50 +133,51 @@ pub(super) fn run(job: &Job, output: &Arc<Output>, queue: (Sender<Event>, Receiv
         job,
         key,
         output: Arc::clone(output),
-        members,
-        meeting: None,
+        agents,
+        rendezvous: None,
         stage: Stage::Running,
         since: Instant::now(),
         cause: None,
-        told: None,
+        report_at: None,
         ended: None,
-        tick: Instant::now(),
+        next_probe: Instant::now(),
     };
     Ok(launch.run(&queue))
 }
 
 impl Launch<'_> {
-    fn run(mut self, queue: &Receiver<Event>) -> u8 {
-        while self.members.iter().any(|member| !member.over) {
+    fn run(mut self, queue: &Receiver<JobEvent>) -> u8 {
+        while self.agents.iter().any(|state| !state.over) {
             let event = match self.deadline() {
                 Some(deadline) => queue.recv_timeout(deadline.saturating_duration_since(Instant::now())),
                 None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match event {
-                Ok(event) => self.hear(event),
+                Ok(event) => self.handle(event),
                 Err(RecvTimeoutError::Timeout) if !self.advance() => break,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let patience = if self.stage == Stage::Closing { Duration::ZERO } else { CLEARING };
-        for member in &mut self.members {
-            member.agent.close();
-            member.agent.reap(patience);
+        let patience = if self.stage == Stage::Closing { Duration::ZERO } else { CLEANUP_TIMEOUT };
+        for state in &mut self.agents {
+            state.agent.close();
+            state.agent.reap(patience);
         }
         self.output.release_all();
-        if self.told.is_some() {
-            self.tell_cause();
+        if self.report_at.is_some() {
+            self.report_cause();
         }
         self.print_rest(queue);
         self.cause.map(|cause| cause.status).or(self.ended).unwrap_or(0)
     }
 
-    /// Waits until everything is printed: without limit after success, otherwise as long as somebody reads.
-    fn print_rest(&mut self, queue: &Receiver<Event>) {
+    /// Waits until everything is printed: without limit after success, otherwise until the reader
+    /// pauses for too long.
+    fn print_rest(&mut self, queue: &Receiver<JobEvent>) {
         self.output.finish();
         let mut printed = self.output.progress();
-        let mut until = Instant::now() + UNHEARD;
+        let mut until = Instant::now() + DRAIN_TIMEOUT;
         while !self.output.has_finished() {
             let event = if self.stage == Stage::Running {
                 queue.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -182,16 +187,16 @@ impl Launch<'_> {
             match event {
                 Ok(event) => {
                     let before = self.stage;
-                    self.hear(event);
-                    if self.told.is_some() {
-                        self.tell_cause();
+                    self.handle(event);
+                    if self.report_at.is_some() {
+                        self.report_cause();
                     }
                     if self.stage != before {
-                        until = Instant::now() + UNHEARD;
+                        until = Instant::now() + DRAIN_TIMEOUT;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) if self.output.progress() != printed => {
-                    (printed, until) = (self.output.progress(), Instant::now() + UNHEARD);
+                    (printed, until) = (self.output.progress(), Instant::now() + DRAIN_TIMEOUT);
                 }
                 Err(_) => break,
             }
@@ -221,81 +226,86 @@ impl Launch<'_> {
     /// Returns when to act if there is no event.
     fn deadline(&self) -> Option<Instant> {
         let lasting =
-            if self.stage == Stage::Closing { Some(CLEARING) } else { self.stage.next().map(|(time, _)| time) };
+            if self.stage == Stage::Closing { Some(CLEANUP_TIMEOUT) } else { self.stage.next().map(|(time, _)| time) };
         let end = lasting.map(|time| self.since + time);
-        let tick = (self.stage == Stage::Running).then_some(self.tick);
-        [end, tick, self.told, self.output.held(), self.silence().map(|(due, _)| due)].into_iter().flatten().min()
+        let next_probe = (self.stage == Stage::Running).then_some(self.next_probe);
+        [end, next_probe, self.report_at, self.output.held(), self.silence().map(|(due, _)| due)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    /// Returns which awaited agent is due first, and when.
-    fn silence(&self) -> Option<(Instant, &Member)> {
+    /// Returns the awaited agent with the earliest deadline.
+    fn silence(&self) -> Option<(Instant, &AgentState)> {
         if self.stage != Stage::Running {
             return None;
         }
         let patience = self.job.patience;
-        let awaited = self.members.iter().filter_map(|member| Some((member.awaited(patience)?, member)));
+        let awaited = self.agents.iter().filter_map(|state| Some((state.awaited(patience)?, state)));
         awaited.min_by_key(|(due, _)| *due)
     }
 
-    /// Does what is due. Returns false if nothing more can be done.
+    /// Performs the actions that are due. Returns false if nothing more can be done.
     fn advance(&mut self) -> bool {
         let now = Instant::now();
-        if self.told.is_some_and(|due| due <= now) {
-            self.tell_cause();
+        if self.report_at.is_some_and(|due| due <= now) {
+            self.report_cause();
         }
         self.output.release();
         let silent = self.silence().filter(|(due, _)| *due <= now);
-        if let Some(message) = silent.map(|(_, member)| member.agent.silence(member.here, false, self.job.patience)) {
+        if let Some(message) =
+            silent.map(|(_, state)| state.agent.silence_message(state.here, false, self.job.patience))
+        {
             self.fail(1, message, false);
             self.enter(Stage::Terminating);
         }
-        if self.stage == Stage::Running && self.tick <= now {
+        if self.stage == Stage::Running && self.next_probe <= now {
             self.ask();
         }
         match self.stage.next() {
             Some((time, next)) if self.since + time <= now => self.enter(next),
-            None if self.stage == Stage::Closing && self.since + CLEARING <= now => return false,
+            None if self.stage == Stage::Closing && self.since + CLEANUP_TIMEOUT <= now => return false,
             _ => {}
         }
         true
     }
 
-    /// Asks the agents whether they are alive. An agent that does not answer is killed, upon which its guard cleans up.
+    /// Probes the agents. Kills an agent that does not answer; its reaper then cleans up.
     fn ask(&mut self) {
         let patience = self.job.patience;
-        let tick = TICK.min(patience / 10);
-        for number in 0..self.members.len() {
-            let Some(member) = self.members.get_mut(number).filter(|_| self.stage == Stage::Running) else { break };
-            if !member.ask(patience, tick) {
+        let next_probe = PROBE_INTERVAL.min(patience / 10);
+        for number in 0..self.agents.len() {
+            let Some(state) = self.agents.get_mut(number).filter(|_| self.stage == Stage::Running) else { break };
+            if !state.ask(patience, next_probe) {
                 continue;
             }
-            member.agent.kill();
-            if member.has_reported() {
+            state.agent.kill();
+            if state.has_reported() {
                 // The outcome of the job is known without this agent.
-                member.over = true;
+                state.over = true;
                 let line =
-                    format!("warning: the agent on {} was killed, because it does not clean up\n", member.agent.host);
+                    format!("warning: the agent on {} was killed, because it does not clean up\n", state.agent.host);
                 self.say(line);
             } else {
-                let message = if member.has_ended() {
-                    member.agent.missing(patience)
+                let message = if state.has_ended() {
+                    state.agent.missing_output_message(patience)
                 } else {
-                    member.agent.silence(true, true, patience)
+                    state.agent.silence_message(true, true, patience)
                 };
                 self.fail(1, message, false);
                 self.enter(Stage::Terminating);
             }
         }
-        self.tick = Instant::now() + tick;
+        self.next_probe = Instant::now() + next_probe;
     }
 
-    /// Moves on to a stage, never back.
+    /// Enters a later stage. Does nothing for an earlier one.
     fn enter(&mut self, stage: Stage) {
         if stage <= self.stage {
             return;
         }
         (self.stage, self.since) = (stage, Instant::now());
-        for Member { agent, described, .. } in &mut self.members {
+        for AgentState { agent, described, .. } in &mut self.agents {
             match stage {
                 // This agent has started nothing, so it has nothing to end.
                 _ if !*described && stage >= Stage::Terminating => agent.kill(),
@@ -307,40 +317,40 @@ impl Launch<'_> {
         }
     }
 
-    fn hear(&mut self, event: Event) {
+    fn handle(&mut self, event: JobEvent) {
         match event {
-            Event::Report(number, report) => self.hear_report(number, report),
-            Event::Complete(number) => {
-                if let Some(member) = self.members.get_mut(number) {
-                    member.complete = true;
+            JobEvent::Report(number, report) => self.handle_report(number, report),
+            JobEvent::Complete(number) => {
+                if let Some(state) = self.agents.get_mut(number) {
+                    state.complete = true;
                 }
             }
-            Event::Gone(number, why) => {
-                let Some(member) = self.members.get_mut(number) else { return };
-                if !mem::replace(&mut member.over, true) {
-                    let message = member.agent.fate(member.here, why);
+            JobEvent::Gone(number, why) => {
+                let Some(state) = self.agents.get_mut(number) else { return };
+                if !mem::replace(&mut state.over, true) {
+                    let message = state.agent.end_message(state.here, why);
                     self.fail(1, message, false);
                     self.enter(Stage::Terminating);
                 }
             }
-            Event::Unwritten(error) if error.kind() == ErrorKind::BrokenPipe => self.end(UNREAD),
-            Event::Unwritten(error) => {
+            JobEvent::Unwritten(error) if error.kind() == ErrorKind::BrokenPipe => self.end(SIGPIPE_STATUS),
+            JobEvent::Unwritten(error) => {
                 self.fail(1, format!("the output of the ranks cannot be written: {error}"), true);
                 self.enter(Stage::Terminating);
             }
-            Event::Printed | Event::Held => {}
-            Event::Signal(signal) => self.end(128_u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))),
+            JobEvent::Printed | JobEvent::Held => {}
+            JobEvent::Signal(signal) => self.end(128_u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))),
         }
     }
 
-    fn hear_report(&mut self, number: usize, report: Report) {
-        let Some(member) = self.members.get_mut(number) else { return };
-        let host = &member.agent.host;
+    fn handle_report(&mut self, number: usize, report: Report) {
+        let Some(state) = self.agents.get_mut(number) else { return };
+        let host = &state.agent.host;
         match report {
             Report::Here { version } => {
                 let own = env!("CARGO_PKG_VERSION");
                 if version == own {
-                    member.here = true;
+                    state.here = true;
                     self.describe();
                 } else {
                     let message = format!("{host} has necklace {}, this is {own}", legible(&version));
@@ -349,18 +359,18 @@ impl Launch<'_> {
                 }
             }
             Report::Root(address) => {
-                self.meeting = Some(address);
+                self.rendezvous = Some(address);
                 self.describe();
             }
             Report::Started { rank, process } => {
                 let line = format!("rank {rank} on {host}: process {process}\n");
-                (member.started, member.since) = (member.started + 1, Instant::now());
+                (state.started, state.since) = (state.started + 1, Instant::now());
                 if self.job.verbose {
                     self.say(line);
                 }
             }
             Report::Ended { rank, how } => {
-                member.ended += 1;
+                state.ended += 1;
                 let (status, how) = match how {
                     End::Status(0) => return,
                     End::Status(status) => (status, format!("ended with status {status}")),
@@ -377,46 +387,47 @@ impl Launch<'_> {
                 self.fail(status, why, false);
                 self.enter(Stage::Terminating);
             }
-            Report::Alive => member.asked = None,
-            Report::Done => member.over = true,
+            Report::Alive => state.asked = None,
+            Report::Done => state.over = true,
         }
     }
 
-    /// Describes the job to the agents that lack it, as far as the meeting point is known.
+    /// Sends the description of the job to agents that lack it. All but the first need the
+    /// rendezvous.
     fn describe(&mut self) {
         if self.stage != Stage::Running {
             return;
         }
-        for (number, member) in self.members.iter_mut().enumerate() {
-            let root = match (&self.meeting, number) {
+        for (number, state) in self.agents.iter_mut().enumerate() {
+            let root = match (&self.rendezvous, number) {
                 (_, 0) => Root::Held(self.job.root.clone()),
                 (Some(address), _) => Root::At(address.clone()),
                 (None, _) => break,
             };
-            if member.here && !mem::replace(&mut member.described, true) {
-                member.since = Instant::now();
-                member.agent.tell(&Description {
-                    host: member.agent.host.clone(),
+            if state.here && !mem::replace(&mut state.described, true) {
+                state.since = Instant::now();
+                state.agent.tell(&Description {
+                    host: state.agent.host.clone(),
                     key: self.key.clone(),
                     root,
                     directory: self.job.directory.clone(),
                     program: self.job.program.clone(),
                     arguments: self.job.arguments.clone(),
                     environment: self.job.environment.clone(),
-                    ranks: member.agent.ranks.clone(),
+                    ranks: state.agent.ranks.clone(),
                 });
             }
         }
     }
 
-    /// Makes the job fail, unless it already has.
+    /// Makes the job fail, unless it has already failed.
     fn fail(&mut self, status: u8, message: String, killed: bool) {
         if self.ended.is_some() || self.stage >= Stage::Terminating {
             return;
         }
-        let untold = self.told.is_some();
+        let untold = self.report_at.is_some();
         match &self.cause {
-            None => self.told = Some(Instant::now() + LOOK),
+            None => self.report_at = Some(Instant::now() + REPORT_DELAY),
             Some(cause) if untold && killed && !cause.killed => {}
             Some(_) => return,
         }
@@ -424,19 +435,19 @@ impl Launch<'_> {
         self.enter(Stage::Failing);
     }
 
-    /// Ends the job from outside; the second time at once.
+    /// Ends the job for a signal or closed standard output. A second signal ends it at once.
     fn end(&mut self, status: u8) {
-        if self.told.take().is_some() {
-            // What looks like a failure is the same end, which others have noticed first.
+        if self.report_at.take().is_some() {
+            // The unreported failure is probably an effect of the same signal, so drop it.
             self.cause = None;
         }
-        let again = self.ended.is_some() && status != UNREAD;
+        let again = self.ended.is_some() && status != SIGPIPE_STATUS;
         self.ended = self.ended.or(Some(status));
         self.enter(if again { Stage::Closing } else { Stage::Terminating });
     }
 
-    fn tell_cause(&mut self) {
-        self.told = None;
+    fn report_cause(&mut self) {
+        self.report_at = None;
         if let Some(cause) = &self.cause {
             let line = format!("error: {}\n", cause.message);
             self.say(line);

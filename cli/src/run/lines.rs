@@ -1,16 +1,17 @@
-//! The output of a rank, as whole lines.
+//! Assembles the output of a rank into whole lines.
 
-/// Joins the bytes of a stream to lines, each with a prefix. Keeps an incomplete line, up to a bound.
+/// Assembles the bytes of a stream into lines, each with a prefix. Buffers an incomplete line, up
+/// to a bound.
 #[derive(Debug)]
 pub(super) struct Lines {
     prefix: Vec<u8>,
     begun: Vec<u8>,
 }
 
-/// The longest line that is kept whole.
+/// Maximum length of a line, in bytes. Longer lines are cut.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// Ends a part of a longer line.
+/// The end of each part of a cut line but the last.
 pub(super) const CUT: &[u8] = b" [continued]\n";
 
 impl Lines {
@@ -41,7 +42,7 @@ impl Lines {
         out
     }
 
-    /// Returns the last line, if it is incomplete.
+    /// Returns the incomplete last line, if there is one, with a line end.
     pub(super) fn end(&mut self) -> Vec<u8> {
         if self.begun.is_empty() { Vec::new() } else { self.push(b"\n") }
     }
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_the_same_however_they_come() {
+    fn lines_do_not_depend_on_how_bytes_arrive() {
         let text = b"one\n\ntw\xff\xfeo\r\nlast";
         for step in 1..text.len() {
             let mut lines = Lines::new(b"[1] ".to_vec());
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_and_none_is_lost() {
+    fn long_lines_are_cut_without_loss() {
         for length in [LONGEST - 1, LONGEST, LONGEST + 1, 3 * LONGEST, 3 * LONGEST + 7] {
             let line = [&vec![b'x'; length][..], b"\n"].concat();
             for step in [1000, 65536, LONGEST + 1, 4 * LONGEST] {

@@ -1,16 +1,17 @@
-//! `necklace run`: starts the ranks of a program, on this machine or on others, and ends them together.
+//! `necklace run`: starts the ranks of a program, on this machine or on others, and ends them
+//! together.
 //!
-//! The launcher starts one agent per host, which starts the ranks there ([`crate::agent`]). The launcher
-//! prints what the agents forward, and decides when the job is over.
+//! The launcher starts one agent per host, which starts the ranks there ([`crate::agent`]). The
+//! launcher prints the output that the agents forward, and decides when the job ends.
 
 mod agent;
+mod agent_state;
+mod deduplicator;
 mod hosts;
 mod job;
 mod lines;
-mod member;
 mod output;
-mod printer;
-mod repeats;
+mod writer;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -28,7 +29,7 @@ use necklace::error::{BuildError, shown};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use self::agent::{Event, Reach};
+use self::agent::{JobEvent, RemoteShell};
 use self::hosts::{Host, Hosts};
 use self::job::Job;
 use self::output::{Output, Style};
@@ -44,20 +45,21 @@ Examples:
   necklace run --hostfile hosts.txt -- ./program
   necklace run -n 2 -- sh -c 'echo rank $NECKLACE_RANK of $NECKLACE_SIZE'
 
-Each rank finds in its environment NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (where rank 0 meets the others)
-and NECKLACE_KEY_FILE (the key of this job, which only this user can read), and NECKLACE_TOPOLOGY,
-NECKLACE_ALGORITHM and NECKLACE_TIMEOUT if they are given, as options or in the environment of this command.
-Other hosts receive the variables NECKLACE_* and RUST_* and the working directory. Standard input is empty.
+The environment of each rank has NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (the address where rank 0 accepts the
+other ranks) and NECKLACE_KEY_FILE (a file with the key of this job, which only this user can read). It also has
+NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM and NECKLACE_TIMEOUT, if they are given as options or in the environment of
+this command. Ranks on other hosts run in the same working directory, and receive the variables NECKLACE_* and
+RUST_* of this command. Standard input is empty.
 
 Within a Slurm allocation, the ranks run on its nodes (SLURM_JOB_NODELIST), with a slot for each task
 (SLURM_TASKS_PER_NODE). --hosts and --hostfile override this; --hosts localhost runs all ranks here.
 
-Output is printed in whole lines; the parts of a line longer than 1 MiB end in \" [continued]\". Output waits for
-its reader without limit: about 1 MiB per host and stream is kept here, and ranks with more to print wait. If
-the job has failed or was told to end, output that nobody reads for a few seconds is dropped with a warning.
-Lines that several failing ranks write to standard error are printed once, and the last line names the other
-ranks. For this, a line that another rank has just written is delayed by up to half a second if its own rank
-has written less than 4 KiB there.
+Output is printed in whole lines; lines longer than 1 MiB are cut into parts that end in \" [continued]\". Output
+waits for its reader without limit: about 1 MiB per host and stream is buffered, and ranks with more output block.
+If the job has failed or a signal has ended it, output that nobody reads for a few seconds is dropped with a
+warning. Lines that several failing ranks write to standard error are printed once, and the last line names the
+other ranks. For this, a rank's line that repeats another rank's is delayed by up to half a second, if the rank has
+written less than 4 KiB to standard error.
 
 The first rank that fails, by its status or by a signal, ends the job, even if nobody reads the output. The
 other ranks have one second to report the failure; then they receive SIGTERM, and two seconds later SIGKILL.
@@ -65,18 +67,19 @@ Ctrl-C sends SIGTERM at once, and a second Ctrl-C SIGKILL. Processes that a rank
 they have left both its process group and the environment of the job (on systems without /proc: unless they
 have left the process group).
 
-The same happens if this command is killed, or its agent on a host, or the guard of an agent. If agent and
-guard are killed at once, the ranks still end (on Linux; elsewhere, ranks that use the library). A rank that
-uses the library also ends its process group and removes the key. Other processes continue, and the next job on
-that host removes a key that is left. If a guard or an agent is stopped, the job ends with its own status if
-its ranks are known to have ended and all their output has arrived; otherwise it fails when the agent has not
-answered for the timeout. If this command has ended, a stopped agent is killed by its guard.
+This command starts an agent on each host, which starts the ranks there. Each agent starts a reaper, which kills
+what is left when the agent ends. The job also ends if this command, an agent or a reaper is killed. If agent and
+reaper are killed at once, the ranks still end (on Linux; elsewhere, ranks that use the library). A rank that uses
+the library then also ends its process group and removes the key. Other processes continue, and the next job on
+that host removes a remaining key. If an agent or a reaper is stopped (SIGSTOP), the job ends with its own status
+if all ranks have ended and all their output has arrived; otherwise it fails when the agent has not answered for
+the timeout. If this command has ended, a reaper kills a stopped agent.
 
 Exit status: 0 if all ranks end with 0; otherwise the status of the first rank that fails, 128 + n for signal n;
 127 if the program is not found, 126 if it cannot be started; 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP ends
 this command; 141 if nobody reads the output; 1 if a host fails; 2 if the command line is wrong.";
 
-/// How long ranks wait for each other by default.
+/// Default timeout.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Args, Debug)]
@@ -85,7 +88,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = ranks)]
     ranks: Option<usize>,
 
-    /// Run the ranks on network T, one rank per node
+    /// Tell the ranks that their network is T, such as torus:4x4, with rank i on node i
     #[arg(long, value_name = "T")]
     topology: Option<String>,
 
@@ -93,26 +96,30 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,..", value_parser = NonEmptyStringValueParser::new())]
     algorithm: Option<String>,
 
-    /// Fail a call after S seconds without progress, and the job if a host does not answer for S seconds [default: NECKLACE_TIMEOUT, or 300]
+    /// Fail a call after S seconds without progress, and the job if a host does not answer for S
+    /// seconds [default: NECKLACE_TIMEOUT, or 300]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
 
-    /// Run on these hosts by ssh, with ranges such as node[01-04,7]:2 [default: the Slurm allocation, or this machine]
+    /// Run on these hosts by ssh, with ranges such as node[01-04,7]:2 [default: the Slurm
+    /// allocation, or this machine]
     ///
-    /// Ranks fill the hosts in this order, each with as many consecutive ranks as it has slots (1 unless given), and then
-    /// start over with the first host.
+    /// Ranks fill the hosts in this order, each with as many consecutive ranks as it has slots (1
+    /// unless given), and then start over with the first host.
     #[arg(long, value_name = "HOST[:SLOTS],..", value_parser = hosts::list)]
     hosts: Vec<Hosts>,
 
-    /// Read the hosts from FILE, one per line as HOST, HOST slots=N or HOST:N, with comments after #
+    /// Read the hosts from FILE, one per line as HOST, HOST slots=N or HOST:N, with comments after
+    /// #
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     hostfile: Option<PathBuf>,
 
-    /// Reach hosts by COMMAND instead of ssh; it receives the name of the host and the command to run there
+    /// RemoteShell hosts by COMMAND instead of ssh; it receives the name of the host and the
+    /// command to run there
     #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
 
-    /// Let other hosts reach the first host, where rank 0 runs, by this name or address
+    /// Set the name or address by which other hosts reach the first host, where rank 0 runs
     #[arg(long, value_name = "HOST", value_parser = hosts::name)]
     root_address: Option<String>,
 
@@ -150,8 +157,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     job::run(&job, &Arc::new(output), (events, queue)).map(ExitCode::from)
 }
 
-/// Runs this command itself as the ranks of a job on this machine, one rank per node, and returns their
-/// output. A signal ends this process, and with it the job.
+/// Runs this command with `arguments` as the ranks of a local job, one rank per node, and returns
+/// their output. A signal ends this process, and thereby the job.
 pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]) -> Result<String, Failure> {
     let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
     let words = [own.into_os_string()].into_iter().chain(arguments.iter().map(OsString::from));
@@ -178,10 +185,10 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
 
 fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let Some((program, rest)) = arguments.command.split_first() else {
-        return Err(Failure::Usage("no program is given".to_owned()));
+        return Err(Failure::Usage("missing program; name it after --".to_owned()));
     };
     if program.is_empty() {
-        return Err(Failure::Usage("the name of the program is empty".to_owned()));
+        return Err(Failure::Usage("empty name of the program; expected a path or a command".to_owned()));
     }
     let topology = match (&arguments.topology, env::var("NECKLACE_TOPOLOGY")) {
         (Some(text), _) => Some(("--topology", text.clone())),
@@ -202,10 +209,10 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     }
     let places = hosts::spread(&hosts, size);
     let reach = match &arguments.agent {
-        None => Reach::Ssh,
+        None => RemoteShell::Ssh,
         Some(text) => {
             let words = shlex::split(text).filter(|words| !words.is_empty());
-            Reach::Command(words.ok_or_else(|| {
+            RemoteShell::Command(words.ok_or_else(|| {
                 Failure::Usage(format!(
                     "--agent {:?} is not a command; expected words as for a shell, with their quotes closed",
                     shown(text).to_string()
@@ -234,14 +241,14 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     })
 }
 
-/// Returns how long a host may be silent: as long as ranks wait for each other.
+/// Returns how long a host may be silent, which is the timeout of the ranks.
 fn patience(arguments: &Arguments) -> Duration {
-    // The ranks refuse a value that they cannot read.
+    // The ranks report an invalid value.
     let of_environment = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok().filter(|seconds| *seconds > 0);
     arguments.timeout.or_else(of_environment).map_or(PATIENCE, Duration::from_secs)
 }
 
-/// Returns the number of ranks, on which all options agree.
+/// Returns the number of ranks. Fails if the options disagree.
 fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host]) -> Result<usize, Failure> {
     let nodes = match topology {
         Some((by, text)) => {
@@ -266,25 +273,25 @@ fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host])
 }
 
 /// Returns the name by which the ranks reach the first host.
-fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &Reach) -> Result<String, Failure> {
+fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &RemoteShell) -> Result<String, Failure> {
     if let Some(name) = &arguments.root_address {
         return Ok(hosts::reachable(name));
     }
-    let direct = matches!(reach, Reach::Ssh) && places.iter().all(|(name, _)| hosts::is_here(name));
+    let direct = matches!(reach, RemoteShell::Ssh) && places.iter().all(|(name, _)| hosts::is_here(name));
     match places {
-        // All ranks are on one machine, whatever its name.
+        // All ranks are on one machine.
         [_] => Ok("127.0.0.1".to_owned()),
         _ if direct => Ok("127.0.0.1".to_owned()),
         [(first, _), (second, _), ..] if hosts::is_loopback(first) => Err(Failure::Usage(format!(
             "{second} cannot reach rank 0 on {first}; name the first host as other hosts know it, or use --root-address"
         ))),
         [(first, _), ..] => Ok(hosts::reachable(first)),
-        [] => Err(Failure::Usage("there are no hosts".to_owned())),
+        [] => Err(Failure::Usage("no hosts; name them with --hosts or --hostfile".to_owned())),
     }
 }
 
-/// The variables of this command's environment that all ranks receive: those of the library, except
-/// what belongs to one job, and those of Rust.
+/// Returns the variables of this command's environment that all ranks receive: the library's,
+/// except those of a single job, and Rust's.
 fn carried() -> impl Iterator<Item = (OsString, OsString)> {
     const OF_ONE_JOB: [&str; 11] = [
         "NECKLACE_RANK",
@@ -306,13 +313,15 @@ fn carried() -> impl Iterator<Item = (OsString, OsString)> {
     env::vars_os().filter(move |(name, _)| is_rust(name) || is_of_jobs(name) && !is_job(name))
 }
 
-/// Names the operation that the system refused, and the limit that was reached, if any.
+/// Returns the failure of an operation that the system refused, with the limit that was reached, if
+/// any.
 fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::Failed(format!("{what}: {}", with_limit(&error)))
 }
 
-/// Turns the signals that end the job into events. A hang-up that is ignored (`nohup`) stays ignored.
-fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
+/// Turns the signals that end the job into events. If SIGHUP is ignored (`nohup`), it stays
+/// ignored.
+fn listen_to_signals(events: Sender<JobEvent>) -> Result<(), Failure> {
     let mut wanted = vec![SIGINT, SIGTERM];
     if !ignores(SIGHUP) {
         wanted.push(SIGHUP);
@@ -320,7 +329,7 @@ fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
     let mut signals = Signals::new(wanted).map_err(failed("cannot listen to signals"))?;
     let listen = move || {
         for signal in signals.forever() {
-            if events.send(Event::Signal(signal)).is_err() {
+            if events.send(JobEvent::Signal(signal)).is_err() {
                 break;
             }
         }
@@ -328,7 +337,7 @@ fn listen_to_signals(events: Sender<Event>) -> Result<(), Failure> {
     small_thread(listen).map_err(failed("cannot start a thread for signals"))
 }
 
-/// Whether this process was started with a signal ignored, as far as the system reports it.
+/// Returns whether this process ignores a signal, as far as the system reports it.
 fn ignores(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,5 @@
-//! `necklace sweep`: how far what `auto` chooses is from the best, played out, over many networks and machines.
+//! `necklace sweep`: compares the choices of `auto` with the best simulated algorithm, on many
+//! networks and machines.
 
 mod networks;
 
@@ -25,12 +26,11 @@ use crate::table::{align, write_csv};
 use networks::{COLLECTIVES, Network, SIZES, machines, networks};
 
 pub(crate) const EXAMPLES: &str = "\
-Simulates the choice of `auto` and what else it compared: every algorithm that fits, with its default
-parameters and with those that it suggests for the problem itself, such as some radices of bruck. Other
-parameters are not tried. 34 networks, 15 machines, 8 block sizes, alltoall and allgather. The regret is the
-time of the choice divided by the best time. An algorithm is skipped if the messages or bytes of its busiest
-rank alone take longer than the best time so far. A sweep takes minutes on two cores; --ranks limits the size
-of the networks.
+Simulates the choice of `auto` and the other candidates on 34 networks and 15 machines, with 8 block sizes, for
+alltoall and allgather. The candidates are all algorithms that fit, with their default parameters and with those
+that they suggest for the problem, such as some radices of bruck. The regret is the time of the choice divided by
+the best time. An algorithm is skipped if the messages or bytes of its busiest rank alone take longer than the
+best time so far. A sweep takes minutes on two cores; --ranks limits the size of the networks.
 
 Examples:
   necklace sweep --csv sweep.csv
@@ -46,22 +46,23 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 20)]
     worst: usize,
 
-    /// Write every choice as comma-separated values to FILE; with -, write only that to standard output
+    /// Write every choice as comma-separated values to FILE; with -, write only that to standard
+    /// output
     #[arg(long, value_name = "FILE|-")]
     csv: Option<PathBuf>,
 }
 
-/// A choice beside the best. Times in picoseconds.
+/// A choice of `auto` and the best algorithm. Times are in picoseconds.
 struct Found {
     network: String,
     collective: &'static str,
     ranks: usize,
     machine: &'static str,
     bytes: u64,
-    /// Algorithm, price, time.
+    /// Algorithm, price and simulated time.
     chosen: (String, u128, u64),
     best: (String, u128, u64),
-    /// How long choosing took here, and planning one rank's part of what was chosen.
+    /// Measured time to choose, and to plan one rank's share of the choice.
     choosing: Duration,
     planning: Duration,
 }
@@ -83,7 +84,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&summary(&found, arguments.worst))
 }
 
-/// Every choice on networks of up to so many ranks, in the order of networks, collectives, machines and sizes.
+/// Returns every choice on networks of up to `ranks` ranks, in the order of networks, collectives,
+/// machines and sizes.
 fn sweep(ranks: usize) -> Result<Vec<Found>, Failure> {
     let (networks, machines) = (networks()?, machines()?);
     let mut cases: Vec<(&Network, Collective, (&'static str, Machine))> = Vec::new();
@@ -92,11 +94,11 @@ fn sweep(ranks: usize) -> Result<Vec<Found>, Failure> {
             cases.extend(machines.iter().map(|&machine| (network, collective.clone(), machine)));
         }
     }
-    // Large ones first, so that none is left at the end for one core alone.
+    // Largest networks first, so that all cores finish at about the same time.
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|&case| std::cmp::Reverse(cases[case].0.ranks()));
     let (next, workers) = (AtomicUsize::new(0), thread::available_parallelism().map_or(1, Into::into));
-    let mut progress = Progress::new("playing schedules out", "networks on machines").of(Some(cases.len() as u64));
+    let mut progress = Progress::new("simulating", "networks on machines").of(Some(cases.len() as u64));
     let (sender, receiver) = mpsc::channel();
     let mut found: HashMap<usize, Result<Vec<Found>, Failure>> = HashMap::new();
     thread::scope(|scope| {
@@ -156,7 +158,7 @@ fn choice(
     Ok(Found { network, collective: collective.name(), ranks, machine: name, bytes, chosen, best, choosing, planning })
 }
 
-/// How long it takes to plan what one rank does, one in the middle.
+/// Measures how long it takes to plan the share of one rank, in the middle of the network.
 fn planning(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Duration, Failure> {
     let (since, rank) = (Instant::now(), Rank::new(problem.ranks() / 2));
     let failed = |error: &dyn std::error::Error| Failure::of(&algorithm.name(), error);
@@ -168,7 +170,7 @@ fn planning(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Duration, Fa
     Ok(since.elapsed())
 }
 
-/// What the messages and the bytes of the busiest rank take at least.
+/// Returns a lower bound on the time that the messages and bytes of the busiest rank take.
 fn busy(algorithm: &dyn Algorithm, problem: &Problem, machine: &Machine, bytes: u64) -> u128 {
     let claims = algorithm.claims(problem);
     let messages = u128::from(claims.messages.unwrap_or(0));
@@ -177,7 +179,7 @@ fn busy(algorithm: &dyn Algorithm, problem: &Problem, machine: &Machine, bytes: 
     port.max(messages * (u128::from(machine.message) + u128::from(startup)))
 }
 
-/// How large regrets are, and the worst choices.
+/// Summarises the regrets and lists the worst choices.
 fn summary(found: &[Found], worst: usize) -> String {
     let mut regrets: Vec<f64> = found.iter().map(Found::regret).collect();
     regrets.sort_by(f64::total_cmp);
@@ -225,7 +227,7 @@ fn summary(found: &[Found], worst: usize) -> String {
     text
 }
 
-/// The table for programs.
+/// Returns the records of the CSV document.
 fn records(found: &[Found]) -> Vec<Vec<String>> {
     let names = [
         "network",
@@ -272,7 +274,7 @@ fn records(found: &[Found]) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// A part of the sweep, of which all is to hold.
+    /// Tests a part of the sweep, which must meet the targets of the whole.
     #[test]
     fn auto_is_near_the_best_on_small_networks() {
         let found = sweep(16).unwrap();

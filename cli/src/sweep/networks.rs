@@ -1,4 +1,4 @@
-//! The networks and machines of the sweep.
+//! Lists the networks and machines of the sweep.
 
 use std::sync::Arc;
 
@@ -11,53 +11,53 @@ use necklace::topology::{Graph, GraphError, Topology, parse};
 
 use crate::output::Failure;
 
-/// Who sits where.
+/// A rule that places ranks on nodes.
 #[derive(Clone, Copy)]
-enum Seats {
+enum PlacementRule {
     /// Rank i on node i.
     All,
-    /// Rank i on node `i * step mod nodes`, as many as there are.
+    /// Rank i on node `i * step mod nodes`, with a step and a number of ranks.
     Every(usize, usize),
-    /// Rank i on the node whose number is `i` with its bits in reverse order.
+    /// Rank i on the node with the bits of `i` in reverse order.
     Reversed,
 }
 
-/// A network by name, and who sits where.
-const NETWORKS: [(&str, Seats); 34] = [
-    ("line:5", Seats::All),
-    ("line:16", Seats::All),
-    ("line:64", Seats::All),
-    ("ring:6", Seats::All),
-    ("ring:15", Seats::All),
-    ("ring:32", Seats::All),
-    ("mesh:2x2", Seats::All),
-    ("mesh:3x5", Seats::All),
-    ("mesh:4x8", Seats::All),
-    ("mesh:8x8", Seats::All),
-    ("mesh:3x4x5", Seats::All),
-    ("torus:4x4", Seats::All),
-    ("torus:5x7", Seats::All),
-    ("torus:2x16", Seats::All),
-    ("torus:8x8", Seats::All),
-    ("torus:4x4x4", Seats::All),
-    ("torus:12x12", Seats::All),
-    ("hypercube:3", Seats::All),
-    ("hypercube:5", Seats::All),
-    ("hypercube:8", Seats::All),
-    ("ghc:3x4x2", Seats::All),
-    ("ghc:8x8", Seats::All),
-    ("complete:4", Seats::All),
-    ("complete:11", Seats::All),
-    ("complete:64", Seats::All),
-    ("tree:15", Seats::All),
-    ("chords:32", Seats::All),
-    ("star:9", Seats::All),
-    ("line:9", Seats::Every(4, 9)),
-    ("ring:16", Seats::Reversed),
-    ("torus:8x8", Seats::Every(2, 32)),
-    ("mesh:6x6", Seats::Every(5, 36)),
-    ("hypercube:6", Seats::Every(5, 20)),
-    ("torus:4x8", Seats::Reversed),
+/// Networks and the placement of their ranks.
+const NETWORKS: [(&str, PlacementRule); 34] = [
+    ("line:5", PlacementRule::All),
+    ("line:16", PlacementRule::All),
+    ("line:64", PlacementRule::All),
+    ("ring:6", PlacementRule::All),
+    ("ring:15", PlacementRule::All),
+    ("ring:32", PlacementRule::All),
+    ("mesh:2x2", PlacementRule::All),
+    ("mesh:3x5", PlacementRule::All),
+    ("mesh:4x8", PlacementRule::All),
+    ("mesh:8x8", PlacementRule::All),
+    ("mesh:3x4x5", PlacementRule::All),
+    ("torus:4x4", PlacementRule::All),
+    ("torus:5x7", PlacementRule::All),
+    ("torus:2x16", PlacementRule::All),
+    ("torus:8x8", PlacementRule::All),
+    ("torus:4x4x4", PlacementRule::All),
+    ("torus:12x12", PlacementRule::All),
+    ("hypercube:3", PlacementRule::All),
+    ("hypercube:5", PlacementRule::All),
+    ("hypercube:8", PlacementRule::All),
+    ("ghc:3x4x2", PlacementRule::All),
+    ("ghc:8x8", PlacementRule::All),
+    ("complete:4", PlacementRule::All),
+    ("complete:11", PlacementRule::All),
+    ("complete:64", PlacementRule::All),
+    ("tree:15", PlacementRule::All),
+    ("chords:32", PlacementRule::All),
+    ("star:9", PlacementRule::All),
+    ("line:9", PlacementRule::Every(4, 9)),
+    ("ring:16", PlacementRule::Reversed),
+    ("torus:8x8", PlacementRule::Every(2, 32)),
+    ("mesh:6x6", PlacementRule::Every(5, 36)),
+    ("hypercube:6", PlacementRule::Every(5, 20)),
+    ("torus:4x8", PlacementRule::Reversed),
 ];
 
 const MACHINES: [&str; 15] = [
@@ -78,13 +78,13 @@ const MACHINES: [&str; 15] = [
     "free:startup=10us,message=1us,byte=1ns,channel=10ns,hop=1us,switching=store-and-forward",
 ];
 
-/// The sizes of blocks.
+/// Block sizes in bytes.
 pub(super) const SIZES: [u64; 8] = [1, 16, 128, 512, 2 << 10, 8 << 10, 64 << 10, 1 << 20];
 
-/// The collectives between whose algorithms there is much to choose.
+/// The collectives that have several competing algorithms.
 pub(super) const COLLECTIVES: [Collective; 2] = [Collective::Alltoall, Collective::Allgather];
 
-/// A network with the ranks on it.
+/// A network and the placement of its ranks.
 pub(super) struct Network {
     pub(super) name: String,
     topology: Arc<dyn Topology>,
@@ -101,12 +101,12 @@ impl Network {
     }
 }
 
-/// All of them.
+/// Returns all networks.
 pub(super) fn networks() -> Result<Vec<Network>, Failure> {
-    NETWORKS.into_iter().map(|(text, seats)| network(text, seats)).collect()
+    NETWORKS.into_iter().map(|(text, rule)| network(text, rule)).collect()
 }
 
-fn network(text: &str, seats: Seats) -> Result<Network, Failure> {
+fn network(text: &str, rule: PlacementRule) -> Result<Network, Failure> {
     let graph = |graph: Result<Graph, GraphError>| {
         graph.map(|graph| Arc::new(graph) as Arc<dyn Topology>).map_err(|error| Failure::of(text, &error))
     };
@@ -126,18 +126,18 @@ fn network(text: &str, seats: Seats) -> Result<Network, Failure> {
     let on = |nodes_of_ranks: Vec<usize>| Placement::new(nodes_of_ranks.into_iter().map(Node::new).collect(), nodes);
     let bits = nodes.next_power_of_two().trailing_zeros();
     let reversed = |rank: usize| (0..bits).fold(0, |sum, bit| 2 * sum + (rank >> bit & 1));
-    let (placement, name) = match seats {
-        Seats::All => (Placement::identity(nodes), text.to_owned()),
-        Seats::Every(step, ranks) => (
+    let (placement, name) = match rule {
+        PlacementRule::All => (Placement::identity(nodes), text.to_owned()),
+        PlacementRule::Every(step, ranks) => (
             on((0..ranks).map(|rank| rank * step % nodes).collect())?,
             format!("{text}, {ranks} ranks on every {step}th"),
         ),
-        Seats::Reversed => (on((0..nodes).map(reversed).collect())?, format!("{text}, ranks by reversed bits")),
+        PlacementRule::Reversed => (on((0..nodes).map(reversed).collect())?, format!("{text}, ranks by reversed bits")),
     };
     Ok(Network { name, topology, placement })
 }
 
-/// All of them, each with its text.
+/// Returns all machines, each with its text.
 pub(super) fn machines() -> Result<Vec<(&'static str, Machine)>, Failure> {
     let machine = |text: &'static str| Ok((text, text.parse().map_err(|error| Failure::of(text, &error))?));
     MACHINES.into_iter().map(machine).collect()
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_and_machines_are_all_there_and_differ() {
+    fn networks_and_machines_are_distinct() {
         let (networks, machines) = (networks().unwrap(), machines().unwrap());
         let distinct = |names: Vec<String>| names.iter().collect::<std::collections::HashSet<_>>().len();
         assert_eq!(distinct(networks.iter().map(|network| network.name.clone()).collect()), 34);

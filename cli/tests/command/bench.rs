@@ -1,8 +1,8 @@
-//! `necklace bench`: what it measures beside each other, and how it writes that down. No test asserts a time.
+//! Tests of `necklace bench`: its benchmarks and its documents. No test asserts a time.
 
 use crate::support::{directory, necklace, printed, refused, stderr};
 
-/// The cells of the lines of a table of comma-separated values, without its heading.
+/// Returns the cells of a CSV document, without its heading.
 fn cells(csv: &str) -> Vec<Vec<&str>> {
     let mut lines = csv.lines();
     let heading = "system,transport,collective,algorithm,ranks,block_bytes,median_us,min_us,p90_us";
@@ -33,7 +33,7 @@ fn alltoall_is_measured_beside_both_bare_exchanges() {
 }
 
 #[test]
-fn algorithms_that_do_not_fit_a_network_are_left_out_there() {
+fn unfit_algorithms_are_left_out_per_network() {
     let file = directory("bench").join("times.csv");
     let networks = ["--topology", "torus:4x4,ring:3", "--algorithm", "torus-exchange,direct-xor"];
     let rest = ["--bytes", "8", "--rounds", "1", "--csv", file.to_str().unwrap()];
@@ -47,7 +47,7 @@ fn algorithms_that_do_not_fit_a_network_are_left_out_there() {
 }
 
 #[test]
-fn proofs_and_other_collectives_are_measured_too() {
+fn proofs_and_other_collectives_are_measured() {
     let verify = ["bench", "verify", "--topology", "torus:4x4", "--algorithm", "torus-exchange", "--csv", "-"];
     assert_eq!(cells(&printed(&verify)).len(), 1);
     for collective in ["allgather", "broadcast", "allreduce", "scan", "barrier", "gather", "scatter", "reduce_scatter"]
@@ -59,7 +59,7 @@ fn proofs_and_other_collectives_are_measured_too() {
 }
 
 #[test]
-fn curves_are_drawn_for_each_system_and_number_of_ranks() {
+fn plot_has_a_curve_per_system_and_number_of_ranks() {
     let file = directory("bench-plot").join("times.svg");
     let rest = ["--algorithm", "direct", "--rounds", "1", "--plot", file.to_str().unwrap()];
     printed(&[&["bench", "--ranks", "1,2", "--bytes", "8,64"], &rest[..]].concat());
@@ -70,15 +70,15 @@ fn curves_are_drawn_for_each_system_and_number_of_ranks() {
 }
 
 #[test]
-fn with_a_dash_standard_output_is_the_curves_alone() {
+fn dash_writes_only_the_plot_to_standard_output() {
     let svg = printed(&["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1", "--plot", "-"]);
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
 }
 
 #[test]
-fn what_cannot_be_measured_is_a_usage_error() {
+fn unmeasurable_request_is_a_usage_error() {
     for (arguments, said) in [
-        (&["--bytes", "1.5K"][..], "not a number of bytes"),
+        (&["--bytes", "1.5K"][..], "expected a number of bytes"),
         (&["--ranks", "0"], "0 is not in"),
         (&["--algorithm", "unheard-of"], "unheard-of"),
         (&["--collective", "exscan"], "cannot be measured yet"),
@@ -95,7 +95,7 @@ fn what_cannot_be_measured_is_a_usage_error() {
 
 #[cfg(unix)]
 #[test]
-fn processes_are_measured_as_threads_are() {
+fn processes_over_tcp_are_measured() {
     let arguments = ["bench", "--transport", "tcp", "-n", "2,3", "--bytes", "8,1K", "--algorithm", "direct,ring"];
     let csv = printed(&[&arguments[..], &["--rounds", "1", "--csv", "-"]].concat());
     let cells = cells(&csv);
@@ -112,7 +112,7 @@ fn processes_are_measured_as_threads_are() {
 }
 
 #[test]
-fn only_what_moves_has_a_transport() {
+fn transport_is_refused_unless_bytes_move() {
     let output = necklace(&["bench", "build", "--transport", "tcp"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("bench move"), "{}", stderr(&output));

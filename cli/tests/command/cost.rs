@@ -1,15 +1,16 @@
-//! `necklace cost`: the paper's table as comma-separated values, by formula and counted; machines; pictures.
+//! Tests of `necklace cost`: the paper's table by formula and counted, machines, plots.
 
 use std::collections::HashMap;
 
 use crate::support::{directory, necklace, printed, refused};
 
-/// The lines of a document, by the names of its columns.
+/// Returns the lines of a CSV document, by the names of its columns.
 fn lines(document: &str) -> Vec<HashMap<String, String>> {
     csv::Reader::from_reader(document.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
 
-/// Table 2's rows "Proposed" in microseconds, of blocks of `m` bytes on 2^d x 2^d nodes.
+/// Returns the row "Proposed" of table 2 in microseconds, for blocks of `m` bytes on 2^d x 2^d
+/// nodes.
 fn table_2(mesh: bool, d: i32, m: f64, startup: f64) -> [f64; 6] {
     let two = |exponent: i32| f64::from(2).powi(exponent);
     let barrier = f64::from(126 * d - 113);
@@ -22,12 +23,12 @@ fn table_2(mesh: bool, d: i32, m: f64, startup: f64) -> [f64; 6] {
     };
     let prices = [startup, m * 0.011, 0.02, m * 0.014, barrier];
     let terms: Vec<f64> = terms.iter().zip(prices).map(|(count, price)| count * price).collect();
-    // The paper's total has the barriers too.
+    // The paper's total includes the barriers.
     [terms[0], terms[1], terms[2], terms[3], terms[4], terms[..4].iter().sum()]
 }
 
 #[test]
-fn the_commands_in_the_help_give_table_2_and_the_curves_of_figures_13_to_16() {
+fn commands_in_the_help_reproduce_table_2_and_figures_13_to_16() {
     let figures = [
         ("torus-exchange", "torus", "paragon", 75.0, &[4, 5, 6, 7][..]),
         ("mesh-exchange", "mesh", "paragon", 75.0, &[4, 5, 6, 7]),
@@ -54,9 +55,9 @@ fn the_commands_in_the_help_give_table_2_and_the_curves_of_figures_13_to_16() {
 }
 
 #[test]
-fn a_formula_that_claims_too_little_says_so() {
+fn incomplete_formula_is_marked_as_a_lower_bound() {
     let graph = directory("too-little").join("graph.txt");
-    // More ranks than are counted.
+    // On a network of this size nothing is counted.
     let path: String = (1..150).map(|node| format!("{} {node}\n", node - 1)).collect();
     std::fs::write(&graph, path).unwrap();
     let topology = format!("graph:@{}", graph.display());
@@ -74,7 +75,7 @@ fn a_formula_that_claims_too_little_says_so() {
 }
 
 #[test]
-fn compared_with_what_is_counted_the_formulas_hold() {
+fn formulas_agree_with_counted_prices() {
     let arguments = ["cost", "--topology=torus:4x8", "--topology=ring:5", "--collective=alltoall", "--bytes=0,100"];
     let found = lines(&printed(&[&arguments[..], &["--machine=unit", "--compare", "--csv=-"]].concat()));
     let mut compared = 0;
@@ -97,7 +98,7 @@ fn compared_with_what_is_counted_the_formulas_hold() {
 }
 
 #[test]
-fn bounds_stand_beside_every_price_and_every_time() {
+fn bounds_are_printed_for_every_price_and_time() {
     let on = ["--topology=torus:12x12", "--collective=alltoall", "--bytes=64", "--machine=unit", "--csv=-"];
     let only = ["--algorithm=direct,torus-exchange"];
     let cost = lines(&printed(&[&["cost"], &on[..], &only].concat()));
@@ -105,10 +106,11 @@ fn bounds_stand_beside_every_price_and_every_time() {
         let line = cost.iter().find(|line| line["by"] == "bound" && line["algorithm"] == algorithm).unwrap();
         ["startup", "transmission", "total"].map(|term| line[term].clone())
     };
-    // With any ports one start-up, over channels 216 blocks; with one port 8 of them, and 864 blocks stored on their way.
+    // With any number of ports: 1 start-up, 216 blocks over channels. With one port: 8 start-ups,
+    // 864 forwarded blocks.
     assert_eq!(of("direct"), ["1", "13824", "13825"]);
     assert_eq!(of("torus-exchange"), ["8", "55296", "55304"]);
-    // Played out, start-ups and transmission may go on at the same time, as what is stored by several nodes does.
+    // In a simulation, start-ups and transmissions of several nodes may overlap.
     let times = lines(&printed(&[&["simulate"], &on[..], &only].concat()));
     for pair in times.chunks(2) {
         assert_eq!((pair[0]["by"].as_str(), pair[1]["by"].as_str()), ("simulated", "bound"));
@@ -123,19 +125,19 @@ fn bounds_stand_beside_every_price_and_every_time() {
 }
 
 #[test]
-fn the_start_ups_of_the_paragon_are_start_ups() {
+fn startup_price_applies_to_every_startup() {
     let on = ["cost", "--topology=torus:16x16", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=1"];
     let text = printed(&[&on[..], &["--machine=paragon"]].concat());
     let names: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
     let terms = ["startup", "transmission", "propagation", "rearrangement", "synchronisation"];
     assert_eq!(names, [&["bytes", "by", "total"][..], &terms].concat());
     let line = text.lines().find(|line| line.contains("formula")).unwrap();
-    // Ten of 75 us.
+    // Ten start-ups of 75 us.
     assert!(line.contains(" 750.00 "), "{text}");
 }
 
 #[test]
-fn machines_come_from_files_and_plots_are_pictures() {
+fn machine_file_is_read_and_plot_is_svg() {
     let directory = directory("machines_come_from_files");
     let path = directory.join("slow.json");
     std::fs::write(&path, r#"{"startup": "1 ms", "hop": "2 us"}"#).unwrap();
@@ -166,14 +168,14 @@ fn machines_come_from_files_and_plots_are_pictures() {
 }
 
 #[test]
-fn a_large_network_costs_no_time_by_formula() {
+fn large_network_is_priced_by_formula() {
     let arguments =
         ["cost", "--topology=torus:16384x16384", "--topology=mesh:30000x2x30000", "--topology=hypercube:30"];
     printed(&[&arguments[..], &["--collective=alltoall", "--bytes=1", "--machine=paragon"]].concat());
 }
 
 #[test]
-fn simulated_times_stand_beside_what_channels_did() {
+fn simulation_prints_channel_use_beside_times() {
     let arguments = ["simulate", "--topology=torus:4x4", "--collective=alltoall", "--bytes=0,100", "--machine=paragon"];
     let found = lines(&printed(&[&arguments[..], &["--csv=-", "--compare"]].concat()));
     let number = |line: &HashMap<String, String>, name: &str| line[name].parse::<f64>().unwrap();
@@ -181,7 +183,7 @@ fn simulated_times_stand_beside_what_channels_did() {
         let line = found.iter().find(|l| l["by"] == by && l["algorithm"] == algorithm && l["block_bytes"] == bytes);
         line.unwrap_or_else(|| panic!("no {algorithm} {by}"))
     };
-    // Alike on all nodes, and nothing waits.
+    // All nodes behave alike, and nothing waits.
     let exchange = of("simulated", "torus-exchange", "100");
     assert_eq!(number(exchange, "total"), number(of("formula", "torus-exchange", "100"), "total"));
     assert_eq!((number(exchange, "first"), number(exchange, "waiting")), (number(exchange, "total"), 0.0));

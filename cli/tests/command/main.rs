@@ -1,4 +1,4 @@
-//! The command as its users have it: what it prints, writes and returns.
+//! Tests of the command: its output, its files and its exit status.
 
 #![allow(clippy::unwrap_used)]
 

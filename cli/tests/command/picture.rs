@@ -1,4 +1,4 @@
-//! `necklace plan --svg`: the picture is the library's, and misuse is told.
+//! Tests of `necklace plan --svg`: the picture equals the library's, and misuse is refused.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ fn picture(view: &View) -> String {
 }
 
 #[test]
-fn with_a_dash_standard_output_is_the_picture_alone() {
+fn dash_writes_only_the_picture_to_standard_output() {
     assert_eq!(printed(&plan(&["--svg", "-"])), picture(&View::default()));
 }
 
 #[test]
-fn frames_and_focus_choose_what_is_shown() {
+fn frames_and_focus_select_what_is_drawn() {
     let view = |frames| View::default().with_frames(frames);
     let cases = [
         (&["--frames", "auto"][..], View::default()),
@@ -46,12 +46,12 @@ fn frames_and_focus_choose_what_is_shown() {
         assert_eq!(drawn, picture(&view), "{more:?}");
         pictures.insert(drawn);
     }
-    // Four rounds: auto is rounds.
+    // With four rounds, `auto` selects rounds.
     assert_eq!(pictures.len(), 5);
 }
 
 #[test]
-fn a_file_gets_the_picture_beside_text_and_json() {
+fn picture_file_is_written_beside_text_and_json() {
     let directory = directory("a_file_gets_the_picture");
     let (svg, json) = (directory.join("picture.svg"), directory.join("schedule.json"));
     let more = ["--svg", svg.to_str().unwrap(), "--json", json.to_str().unwrap()];
@@ -64,7 +64,7 @@ fn a_file_gets_the_picture_beside_text_and_json() {
 }
 
 #[test]
-fn what_cannot_be_drawn_ends_with_2_and_leaves_the_file_as_it_was() {
+fn refused_picture_exits_with_2_and_keeps_the_old_file() {
     let directory = directory("what_cannot_be_drawn");
     let path = directory.join("picture.svg");
     let name = path.to_str().unwrap();

@@ -1,4 +1,4 @@
-//! `necklace plan`: what it prints, and that an independent checker accepts what it writes.
+//! Tests of `necklace plan`: its text, and its documents, which an independent checker accepts.
 
 use crate::support::{checked, directory, necklace, printed, stderr, stdout};
 use necklace::Rank;
@@ -16,7 +16,7 @@ fn document(topology: &str, collective: &str, algorithm: &str) -> String {
     printed(&[&arguments[..], &["--json", "-"]].concat())
 }
 
-/// The row of a table that starts with `name`, without it.
+/// Returns the cells of a table's row after its name.
 fn row(text: &str, name: &str) -> Vec<String> {
     let mut found = text.lines().filter_map(|line| line.strip_prefix(name));
     let cells = found.next().unwrap_or_else(|| panic!("no {name:?} in {text}"));
@@ -24,13 +24,13 @@ fn row(text: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn exchanges_on_grids_pass_the_independent_checker_with_the_papers_figures() {
+fn grid_exchanges_pass_the_checker_with_the_papers_figures() {
     let cases = [
         ("torus:12x12", "8", "576", 22),
         ("torus:8x4x4", "9", "576", 21),
         ("mesh:6x6", "6", "108", 18),
         ("mesh:6x10", "10", "300", 66),
-        // Own work: two classes in cells of two; half rings; folded rings.
+        // Extensions of the paper: two classes in cells of two; half rings; folded rings.
         ("torus:6x10", "8", "172", 14),
         ("torus:5x7", "10", "102", 10),
         ("mesh:5x7", "10", "102", 20),
@@ -48,14 +48,14 @@ fn exchanges_on_grids_pass_the_independent_checker_with_the_papers_figures() {
 }
 
 #[test]
-fn cubes_and_flat_networks_pass_the_independent_checker_with_the_textbooks_figures() {
+fn cube_and_complete_schedules_pass_the_checker() {
     let cases = [
         ("hypercube:5", "cube-log", "5", "80", 5, &["--contention-free", "--minimal-routes"][..]),
         ("hypercube:5", "cube-xor", "31", "31", 80, &["--contention-free", "--minimal-routes"]),
         ("ghc:4,2", "cube-xor", "15", "15", 24, &["--contention-free", "--minimal-routes"]),
         ("complete:11", "bruck", "4", "17", 4, &["--contention-free", "--minimal-routes"]),
         ("complete:27", "bruck:radix=3", "6", "54", 6, &["--contention-free"]),
-        // Two hops, but one where whole rows are passed over.
+        // Two hops, or one if whole rows are skipped.
         ("ghc:3x5", "bruck:radix=15", "14", "14", 26, &[]),
     ];
     for (topology, algorithm, rounds, transmission, hops, promises) in cases {
@@ -69,7 +69,7 @@ fn cubes_and_flat_networks_pass_the_independent_checker_with_the_textbooks_figur
 }
 
 #[test]
-fn reductions_in_rank_order_pass_the_independent_checker() {
+fn reductions_in_rank_order_pass_the_checker() {
     for ranks in [1, 2, 3, 4, 5, 7, 8, 12, 13, 16] {
         for collective in ["allreduce", "scan"] {
             let json = document(&format!("ring:{ranks}"), collective, "auto");
@@ -80,11 +80,11 @@ fn reductions_in_rank_order_pass_the_independent_checker() {
     }
 }
 
-/// The smallest topologies that are not trivial, of many kinds: every algorithm fits one of them.
+/// Small nontrivial topologies of many kinds. Every algorithm fits one of them.
 const SMALL: [&str; 7] = ["torus:4x4", "hypercube:3", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
 
 #[test]
-fn every_algorithm_of_the_registry_is_planned_verified_and_checked() {
+fn every_registered_algorithm_passes_plan_verify_and_checker() {
     for algorithm in registry() {
         let (name, collective) = (algorithm.about().name, algorithm.about().collective);
         let mut fitting = 0;
@@ -101,7 +101,7 @@ fn every_algorithm_of_the_registry_is_planned_verified_and_checked() {
                 assert_eq!(figures["hops"], proof.hops, "{name} for {collective} on {topology}: {figures}");
             }
         }
-        // What the backend does is nothing that could be planned.
+        // `native` has no schedule.
         assert_eq!(fitting > 0, algorithm.priced_as().is_none(), "{name} for {collective} fits {fitting}");
     }
 }
@@ -112,10 +112,10 @@ fn fits(algorithm: &dyn Algorithm, topology: &str) -> bool {
 }
 
 #[test]
-fn counted_figures_stand_beside_the_formulas() {
+fn counted_figures_are_printed_beside_formulas() {
     let arguments = ["--topology=torus:12x12", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=64"];
     let text = printed(&[&["plan"], &arguments[..]].concat());
-    // Counted, by formula, the lower bound, how many times that it is, and in bytes.
+    // Columns: counted, formula, bound, ratio, bytes.
     assert_eq!(row(&text, "start-ups"), ["8", "8", "8", "1.00"]);
     assert_eq!(row(&text, "transmission, blocks"), ["576", "576", "216", "2.67", "36864"]);
     assert_eq!(row(&text, "transmission by port, blocks"), ["576", "576", "143", "4.03", "36864"]);
@@ -133,16 +133,17 @@ fn counted_figures_stand_beside_the_formulas() {
         "{text}"
     );
     assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
-    assert!(text.contains("bound: the least of any schedule like this one: ports one, without contention\n"), "{text}");
+    assert!(text.contains("bound: a lower bound for any schedule with ports one, without contention\n"), "{text}");
 }
 
 #[test]
-fn ports_that_are_asked_for_are_kept_verified_and_exported() {
+fn requested_port_model_is_verified_and_exported() {
     let plan = |rest: &[&'static str]| [&["plan", "--collective=alltoall"], rest].concat();
     for ports in Ports::EVERY {
         for topology in ["--topology=torus:4x4", "--topology=complete:6", "--topology=ring:7"] {
             let asked = format!("--ports={ports}");
-            // Bytes are cheap and start-ups dear, so that without ports many messages go at once.
+            // With cheap bytes and expensive start-ups, `auto` sends many messages at once unless
+            // ports limit it.
             let machine = "--machine=free:startup=9us,byte=1ns,channel=1ns";
             let arguments = ["plan", "--collective=alltoall", topology, machine, &asked];
             let json = printed(&[&arguments[..], &["--json=-"]].concat());
@@ -154,12 +155,12 @@ fn ports_that_are_asked_for_are_kept_verified_and_exported() {
             let text = printed(&arguments);
             assert!(text.contains(&format!("verified to keep to ports {ports}\n")), "{text}");
             let others = text.contains("does not fit: it promises ports unlimited, not ");
-            // On a complete network all transfers have channels of their own.
+            // On a complete network, each transfer has its own channel.
             let all_keep = ports == Ports::Unlimited || ports == Ports::All && topology.contains("complete");
             assert_eq!(others, !all_keep, "{text}");
         }
     }
-    // Where all have channels of their own each has one transfer; a rank has many.
+    // Each channel has one transfer, and each rank has many.
     let direct = |topology, ports| necklace(&plan(&["--algorithm=direct", topology, ports]));
     assert_eq!(direct("--topology=complete:6", "--ports=all").status.code(), Some(0));
     for (topology, ports) in [("--topology=complete:6", "--ports=one"), ("--topology=ring:6", "--ports=all")] {
@@ -168,14 +169,14 @@ fn ports_that_are_asked_for_are_kept_verified_and_exported() {
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     }
-    // What is said to keep to them and does not is found.
+    // A document that claims a stricter port model is rejected.
     let json = printed(&plan(&["--algorithm=direct", "--topology=ring:6", "--json=-"]));
     let lie = json.replace("\"ports\":\"unlimited\"", "\"ports\":\"one\"");
     assert!(lie != json && verify(&from_json(&lie).unwrap()).is_err());
 }
 
 #[test]
-fn auto_says_what_it_chose_from() {
+fn auto_lists_the_candidates_it_compared() {
     let text = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall"]);
     let paragon = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--machine", "paragon"]);
     assert!(paragon.contains("the cheapest by the prices of paragon"), "{paragon}");
@@ -184,7 +185,7 @@ fn auto_says_what_it_chose_from() {
 }
 
 #[test]
-fn the_list_names_every_algorithm_and_what_it_promises() {
+fn list_names_every_algorithm_and_its_claims() {
     let text = printed(&["plan", "--list"]);
     let there = printed(&["plan", "--list", "--topology", "torus:12x12"]);
     for algorithm in registry() {
@@ -212,7 +213,7 @@ fn the_list_names_every_algorithm_and_what_it_promises() {
 }
 
 #[test]
-fn a_root_is_where_a_broadcast_starts() {
+fn broadcast_starts_at_the_given_root() {
     let arguments = ["plan", "--topology", "ring:5", "--collective", "broadcast", "--root", "3", "--json", "-"];
     let json: Value = serde_json::from_str(&printed(&arguments)).unwrap();
     assert_eq!(json["root"], 3);
@@ -220,7 +221,7 @@ fn a_root_is_where_a_broadcast_starts() {
 }
 
 #[test]
-fn a_file_gets_the_document_and_standard_output_the_text() {
+fn json_file_is_written_beside_the_text() {
     let directory = directory("a_file_gets_the_document");
     let path = directory.join("schedule.json");
     let name = path.to_str().unwrap();
@@ -234,7 +235,7 @@ fn a_file_gets_the_document_and_standard_output_the_text() {
 }
 
 #[test]
-fn a_document_that_cannot_be_made_leaves_the_file_as_it_was() {
+fn refused_document_keeps_the_old_file() {
     let directory = directory("a_document_that_cannot_be_made");
     let path = directory.join("schedule.json");
     std::fs::write(&path, "what was there before").unwrap();
@@ -246,18 +247,18 @@ fn a_document_that_cannot_be_made_leaves_the_file_as_it_was() {
 }
 
 #[test]
-fn with_a_dash_standard_output_is_the_document_alone() {
+fn dash_writes_only_the_document_to_standard_output() {
     let output = necklace(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--json", "-"]);
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["format"], "necklace-schedule/1");
     assert_eq!(output.stderr, b"");
-    // And no document where there is no schedule.
+    // Without a schedule there is no document.
     let output = necklace(&["plan", "--topology", "hypercube:24", "--collective", "alltoall", "--json", "-"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
 }
 
 #[test]
-fn a_graph_from_a_file_is_planned_and_checked() {
+fn graph_from_a_file_is_planned_and_checked() {
     let path = directory("a_graph_from_a_file").join("edges");
     std::fs::write(&path, "0 1\n1 2\n2 3\n3 0\n0 4\n").unwrap();
     let topology = format!("graph:@{}", path.display());
@@ -266,7 +267,7 @@ fn a_graph_from_a_file_is_planned_and_checked() {
 }
 
 #[test]
-fn a_proof_larger_than_memory_is_refused_before_it_begins() {
+fn proof_larger_than_memory_is_refused_before_it_begins() {
     let large = ["plan", "--topology=complete:5000", "--collective=alltoall", "--algorithm=direct"];
     let output = necklace(&[&large[..], &["--memory=1G"]].concat());
     let said = stderr(&output);
@@ -285,7 +286,7 @@ fn a_proof_larger_than_memory_is_refused_before_it_begins() {
 }
 
 #[test]
-fn a_remedy_is_offered_only_where_it_works() {
+fn memory_remedy_is_offered_only_if_it_helps() {
     let refused = |arguments: &[&str]| {
         let output = necklace(&[&["plan", "--topology=complete:5000"], arguments].concat());
         let said = stderr(&output);
@@ -295,14 +296,14 @@ fn a_remedy_is_offered_only_where_it_works() {
     };
     let direct = ["--collective=alltoall", "--algorithm=direct"];
     assert!(refused(&[&direct[..], &["--memory=500M"]].concat()).contains("--verify-sample"));
-    // Not even the part of one rank fits.
+    // The share of one rank does not fit either.
     assert!(!refused(&[&direct[..], &["--memory=1M"]].concat()).contains("--verify-sample"));
-    // No part of a reduction can be checked.
+    // A reduction cannot be verified in part.
     assert!(!refused(&["--collective=allreduce", "--memory=1M"]).contains("--verify-sample"));
 }
 
 #[test]
-fn a_sample_larger_than_memory_is_refused_before_it_begins() {
+fn sample_larger_than_memory_is_refused_before_it_begins() {
     let direct = ["plan", "--topology=complete:2000", "--collective=alltoall", "--algorithm=direct"];
     let sample = |ranks: &str, memory: &str| {
         let output = necklace(&[&direct[..], &["--verify-sample", ranks, "--memory", memory]].concat());
@@ -323,14 +324,14 @@ fn a_sample_larger_than_memory_is_refused_before_it_begins() {
 
 #[cfg(unix)]
 #[test]
-fn a_sample_takes_memory_for_its_own_ranks() {
-    // All ranks are peers of the sample's: of their rounds together there would be some 500 MB.
+fn sample_needs_memory_only_for_its_ranks() {
+    // All ranks are peers of the sample's ranks. Their rounds together would take about 500 MB.
     let command = "ulimit -v 200000; exec \"$0\" plan --topology complete:2500 --collective alltoall --algorithm direct --verify-sample 8";
     let program = env!("CARGO_BIN_EXE_necklace");
     let output = std::process::Command::new("sh").args(["-c", command, program]).output().unwrap();
     let said = stderr(&output);
     assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
-    // What is too large even to be looked at is refused all the same.
+    // A problem that is too large to be estimated is refused too.
     let command = command.replace("complete:2500", "complete:10000000");
     let output = std::process::Command::new("sh").args(["-c", &command, program]).output().unwrap();
     let said = stderr(&output);
@@ -340,7 +341,7 @@ fn a_sample_takes_memory_for_its_own_ranks() {
 
 #[cfg(unix)]
 #[test]
-fn a_limit_of_the_process_is_what_memory_is_available() {
+fn process_limit_bounds_the_available_memory() {
     let command =
         "ulimit -v 2000000; exec \"$0\" plan --topology complete:5000 --collective alltoall --algorithm direct";
     let program = env!("CARGO_BIN_EXE_necklace");
@@ -351,7 +352,7 @@ fn a_limit_of_the_process_is_what_memory_is_available() {
 }
 
 #[test]
-fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
+fn sample_of_ranks_is_verified_and_reported_as_such() {
     let sample = |collective: &str, algorithm: &str, more: &[&str]| {
         let arguments = ["plan", "--topology=complete:300", "--collective", collective, "--algorithm", algorithm];
         necklace(&[&arguments[..], &["--verify-sample=3"], more].concat())
@@ -378,7 +379,7 @@ fn a_sample_of_ranks_is_checked_and_said_to_be_one() {
 }
 
 #[test]
-fn what_it_writes_for_each_collective_runs_as_it_is() {
+fn exported_schedule_of_each_collective_runs() {
     let network = "torus:2x3";
     let mut kinds: Vec<&str> = registry().iter().map(|row| row.about().collective).collect();
     kinds.dedup();
@@ -388,7 +389,8 @@ fn what_it_writes_for_each_collective_runs_as_it_is() {
         let how = How::from(from_json(&printed(&arguments)).unwrap());
         let outcomes = local::run_on(network, |mut comm| {
             let rank = Rank::new(comm.rank());
-            // Two numbers a block, which say what it is called. The greatest of them is what reductions give, a scan too.
+            // Each block holds the two numbers of its name. Reductions and scans return the
+            // maximum.
             let words = |block: Block| [block.source(), block.destination()].map(i32::cast_unsigned);
             let buffer = |holding: &[(Block, Vec<Rank>)]| -> Vec<u32> {
                 holding.iter().filter(|_| kind != "barrier").flat_map(|(block, _)| words(*block)).collect()

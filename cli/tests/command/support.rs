@@ -1,4 +1,4 @@
-//! Running the command, and the checker that others wrote.
+//! Runs the command and the independent checker.
 #![allow(dead_code, reason = "each test file uses some of it")]
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-/// The command with these arguments, and `input` on standard input.
+/// Runs the command with these arguments and `input` on standard input.
 pub(crate) fn necklace_with(arguments: &[&str], input: &str) -> Output {
     feed(Command::new(env!("CARGO_BIN_EXE_necklace")).args(arguments), input)
 }
@@ -16,7 +16,7 @@ pub(crate) fn necklace(arguments: &[&str]) -> Output {
     necklace_with(arguments, "")
 }
 
-/// What a command prints that ends well and complains of nothing.
+/// Returns the standard output of a command that succeeds without messages.
 pub(crate) fn printed(arguments: &[&str]) -> String {
     let output = necklace(arguments);
     let error = String::from_utf8_lossy(&output.stderr);
@@ -24,7 +24,7 @@ pub(crate) fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Asserts that a command line is refused in these words, and that nothing is printed.
+/// Asserts that a command line is refused with this message, and that nothing is printed.
 #[track_caller]
 pub(crate) fn refused(output: &Output, words: &[&str]) {
     let error = stderr(output);
@@ -40,8 +40,8 @@ pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The figures by which the independent checker accepts a document. `None` where it cannot be had, unless the
-/// environment demands it.
+/// Returns the figures that the independent checker prints for a document. Returns `None` if the
+/// checker is missing and the environment does not demand it.
 pub(crate) fn checked(document: &str, options: &[&str]) -> Option<serde_json::Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/checker/check_schedule.py");
     static PYTHON: OnceLock<bool> = OnceLock::new();
@@ -60,7 +60,7 @@ pub(crate) fn checked(document: &str, options: &[&str]) -> Option<serde_json::Va
     Some(serde_json::from_str(lines[lines.len() - 2]).unwrap())
 }
 
-/// An empty directory of the test's own.
+/// Creates an empty directory for a test.
 pub(crate) fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -73,7 +73,7 @@ fn feed(command: &mut Command, input: &str) -> Output {
     let mut child = piped.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
-    // It may end before it has read everything.
+    // The command may end before it has read everything.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();

@@ -1,4 +1,4 @@
-//! The command line: exit codes, help, closed pipes.
+//! Tests of the command line: exit codes, help, closed pipes.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::support::{directory, necklace, printed, refused, stderr};
 
 #[test]
-fn misuse_ends_with_2_and_says_what_would_be_right() {
+fn misuse_exits_with_2_and_names_the_remedy() {
     for (arguments, expected) in [
         (&[][..], "Usage: necklace"),
         (&["frobnicate"], "frobnicate"),
@@ -68,7 +68,7 @@ fn misuse_ends_with_2_and_says_what_would_be_right() {
         ),
         (&commands[1..], "ring:6", &["alltoall", "--topology", "torus:6"], "--topology: duplicate value ring:6"),
     ] {
-        // Two of the commands need a size.
+        // `cost` and `simulate` need a size.
         let size = if rest.iter().any(|word| word.starts_with("--bytes")) { &[][..] } else { &["--bytes=1"] };
         for command in commands {
             let on = [command, "--topology", topology, "--collective"];
@@ -81,7 +81,7 @@ fn misuse_ends_with_2_and_says_what_would_be_right() {
 }
 
 #[test]
-fn two_documents_do_not_go_to_one_place() {
+fn two_outputs_to_one_file_are_refused() {
     let directory = directory("two_documents");
     let (file, again) = (directory.join("same"), directory.join(".").join("same"));
     let (file, again) = (file.to_str().unwrap(), again.to_str().unwrap());
@@ -95,7 +95,7 @@ fn two_documents_do_not_go_to_one_place() {
         (vec!["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1"], ["--csv", "--plot"]),
     ];
     for (command, [one, other]) in &commands {
-        // Before there is a file of that name, when there is, by a link, and where standard output is meant.
+        // A missing file, an existing one, a link, and standard output.
         for turn in 0..4 {
             let (first, second) = [(file, file), (file, again), (file, again), ("-", "-")][turn];
             if turn == 2 {
@@ -114,7 +114,7 @@ fn two_documents_do_not_go_to_one_place() {
 }
 
 #[test]
-fn sizes_of_blocks_have_the_same_units_everywhere() {
+fn block_sizes_have_the_same_units_in_every_command() {
     for command in ["plan", "cost", "simulate", "bench"] {
         let help = printed(&[command, "--help"]);
         assert!(help.contains("suffixes K, M and G stand for powers of 1024"), "{help}");
@@ -125,7 +125,7 @@ fn sizes_of_blocks_have_the_same_units_everywhere() {
     }
 }
 
-/// The options and positional arguments of a subcommand that take a value, as its help names them.
+/// Returns the options and positional arguments of a subcommand that take a value, from its help.
 fn taking_values(command: &str) -> Vec<String> {
     let help = printed(&[command, "--help"]);
     let names = help.lines().filter_map(|line| {
@@ -142,13 +142,13 @@ fn taking_values(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn arguments_of_any_length_are_quoted_in_errors_of_a_bounded_one() {
+fn long_arguments_are_shortened_in_errors() {
     const LONG: usize = 100_000;
     const MOST: usize = 2000;
     let on: &[&str] = &["--topology=ring:4", "--collective=alltoall"];
     let sized = [on, &["--bytes=8"]].concat();
     let bench = ["--ranks=2", "--bytes=8", "--rounds=1"];
-    // As many options as there are at least, so that a change of the help's layout is noticed.
+    // A change of the help's layout must not hide options from this test.
     let commands: [(&str, &[&str], usize); 7] = [
         ("plan", on, 12),
         ("cost", &sized, 8),
@@ -184,7 +184,7 @@ fn arguments_of_any_length_are_quoted_in_errors_of_a_bounded_one() {
         let options = taking_values(command);
         assert!(options.len() > least, "{command}: {options:?}");
         for option in &options {
-            // An option that is there twice would be all that is complained of.
+            // A repeated option would be the only reported error.
             let base = base.iter().copied().filter(|given| !given.starts_with(&format!("{option}=")));
             let base: Vec<&str> = [command].into_iter().chain(base).collect();
             for value in &values {
@@ -197,7 +197,7 @@ fn arguments_of_any_length_are_quoted_in_errors_of_a_bounded_one() {
     check(&[&values[0]]);
     check(&[&format!("--{}", values[0])]);
     check(&["plan", &format!("--{}=1", values[0])]);
-    // A network that there is.
+    // An existing network.
     let mesh = format!("--topology={}", long("mesh:1", "x1"));
     check(&["plan", &mesh, "--collective=alltoall", "--algorithm=torus-exchange"]);
     check(&["cost", &mesh, &mesh, "--collective=alltoall", "--bytes=8"]);
@@ -206,7 +206,7 @@ fn arguments_of_any_length_are_quoted_in_errors_of_a_bounded_one() {
 }
 
 #[test]
-fn failures_end_with_1() {
+fn failed_commands_exit_with_1() {
     let plan = ["plan", "--topology", "ring:4", "--collective", "scan", "--json"];
     let cases = [
         [&plan[..], &["/no/such/directory/file"]].concat(),
@@ -223,7 +223,7 @@ fn failures_end_with_1() {
 }
 
 #[test]
-fn help_has_examples_and_the_version_is_the_packages() {
+fn help_has_examples_and_the_version_of_the_package() {
     assert_eq!(printed(&["--version"]), concat!("necklace ", env!("CARGO_PKG_VERSION"), "\n"));
     for arguments in
         [&["--help"][..], &["plan", "--help"], &["cost", "--help"], &["simulate", "--help"], &["verify", "--help"]]
@@ -233,11 +233,11 @@ fn help_has_examples_and_the_version_is_the_packages() {
 }
 
 #[test]
-fn the_examples_of_the_help_run() {
+fn examples_in_the_help_run() {
     let directory = directory("examples");
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_necklace")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
-    // In this order: what one writes another reads.
+    // In this order, because some commands read the files of earlier ones.
     for (command, least) in [("plan", 9), ("verify", 2), ("cost", 6)] {
         let help = printed(&[command, "--help"]).replace("\\\n", " ");
         let examples: Vec<&str> = help.lines().map(str::trim).filter(|line| line.starts_with("necklace ")).collect();
@@ -252,9 +252,9 @@ fn the_examples_of_the_help_run() {
 }
 
 #[test]
-fn a_reader_who_leaves_early_is_no_fault() {
+fn closed_pipe_fails_documents_only() {
     let long = ["--topology", "torus:16x16", "--collective", "alltoall", "--algorithm", "torus-exchange"];
-    // A document that nobody wants to the end is not complete, a text is only not read.
+    // An incomplete document is a failure; an unread text is not.
     for (more, expected) in [(&["--json", "-"][..], 1), (&[], 0)] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_necklace"));
         let command = command.arg("plan").args(long).args(more).stdout(Stdio::piped()).stderr(Stdio::piped());

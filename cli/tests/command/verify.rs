@@ -1,4 +1,4 @@
-//! `necklace verify`: accepts what `plan` writes, and names what is wrong with anything else.
+//! Tests of `necklace verify`: it accepts documents of `plan`, and names the fault of any other.
 
 use crate::support::{directory, necklace, necklace_with, printed, stderr, stdout};
 use serde_json::Value;
@@ -8,7 +8,7 @@ fn planned(topology: &str, collective: &str) -> String {
 }
 
 #[test]
-fn what_plan_writes_is_accepted() {
+fn planned_document_is_accepted() {
     let cases =
         [("torus:4x4", "alltoall"), ("ring:5", "allgather"), ("complete:7", "scan"), ("hypercube:3", "barrier")];
     for (topology, collective) in cases {
@@ -18,16 +18,16 @@ fn what_plan_writes_is_accepted() {
         assert!(text.contains("least with one port: start-ups ") && text.contains("least with all ports: "), "{text}");
         assert!(text.contains(collective) && text.contains("start-ups") && text.ends_with("\nOK\n"), "{text}");
     }
-    let path = directory("what_plan_writes_is_accepted").join("schedule.json");
+    let path = directory("planned_document_is_accepted").join("schedule.json");
     std::fs::write(&path, planned("torus:4x4", "allreduce")).unwrap();
     assert!(printed(&["verify", path.to_str().unwrap()]).ends_with("\nOK\n"));
 }
 
-/// A name, and what is done to the transfers of a round.
+/// A named change of the transfers of a round.
 type Mutation = (&'static str, fn(&mut Vec<Value>));
 
 #[test]
-fn a_changed_transfer_is_named() {
+fn changed_transfer_is_rejected_by_name() {
     let arguments = ["--topology", "torus:4x4", "--collective", "alltoall", "--algorithm", "torus-exchange"];
     let text = printed(&[&["plan"], &arguments[..], &["--json", "-"]].concat());
     let document: Value = serde_json::from_str(&text).unwrap();
@@ -53,7 +53,7 @@ fn a_changed_transfer_is_named() {
 }
 
 #[test]
-fn of_very_many_violations_some_are_shown_and_all_are_counted() {
+fn many_violations_are_counted_and_the_first_shown() {
     let mut document: Value = serde_json::from_str(&planned("ring:16", "alltoall")).unwrap();
     document["rounds"] = Value::Array(vec![]);
     let output = necklace_with(&["verify", "-"], &document.to_string());
@@ -64,7 +64,7 @@ fn of_very_many_violations_some_are_shown_and_all_are_counted() {
 }
 
 #[test]
-fn what_is_no_schedule_fails_and_says_where() {
+fn invalid_document_fails_with_its_position() {
     let good = planned("ring:3", "alltoall");
     let cases = [
         ("", "line 1, column 1: EOF"),
@@ -88,7 +88,7 @@ fn what_is_no_schedule_fails_and_says_where() {
 }
 
 #[test]
-fn names_in_a_document_cannot_command_the_terminal() {
+fn control_characters_in_a_document_are_escaped() {
     let document = planned("ring:3", "alltoall").replace("\"algorithm\":\"", "\"algorithm\":\"\\u001b[2J");
     let output = necklace_with(&["verify", "-"], &document);
     assert_eq!(output.status.code(), Some(0));

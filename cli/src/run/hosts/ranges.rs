@@ -1,14 +1,14 @@
-//! Names with ranges of numbers, as Slurm writes lists of hosts: `node[01-04,7]`.
+//! Expands names with ranges of numbers, as in Slurm's lists of hosts: `node[01-04,7]`.
 
 use super::MOST;
 use crate::run::agent::legible;
 
-/// The longest name of a host, in bytes.
+/// Maximum length of a host's name, in bytes.
 const LONGEST: usize = 255;
-/// The most digits of a number in brackets.
+/// Maximum number of digits of a number in brackets.
 const DIGITS: usize = 18;
 
-/// Splits a list at its commas, but not within brackets.
+/// Splits a list at its commas, except within brackets.
 pub(super) fn items(list: &str) -> impl Iterator<Item = &str> {
     let mut within = false;
     list.split(move |character| {
@@ -21,7 +21,8 @@ pub(super) fn items(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the names that a text stands for, in its order. Of several groups of brackets the last varies fastest.
+/// Expands the ranges of a name, in order. With several groups of brackets, the last varies
+/// fastest.
 pub(super) fn expand(text: &str) -> Result<Vec<String>, String> {
     let wrong = |what: String| format!("{}: {what}", legible(text));
     let unmatched = || wrong("brackets do not match, as those of node[01-04,7] do".to_owned());
@@ -53,7 +54,8 @@ pub(super) fn expand(text: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The numbers of `01-04,7`, each with as many digits as the first of its range.
+/// Expands ranges such as `01-04,7`. Each number has at least as many digits as the first of its
+/// range.
 fn numbers(group: &str) -> Result<Vec<String>, String> {
     let mut numbers = Vec::new();
     for part in group.split(',') {
@@ -75,7 +77,7 @@ fn numbers(group: &str) -> Result<Vec<String>, String> {
     Ok(numbers)
 }
 
-/// Reads how many tasks each node of a Slurm allocation has: `2(x3),1`.
+/// Parses the number of tasks of each node of a Slurm allocation, such as `2(x3),1`.
 pub(super) fn tasks(text: &str) -> Result<Vec<usize>, String> {
     let number = |text: &str| text.parse().ok().filter(|number| (1..=MOST).contains(number));
     let mut tasks = Vec::new();
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_expand_in_order_with_their_zeros() {
+    fn ranges_expand_in_order_with_leading_zeros() {
         for (text, names) in [
             ("node", &["node"][..]),
             ("node[3]", &["node3"]),
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_ranges_say_what_would_be_right() {
+    fn invalid_range_is_refused_with_the_expected_form() {
         let most = format!("more than {MOST} hosts");
         let long = "x".repeat(LONGEST);
         let (long_end, long_start) = (format!("n[1]{long}"), format!("{long}[1]"));
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_have_repetitions() {
+    fn slurm_task_counts_have_repetitions() {
         assert_eq!(tasks("2(x3),1"), Ok(vec![2, 2, 2, 1]));
         assert_eq!(tasks("4"), Ok(vec![4]));
         for text in ["", "2,", "0", "2(x0)", "2(3)", "2(x3", "x3", "2(x3)1", "65537", "-1"] {

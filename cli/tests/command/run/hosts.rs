@@ -1,50 +1,50 @@
-//! Ranks on several hosts, which a stand-in for ssh reaches.
+//! Tests of ranks on several hosts, with a replacement for ssh.
 
 use std::fs;
 
 use rustix::process::Signal;
 
-use super::place::Place;
+use super::sandbox::Sandbox;
 use super::{ENDLESS, STUBBORN, ended_well, of_rank};
 use crate::support::{refused, stderr, stdout};
 
 #[test]
 fn ranks_are_spread_over_hosts() {
-    let place = Place::new("hosts");
-    let agent = place.stand_in();
+    let sandbox = Sandbox::new("hosts");
+    let agent = sandbox.stand_in();
     let script = "echo $HOST_NAME $NECKLACE_ROOT $NECKLACE_ADDRESS $(pwd)";
     let hosts = ["-n", "5", "--hosts", "one:2,me@two", "--agent", &agent];
-    let text = ended_well(&place.run(&[&hosts[..], &["--", script]].concat()));
-    let directory = place.directory.display();
+    let text = ended_well(&sandbox.run(&[&hosts[..], &["--", script]].concat()));
+    let directory = sandbox.directory.display();
     let root = of_rank(&text, 0)[0].split(' ').nth(1).unwrap();
     assert!(root.starts_with("one:"), "{text}");
     for (rank, host) in ["one", "one", "me@two", "one", "one"].into_iter().enumerate() {
         assert_eq!(of_rank(&text, rank), [format!("{host} {root} of-the-host {directory}")]);
     }
     let named = [&hosts[..], &["--root-address", "fe80::1", "-v", "--", "echo $NECKLACE_ROOT"]].concat();
-    let output = place.run(&named);
+    let output = sandbox.run(&named);
     assert!(stdout(&output).lines().all(|line| line.contains("] [fe80::1]:")), "{}", stdout(&output));
     assert!(stderr(&output).contains("rank 2 on me@two: process "), "{}", stderr(&output));
-    // One host is reached by itself alone.
+    // With one host, ranks use the loopback address.
     let alone = ["-n", "2", "--hosts", "one", "--agent", &agent, "--", "echo $NECKLACE_ROOT"];
-    assert!(ended_well(&place.run(&alone)).lines().all(|line| line.contains("] 127.0.0.1:")));
+    assert!(ended_well(&sandbox.run(&alone)).lines().all(|line| line.contains("] 127.0.0.1:")));
 }
 
-/// Which host each rank was on.
+/// Returns the host of each rank.
 fn hosts_of(text: &str) -> Vec<String> {
     let ranks = text.lines().count();
     (0..ranks).map(|rank| of_rank(text, rank).concat()).collect()
 }
 
 #[test]
-fn a_file_of_hosts_is_read_as_open_mpi_and_mpich_do() {
-    let place = Place::new("hostfile");
-    let agent = place.stand_in();
-    let file = place.directory.join("hosts.txt");
+fn hostfile_of_open_mpi_or_mpich_is_read() {
+    let sandbox = Sandbox::new("hostfile");
+    let agent = sandbox.stand_in();
+    let file = sandbox.directory.join("hosts.txt");
     let run = |text: &str, more: &[&str]| {
         fs::write(&file, text).unwrap();
         let options = ["--hostfile", "hosts.txt", "--agent", &agent];
-        place.run(&[&options[..], more, &["--", "echo $HOST_NAME"]].concat())
+        sandbox.run(&[&options[..], more, &["--", "echo $HOST_NAME"]].concat())
     };
     let text = "# the cluster\n\n  one slots=2  # two of them\nme@two:1\r\nnode[08-09] slots=1\n";
     assert_eq!(hosts_of(&ended_well(&run(text, &[]))), ["one", "one", "me@two", "node08", "node09"]);
@@ -63,25 +63,25 @@ fn a_file_of_hosts_is_read_as_open_mpi_and_mpich_do() {
         refused(&run(text, more), words);
     }
     fs::remove_file(&file).unwrap();
-    let output = place.run(&["--hostfile", "hosts.txt", "--", "echo started"]);
+    let output = sandbox.run(&["--hostfile", "hosts.txt", "--", "echo started"]);
     refused(&output, &["--hostfile hosts.txt: No such file"]);
 }
 
 #[test]
-fn an_allocation_of_slurm_names_the_hosts() {
-    let place = Place::new("slurm");
-    let agent = place.stand_in();
+fn slurm_allocation_names_the_hosts() {
+    let sandbox = Sandbox::new("slurm");
+    let agent = sandbox.stand_in();
     let run = |nodes: &str, tasks: &str, arguments: &[&str]| {
-        let mut command = place.command(&[arguments, &["--", "echo $HOST_NAME"]].concat());
+        let mut command = sandbox.command(&[arguments, &["--", "echo $HOST_NAME"]].concat());
         let output = command.env("SLURM_JOB_NODELIST", nodes).env("SLURM_TASKS_PER_NODE", tasks).output().unwrap();
-        assert_eq!(place.left(), Vec::<String>::new());
+        assert_eq!(sandbox.left(), Vec::<String>::new());
         output
     };
     let (nodes, by_agent) = ("node[09-10],big", ["--agent", &agent]);
     let all = ["node09", "node09", "node10", "node10", "big"];
     assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &by_agent))), all);
     assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &["-n", "3", "--agent", &agent]))), all[..3]);
-    // What the command line says goes before it, even a list that Slurm did not write.
+    // The command line overrides Slurm, even if Slurm's variables are invalid.
     assert_eq!(ended_well(&run(nodes, "2(x2),1", &["--hosts", "localhost:2"])), "[0] \n[1] \n");
     let listed = ["--hosts", "node[1-2],node7:2", "-n", "4", "--agent", &agent];
     assert_eq!(hosts_of(&ended_well(&run("nonsense[", "", &listed))), ["node1", "node2", "node7", "node7"]);
@@ -97,29 +97,29 @@ fn an_allocation_of_slurm_names_the_hosts() {
 }
 
 #[test]
-fn a_failure_on_one_host_ends_the_others() {
-    let place = Place::new("elsewhere");
-    let agent = place.stand_in();
+fn failure_on_one_host_ends_the_ranks_on_others() {
+    let sandbox = Sandbox::new("elsewhere");
+    let agent = sandbox.stand_in();
     let script = format!("test $NECKLACE_RANK != 2 || exit 9; {STUBBORN}");
-    let output = place.run(&["-n", "4", "--hosts", "one,two,three", "--agent", &agent, "--", &script]);
+    let output = sandbox.run(&["-n", "4", "--hosts", "one,two,three", "--agent", &agent, "--", &script]);
     let error = stderr(&output);
     assert_eq!((output.status.code(), error.as_str()), (Some(9), "error: rank 2 on three ended with status 9\n"));
-    let mut job = place.start(&["-n", "4", "--hosts", "one,two", "--agent", &agent, "--", STUBBORN]);
+    let mut job = sandbox.start(&["-n", "4", "--hosts", "one,two", "--agent", &agent, "--", STUBBORN]);
     job.lines(4);
     job.send(Signal::KILL);
     job.end();
-    place.nothing_is_left();
+    sandbox.nothing_is_left();
 }
 
 #[test]
-fn a_host_that_cannot_be_reached_is_named_with_what_was_said() {
-    let place = Place::new("unreached");
-    let agent = place.stand_in();
-    // A message of another version.
+fn unreachable_host_is_named_with_the_reason() {
+    let sandbox = Sandbox::new("unreached");
+    let agent = sandbox.stand_in();
+    // A report of another version.
     let message = br#"{"Here":{"version":"0.0.7"}}"#;
     let old = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message].concat();
-    fs::write(place.directory.join("old"), old).unwrap();
-    fs::write(place.directory.join("old-garbage"), b"\0necklace agent 1\0what is this, then?").unwrap();
+    fs::write(sandbox.directory.join("old"), old).unwrap();
+    fs::write(sandbox.directory.join("old-garbage"), b"\0necklace agent 1\0what is this, then?").unwrap();
     for (host, words) in [
         ("down", &["down: connect to host down: No route to host", "down cannot be reached", "255"][..]),
         ("cut", &["cut cannot be reached", "Welcome to cut"]),
@@ -128,60 +128,60 @@ fn a_host_that_cannot_be_reached_is_named_with_what_was_said() {
         ("old-garbage", &["old-garbage cannot be reached", "invalid message from the agent"]),
     ] {
         for hosts in [format!("{host},one"), format!("one,{host}")] {
-            let output = place.run(&["-n", "2", "--hosts", &hosts, "--agent", &agent, "--", ENDLESS]);
+            let output = sandbox.run(&["-n", "2", "--hosts", &hosts, "--agent", &agent, "--", ENDLESS]);
             let error = stderr(&output);
             assert_eq!(output.status.code(), Some(1), "{hosts}: {error}");
             assert!(words.iter().all(|word| error.contains(word)), "{hosts}: {error}");
-            // Others may have started, but nothing is left of them.
+            // Agents on other hosts may have started, but nothing is left of them.
             assert_eq!(error.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{error}");
         }
     }
-    // What is no text does nothing to a terminal, and is not told at length.
-    let noisy = place.script("noisy.sh", r"printf '\n\r\n\033[31mred\a\377\t'; head -c 30000 /dev/zero | tr '\0' x");
-    let error = stderr(&place.run(&["-n", "1", "--hosts", "one", "--agent", &noisy, "--", ENDLESS]));
+    // Control characters are escaped, and long output is shortened.
+    let noisy = sandbox.script("noisy.sh", r"printf '\n\r\n\033[31mred\a\377\t'; head -c 30000 /dev/zero | tr '\0' x");
+    let error = stderr(&sandbox.run(&["-n", "1", "--hosts", "one", "--agent", &noisy, "--", ENDLESS]));
     let (begin, rest) = error.split_once("xxx").unwrap();
     assert!(begin.ends_with(": \\u{1b}[31mred\\u{7}\u{fffd}\\t"), "{error}");
     assert!(rest.len() < 200 && rest.trim_matches('x') == "...\n", "{error}");
-    let output = place.run(&["-n", "1", "--hosts", "one", "--agent", "/no/such/agent", "--", ENDLESS]);
+    let output = sandbox.run(&["-n", "1", "--hosts", "one", "--agent", "/no/such/agent", "--", ENDLESS]);
     assert!(output.status.code() == Some(1) && stderr(&output).contains("/no/such/agent"), "{}", stderr(&output));
 }
 
 #[test]
-fn a_host_that_says_nothing_fails_the_job() {
-    let place = Place::new("silent");
-    let agent = place.stand_in();
-    // The first words of an agent, and no more.
+fn silent_host_fails_the_job_after_the_timeout() {
+    let sandbox = Sandbox::new("silent");
+    let agent = sandbox.stand_in();
+    // An agent that sends its first report and nothing more.
     let message = format!(r#"{{"Here":{{"version":"{}"}}}}"#, env!("CARGO_PKG_VERSION"));
     let words = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message.as_bytes()].concat();
-    fs::write(place.directory.join("old-words"), words).unwrap();
-    let silent = place.script("silent.sh", "sleep 1000; :");
+    fs::write(sandbox.directory.join("old-words"), words).unwrap();
+    let silent = sandbox.script("silent.sh", "sleep 1000; :");
     for (hosts, agent, error) in [
         ("one,two", &silent, "one does not answer: "),
         ("one,mute", &agent, "mute does not answer: "),
         ("mute,one", &agent, "mute does not answer: "),
         ("old-words,one", &agent, "old-words does not start its ranks: "),
     ] {
-        let output = place.run(&["-n", "2", "--timeout", "1", "--hosts", hosts, "--agent", agent, "--", ENDLESS]);
+        let output = sandbox.run(&["-n", "2", "--timeout", "1", "--hosts", hosts, "--agent", agent, "--", ENDLESS]);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{hosts}: {said}");
         assert!(said.starts_with(&format!("error: {error}")) && said.ends_with(" for 1 s\n"), "{hosts}: {said}");
     }
-    // One that has started its ranks has nothing to say.
+    // An agent that has started its ranks may be silent.
     let arguments = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &agent, "--", "sleep 1.5"];
-    ended_well(&place.run(&arguments));
+    ended_well(&sandbox.run(&arguments));
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_named() {
-    let place = Place::new("directory");
-    let agent = place.script("elsewhere.sh", "shift; rmdir gone; exec sh -c \"$*\"");
-    let gone = place.directory.join("gone");
+fn missing_working_directory_is_named() {
+    let sandbox = Sandbox::new("directory");
+    let agent = sandbox.script("elsewhere.sh", "shift; rmdir gone; exec sh -c \"$*\"");
+    let gone = sandbox.directory.join("gone");
     fs::create_dir(&gone).unwrap();
-    let mut command = place.command(&["-n", "1", "--hosts", "one", "--agent", &agent, "--", "echo started"]);
-    // The stand-in starts there too, and looks for it above.
+    let mut command = sandbox.command(&["-n", "1", "--hosts", "one", "--agent", &agent, "--", "echo started"]);
+    // The replacement for ssh starts in this directory too, so its path is relative to it.
     let script =
-        fs::read_to_string(place.directory.join("elsewhere.sh")).unwrap().replace("rmdir gone", "cd ..; rmdir gone");
-    fs::write(place.directory.join("elsewhere.sh"), script).unwrap();
+        fs::read_to_string(sandbox.directory.join("elsewhere.sh")).unwrap().replace("rmdir gone", "cd ..; rmdir gone");
+    fs::write(sandbox.directory.join("elsewhere.sh"), script).unwrap();
     let output = command.current_dir(&gone).output().unwrap();
     let error = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");

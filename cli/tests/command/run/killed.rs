@@ -1,4 +1,4 @@
-//! Whatever part of the command is killed, and whenever: nothing is left.
+//! Tests with a killed launcher, agent or reaper: nothing is left at any time.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,168 +8,170 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::place::{Place, until};
+use super::sandbox::{Sandbox, until};
 use super::{ENDLESS, PARENT, STUBBORN, ended_well};
 
 #[test]
-fn a_launcher_that_is_killed_leaves_nothing() {
-    let place = Place::new("killed");
+fn killed_launcher_leaves_nothing() {
+    let sandbox = Sandbox::new("killed");
     for script in [ENDLESS, STUBBORN, PARENT] {
         for group in [false, true] {
-            let mut job = place.start(&["-n", "3", "--", script]);
+            let mut job = sandbox.start(&["-n", "3", "--", script]);
             let lines = job.lines(3);
             let root = lines[0].rsplit_once(' ').unwrap().1.to_owned();
             assert!(TcpListener::bind(&root).is_err(), "{root} is held");
-            assert_eq!(fs::read_dir(place.directory.join("keys")).unwrap().count(), 1);
+            assert_eq!(fs::read_dir(sandbox.directory.join("keys")).unwrap().count(), 1);
             if group {
                 kill_process_group(job.launcher(), Signal::KILL).unwrap();
             } else {
                 job.send(Signal::KILL);
             }
             assert_eq!(job.end().0.signal(), Some(9));
-            place.nothing_is_left();
+            sandbox.nothing_is_left();
             drop(until("the port is free", || TcpListener::bind(&root)));
         }
     }
 }
 
 #[test]
-fn sessions_that_ranks_have_made_end_with_the_job() {
-    let place = Place::new("sessions");
-    // In the background, since of a leader of a group it makes two processes.
+fn sessions_created_by_ranks_end_with_the_job() {
+    let sandbox = Sandbox::new("sessions");
+    // In the background, because `setsid` forks if it leads a process group.
     let script = "setsid -w sh -c 'setsid sleep 1000 & sleep 1000 & echo ready; wait' & wait";
-    assert_eq!(ended_well(&place.run(&["-n", "2", "setsid", "sleep", "1000"])), "");
-    let mut job = place.start(&["-n", "3", "--", script]);
+    assert_eq!(ended_well(&sandbox.run(&["-n", "2", "setsid", "sleep", "1000"])), "");
+    let mut job = sandbox.start(&["-n", "3", "--", script]);
     job.lines(3);
     job.send(Signal::KILL);
     job.end();
-    place.nothing_is_left();
-    // A job in a session of a rank's ends too, and removes its own key.
+    sandbox.nothing_is_left();
+    // A job that a rank starts in its own session ends too, and removes its own key.
     let script =
         format!("setsid -w {} run -n 2 --no-prefix sh -c 'echo ready; sleep 1000'", env!("CARGO_BIN_EXE_necklace"));
     for kill_agent in [false, true] {
-        let mut job = place.start(&["-n", "2", "--", &script]);
+        let mut job = sandbox.start(&["-n", "2", "--", &script]);
         job.lines(4);
         if kill_agent {
-            kill_process(place.called("agent").unwrap(), Signal::KILL).unwrap();
+            kill_process(sandbox.called("agent").unwrap(), Signal::KILL).unwrap();
         } else {
             job.send(Signal::KILL);
         }
         job.end();
-        place.nothing_is_left();
+        sandbox.nothing_is_left();
     }
 }
 
 #[test]
-fn ranks_find_the_key_as_long_as_they_live() {
-    let place = Place::new("living");
+fn key_exists_as_long_as_ranks_live() {
+    let sandbox = Sandbox::new("living");
     let script = "echo ready; while test -e $NECKLACE_KEY_FILE; do :; done; : >missed";
     for _ in 0..5 {
-        let mut job = place.start(&["-n", "8", "--", script]);
+        let mut job = sandbox.start(&["-n", "8", "--", script]);
         job.lines(8);
         job.send(Signal::KILL);
         job.end();
-        place.nothing_is_left();
-        assert!(!place.directory.join("missed").exists());
+        sandbox.nothing_is_left();
+        assert!(!sandbox.directory.join("missed").exists());
     }
 }
 
 #[test]
-fn a_launcher_that_is_killed_at_any_moment_leaves_nothing() {
-    let place = Place::new("moments");
+fn launcher_killed_at_any_moment_leaves_nothing() {
+    let sandbox = Sandbox::new("moments");
     for moment in 0..60 {
-        let job = place.start(&["-n", "4", "--", ENDLESS]);
+        let job = sandbox.start(&["-n", "4", "--", ENDLESS]);
         thread::sleep(Duration::from_micros(250 * moment));
         job.send(Signal::KILL);
         job.end();
-        place.nothing_is_left();
+        sandbox.nothing_is_left();
     }
 }
 
 #[test]
-fn an_agent_or_a_guard_that_is_killed_fails_the_job() {
-    let place = Place::new("agents");
-    for (which, words) in [("agent", "the agent on"), ("guard", "the guard of the ranks has ended")] {
+fn killed_agent_or_reaper_fails_the_job() {
+    let sandbox = Sandbox::new("agents");
+    for (which, words) in [("agent", "the agent on"), ("reaper", "the reaper of the ranks has ended")] {
         for script in [ENDLESS, STUBBORN, PARENT] {
-            let mut job = place.start(&["-n", "3", "--", script]);
+            let mut job = sandbox.start(&["-n", "3", "--", script]);
             job.lines(3);
-            kill_process(place.called(which).unwrap(), Signal::KILL).unwrap();
+            kill_process(sandbox.called(which).unwrap(), Signal::KILL).unwrap();
             let (status, _, error) = job.end();
             assert_eq!(status.code(), Some(1), "{error}");
             assert!(error.contains(words), "{error}");
-            place.nothing_is_left();
+            sandbox.nothing_is_left();
         }
     }
 }
 
 #[test]
-fn an_agent_or_a_guard_that_is_killed_at_any_moment_leaves_nothing() {
-    for which in ["agent", "guard"] {
-        let place = Place::new(&format!("{which}_moments"));
+fn agent_or_reaper_killed_at_any_moment_leaves_nothing() {
+    for which in ["agent", "reaper"] {
+        let sandbox = Sandbox::new(&format!("{which}_moments"));
         for moment in 0..30 {
-            let job = place.start(&["-n", "6", "--", ENDLESS]);
-            let process = until("there is one", || place.called(which).ok_or("there is none"));
+            let job = sandbox.start(&["-n", "6", "--", ENDLESS]);
+            let process = until("there is one", || sandbox.called(which).ok_or("there is none"));
             thread::sleep(Duration::from_micros(150 * moment));
             kill_process(process, Signal::KILL).unwrap();
             let (status, _, error) = job.end();
             assert_eq!(status.code(), Some(1), "{error}");
-            place.nothing_is_left();
+            sandbox.nothing_is_left();
         }
     }
 }
 
 #[test]
-fn ranks_end_when_all_that_started_them_is_killed_at_once() {
-    let place = Place::new("at_once");
+fn ranks_end_when_launcher_agent_and_reaper_are_killed() {
+    let sandbox = Sandbox::new("at_once");
     for with_launcher in [false, true] {
-        let mut job = place.start(&["-n", "3", "--", "echo ready; exec sleep 1000"]);
+        let mut job = sandbox.start(&["-n", "3", "--", "echo ready; exec sleep 1000"]);
         job.lines(3);
-        kill_all(&place, with_launcher.then(|| job.launcher()));
+        kill_all(&sandbox, with_launcher.then(|| job.launcher()));
         job.end();
-        until("no process is left", || place.processes().is_empty().then_some(()).ok_or_else(|| place.left()));
+        until("no process is left", || sandbox.processes().is_empty().then_some(()).ok_or_else(|| sandbox.left()));
     }
-    // Nobody was left to remove the keys, which the next job does, unless that may just be starting.
-    let keys = fs::read_dir(place.directory.join("keys")).unwrap().map(|entry| entry.unwrap().path());
+    // The next job removes the keys, unless they are so young that their job may be starting.
+    let keys = fs::read_dir(sandbox.directory.join("keys")).unwrap().map(|entry| entry.unwrap().path());
     let keys: Vec<_> = keys.collect();
     assert_eq!(keys.len(), 2);
-    let mut job = place.start(&["-n", "1", "--", "echo ready; exec sleep 1000"]);
+    let mut job = sandbox.start(&["-n", "1", "--", "echo ready; exec sleep 1000"]);
     job.lines(1);
     assert!(keys.iter().all(|key| key.exists()));
     let old = SystemTime::now() - Duration::from_secs(60);
-    for entry in fs::read_dir(place.directory.join("keys")).unwrap() {
+    for entry in fs::read_dir(sandbox.directory.join("keys")).unwrap() {
         fs::File::open(entry.unwrap().path()).unwrap().set_modified(old).unwrap();
     }
-    ended_well(&place.command(&["-n", "1", "--", ":"]).output().unwrap());
-    // But not that of a job that runs.
+    ended_well(&sandbox.command(&["-n", "1", "--", ":"]).output().unwrap());
+    // It keeps the key of a running job.
     assert!(keys.iter().all(|key| !key.exists()));
-    assert_eq!(fs::read_dir(place.directory.join("keys")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(sandbox.directory.join("keys")).unwrap().count(), 1);
     job.send(Signal::TERM);
     job.end();
-    place.nothing_is_left();
+    sandbox.nothing_is_left();
 }
 
 #[test]
-fn ranks_of_the_library_remove_the_key_when_all_is_killed() {
-    let place = Place::new("at_once_library");
+fn library_ranks_remove_the_key_when_all_else_is_killed() {
+    let sandbox = Sandbox::new("at_once_library");
     let rank = format!(
         "{} bench-rank --collective alltoall --bytes 8 --calls 1000000000 --samples 1",
         env!("CARGO_BIN_EXE_necklace")
     );
-    // Also where the rank is not what the agent has started, and has started something itself.
+    // Also if the rank is a child of the process that the agent has started, and has children
+    // itself.
     for script in [format!("exec {rank}"), format!("sleep 1000 & {rank}; :")] {
         for with_launcher in [false, true] {
-            let job = place.start(&["-n", "2", "--", &script]);
-            until("the ranks watch", || (watching(&place) == 2).then_some(()).ok_or_else(|| place.left()));
-            kill_all(&place, with_launcher.then(|| job.launcher()));
+            let job = sandbox.start(&["-n", "2", "--", &script]);
+            until("the ranks watch", || (watching(&sandbox) == 2).then_some(()).ok_or_else(|| sandbox.left()));
+            kill_all(&sandbox, with_launcher.then(|| job.launcher()));
             job.end();
-            place.nothing_is_left();
+            sandbox.nothing_is_left();
         }
     }
 }
 
-/// Kills guard and agent, and that process too. As if it were at once: none hears of the others' end before its own.
-fn kill_all(place: &Place, launcher: Option<Pid>) {
-    let processes = [place.called("guard"), place.called("agent"), launcher];
+/// Kills reaper, agent and the given process. All are stopped first, so that none notices the end
+/// of another.
+fn kill_all(sandbox: &Sandbox, launcher: Option<Pid>) {
+    let processes = [sandbox.called("reaper"), sandbox.called("agent"), launcher];
     for signal in [Signal::STOP, Signal::KILL] {
         for process in processes.into_iter().flatten() {
             kill_process(process, signal).unwrap();
@@ -177,12 +179,12 @@ fn kill_all(place: &Place, launcher: Option<Pid>) {
     }
 }
 
-/// How many processes have a thread that waits for the end of their agent.
-fn watching(place: &Place) -> usize {
+/// Returns the number of processes with a thread that waits for the end of their agent.
+fn watching(sandbox: &Sandbox) -> usize {
     let watches = |process: &Pid| {
         let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).into_iter().flatten().flatten();
         let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
         names.any(|name| name.starts_with("necklace-launch"))
     };
-    place.processes().iter().filter(|(process, _)| watches(process)).count()
+    sandbox.processes().iter().filter(|(process, _)| watches(process)).count()
 }

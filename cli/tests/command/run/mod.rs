@@ -1,6 +1,6 @@
-//! `necklace run`, with real processes. Where something is awaited it is asked for again and again, up to a generous limit.
+//! Tests of `necklace run` with real processes. They poll for events, with a generous limit.
 
-mod place;
+mod sandbox;
 
 mod endings;
 mod hosts;
@@ -13,17 +13,17 @@ use std::process::Output;
 
 use crate::support::{stderr, stdout};
 
-/// What each rank says of itself once it runs; it runs until it is ended.
+/// A rank that prints a line when it runs, and does not end by itself.
 const ENDLESS: &str = "echo rank $NECKLACE_RANK at $NECKLACE_ROOT; sleep 1000; sleep 1000";
 
-/// The same, and it does not want to end.
+/// A rank that also ignores the signals to end.
 const STUBBORN: &str = "trap '' TERM INT HUP; echo rank $NECKLACE_RANK at $NECKLACE_ROOT; while :; do sleep 1000; done";
 
-/// It has children in its own group and, as `timeout` does, in others.
+/// A rank with children in its own process group and, by `timeout`, in others.
 const PARENT: &str = "sleep 1000 & timeout 1000 sleep 1000 & (sleep 1000; sleep 1000) & \
     echo rank $NECKLACE_RANK at $NECKLACE_ROOT; wait";
 
-/// The lines of a rank, without its prefix.
+/// Returns the lines of a rank, without the prefix.
 fn of_rank(text: &str, rank: usize) -> Vec<&str> {
     text.lines().filter_map(|line| line.strip_prefix(&format!("[{rank}] "))).collect()
 }

@@ -1,4 +1,4 @@
-//! How many ranks are started, and what each of them is told.
+//! Tests of the start of a job: the number of ranks and their environment.
 
 use std::fs;
 use std::io::Read;
@@ -7,17 +7,17 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use super::place::{Place, has, until};
+use super::sandbox::{Sandbox, has, until};
 use super::{ended_well, of_rank};
 use crate::support::{printed, refused, stderr};
 
 #[test]
-fn a_rank_learns_who_it_is() {
-    let place = Place::new("who");
+fn rank_finds_its_number_and_job_in_its_environment() {
+    let sandbox = Sandbox::new("who");
     let script = "env | grep ^NECKLACE_ | sort; wc -c <$NECKLACE_KEY_FILE; stat -c %a:%u $NECKLACE_KEY_FILE; \
         stat -c %a:%u $(dirname $NECKLACE_KEY_FILE); pwd; od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'";
-    let mut command = place.command(&["--topology", "ring:3", "--timeout", "7", "--", script]);
-    // Of another job, of this host, of this user's.
+    let mut command = sandbox.command(&["--topology", "ring:3", "--timeout", "7", "--", script]);
+    // Variables of another job, of this host, and of this user.
     for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "KEY_LOCKED", "RENDEZVOUS", "INSECURE", "RANKS"] {
         command.env(format!("NECKLACE_{stale}"), "stale");
     }
@@ -33,11 +33,12 @@ fn a_rank_learns_who_it_is() {
             assert_eq!(value("NECKLACE_RANK"), rank.to_string());
             assert!(value("NECKLACE_ROOT").starts_with("127.0.0.1:"));
             let key_file = value("NECKLACE_KEY_FILE").to_owned();
-            assert!(Path::new(&key_file).starts_with(place.directory.join("keys")) && !Path::new(&key_file).exists());
+            assert!(Path::new(&key_file).starts_with(sandbox.directory.join("keys")) && !Path::new(&key_file).exists());
             assert_eq!(value("NECKLACE_KEY_LOCKED"), "1");
             let held = lines.contains(&"NECKLACE_ROOT_HELD=1");
             assert_eq!(held, rank == 0);
-            let user = fs::metadata(&place.directory).map(|about| std::os::unix::fs::MetadataExt::uid(&about)).unwrap();
+            let user =
+                fs::metadata(&sandbox.directory).map(|about| std::os::unix::fs::MetadataExt::uid(&about)).unwrap();
             let rest = [
                 "NECKLACE_SIZE=3".to_owned(),
                 "NECKLACE_TIMEOUT=7".to_owned(),
@@ -45,7 +46,7 @@ fn a_rank_learns_who_it_is() {
                 "32".to_owned(),
                 format!("600:{user}"),
                 format!("700:{user}"),
-                place.directory.display().to_string(),
+                sandbox.directory.display().to_string(),
             ];
             keys.push(lines.pop().unwrap().to_owned());
             let own = ["NECKLACE_RANK=", "NECKLACE_ROOT", "NECKLACE_KEY_"];
@@ -56,20 +57,20 @@ fn a_rank_learns_who_it_is() {
         }
     }
     assert!(keys[0].len() == 64 && keys[0] != keys[3]);
-    place.nothing_is_left();
+    sandbox.nothing_is_left();
 }
 
 #[test]
-fn the_key_is_in_no_argument_and_no_variable() {
-    let place = Place::new("key");
+fn key_appears_in_no_argument_or_variable() {
+    let sandbox = Sandbox::new("key");
     let script = "od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'; echo; echo $NECKLACE_KEY_FILE; exec sleep 1000";
-    let mut job = place.start(&["-n", "2", "--no-prefix", "--", script]);
+    let mut job = sandbox.start(&["-n", "2", "--no-prefix", "--", script]);
     let mut lines = job.lines(4);
     lines.sort_by_key(|line| line.starts_with('/'));
     let key = fs::read(&lines[3]).unwrap();
-    // A process that loads its program, as a rank's shell does with `sleep`, shows no environment for a moment.
+    // While a process loads its program, such as `sleep`, it shows no environment.
     let processes = until("all five processes are seen", || {
-        let processes = place.processes();
+        let processes = sandbox.processes();
         if processes.len() >= 5 { Ok(processes) } else { Err(format!("{processes:?}")) }
     });
     for (process, name) in processes {
@@ -80,15 +81,15 @@ fn the_key_is_in_no_argument_and_no_variable() {
     }
     job.send(Signal::TERM);
     assert_eq!(job.end().0.code(), Some(143));
-    place.nothing_is_left();
+    sandbox.nothing_is_left();
 }
 
 #[test]
-fn the_number_of_ranks_is_one_that_all_agree_on() {
-    let place = Place::new("size");
+fn conflicting_numbers_of_ranks_are_refused() {
+    let sandbox = Sandbox::new("size");
     let said = |arguments: &[&str]| {
         let options = [arguments, &["--", "echo $NECKLACE_SIZE $NECKLACE_TOPOLOGY"]].concat();
-        let text = ended_well(&place.run(&options));
+        let text = ended_well(&sandbox.run(&options));
         let lines: Vec<&str> = text.lines().map(|line| line.split_once("] ").unwrap().1).collect();
         (lines.len(), lines[0].to_owned())
     };
@@ -115,27 +116,27 @@ fn the_number_of_ranks_is_one_that_all_agree_on() {
         (&["--hosts", "localhost:65536,localhost"], &["-n N"]),
         (&["--hosts", "localhost:65536,localhost:1"], &["65537 ranks", "at most 65536"]),
     ] {
-        refused(&place.run(&[arguments, &["--", "echo started"]].concat()), words);
+        refused(&sandbox.run(&[arguments, &["--", "echo started"]].concat()), words);
     }
-    assert_eq!(place.run(&["-n", "2"]).status.code(), Some(2));
+    assert_eq!(sandbox.run(&["-n", "2"]).status.code(), Some(2));
     for backend in ["mpi", "local", "stale"] {
         let output =
-            place.command(&["-n", "2", "--", "echo started"]).env("NECKLACE_BACKEND", backend).output().unwrap();
+            sandbox.command(&["-n", "2", "--", "echo started"]).env("NECKLACE_BACKEND", backend).output().unwrap();
         refused(&output, &[&format!("NECKLACE_BACKEND is {backend:?}")]);
     }
-    let from_environment = place.command(&["-v", "--", ":"]).env("NECKLACE_TOPOLOGY", "ring:5").output().unwrap();
+    let from_environment = sandbox.command(&["-v", "--", ":"]).env("NECKLACE_TOPOLOGY", "ring:5").output().unwrap();
     assert_eq!(stderr(&from_environment).lines().count(), 5);
 }
 
 #[test]
-fn arguments_arrive_as_they_are_and_input_is_empty() {
+fn arguments_are_passed_unchanged_and_input_is_empty() {
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new("arguments");
-    let mut command = place.command(&["-n", "1"]);
+    let sandbox = Sandbox::new("arguments");
+    let mut command = sandbox.command(&["-n", "1"]);
     let odd = std::ffi::OsStr::from_bytes(b"a b'\"$x\n\xff");
     command.args(["printf", "%s|"]).args([odd, "".as_ref(), "-n".as_ref(), "--help".as_ref()]);
     assert_eq!(command.output().unwrap().stdout, b"[0] a b'\"$x\n[0] \xff||-n|--help|\n");
-    let mut command = place.command(&["-n", "2", "--", "wc -c; echo $RUST_ODD"]);
+    let mut command = sandbox.command(&["-n", "2", "--", "wc -c; echo $RUST_ODD"]);
     let mut child = command
         .env("RUST_ODD", odd)
         .stdin(Stdio::piped())
@@ -143,7 +144,7 @@ fn arguments_arrive_as_they_are_and_input_is_empty() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Nobody reads it, and nobody waits for its end.
+    // The input is not read, and nothing waits for its end.
     let stdin = child.stdin.take();
     let mut text = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut text).unwrap();
@@ -153,8 +154,8 @@ fn arguments_arrive_as_they_are_and_input_is_empty() {
 }
 
 #[test]
-fn misspelt_options_are_refused_before_the_program_and_passed_on_after_it() {
-    let place = Place::new("misspelt");
+fn unknown_option_is_refused_before_the_program_only() {
+    let sandbox = Sandbox::new("misspelt");
     for (arguments, words) in [
         (&["--timeot", "5", "--", "echo", "started"][..], &["'--timeot'", "'--timeout'"][..]),
         (&["--timeot=5", "echo", "started"], &["'--timeot'", "'--timeout'"]),
@@ -166,71 +167,71 @@ fn misspelt_options_are_refused_before_the_program_and_passed_on_after_it() {
         (&["-np", "1", "echo", "started"], &["invalid value 'p' for '--ranks <N>'"]),
         (&["-1", "echo", "started"], &["'-1'"]),
     ] {
-        refused(&place.command(arguments).output().unwrap(), words);
+        refused(&sandbox.command(arguments).output().unwrap(), words);
     }
     for arguments in [
         &["-n", "1", "echo", "--timeot", "5", "-n", "--", "--help", "-x"][..],
         &["-n", "1", "--", "echo", "--timeot", "5", "-n", "--", "--help", "-x"],
     ] {
-        let said = ended_well(&place.command(arguments).output().unwrap());
+        let said = ended_well(&sandbox.command(arguments).output().unwrap());
         assert_eq!(said, "[0] --timeot 5 -n -- --help -x\n", "{arguments:?}");
     }
-    // A program of such a name can still be started.
-    let output = place.command(&["-n", "1", "--", "--timeot", "5"]).output().unwrap();
+    // A program whose name begins with a dash can still be started.
+    let output = sandbox.command(&["-n", "1", "--", "--timeot", "5"]).output().unwrap();
     assert!(output.status.code() == Some(127) && stderr(&output).contains("--timeot cannot be started"));
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_named_with_the_reason() {
-    let place = Place::new("start");
-    fs::write(place.directory.join("no-program"), "").unwrap();
+fn unstartable_program_is_named_with_the_reason() {
+    let sandbox = Sandbox::new("start");
+    fs::write(sandbox.directory.join("no-program"), "").unwrap();
     let cases =
         [("no-such-program", 127, "No such file"), ("./none", 127, "No such file"), ("./no-program", 126, "denied")];
     for (program, status, why) in cases {
-        let output = place.run(&["-n", "3", program, "argument"]);
+        let output = sandbox.run(&["-n", "3", program, "argument"]);
         let error = stderr(&output);
         assert_eq!(output.status.code(), Some(status), "{error}");
         assert!(error.contains(&format!("{program} cannot be started")) && error.contains(why), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
-    // Relative to where the command was started.
-    place.script("own.sh", "echo here");
-    assert_eq!(ended_well(&place.run(&["-n", "1", "./own.sh", "x"])), "[0] here\n");
+    // Relative to the working directory of the command.
+    sandbox.script("own.sh", "echo here");
+    assert_eq!(ended_well(&sandbox.run(&["-n", "1", "./own.sh", "x"])), "[0] here\n");
 }
 
 #[test]
-fn a_limit_that_is_met_is_named_with_the_program_and_the_host() {
-    let place = Place::new("limit");
-    let command = place.command(&["-n", "40", "sleep", "1000"]);
+fn exceeded_limit_is_named_with_program_and_host() {
+    let sandbox = Sandbox::new("limit");
+    let command = sandbox.command(&["-n", "40", "sleep", "1000"]);
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 40; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
     limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = limited.current_dir(&place.directory).output().unwrap();
+    let output = limited.current_dir(&sandbox.directory).output().unwrap();
     let (error, host) = (stderr(&output), rustix::system::uname().nodename().to_string_lossy().into_owned());
     assert_eq!(output.status.code(), Some(126), "{error}");
     let start = format!("error: {host}: sleep cannot be started: ");
     assert!(error.starts_with(&start) && error.contains("ulimit -n") && error.lines().count() == 1, "{error}");
-    place.nothing_is_left();
-    let nameless = place.run(&["-n", "1", "", "argument"]);
+    sandbox.nothing_is_left();
+    let nameless = sandbox.run(&["-n", "1", "", "argument"]);
     assert_eq!(nameless.status.code(), Some(2), "{}", stderr(&nameless));
 }
 
 #[test]
-fn the_key_is_found_and_cleared_up_wherever_temporary_files_are() {
-    let place = Place::new("temporary");
+fn key_is_found_and_removed_in_any_temporary_directory() {
+    let sandbox = Sandbox::new("temporary");
     for temporary in ["keys", ""] {
-        let mut command = place.command(&["-n", "2", "--", "cd /; wc -c <$NECKLACE_KEY_FILE"]);
+        let mut command = sandbox.command(&["-n", "2", "--", "cd /; wc -c <$NECKLACE_KEY_FILE"]);
         let output = command.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", temporary).output().unwrap();
         let mut lines: Vec<String> = ended_well(&output).lines().map(str::to_owned).collect();
         lines.sort();
         assert_eq!(lines, ["[0] 32", "[1] 32"]);
-        place.nothing_is_left();
-        assert_eq!(fs::read_dir(&place.directory).unwrap().count(), 1, "{temporary:?}");
+        sandbox.nothing_is_left();
+        assert_eq!(fs::read_dir(&sandbox.directory).unwrap().count(), 1, "{temporary:?}");
     }
 }
 
 #[test]
-fn the_help_says_what_a_rank_finds() {
+fn help_lists_the_environment_of_a_rank() {
     let help = printed(&["run", "--help"]);
     for word in
         ["Examples:\n  necklace run", "NECKLACE_RANK", "NECKLACE_KEY_FILE", "Standard input is empty", "Exit status"]
@@ -241,21 +242,21 @@ fn the_help_says_what_a_rank_finds() {
 }
 
 #[test]
-fn memory_that_does_not_suffice_for_threads_fails_the_job() {
-    let place = Place::new("memory");
+fn memory_too_small_for_threads_fails_the_job() {
+    let sandbox = Sandbox::new("memory");
     let mut refused = 0;
-    // From too little for the launcher or for the agent of as many ranks, to enough.
+    // From too little memory for the launcher or the agent, to enough.
     for kilobytes in (10_000..30_000).step_by(2_000) {
-        let command = place.command(&["-n", "60", "sleep", "0.1"]);
+        let command = sandbox.command(&["-n", "60", "sleep", "0.1"]);
         let mut limited = Command::new("sh");
         limited.args(["-c", &format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"")]);
         limited.arg(command.get_program()).args(command.get_args());
         limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let output = limited.current_dir(&place.directory).output().unwrap();
+        let output = limited.current_dir(&sandbox.directory).output().unwrap();
         let error = stderr(&output);
-        // That of a panic.
+        // 101 is the status of a panic.
         assert_ne!(output.status.code(), Some(101), "{kilobytes}: {error}");
-        place.nothing_is_left();
+        sandbox.nothing_is_left();
         let refusal = error.lines().any(|line| {
             line.starts_with("error: ") && line.contains("a thread") && line.contains("their memory by ulimit -v")
         });
@@ -268,14 +269,14 @@ fn memory_that_does_not_suffice_for_threads_fails_the_job() {
 }
 
 #[test]
-fn memory_limit_that_is_met_ends_the_job_with_one_error() {
-    let place = Place::new("memory_sweep");
+fn exceeded_memory_limit_ends_the_job_with_one_error() {
+    let sandbox = Sandbox::new("memory_sweep");
     let limited = |kilobytes: u32, command: Command| {
         let mut limited = Command::new("sh");
         limited.args(["-c", &format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"")]);
         limited.arg(command.get_program()).args(command.get_args());
         limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        limited.current_dir(&place.directory).output().unwrap()
+        limited.current_dir(&sandbox.directory).output().unwrap()
     };
     // With less, the system cannot load the command.
     let least = (4_000..200_000).step_by(200).find(|kilobytes| {
@@ -286,8 +287,8 @@ fn memory_limit_that_is_met_ends_the_job_with_one_error() {
     let least = least.unwrap();
     let (mut refused, mut ended) = (0, 0);
     for kilobytes in (least..least + 8_000).step_by(200) {
-        let output = limited(kilobytes, place.command(&["-n", "8", "true"]));
-        place.nothing_is_left();
+        let output = limited(kilobytes, sandbox.command(&["-n", "8", "true"]));
+        sandbox.nothing_is_left();
         let error = stderr(&output);
         if output.status.success() {
             assert_eq!(error, "", "{kilobytes}");

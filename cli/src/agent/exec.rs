@@ -1,12 +1,12 @@
-//! `necklace become`: a rank before its program runs.
+//! `necklace exec`: prepares the process of a rank, then executes its program in it.
 //!
-//! The process asks the system to kill it when the agent ends. This holds for the program too (on Linux,
-//! unless the program has privileges of its own). So a rank ends with its agent even if the guard is
-//! killed as well. The signal follows the thread that started the rank, so the agent starts ranks from
-//! its main thread.
+//! On Linux, the process requests a signal for the death of its parent: the system kills it when
+//! the agent ends. The request survives the `exec` of a program without privileges of its own, so a
+//! rank ends with its agent even if the reaper is killed as well. The signal refers to the thread
+//! that started the process, so the agent starts ranks from its main thread.
 //!
-//! Standard input is a pipe to the agent, which reports why the program cannot be started. The program's
-//! own standard input is empty.
+//! Standard input is a pipe to the agent, which receives the error if the program cannot be
+//! started. The program itself has an empty standard input.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Becomes the rank. Returns only if the program cannot be started.
+/// Executes the program in this process. Returns only if the program cannot be started.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let Ok(agent) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let error = replace(arguments);
@@ -53,14 +53,14 @@ fn replace(arguments: &Arguments) -> io::Error {
     Command::new(program).args(rest).exec()
 }
 
-/// The agent's side of a process that becomes a rank.
-pub(super) struct Becoming {
+/// A process that has been started and has not yet executed its program.
+pub(super) struct PendingExec {
     child: Child,
     says: PipeReader,
 }
 
-impl Becoming {
-    /// Starts the process with this command, which runs this program.
+impl PendingExec {
+    /// Starts the process by a command for `necklace exec`.
     pub(super) fn start(mut command: Command, (says, its): (PipeReader, PipeWriter)) -> io::Result<Self> {
         command.stdin(its);
         // The command keeps its end of the pipe until it is dropped.
@@ -71,8 +71,8 @@ impl Becoming {
         self.child.id()
     }
 
-    /// Waits until the program runs, or cannot be started. A process that has ended meanwhile is a rank that
-    /// has ended.
+    /// Waits until the program runs or cannot be started. A process that has ended meanwhile counts
+    /// as a rank that has ended.
     pub(super) fn finish(mut self) -> io::Result<Child> {
         let mut number = Vec::new();
         self.says.read_to_end(&mut number)?;

@@ -1,30 +1,32 @@
-//! Prints once what several failing ranks write alike.
+//! Removes duplicate error lines of failing ranks.
 //!
-//! Many ranks write the same refusal, or the same error about a rank that is gone. While a rank has written little,
-//! lines of its standard error that another rank has just printed are held for a moment. If the rank fails meanwhile,
-//! they are left out, and one line at the end names these ranks; otherwise they are printed.
+//! Many ranks may print the same usage error, or the same error about a lost rank. While a rank has
+//! written little, lines of its standard error that another rank has just printed are held for a
+//! moment. If the rank fails meanwhile, they are left out, and one line at the end names these
+//! ranks. Otherwise they are printed.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::mem;
 use std::time::{Duration, Instant};
 
-use super::printer::Piece;
+use super::writer::Piece;
 
-/// How long a line is held.
-const HOLD: Duration = Duration::from_millis(500);
+/// Time for which a line is held.
+const HOLD_TIME: Duration = Duration::from_millis(500);
 
-/// Number of recent lines that are known.
-const KNOWN: usize = 64;
+/// Number of recent lines to compare with.
+const RECENT_LINES: usize = 64;
 
-/// Bytes from which on a rank's lines are not held: a rank waits for no credit, and loses no more than this.
-const LITTLE: usize = 1 << 12;
+/// Maximum output of a rank whose lines are held, in bytes. It bounds the held credit and the lines
+/// left out.
+const MAX_HELD_BYTES: usize = 1 << 12;
 
 #[derive(Default)]
-pub(super) struct Repeats {
+pub(super) struct Deduplicator {
     /// The last lines that were printed, without their prefixes, and the ranks that wrote them.
-    known: VecDeque<(usize, Vec<u8>)>,
+    recent: VecDeque<(usize, Vec<u8>)>,
     /// Number of bytes that each rank has written.
-    said: HashMap<usize, usize>,
+    written: HashMap<usize, usize>,
     held: HashMap<usize, Held>,
     failed: BTreeSet<usize>,
     /// The ranks whose lines were left out.
@@ -44,29 +46,29 @@ pub(super) struct Due {
     pub(super) leave_out: Vec<Piece>,
 }
 
-impl Repeats {
-    /// Takes the lines of a rank, each with a prefix of that many bytes.
-    pub(super) fn say(&mut self, rank: usize, piece: Piece, prefix: usize, now: Instant) -> Due {
+impl Deduplicator {
+    /// Takes lines of a rank. Each line begins with `prefix` bytes, which are not compared.
+    pub(super) fn print(&mut self, rank: usize, piece: Piece, prefix: usize, now: Instant) -> Due {
         let lines = || piece.lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.get(prefix..));
-        let said = self.said.entry(rank).or_default();
-        *said = said.saturating_add(piece.lines.len());
-        let little = *said <= LITTLE;
-        let known = |line| self.known.iter().any(|(other, known)| *other != rank && known == line);
-        if little && lines().all(known) {
+        let written = self.written.entry(rank).or_default();
+        *written = written.saturating_add(piece.lines.len());
+        let is_short = *written <= MAX_HELD_BYTES;
+        let recent = |line| self.recent.iter().any(|(other, recent)| *other != rank && recent == line);
+        if is_short && lines().all(recent) {
             if self.failed.contains(&rank) {
                 self.left_out.insert(rank);
                 return Due { leave_out: vec![piece], ..Due::default() };
             }
-            let held = self.held.entry(rank).or_insert_with(|| Held { pieces: Vec::new(), until: now + HOLD });
+            let held = self.held.entry(rank).or_insert_with(|| Held { pieces: Vec::new(), until: now + HOLD_TIME });
             held.pieces.push(piece);
             return Due::default();
         }
-        if little {
+        if is_short {
             for line in lines() {
-                if self.known.len() == KNOWN {
-                    self.known.pop_front();
+                if self.recent.len() == RECENT_LINES {
+                    self.recent.pop_front();
                 }
-                self.known.push_back((rank, line.to_owned()));
+                self.recent.push_back((rank, line.to_owned()));
             }
         }
         // The rank may have written only part of its message so far.
@@ -85,7 +87,7 @@ impl Repeats {
         Due { leave_out: held, ..Due::default() }
     }
 
-    /// Returns until when a line is held.
+    /// Returns when the first held lines are due.
     pub(super) fn until(&self) -> Option<Instant> {
         self.held.values().map(|held| held.until).min()
     }
@@ -97,7 +99,8 @@ impl Repeats {
         Due { print, ..Due::default() }
     }
 
-    /// Returns all lines that are held, and the line that names the ranks whose lines were left out.
+    /// Returns all lines that are held, and the line that names the ranks whose lines were left
+    /// out.
     pub(super) fn finish(&mut self) -> (Due, Option<String>) {
         let print = mem::take(&mut self.held).into_values().flat_map(|held| held.pieces).collect();
         let left_out = mem::take(&mut self.left_out);
@@ -137,56 +140,56 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_failing_ranks_are_printed_once() {
-        let (mut repeats, now) = (Repeats::default(), Instant::now());
-        assert_eq!(printed(&repeats.say(2, piece("[2] no\n"), 4, now)), "[2] no\n");
+    fn identical_lines_of_failing_ranks_are_printed_once() {
+        let (mut deduplicator, now) = (Deduplicator::default(), Instant::now());
+        assert_eq!(printed(&deduplicator.print(2, piece("[2] no\n"), 4, now)), "[2] no\n");
         for rank in [0, 1, 4, 5, 6] {
             let words = format!("[{rank}] no\n");
             if rank == 5 {
-                repeats.fail(rank);
+                deduplicator.fail(rank);
             }
-            assert!(repeats.say(rank, piece(&words), 4, now).print.is_empty());
+            assert!(deduplicator.print(rank, piece(&words), 4, now).print.is_empty());
         }
         for rank in [2, 0, 1, 4] {
-            assert!(repeats.fail(rank).print.is_empty());
+            assert!(deduplicator.fail(rank).print.is_empty());
         }
-        let (due, line) = repeats.finish();
-        // Rank 6 is not known to fail.
+        let (due, line) = deduplicator.finish();
+        // Rank 6 is not recent to fail.
         assert_eq!((printed(&due).as_str(), line.as_deref()), ("[6] no\n", Some("the same from ranks 0, 1, 4, 5\n")));
         assert_eq!(ranks(&BTreeSet::from([1, 2, 3, 7])), "ranks 1 to 3, 7");
     }
 
     #[test]
     fn rank_that_repeats_itself_loses_nothing() {
-        let (mut repeats, now) = (Repeats::default(), Instant::now());
-        repeats.fail(0);
+        let (mut deduplicator, now) = (Deduplicator::default(), Instant::now());
+        deduplicator.fail(0);
         for _ in 0..3 {
-            assert_eq!(printed(&repeats.say(0, piece("[0] no\n"), 4, now)), "[0] no\n");
+            assert_eq!(printed(&deduplicator.print(0, piece("[0] no\n"), 4, now)), "[0] no\n");
         }
-        assert_eq!(repeats.finish().1, None);
+        assert_eq!(deduplicator.finish().1, None);
     }
 
     #[test]
-    fn rank_that_says_much_is_not_held() {
-        let (mut repeats, now) = (Repeats::default(), Instant::now());
-        let line = |rank| format!("[{rank}] {}\n", "x".repeat(LITTLE / 2));
-        repeats.say(0, piece(&line(0)), 4, now);
-        assert_eq!(printed(&repeats.say(1, piece(&line(1)), 4, now)), "");
-        assert_eq!(printed(&repeats.say(1, piece(&line(1)), 4, now)), line(1).repeat(2));
-        repeats.fail(1);
-        assert_eq!(printed(&repeats.say(1, piece("[1] no\n"), 4, now)), "[1] no\n");
+    fn rank_with_long_output_is_not_held() {
+        let (mut deduplicator, now) = (Deduplicator::default(), Instant::now());
+        let line = |rank| format!("[{rank}] {}\n", "x".repeat(MAX_HELD_BYTES / 2));
+        deduplicator.print(0, piece(&line(0)), 4, now);
+        assert_eq!(printed(&deduplicator.print(1, piece(&line(1)), 4, now)), "");
+        assert_eq!(printed(&deduplicator.print(1, piece(&line(1)), 4, now)), line(1).repeat(2));
+        deduplicator.fail(1);
+        assert_eq!(printed(&deduplicator.print(1, piece("[1] no\n"), 4, now)), "[1] no\n");
     }
 
     #[test]
-    fn repeated_lines_of_ranks_that_live_are_printed() {
-        let (mut repeats, now) = (Repeats::default(), Instant::now());
-        repeats.say(0, piece("[0] a\n"), 4, now);
-        assert!(repeats.say(1, piece("[1] a\n"), 4, now).print.is_empty());
-        assert_eq!(printed(&repeats.say(1, piece("[1] b\n"), 4, now)), "[1] a\n[1] b\n");
-        assert!(repeats.say(2, piece("[2] a\n[2] b\n"), 4, now).print.is_empty());
-        assert_eq!(repeats.until(), Some(now + HOLD));
-        assert!(repeats.release(now).print.is_empty());
-        assert_eq!(printed(&repeats.release(now + HOLD)), "[2] a\n[2] b\n");
-        assert_eq!((repeats.until(), repeats.finish().1), (None, None));
+    fn repeated_lines_of_running_ranks_are_printed() {
+        let (mut deduplicator, now) = (Deduplicator::default(), Instant::now());
+        deduplicator.print(0, piece("[0] a\n"), 4, now);
+        assert!(deduplicator.print(1, piece("[1] a\n"), 4, now).print.is_empty());
+        assert_eq!(printed(&deduplicator.print(1, piece("[1] b\n"), 4, now)), "[1] a\n[1] b\n");
+        assert!(deduplicator.print(2, piece("[2] a\n[2] b\n"), 4, now).print.is_empty());
+        assert_eq!(deduplicator.until(), Some(now + HOLD_TIME));
+        assert!(deduplicator.release(now).print.is_empty());
+        assert_eq!(printed(&deduplicator.release(now + HOLD_TIME)), "[2] a\n[2] b\n");
+        assert_eq!((deduplicator.until(), deduplicator.finish().1), (None, None));
     }
 }

@@ -1,17 +1,20 @@
-//! An agent, and how far it has come.
+//! Tracks the progress of an agent.
 
 use std::time::{Duration, Instant};
 
 use super::agent::Agent;
 use crate::agent::protocol::Order;
 
-/// Maximum time for an agent to answer whose ranks have all ended, and whose output has arrived.
+/// Maximum time to wait for an answer of an agent after its ranks have ended and their output has
+/// arrived.
 const ENDED: Duration = Duration::from_secs(10);
 
 /// An agent and its progress.
-pub(super) struct Member {
+pub(super) struct AgentState {
     pub(super) agent: Agent,
+    /// Whether the agent has sent its first report.
     pub(super) here: bool,
+    /// Whether the agent has received the description of the job.
     pub(super) described: bool,
     /// Number of its ranks that have started.
     pub(super) started: usize,
@@ -19,15 +22,16 @@ pub(super) struct Member {
     pub(super) ended: usize,
     /// Whether all output of its ranks has arrived.
     pub(super) complete: bool,
+    /// Whether the agent has finished, or is lost.
     pub(super) over: bool,
-    /// Number of ticks since it was asked whether it is alive, until it answers. Ticks are counted instead of time,
-    /// because a launcher that was itself stopped has not waited.
+    /// Number of probe intervals since an unanswered probe. Intervals are counted instead of time,
+    /// so that a launcher that was stopped does not count the time of its own stop.
     pub(super) asked: Option<u32>,
-    /// When it last progressed, or could from then on.
+    /// Time of the last progress.
     pub(super) since: Instant,
 }
 
-impl Member {
+impl AgentState {
     pub(super) fn of(agent: Agent) -> Self {
         Self {
             agent,
@@ -42,8 +46,8 @@ impl Member {
         }
     }
 
-    /// Returns until when the agent is awaited, if it is: to answer, or to start its ranks. An agent that has
-    /// answered before the ranks' meeting point is known has nothing to report.
+    /// Returns the deadline for the agent to answer or to start its ranks, if either is due.
+    /// Nothing is due between its first report and the description of the job.
     pub(super) fn awaited(&self, patience: Duration) -> Option<Instant> {
         let awaited = !self.here || self.described && self.started < self.agent.ranks.len();
         if awaited && !self.over { self.since.checked_add(patience) } else { None }
@@ -53,7 +57,8 @@ impl Member {
         self.started == self.agent.ranks.len()
     }
 
-    /// Whether all ranks have ended and all of their output has arrived, so that the agent has nothing left to report.
+    /// Returns whether all ranks have ended and all of their output has arrived. The agent then
+    /// only has to clean up.
     pub(super) fn has_reported(&self) -> bool {
         self.has_ended() && self.complete
     }
@@ -62,7 +67,8 @@ impl Member {
         self.ended == self.agent.ranks.len()
     }
 
-    /// Asks whether the agent is alive. Returns whether it has not answered for that long, in ticks of that length.
+    /// Probes whether the agent is alive. Returns true if it has not answered for `patience`,
+    /// measured in `tick`s.
     pub(super) fn ask(&mut self, patience: Duration, tick: Duration) -> bool {
         if self.over || !self.has_started() {
             return false;

@@ -1,4 +1,5 @@
-//! Bytes among ranks: plain calls, all checks on, plans made before; and, among threads, the bare exchanges.
+//! Benchmarks of communication: plain calls with all checks and cached plans; among threads, also
+//! the bare exchanges.
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,48 +19,49 @@ use necklace_bare::{Kind, members, pin};
 
 #[cfg(unix)]
 use super::processes::Processes;
-use super::{Cell, Contestant, Name, Transport};
+use super::{Benchmark, Cell, Name, Transport};
 use crate::output::Failure;
 use crate::problem::problem;
 
-/// Who competes in a cell: the bare exchanges, if they do the same, and the algorithms that fit.
-pub(super) fn contestants(
+/// Returns the benchmarks of a cell: the algorithms that fit, and for alltoall among threads also
+/// the bare exchanges.
+pub(super) fn benchmarks(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
     transport: Transport,
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
     let call = Call::named(collective).ok_or_else(|| {
         let known: Vec<&str> = Call::names().collect();
         Failure::Usage(format!("{collective} cannot be measured yet; expected one of {}", known.join(", ")))
     })?;
-    let mut all: Vec<Box<dyn Contestant>> = Vec::new();
+    let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
     if collective == "alltoall" && transport == Transport::Local {
         for kind in Kind::ALL {
-            all.push(Box::new(Bare { kind, ranks, bytes: *bytes, pace: Pace::default() }));
+            all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling: Sampling::default() }));
         }
     }
     for algorithm in fitting(topology, collective, algorithms)? {
         let (topology, collective) = (Arc::clone(topology), collective.to_owned());
-        let pace = Pace::default();
+        let sampling = Sampling::default();
         all.push(match transport {
             Transport::Local => {
                 let call = call.clone();
-                Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, pace })
+                Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, sampling })
             }
             #[cfg(unix)]
             Transport::Tcp => {
                 let topology = topology.text();
-                Box::new(Processes { topology, collective, algorithm, bytes: *bytes, pace })
+                Box::new(Processes { topology, collective, algorithm, bytes: *bytes, sampling })
             }
         });
     }
     Ok(all)
 }
 
-/// Those algorithms that there are for the collective and that fit the network; unknown ones are a mistake.
+/// Returns the named algorithms that fit the network. Fails if a name is unknown.
 pub(super) fn fitting(
     topology: &Arc<dyn Topology>,
     collective: &str,
@@ -80,21 +82,21 @@ pub(super) fn fitting(
     Ok(fitting)
 }
 
-/// How many calls a sample is of, and how many samples a round.
+/// The number of calls in a sample and of samples in a round.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Sampling {
     pub(super) calls: usize,
     pub(super) samples: usize,
 }
 
-impl Pace {
-    /// How long a sample should take, and a round.
+impl Sampling {
+    /// Target duration of a sample and of a round, in seconds.
     const SAMPLE: f64 = 0.4e-3;
     const ROUND: f64 = 40e-3;
-    /// Calls before anything is measured.
+    /// Number of calls before the first sample.
     const WARM: usize = 5;
 
-    /// For calls that take so long.
+    /// Returns the numbers for calls that take `call` seconds.
     fn of(call: f64) -> Self {
         let call = call.max(1e-9);
         let calls = (Self::SAMPLE / call).clamp(2.0, 20_000.0) as usize;
@@ -102,10 +104,10 @@ impl Pace {
         Self { calls, samples }
     }
 
-    /// A first round, to see how long a call takes.
+    /// The first round, which estimates the duration of a call.
     const TRIAL: Self = Self { calls: 20, samples: 3 };
 
-    /// What one rank does: so many calls, one after the other. Seconds a call, sample by sample.
+    /// Makes the calls of one rank in a round. Returns seconds per call, one value per sample.
     fn pass(self, mut call: impl FnMut()) -> Vec<f64> {
         (0..Self::WARM).for_each(|_| call());
         let mut times = Vec::with_capacity(self.samples);
@@ -119,7 +121,7 @@ impl Pace {
         times
     }
 
-    /// Rounds at a pace that the first finds out.
+    /// Runs a round. Before the first one, runs a trial that sets the numbers.
     pub(super) fn keep(
         &mut self,
         mut round: impl FnMut(Self) -> Result<Vec<f64>, Failure>,
@@ -132,7 +134,7 @@ impl Pace {
     }
 }
 
-/// Memory that begins a page, so that small buffers share no cache line by chance.
+/// A buffer that begins at a page boundary, so that small buffers share no cache line by chance.
 struct Memory {
     bytes: Vec<u8>,
     begin: usize,
@@ -157,15 +159,15 @@ impl Memory {
     }
 }
 
-/// A bare exchange.
+/// An alltoall of `necklace-bare`, for comparison.
 struct Bare {
     kind: Kind,
     ranks: usize,
     bytes: usize,
-    pace: Pace,
+    sampling: Sampling,
 }
 
-impl Contestant for Bare {
+impl Benchmark for Bare {
     fn name(&self) -> Name {
         Name { system: "bare", transport: "threads", collective: "alltoall".into(), algorithm: self.kind.name().into() }
     }
@@ -175,8 +177,8 @@ impl Contestant for Bare {
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { kind, ranks, bytes, ref mut pace } = *self;
-        pace.keep(|pace| {
+        let Self { kind, ranks, bytes, ref mut sampling } = *self;
+        sampling.keep(|sampling| {
             let first = Mutex::new(Vec::new());
             let started = thread::scope(|scope| -> std::io::Result<()> {
                 for mut member in members(kind, ranks, bytes) {
@@ -184,7 +186,7 @@ impl Contestant for Bare {
                     let body = move || {
                         pin(member.rank());
                         let (send, mut receive) = (Memory::new(bytes * ranks, 1), Memory::new(bytes * ranks, 2));
-                        let times = pace.pass(|| member.alltoall(send.bytes(), receive.bytes_mut()));
+                        let times = sampling.pass(|| member.alltoall(send.bytes(), receive.bytes_mut()));
                         if member.rank() == 0 {
                             *first.lock().unwrap_or_else(PoisonError::into_inner) = times;
                         }
@@ -199,7 +201,8 @@ impl Contestant for Bare {
     }
 }
 
-/// A collective that can be measured, from or to rank 0. Operations are on bytes: what moves is measured, not what is computed.
+/// A collective that can be measured, with root 0. Reductions operate on bytes, to measure
+/// communication rather than arithmetic.
 #[derive(Clone)]
 pub(super) struct Call(Collective);
 
@@ -210,13 +213,14 @@ impl Call {
         Collective::named(name, Rank::new(0)).filter(|_| known).map(Self)
     }
 
-    /// The names of all.
+    /// Returns the names of all collectives that can be measured.
     pub(super) fn names() -> impl Iterator<Item = &'static str> {
         Collective::names().filter(|name| Self::named(name).is_some())
     }
 
-    /// What one rank does: calls at that pace, on blocks of that size. Seconds a call, sample by sample.
-    pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, pace: Pace) -> Result<Vec<f64>, Error> {
+    /// Makes the calls of one rank on blocks of `bytes`. Returns seconds per call, one value per
+    /// sample.
+    pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, sampling: Sampling) -> Result<Vec<f64>, Error> {
         let (size, rank) = (comm.size(), Rank::new(comm.rank()));
         let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
         let length = |blocks: usize| {
@@ -227,11 +231,11 @@ impl Call {
         let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());
         let (send, mut receive) = (Memory::new(length(before)?, 1), Memory::new(length(after)?, 2));
         let mut outcome = Ok(());
-        let times = pace.pass(|| {
+        let times = sampling.pass(|| {
             if outcome.is_ok() {
                 let (send, receive) = (send.bytes(), receive.bytes_mut());
                 outcome = match self.0 {
-                    // In one buffer, as MPI's.
+                    // In place, as in MPI.
                     Collective::Broadcast { root } => comm.broadcast(receive, root.index()),
                     _ => comm.perform(&self.0, send, receive, Max),
                 };
@@ -241,29 +245,29 @@ impl Call {
     }
 }
 
-/// The library, on threads.
+/// The library among threads.
 struct Threads {
     topology: Arc<dyn Topology>,
     collective: String,
     algorithm: String,
     call: Call,
     bytes: usize,
-    pace: Pace,
+    sampling: Sampling,
 }
 
-impl Contestant for Threads {
+impl Benchmark for Threads {
     fn name(&self) -> Name {
         let Self { collective, algorithm, .. } = self;
         Name { system: "necklace", transport: "threads", collective: collective.clone(), algorithm: algorithm.clone() }
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { topology, collective, algorithm, call, bytes, pace } = self;
-        pace.keep(|pace| {
+        let Self { topology, collective, algorithm, call, bytes, sampling } = self;
+        sampling.keep(|sampling| {
             let job = Launch::threads().topology(Arc::clone(topology)).choose(collective, algorithm.as_str());
             let run = |mut comm: Communicator| {
                 pin(comm.rank());
-                call.times(&mut comm, *bytes, pace)
+                call.times(&mut comm, *bytes, sampling)
             };
             let times = job.run(run).and_then(|all| Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?));
             let what = format!("{collective} by {algorithm}");
@@ -280,23 +284,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_calls_are_timed_many_at_once_and_long_ones_seldom() {
-        let short = Pace::of(100e-9);
+    fn sample_size_follows_the_duration_of_a_call() {
+        let short = Sampling::of(100e-9);
         assert_eq!((short.calls, short.samples), (4000, 100));
-        let long = Pace::of(10e-3);
+        let long = Sampling::of(10e-3);
         assert_eq!((long.calls, long.samples), (2, 5));
-        assert!(Pace::of(0.0).calls > 0);
+        assert!(Sampling::of(0.0).calls > 0);
     }
 
     #[test]
-    fn a_pass_makes_every_call() {
+    fn sampling_makes_every_call() {
         let mut calls = 0;
-        let pace = Pace { calls: 3, samples: 4 };
-        let times = pace.pass(|| {
+        let sampling = Sampling { calls: 3, samples: 4 };
+        let times = sampling.pass(|| {
             calls += 1;
             thread::sleep(Duration::from_micros(10));
         });
-        assert_eq!((calls, times.len()), (3 * 4 + Pace::WARM, 4));
+        assert_eq!((calls, times.len()), (3 * 4 + Sampling::WARM, 4));
         assert!(times.iter().all(|time| *time >= 10e-6));
     }
 }

@@ -1,4 +1,4 @@
-//! A thread that writes for others, so that they do not wait for the reader.
+//! Writes to a stream in a thread of its own, so that other threads do not wait for the reader.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,17 +9,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::agent::{Event, Orders};
+use super::agent::{JobEvent, Orders};
 use crate::agent::protocol::{Order, Stream, WINDOW};
 use crate::agent::small_thread;
 
-/// How much is written at once. Each write of a longer piece counts as progress.
+/// Maximum size of one write. Each write counts as progress.
 const AT_ONCE: usize = 1 << 14;
 
 /// Whole lines, and the credit for them.
 pub(super) struct Piece {
     pub(super) lines: Vec<u8>,
-    /// `None` for lines of no rank.
+    /// `None` for messages of the launcher.
     pub(super) credit: Option<(Arc<Credit>, usize)>,
 }
 
@@ -35,7 +35,7 @@ impl Credit {
         Self { orders, stream, owed: AtomicUsize::new(0) }
     }
 
-    /// Returns credit in few orders. The rest is less than an agent needs to continue.
+    /// Returns credit, in as few orders as possible. The unreturned rest never blocks an agent.
     pub(super) fn give(&self, cost: usize) {
         let owed = self.owed.fetch_add(cost, Ordering::Relaxed) + cost;
         if owed >= WINDOW / 4 {
@@ -45,9 +45,9 @@ impl Credit {
     }
 }
 
-/// One of the command's own streams.
+/// One of the launcher's standard streams.
 #[derive(Clone)]
-pub(super) struct Printer(Arc<Shared>);
+pub(super) struct StreamWriter(Arc<Shared>);
 
 struct Shared {
     queue: Mutex<Queue>,
@@ -57,7 +57,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Piece>,
-    /// Bytes of no rank, which have no credit.
+    /// Bytes of waiting messages of the launcher, which take no credit.
     unasked: usize,
     /// Whether a piece is being written.
     busy: bool,
@@ -67,19 +67,19 @@ struct Queue {
     finishing: bool,
 }
 
-impl Printer {
-    /// Writes to this file, in turns with the others that hold the lock.
-    pub(super) fn start(to: File, turn: Arc<Mutex<()>>, events: Sender<Event>) -> io::Result<Self> {
-        let printer = Self(Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() }));
-        let own = printer.clone();
+impl StreamWriter {
+    /// Starts the thread, which writes to `to`. Streams that share `turn` write in turn.
+    pub(super) fn start(to: File, turn: Arc<Mutex<()>>, events: Sender<JobEvent>) -> io::Result<Self> {
+        let writer = Self(Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() }));
+        let own = writer.clone();
         small_thread(move || own.run(to, &turn, &events))?;
-        Ok(printer)
+        Ok(writer)
     }
 
     pub(super) fn print(&self, piece: Piece) {
         let mut queue = self.queue();
         if piece.credit.is_none() {
-            // Complaints that arrive faster than they are read are dropped.
+            // Drop messages that are not read in time.
             if queue.unasked > WINDOW {
                 return;
             }
@@ -99,12 +99,12 @@ impl Printer {
         queue.waiting.is_empty() && !queue.busy
     }
 
-    /// A number that changes with every write.
+    /// Returns a number that changes with every write.
     pub(super) fn progress(&self) -> usize {
         self.queue().progress
     }
 
-    fn run(self, to: File, turn: &Mutex<()>, events: &Sender<Event>) {
+    fn run(self, to: File, turn: &Mutex<()>, events: &Sender<JobEvent>) {
         let mut broken = false;
         loop {
             let piece = self.next(events);
@@ -113,7 +113,7 @@ impl Printer {
                 // An error on standard error cannot be reported.
                 if credit.is_some() {
                     broken = true;
-                    let _ = events.send(Event::Unwritten(error));
+                    let _ = events.send(JobEvent::Unwritten(error));
                 }
             }
             if let Some((credit, cost)) = credit {
@@ -122,7 +122,7 @@ impl Printer {
         }
     }
 
-    fn next(&self, events: &Sender<Event>) -> Piece {
+    fn next(&self, events: &Sender<JobEvent>) -> Piece {
         let mut queue = self.queue();
         queue.busy = false;
         loop {
@@ -134,7 +134,7 @@ impl Printer {
                 return piece;
             }
             if queue.finishing {
-                let _ = events.send(Event::Printed);
+                let _ = events.send(JobEvent::Printed);
             }
             queue = self.0.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }

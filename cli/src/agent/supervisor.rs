@@ -1,4 +1,4 @@
-//! The process groups of the ranks, for the threads that end them.
+//! Holds the process groups of the ranks, for the threads that end them.
 
 use std::io::{self, Error, ErrorKind};
 use std::mem;
@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 
-use super::becoming::Becoming;
-use super::guard::Guard;
+use super::exec::PendingExec;
+use super::reaper::Reaper;
 
-/// All processes that were started. A rank's end is observed without reaping it, so its number stays
-/// reserved until the agent ends, and no signal reaches a stranger.
+/// The processes that this agent has started. They are not reaped until the cleanup, so their
+/// process numbers are not reused and no signal reaches an unrelated process.
 #[derive(Clone)]
-pub(super) struct Keeper(Arc<Mutex<Started>>);
+pub(super) struct Supervisor(Arc<Mutex<Started>>);
 
 struct Started {
     /// `None` after it was ended.
-    guard: Option<Guard>,
+    reaper: Option<Reaper>,
     groups: Vec<Pid>,
     /// Whether everything has been cleaned up.
     cleared: bool,
@@ -25,32 +25,33 @@ struct Started {
     asked: bool,
 }
 
-impl Keeper {
-    pub(super) fn of(guard: Guard) -> Self {
-        Self(Arc::new(Mutex::new(Started { guard: Some(guard), groups: Vec::new(), cleared: false, asked: false })))
+impl Supervisor {
+    pub(super) fn of(reaper: Reaper) -> Self {
+        Self(Arc::new(Mutex::new(Started { reaper: Some(reaper), groups: Vec::new(), cleared: false, asked: false })))
     }
 
-    /// Runs an operation whose result needs to be cleaned up, unless that has been done already.
+    /// Runs an operation whose result needs cleanup. Fails if the cleanup has already happened.
     pub(super) fn place<T>(&self, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        // The lock is held meanwhile, so the operation is either cleaned up later or not run.
+        // Under the lock, the operation runs entirely before the cleanup or not at all.
         let started = self.started();
         if started.cleared { Err(cleared()) } else { what() }
     }
 
-    /// Starts a process that leads a group, unless the job is over. Returns `None` if the ranks were asked to end.
-    pub(super) fn start(&self, command: Command) -> io::Result<Option<Becoming>> {
+    /// Starts a process that leads a group, unless the job is over. Returns `None` if the ranks
+    /// were asked to end.
+    pub(super) fn start(&self, command: Command) -> io::Result<Option<PendingExec>> {
         let mut started = self.started();
-        let Started { guard: Some(guard), groups, cleared: false, asked } = &mut *started else {
+        let Started { reaper: Some(reaper), groups, cleared: false, asked } = &mut *started else {
             return Err(cleared());
         };
         if *asked {
             return Ok(None);
         }
-        let child = Becoming::start(command, io::pipe()?)?;
+        let child = PendingExec::start(command, io::pipe()?)?;
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             groups.push(group);
             // The end of a process is reported as an event.
-            let _ = guard.watch(group);
+            let _ = reaper.watch(group);
         }
         Ok(Some(child))
     }
@@ -65,7 +66,8 @@ impl Keeper {
         }
     }
 
-    /// Makes the guard clean up. Nothing of the job runs on this host when this returns, in any thread.
+    /// Makes the reaper clean up. When this returns, in any thread, no process of the job runs on
+    /// this host.
     pub(super) fn clear(&self) {
         // A second caller waits here for the first.
         let mut started = self.started();
@@ -73,8 +75,8 @@ impl Keeper {
             return;
         }
         let groups = mem::take(&mut started.groups);
-        if let Some(guard) = &mut started.guard {
-            guard.clear(&groups);
+        if let Some(reaper) = &mut started.reaper {
+            reaper.clear(&groups);
         }
         // Reap the processes here. From now on their numbers may be reused.
         for group in groups {
@@ -82,11 +84,11 @@ impl Keeper {
         }
     }
 
-    /// Ends the guard too, once it has cleaned up.
+    /// Cleans up, then ends the reaper.
     pub(super) fn end(&self) {
         self.clear();
-        if let Some(guard) = self.started().guard.take() {
-            guard.end();
+        if let Some(reaper) = self.started().reaper.take() {
+            reaper.end();
         }
     }
 

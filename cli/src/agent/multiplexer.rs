@@ -1,10 +1,12 @@
-//! The thread that forwards the output of all ranks of a host and reports how they end.
+//! Multiplexes the output of all ranks of a host onto the connection to the launcher, and reports
+//! how ranks end.
 //!
-//! It reads a stream only as far as there is credit, so unread output stays in the pipes of the ranks,
-//! which then block when they write more. Reports overtake that output.
+//! An event loop in one thread. It reads a stream only within the credit of the launcher. Output
+//! without credit stays in the pipes of the ranks, which block when the pipes are full. Reports
+//! overtake this output.
 //!
-//! One thread serves all ranks: a thread for each stream would take its own stack, and its own part of the
-//! address space to allocate from, which `ulimit -v` limits.
+//! One thread serves all ranks, because each thread takes a stack and an allocation arena from the
+//! address space, which `ulimit -v` limits.
 
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::os::fd::OwnedFd;
@@ -24,34 +26,35 @@ use signal_hook::consts::SIGCHLD;
 use super::launcher::Launcher;
 use super::protocol::{CHUNK, Report, Stream, WINDOW, cost};
 use super::rank::{Outcome, outcome};
-use super::{Event, small_thread};
+use super::{RankEvent, small_thread};
 
-/// Output is not sent in smaller pieces for lack of credit.
+/// Minimum credit, in bytes of output, for reading a stream.
 const LEAST: usize = 1 << 12;
 
-/// The other threads' side.
+/// The handle of the event loop for other threads.
 #[derive(Clone)]
-pub(super) struct Forwarder {
+pub(super) struct Multiplexer {
     tasks: Sender<Task>,
     wake: Arc<UnixStream>,
 }
 
 enum Task {
-    /// Forward the output of this rank, and report its end.
+    /// Forwards the output of a rank, and reports its end.
     Attend(usize, Child),
-    /// Credit for output that was printed.
+    /// Returns credit for output that was printed.
     Printed(Stream, usize),
-    /// Forward no more than the pipes hold now: a process that has escaped could write without end.
+    /// Forwards what the pipes hold now, and no more, because an escaped process could write
+    /// forever.
     Finish,
 }
 
-impl Forwarder {
-    /// Starts the thread, before the first rank. It also watches the guard.
-    pub(super) fn start(launcher: Launcher, guard: Option<Pid>, events: Sender<Event>) -> io::Result<Self> {
+impl Multiplexer {
+    /// Starts the thread, which also watches the reaper. Call this before the first rank starts.
+    pub(super) fn start(launcher: Launcher, reaper: Option<Pid>, events: Sender<RankEvent>) -> io::Result<Self> {
         let (wake, woken) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
-        // In this order: the flag is up when the thread wakes.
+        // Registered in this order, so that the flag is set before the thread wakes.
         let ended = Arc::new(AtomicBool::new(true));
         signal_hook::flag::register(SIGCHLD, Arc::clone(&ended))?;
         signal_hook::low_level::pipe::register(SIGCHLD, wake.try_clone()?)?;
@@ -59,20 +62,20 @@ impl Forwarder {
         buffer.try_reserve_exact(CHUNK).map_err(|_| Errno::NOMEM)?;
         buffer.resize(CHUNK, 0);
         let (tasks, queue) = mpsc::channel();
-        let serving = Serving {
+        let event_loop = EventLoop {
             launcher,
             events,
             queue,
             woken,
             ended,
-            guard,
+            reaper,
             running: Vec::new(),
             open: Vec::new(),
             out: WINDOW,
             err: WINDOW,
             buffer,
         };
-        small_thread(move || serving.run())?;
+        small_thread(move || event_loop.run())?;
         Ok(Self { tasks, wake: Arc::new(wake) })
     }
 
@@ -98,20 +101,20 @@ impl Forwarder {
     }
 }
 
-/// The thread.
-struct Serving {
+/// The state of the thread.
+struct EventLoop {
     launcher: Launcher,
-    events: Sender<Event>,
+    events: Sender<RankEvent>,
     queue: Receiver<Task>,
-    /// Has bytes after a task or the end of a child.
+    /// Becomes readable after a task or the end of a child.
     woken: UnixStream,
     /// Whether a child may have ended.
     ended: Arc<AtomicBool>,
-    /// The guard, until it ends.
-    guard: Option<Pid>,
+    /// The reaper, until it ends.
+    reaper: Option<Pid>,
     /// The ranks that have not ended, and their processes.
     running: Vec<(usize, Child)>,
-    open: Vec<Open>,
+    open: Vec<OpenStream>,
     /// Credit for each stream.
     out: usize,
     err: usize,
@@ -119,7 +122,7 @@ struct Serving {
 }
 
 /// A stream that has not ended.
-struct Open {
+struct OpenStream {
     rank: usize,
     stream: Stream,
     from: PipeReader,
@@ -127,7 +130,7 @@ struct Open {
     rest: Option<usize>,
 }
 
-impl Serving {
+impl EventLoop {
     fn run(mut self) {
         loop {
             while let Ok(task) = self.queue.try_recv() {
@@ -148,7 +151,12 @@ impl Serving {
                 let out = child.stdout.take().map(|out| (Stream::Out, OwnedFd::from(out)));
                 let err = child.stderr.take().map(|err| (Stream::Err, OwnedFd::from(err)));
                 let streams = [out, err].into_iter().flatten();
-                self.open.extend(streams.map(|(stream, from)| Open { rank, stream, from: from.into(), rest: None }));
+                self.open.extend(streams.map(|(stream, from)| OpenStream {
+                    rank,
+                    stream,
+                    from: from.into(),
+                    rest: None,
+                }));
                 self.running.push((rank, child));
                 // It may have ended.
                 self.ended.store(true, Ordering::Relaxed);
@@ -171,7 +179,7 @@ impl Serving {
 
     /// Reports which children have ended.
     fn report_ends(&mut self) {
-        let Self { launcher, events, running, guard, .. } = self;
+        let Self { launcher, events, running, reaper, .. } = self;
         // The main thread may have stopped listening.
         running.retain(|(rank, child)| {
             let how = match Pid::from_raw(child.id().cast_signed()).map_or(Outcome::Unknown, outcome) {
@@ -182,17 +190,18 @@ impl Serving {
             if let Some(how) = how {
                 launcher.report(&Report::Ended { rank: *rank, how });
             }
-            let _ = events.send(Event::Ended);
+            let _ = events.send(RankEvent::Ended);
             false
         });
-        if guard.take_if(|guard| outcome(*guard) != Outcome::Runs).is_some() {
-            let _ = events.send(Event::GuardEnded);
+        if reaper.take_if(|reaper| outcome(*reaper) != Outcome::Runs).is_some() {
+            let _ = events.send(RankEvent::ReaperEnded);
         }
     }
 
-    /// Waits for a task, the end of a child, or output for which there is credit. Returns the streams that have some.
+    /// Waits for a task, the end of a child, or output within the credit. Returns the streams with
+    /// such output.
     fn wait(&mut self) -> Vec<usize> {
-        let may = |open: &Open| (if open.stream == Stream::Out { self.out } else { self.err }) >= cost(LEAST);
+        let may = |open: &OpenStream| (if open.stream == Stream::Out { self.out } else { self.err }) >= cost(LEAST);
         let candidates: Vec<usize> = (0..self.open.len()).filter(|at| may(&self.open[*at])).collect();
         let mut files = vec![PollFd::new(&self.woken, PollFlags::IN)];
         files.extend(candidates.iter().map(|at| PollFd::new(&self.open[*at].from, PollFlags::IN)));
@@ -203,15 +212,15 @@ impl Serving {
         }
         let is_ready: Vec<bool> = files.iter().map(|file| !file.revents().is_empty()).collect();
         if is_ready[0] {
-            // What is left wakes the thread again.
+            // Unread bytes wake the thread again.
             let _ = (&self.woken).read(&mut self.buffer);
         }
         candidates.into_iter().zip(&is_ready[1..]).filter_map(|(at, ready)| ready.then_some(at)).collect()
     }
 
-    /// Forwards what this stream has, as far as there is credit.
+    /// Forwards the available output of a stream within the credit.
     fn forward(&mut self, at: usize) {
-        let Open { rank, stream, rest, .. } = self.open[at];
+        let OpenStream { rank, stream, rest, .. } = self.open[at];
         let credit = *self.credit(stream);
         if credit < cost(LEAST) {
             return;
@@ -232,9 +241,9 @@ impl Serving {
     }
 
     fn close(&mut self, at: usize) {
-        let Open { rank, stream, .. } = self.open.swap_remove(at);
+        let OpenStream { rank, stream, .. } = self.open.swap_remove(at);
         self.launcher.silent(rank, stream);
-        let _ = self.events.send(Event::Silent);
+        let _ = self.events.send(RankEvent::Silent);
     }
 
     fn credit(&mut self, stream: Stream) -> &mut usize {

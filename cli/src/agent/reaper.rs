@@ -1,20 +1,20 @@
-//! The guard: a process that outlives the agent of a host, however the agent ends, and cleans up.
+//! `necklace reaper`: a process that outlives the agent of a host and cleans up.
 //!
-//! The guard reads the process groups of the ranks from its standard input. When the agent asks for it, or at
-//! the end of that input, when the agent dies, the guard kills these groups, the other processes of the agent's
-//! session, and all processes that have the job's key file in their environment. Then it removes the
-//! directory with the key. A process escapes only if it has created a session of its own and removed the
-//! key file from its environment. Without `/proc`, or with the `/proc` of another namespace, every
-//! process outside of the groups escapes.
+//! The reaper reads the process groups of the ranks from its standard input. It cleans up when the
+//! agent orders it, or when the agent dies, which ends that input. It kills these groups, the other
+//! processes of the agent's session, and all processes that have the job's key file in their
+//! environment. Then it removes the directory of the key. A process escapes only if it has created
+//! its own session and removed the key file from its environment. Without `/proc`, or with the
+//! `/proc` of another namespace, every process outside of the groups escapes.
 //!
-//! The guard holds the agent's connection to the launcher too, and notices without reading it when the launcher
-//! has closed it. An agent that does not end then, since it is stopped, is killed.
+//! The reaper also holds the agent's connection to the launcher, and notices when the launcher
+//! closes it. If the agent does not end then, because it is stopped, the reaper kills it.
 //!
-//! If the guard is killed together with the agent, the ranks still end on Linux ([`super::becoming`]), but
-//! other processes continue. Ranks that use the library notice the loss on every system (they wait for
-//! the lock on the key file), end their process group and remove the key. If there are none, or all were
-//! killed before, the directory with the key stays until this user's next job on this host
-//! ([`super::secret`]).
+//! If reaper and agent are killed together, the ranks still end on Linux ([`super::exec`]), but
+//! other processes continue. Ranks that use the library notice the loss on every system, because
+//! they wait for the lock on the key file. They end their process groups and remove the key. If no
+//! such rank is left, the directory of the key stays until this user's next job on this host
+//! ([`super::key_file`]).
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -35,13 +35,13 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, geteuid, getpid, getppid, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::secret::KEY;
+use super::key_file::KEY;
 use super::wait;
 
-/// How long the agent waits for the guard to clean up before it does so itself.
+/// How long the agent waits for the reaper to clean up before it does so itself.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// How long the guard waits for the agent to end whose launcher is gone.
+/// How long the reaper waits for its agent to end after the launcher has ended.
 const ORPHANED: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// The order to clean up. Other orders are the numbers of process groups.
@@ -50,28 +50,28 @@ const CLEAR: i32 = 0;
 /// The answer to that order.
 const CLEARED: u8 = b'.';
 
-/// The agent's side of the guard.
+/// The agent's side of the reaper.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct Reaper {
     child: Child,
     told: PipeWriter,
     says: PipeReader,
     directory: PathBuf,
 }
 
-impl Guard {
-    /// Starts the process, which will remove that directory. The directory need not exist yet. The agent must lead its
-    /// session, and that is its connection to the launcher.
+impl Reaper {
+    /// Starts the process. It will remove `directory`, which need not exist yet. `launcher` is the
+    /// connection to the launcher. This process must lead its session.
     pub(super) fn start(directory: &Path, launcher: OwnedFd) -> io::Result<Self> {
         let ((reader, told), (says, writer)) = (io::pipe()?, io::pipe()?);
         let mut command = Command::new(env::current_exe()?);
-        command.arg("guard").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
+        command.arg("reaper").arg(getpid().as_raw_nonzero().to_string()).arg(directory).current_dir("/");
         // A group of its own: signals to the agent's group do not reach it.
         command.stdin(reader).stdout(launcher).stderr(writer).process_group(0);
         Ok(Self { child: command.spawn()?, told, says, directory: directory.to_owned() })
     }
 
-    /// The process number.
+    /// Returns the process number.
     pub(super) fn process(&self) -> Option<Pid> {
         Pid::from_raw(self.child.id().cast_signed())
     }
@@ -81,24 +81,24 @@ impl Guard {
         self.told.write_all(&group.as_raw_nonzero().get().to_le_bytes())
     }
 
-    /// Makes the guard clean up. Nothing is left but the guard itself when this returns.
+    /// Makes the reaper clean up. When this returns, only the reaper itself is left.
     pub(super) fn clear(&mut self, groups: &[Pid]) {
         let told = self.told.write_all(&CLEAR.to_le_bytes());
         if told.is_err() || !self.has_cleared() {
-            // The guard was killed or stopped.
+            // The reaper was killed or stopped.
             let _ = self.child.kill();
             clear_up(Some(getpid()), groups, &self.directory);
         }
     }
 
-    /// Waits for the answer.
+    /// Returns whether the reaper confirms the cleanup in time.
     fn has_cleared(&mut self) -> bool {
         let mut answer = [0];
         let answered = poll(&mut [PollFd::new(&self.says, PollFlags::IN)], Some(&PATIENCE));
         answered.is_ok_and(|count| count > 0) && self.says.read_exact(&mut answer).is_ok() && answer == [CLEARED]
     }
 
-    /// Ends the guard, which has cleaned up.
+    /// Ends the reaper, which has cleaned up.
     pub(super) fn end(self) {
         let Self { mut child, told, .. } = self;
         drop(told);
@@ -118,11 +118,11 @@ pub(crate) struct Arguments {
     directory: PathBuf,
 }
 
-/// Runs the guard.
+/// Runs the reaper.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_name(c"necklace-guard");
-    // A request to end, as at the system's shutdown, does not end the guard early.
+    let _ = rustix::thread::set_name(c"necklace-reaper");
+    // A signal, as at the system's shutdown, must not end the reaper early.
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let mut launcher = Some(launcher);
     let mut groups = Some(Vec::new());
     let clear = |groups: Option<Vec<Pid>>| {
-        // Never a session that another process has created.
+        // Clean up a session only if it is the agent's.
         let session = running_in(getpid()).filter(|session| session.as_raw_nonzero().get() == arguments.session);
         if let Some(groups) = groups {
             clear_up(session, &groups, &arguments.directory);
@@ -145,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
             break;
         }
         let mut order = [0; 4];
-        // Orders are written at once.
+        // Each order is written at once, so it is never read in part.
         match orders.read_exact(&mut order).map(|()| i32::from_le_bytes(order)) {
             Ok(CLEAR) => {
                 clear(groups.take());
@@ -163,8 +163,9 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Waits until the agent gives an order or ends. If it does neither after its launcher is gone, kills it and returns
-/// false: a process that it has just created may keep the orders open.
+/// Waits until the agent sends an order or ends, and returns true. If it does neither after its
+/// launcher has ended, kills it and returns false, because a process that the agent has just
+/// created may keep the pipe of orders open.
 fn has_orders(orders: &File, launcher: &mut Option<OwnedFd>, agent: i32) -> bool {
     if let Some(connection) = launcher {
         let mut both = [PollFd::new(orders, PollFlags::IN), PollFd::new(connection, HANG_UP)];
@@ -184,20 +185,20 @@ fn has_orders(orders: &File, launcher: &mut Option<OwnedFd>, agent: i32) -> bool
     false
 }
 
-/// The peer has closed its side. A pipe that hangs up says so without being asked.
+/// The event for a peer that has closed a socket. Pipes report a hang-up without request.
 #[cfg(target_os = "linux")]
 const HANG_UP: PollFlags = PollFlags::RDHUP;
 #[cfg(not(target_os = "linux"))]
 const HANG_UP: PollFlags = PollFlags::empty();
 
-/// Kills these process groups and all other processes of the job, except this process and its parent. Then
-/// removes the key, which a living rank may need.
+/// Kills these process groups and all other processes of the job, except this process and its
+/// parent. Then removes the key, which running ranks may need.
 fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
     for &group in groups {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    // A process that is created while the others are killed is found in the next pass. A process that the
-    // system does not release, for example because of its disk, is not awaited forever.
+    // The next pass finds processes that were created during this one. The number of passes is
+    // bounded, because the system may not release a process that waits, for example, for a disk.
     for pass in 0..50 {
         let left = living(session, directory);
         if left.is_empty() {
@@ -212,9 +213,9 @@ fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
     let _ = fs::remove_dir(directory);
 }
 
-/// Returns the processes of a session, and those that know the key in that directory, except this process
-/// and its parent. Returns none without `/proc`, or with that of another namespace, where numbers mean other
-/// processes.
+/// Returns the processes of a session, and those with the key file of `directory` in their
+/// environment, except this process and its parent. Returns none without `/proc`, or with that of
+/// another namespace, where numbers name other processes.
 fn living(session: Option<Pid>, directory: &Path) -> Vec<Pid> {
     let key_file = [b"NECKLACE_KEY_FILE=", directory.join(KEY).as_os_str().as_bytes()].concat();
     let parent = getppid();
@@ -228,12 +229,13 @@ fn living(session: Option<Pid>, directory: &Path) -> Vec<Pid> {
     others.filter(|process| is_within(*process) || was_told(*process, &key_file)).collect()
 }
 
-/// Whether a process of this user was started with this string in its environment.
+/// Returns whether a process of this user was started with `entry` in its environment.
 fn was_told(process: Pid, entry: &[u8]) -> bool {
     let about = PathBuf::from(format!("/proc/{}", process.as_raw_nonzero()));
     // The superuser can read processes of other users, but their environment is not to be trusted.
     let is_own = fs::metadata(&about).is_ok_and(|about| about.uid() == geteuid().as_raw());
-    // While its program is loaded, a process has neither arguments nor environment. The wait is bounded.
+    // While its program is loaded, a process has neither arguments nor environment. The wait is
+    // bounded.
     for _ in 0..20 {
         let words = fs::read(about.join("cmdline")).unwrap_or_default();
         let environment = fs::read(about.join("environ")).unwrap_or_default();
@@ -245,8 +247,8 @@ fn was_told(process: Pid, entry: &[u8]) -> bool {
     false
 }
 
-/// Returns the session of a process; `None` if it is a zombie, or if its session belongs to another PID
-/// namespace.
+/// Returns the session of a process; `None` if it is a zombie, or if its session belongs to another
+/// PID namespace.
 fn running_in(process: Pid) -> Option<Pid> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     // The name, in parentheses, may contain any character. State, parent, group and session follow.
@@ -261,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_living_of_a_session_are_found_and_those_who_know_the_key() {
+    fn processes_are_found_by_session_and_by_key() {
         let mut command = Command::new("setsid");
         let mut child = command.args(["sleep", "1000"]).env("NECKLACE_KEY_FILE", "/here/key").spawn().unwrap();
         let session = Pid::from_raw(child.id().cast_signed());

@@ -1,4 +1,5 @@
-//! Address space, which `ulimit -v` limits: a process that runs out of it is aborted anywhere.
+//! Checks the limit on address space (`ulimit -v`). A process that exceeds it aborts at any
+//! allocation.
 
 use std::fs;
 use std::io;
@@ -6,7 +7,8 @@ use std::io;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-/// Fails if this process may take less than that many bytes, as far as the system reports it.
+/// Fails if this process can allocate less than `bytes` more address space. Succeeds if the system
+/// reports no limit.
 pub(crate) fn check(bytes: u64) -> io::Result<()> {
     let Some(limit) = getrlimit(Resource::As).current else { return Ok(()) };
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Building one rank's plan, and proving a whole schedule.
+//! Benchmarks of building one rank's plan and of verifying a whole schedule.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,28 +10,28 @@ use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem, verify_shares};
 use necklace::select::{Terms, select};
 
-use super::moving::fitting;
-use super::{Cell, Contestant, Name};
+use super::transfers::fitting;
+use super::{Benchmark, Cell, Name};
 use crate::output::Failure;
 use crate::problem::problem;
 
-/// What is timed.
+/// The operation that is timed.
 type Work = Box<dyn Fn() -> Result<(), Failure>>;
 
-struct Making {
+struct Computation {
     collective: String,
     algorithm: String,
     work: Work,
 }
 
-impl Contestant for Making {
+impl Benchmark for Computation {
     fn name(&self) -> Name {
         let Self { collective, algorithm, .. } = self;
         Name { system: "necklace", transport: "-", collective: collective.clone(), algorithm: algorithm.clone() }
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        // As many samples as fit a tenth of a second, up to ten.
+        // At most ten samples, in about a tenth of a second.
         let begin = Instant::now();
         let mut times = Vec::new();
         while times.is_empty() || times.len() < 10 && begin.elapsed().as_secs_f64() < 0.1 {
@@ -43,34 +43,34 @@ impl Contestant for Making {
     }
 }
 
-fn contestants(
+fn benchmarks(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
     work: impl Fn(Problem, String) -> Work,
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
-    let mut all: Vec<Box<dyn Contestant>> = Vec::new();
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
+    let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
     for algorithm in fitting(&cell.topology, collective, algorithms)? {
         let kind = Collective::named(collective, Rank::new(0))
             .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
         let problem = problem(Arc::clone(&cell.topology), kind)?;
         let work = work(problem, algorithm.clone());
-        all.push(Box::new(Making { collective: collective.to_owned(), algorithm, work }));
+        all.push(Box::new(Computation { collective: collective.to_owned(), algorithm, work }));
     }
     Ok(all)
 }
 
-/// A rank's share and its plan, of blocks of so many elements of a byte.
+/// Returns benchmarks that build one rank's share and its plan.
 pub(super) fn builders(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let bytes = cell.bytes;
-    contestants(cell, collective, algorithms, |problem, algorithm| {
+    benchmarks(cell, collective, algorithms, |problem, algorithm| {
         Box::new(move || {
             let (collective, ranks) = (problem.collective(), problem.ranks());
-            // One in the middle: on a mesh it has most to pass on.
+            // On a mesh, a rank in the middle forwards most.
             let rank = Rank::new(ranks / 2);
             let blocks = |holding: Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<Block>>();
             let (before, after) = (blocks(collective.before(ranks, rank)), blocks(collective.after(ranks, rank)));
@@ -83,14 +83,14 @@ pub(super) fn builders(
     })
 }
 
-/// The proof of all ranks' shares.
+/// Returns benchmarks that verify the shares of all ranks.
 pub(super) fn verifiers(
     cell: &Cell,
     collective: &str,
     algorithms: &[String],
-) -> Result<Vec<Box<dyn Contestant>>, Failure> {
+) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let bytes = cell.bytes;
-    contestants(cell, collective, algorithms, |problem, algorithm| {
+    benchmarks(cell, collective, algorithms, |problem, algorithm| {
         Box::new(move || {
             let choice = select(&problem, &algorithm, &Terms::new(bytes as u64, &Machine::THREADS))?;
             let shares = choice.algorithm.as_ref().shares(&problem)?;

@@ -1,4 +1,4 @@
-//! Where a test has the command run, and what comes of it.
+//! Runs the command in a sandbox, and finds what is left of it.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -14,22 +14,24 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::directory;
 
-/// A test's own directory, where keys are kept too, and a mark in the environment of all that it starts.
-pub(crate) struct Place {
+/// A directory for a test and the keys of its jobs, and a mark in the environment of all its
+/// processes.
+pub(crate) struct Sandbox {
     pub(crate) directory: PathBuf,
     mark: String,
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new(name: &str) -> Self {
         let directory = directory(&format!("run_{name}"));
         fs::create_dir(directory.join("keys")).unwrap();
         Self { mark: format!("{}-{name}", std::process::id()), directory }
     }
 
-    /// The command; what follows `--` is a script of each rank's if it is one word.
+    /// Returns the command `necklace run`. A single word after `--` is a shell script, which each
+    /// rank runs.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        // A hangup is ignored where that is inherited, as from `nohup`; whoever runs the tests may have been started so.
+        // The tests may run under `nohup`, which ignores SIGHUP for all children.
         let mut command = Command::new("env");
         command
             .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_necklace"), "run"])
@@ -39,7 +41,7 @@ impl Place {
             [options @ .., "--", script] => command.args(options).args(["--", "sh", "-c", script]),
             _ => command.args(arguments),
         };
-        // Whatever the tests are run with, or in, is not for the ranks.
+        // Remove variables of the environment in which the tests run.
         let is_others =
             |name: &OsStr| ["NECKLACE_", "SLURM_"].iter().any(|part| has(name.as_encoded_bytes(), part.as_bytes()));
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_others(name)) {
@@ -49,7 +51,7 @@ impl Place {
         command
     }
 
-    /// Runs it to the end, after which nothing is left.
+    /// Runs a job to its end, and asserts that nothing is left.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let output = self.command(arguments).output().unwrap();
         assert_eq!(self.left(), Vec::<String>::new(), "{arguments:?}");
@@ -62,18 +64,18 @@ impl Place {
         Running { out: BufReader::new(child.stdout.take().unwrap()), child }
     }
 
-    /// What still runs or lies about: processes with the mark, keys.
+    /// Returns the processes with the mark and the keys that are left.
     pub(crate) fn left(&self) -> Vec<String> {
         self.processes().into_iter().map(|(process, name)| format!("{process:?} {name}")).chain(self.keys()).collect()
     }
 
-    /// The directories of keys.
+    /// Returns the directories of keys.
     pub(crate) fn keys(&self) -> Vec<String> {
         let keys = fs::read_dir(self.directory.join("keys")).unwrap();
         keys.map(|entry| entry.unwrap().path().display().to_string()).collect()
     }
 
-    /// The processes with the mark that have not ended, and what they are called with.
+    /// Returns the running processes with the mark, and their command lines.
     pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
         let mark = format!("RUST_MARK={}\0", self.mark);
         let all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
@@ -81,21 +83,22 @@ impl Place {
         let named = marked.filter_map(|path| {
             let number = Pid::from_raw(path.file_name()?.to_str()?.parse().ok()?)?;
             let words = String::from_utf8_lossy(&fs::read(path.join("cmdline")).ok()?).replace('\0', " ");
-            // What has ended and is not asked for has no words any more.
+            // A zombie has no command line.
             (!words.is_empty()).then_some((number, words))
         });
         named.collect()
     }
 
-    /// One of the command's own processes: its agent, or its guard.
+    /// Returns the agent or the reaper of the job.
     pub(crate) fn called(&self, which: &str) -> Option<Pid> {
         self.all_called(which).pop()
     }
 
-    /// All of these.
+    /// Returns all agents or all reapers of the job.
     pub(crate) fn all_called(&self, which: &str) -> Vec<Pid> {
         let is_it = |name: &str| name.contains(&format!("necklace {which} "));
-        // What an agent starts has the agent's words until its own program is loaded; but only an agent leads a session.
+        // A child of an agent has the agent's command line until its program is loaded, but only an
+        // agent leads a session.
         let its = |(process, name): (Pid, String)| {
             (is_it(&name) && leads_session(process) == (which == "agent")).then_some(process)
         };
@@ -106,7 +109,8 @@ impl Place {
         until("nothing is left", || self.left().is_empty().then_some(()).ok_or_else(|| self.left()));
     }
 
-    /// A stand-in for ssh, whose hosts are called as one likes. It greets, as login scripts do.
+    /// Returns a replacement for ssh that accepts any host name. It prints a greeting, as login
+    /// scripts do.
     pub(crate) fn stand_in(&self) -> String {
         self.script(
             "stand in.sh",
@@ -132,8 +136,8 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    /// What a failing test leaves does not stay.
+impl Drop for Sandbox {
+    /// Kills the processes that a failing test leaves.
     fn drop(&mut self) {
         for (process, _) in self.processes() {
             let _ = kill_process(process, Signal::KILL);
@@ -141,14 +145,14 @@ impl Drop for Place {
     }
 }
 
-/// A job under way, whose launcher leads a process group.
+/// A running job, whose launcher leads a process group.
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) out: BufReader<std::process::ChildStdout>,
 }
 
 impl Running {
-    /// The next lines of standard output.
+    /// Returns the next lines of standard output, sorted.
     pub(crate) fn lines(&mut self, count: usize) -> Vec<String> {
         let mut lines: Vec<String> = self.out.by_ref().lines().take(count).map(Result::unwrap).collect();
         assert_eq!(lines.len(), count, "{lines:?}");
@@ -164,7 +168,8 @@ impl Running {
         kill_process(self.launcher(), signal).unwrap();
     }
 
-    /// Its status, the rest of its output, and what it complained of.
+    /// Waits for the job, and returns its status, the rest of its standard output, and its standard
+    /// error.
     pub(crate) fn end(mut self) -> (ExitStatus, String, String) {
         let mut complaints = self.child.stderr.take().unwrap();
         let reader = thread::spawn(move || {
@@ -178,16 +183,17 @@ impl Running {
     }
 }
 
-/// Whether its session is its own. One that was made outside of this container has no number here.
+/// Returns whether a process leads its session. A session that was created outside of this
+/// container has no number here.
 fn leads_session(process: Pid) -> bool {
     let number = process.as_raw_nonzero().to_string();
     let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-    // The name, in parentheses, may hold any character. State, parent, group and session follow.
+    // The name, in parentheses, may contain any character. State, parent, group and session follow.
     let session = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(3));
     session == Some(&number)
 }
 
-/// Asks until it is so.
+/// Polls until `ask` succeeds. Panics after a minute.
 pub(crate) fn until<T, E: std::fmt::Debug>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T {
     let limit = Instant::now() + Duration::from_secs(60);
     loop {
