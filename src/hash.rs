@@ -6,8 +6,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A map whose keys are small numbers packed into 64 bits.
 pub(crate) type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
 
-/// Multiplies and folds: a tenth of the standard hash's time, and keys are no attacker's choice that would matter, since
-/// a schedule that collides costs its author's time only.
+/// Multiplies and folds: a tenth of the standard hash's time, and keys are no attacker's choice
+/// that would matter, since a schedule that collides costs its author's time only.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
 

@@ -8,7 +8,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(u32);
 
-/// A vertex of a topology, counted from 0. Grids number their nodes row-major, the last dimension fastest.
+/// A vertex of a topology, counted from 0. Grids number their nodes row-major, the last dimension
+/// fastest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(u32);
 
@@ -27,8 +28,8 @@ pub const MAX_NODES: usize = i32::MAX as usize;
 macro_rules! index {
     ($name:ident) => {
         impl $name {
-            /// The one with this number. Numbers past [`MAX_NODES`] are not representable and become `MAX_NODES`,
-            /// which every check of range refuses.
+            /// The one with this number. Numbers past [`MAX_NODES`] are not representable and
+            /// become `MAX_NODES`, which every check of range refuses.
             #[must_use]
             pub const fn new(index: usize) -> Self {
                 if index < MAX_NODES { Self(index as u32) } else { Self(MAX_NODES as u32) }

@@ -11,13 +11,13 @@ const LARGEST: u64 = 256 << 20;
 
 /// Returns the network that a text names, also from a file.
 ///
-/// As [`parse`](crate::topology::parse()), and for `graph:@FILE` the graph whose [edge list](edge_list) is
-/// in that file. The file is read once.
+/// As [`parse`](crate::topology::parse()), and for `graph:@FILE` the graph whose [edge
+/// list](edge_list) is in that file. The file is read once.
 ///
 /// # Errors
 ///
-/// As [`parse`](crate::topology::parse()) and [`edge_list`]; [`ParseError::File`] where the file cannot be read, is none (but a pipe,
-/// say) or is larger than 256 MiB.
+/// As [`parse`](crate::topology::parse()) and [`edge_list`]; [`ParseError::File`] where the file
+/// cannot be read, is none (but a pipe, say) or is larger than 256 MiB.
 pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     let path = match parse_or_file(text)? {
         Named::Network(topology) => return Ok(topology),

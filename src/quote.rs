@@ -53,7 +53,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// The start and the end of a message that may quote something long in its middle; all of a short one.
+/// The start and the end of a message that may quote something long in its middle; all of a short
+/// one.
 #[cfg(feature = "json")]
 pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     if message.char_indices().nth(MESSAGE).is_none() {
@@ -64,8 +65,8 @@ pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{} .. {}", &message[..start], &message[end..]))
 }
 
-/// Where a text is no JSON, line and column from 1 (both 0 where there is no place), and what is wrong there, without
-/// saying the place again. A long value in it is shortened.
+/// Where a text is no JSON, line and column from 1 (both 0 where there is no place), and what is
+/// wrong there, without saying the place again. A long value in it is shortened.
 #[cfg(feature = "json")]
 pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String) {
     let (line, column) = (error.line(), error.column());

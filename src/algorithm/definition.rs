@@ -29,15 +29,16 @@ pub struct About {
 ///
 /// # For callers
 ///
-/// [`share`](Self::share) is the way in: it checks, then makes one rank's rounds. [`shares`](Self::shares)
-/// joins those of all ranks.
+/// [`share`](Self::share) is the way in: it checks, then makes one rank's rounds.
+/// [`shares`](Self::shares) joins those of all ranks.
 ///
 /// # For implementors
 ///
-/// - [`rounds`](Self::rounds) derives one rank's rounds without building everybody's: time and memory in proportion to
-///   what that rank sends, holds and receives. An algorithm that cannot says so in its docs.
-/// - All ranks' rounds fit together: the i-th send from a to b in a round is b's i-th receive from a, with the same
-///   blocks in the same order. They depend on nothing but the arguments.
+/// - [`rounds`](Self::rounds) derives one rank's rounds without building everybody's: time and
+///   memory in proportion to what that rank sends, holds and receives. An algorithm that cannot
+///   says so in its docs.
+/// - All ranks' rounds fit together: the i-th send from a to b in a round is b's i-th receive from
+///   a, with the same blocks in the same order. They depend on nothing but the arguments.
 /// - Nothing is sent before it is held. Blocks are named by ranks, routes by nodes.
 /// - The schedule keeps to [`About::ports`] and to [`claims`](Self::claims).
 ///
@@ -56,15 +57,16 @@ pub trait Algorithm: Send + Sync {
         Settings::default()
     }
 
-    /// The same algorithm with these parameters, so that its [`settings`](Self::settings) are these. `None` for one that
-    /// takes none.
+    /// The same algorithm with these parameters, so that its [`settings`](Self::settings) are
+    /// these. `None` for one that takes none.
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
         let _ = settings;
         None
     }
 
-    /// The same algorithm with other parameters, where these may be the better choice for a problem of its collective:
-    /// few, and derived from the problem alone. What `auto` and lists consider besides itself.
+    /// The same algorithm with other parameters, where these may be the better choice for a problem
+    /// of its collective: few, and derived from the problem alone. What `auto` and lists consider
+    /// besides itself.
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         let _ = problem;
         vec![]
@@ -75,15 +77,16 @@ pub trait Algorithm: Send + Sync {
         self.settings().name(self.about().name, self.parameters())
     }
 
-    /// For one that has no schedule, as the backend does the collective [in its own way](crate::algorithm::Native), where it can: the algorithms for it, by
-    /// name, as the cheapest of which it is priced where the machine charges for the network; elsewhere it is as the cheapest of all.
-    /// `None`, unless overridden: it has a schedule.
+    /// For one that has no schedule, as the backend does the collective [in its own
+    /// way](crate::algorithm::Native), where it can: the algorithms for it, by name, as the
+    /// cheapest of which it is priced where the machine charges for the network; elsewhere it is as
+    /// the cheapest of all. `None`, unless overridden: it has a schedule.
     fn priced_as(&self) -> Option<&'static [&'static str]> {
         None
     }
 
-    /// What it would need and what it finds instead, for a problem of its collective that it cannot do. Unless overridden,
-    /// it can do all.
+    /// What it would need and what it finds instead, for a problem of its collective that it cannot
+    /// do. Unless overridden, it can do all.
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let _ = problem;
         None
@@ -98,13 +101,15 @@ pub trait Algorithm: Send + Sync {
         vec![self.about().name.to_owned()]
     }
 
-    /// The rounds of one rank of a problem that it [fits](Self::fits). None where it [has no schedule](Self::priced_as):
-    /// [`share`](Self::share) tells that from a schedule without rounds.
+    /// The rounds of one rank of a problem that it [fits](Self::fits). None where it [has no
+    /// schedule](Self::priced_as): [`share`](Self::share) tells that from a schedule without
+    /// rounds.
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share;
 
-    /// The same rounds by how much is sent, for [simulations](crate::simulate), which ask nothing else. Unless overridden, the
-    /// [`rounds`](Self::rounds) are made and counted. Where messages are long it is worth overriding: time then is in
-    /// proportion to messages, not to their blocks.
+    /// The same rounds by how much is sent, for [simulations](crate::simulate), which ask nothing
+    /// else. Unless overridden, the [`rounds`](Self::rounds) are made and counted. Where messages
+    /// are long it is worth overriding: time then is in proportion to messages, not to their
+    /// blocks.
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         Box::new(self.rounds(problem, rank).map(RankAmounts::from))
     }
@@ -131,8 +136,8 @@ pub trait Algorithm: Send + Sync {
         })
     }
 
-    /// Whether it promises, for a problem that it [fits](Self::fits), to keep to a port model. Where nothing contends a
-    /// channel has one transfer, whatever ranks have.
+    /// Whether it promises, for a problem that it [fits](Self::fits), to keep to a port model.
+    /// Where nothing contends a channel has one transfer, whatever ranks have.
     fn keeps(&self, problem: &Problem, ports: Ports) -> bool {
         self.about().ports.implies(ports) || ports == Ports::All && self.claims(problem).contention_free
     }
@@ -141,8 +146,8 @@ pub trait Algorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`fits`](Self::fits), [`BuildError::Rank`] where there is no such rank, [`BuildError::Unscheduled`] where there is no
-    /// schedule.
+    /// As [`fits`](Self::fits), [`BuildError::Rank`] where there is no such rank,
+    /// [`BuildError::Unscheduled`] where there is no schedule.
     fn share(&self, problem: &Problem, rank: Rank) -> Result<Share, BuildError> {
         let ranks = problem.ranks();
         if rank.index() >= ranks {

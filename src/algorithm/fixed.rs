@@ -34,7 +34,8 @@ enum Kind {
 }
 
 impl Fixed {
-    /// Takes time and memory in proportion to the schedule's transfers, whose blocks it does not copy.
+    /// Takes time and memory in proportion to the schedule's transfers, whose blocks it does not
+    /// copy.
     pub(crate) fn new(schedule: Schedule) -> Self {
         let ranks = schedule.outline.problem.ranks();
         let mut parts = vec![Vec::new(); ranks];
@@ -105,7 +106,8 @@ impl Algorithm for Fixed {
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let schedule = Arc::clone(&self.schedule);
         let part = self.parts.get(rank.index()).cloned().unwrap_or_default();
-        // Default routes are those of the schedule's own network, whose links alone are known to be the same.
+        // Default routes are those of the schedule's own network, whose links alone are known to be
+        // the same.
         let routed = schedule.outline.problem.topology().text() != problem.topology().text();
         let mut next = 0;
         Box::new((0..schedule.rounds.len()).map(move |number| {

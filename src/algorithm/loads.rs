@@ -1,8 +1,10 @@
-//! What default routes do to the channels of products of lines, rings and complete networks, where rank i sits on node i and
-//! all ranks send at once; for other networks, and ranks that are placed, messages are counted, as long as they are few.
+//! What default routes do to the channels of products of lines, rings and complete networks, where
+//! rank i sits on node i and all ranks send at once; for other networks, and ranks that are placed,
+//! messages are counted, as long as they are few.
 //!
-//! Default routes correct the last dimension first. So where a block is moved along dimension d, its later coordinates are
-//! the destination's, its earlier ones the source's: of all N^2 blocks, every line along d is given the same.
+//! Default routes correct the last dimension first. So where a block is moved along dimension d,
+//! its later coordinates are the destination's, its earlier ones the source's: of all N^2 blocks,
+//! every line along d is given the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +15,8 @@ use crate::ids::Rank;
 use crate::topology::{Axis, Factor, Kind, axes};
 use crate::vocabulary::Problem;
 
-/// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
+/// The product that the problem's network is, if its default routes are known to be such, and every
+/// node has a rank.
 pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
     let topology = problem.topology();
     axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
@@ -61,7 +64,8 @@ pub(in crate::algorithm) struct Pattern {
     pub(in crate::algorithm) hops: u64,
 }
 
-/// The most ranks, and the longest extent, for which work in proportion to their number, or to its square, is done.
+/// The most ranks, and the longest extent, for which work in proportion to their number, or to its
+/// square, is done.
 const MAX_RANKS: usize = 1 << 20;
 const MAX_EXTENT: u64 = 1 << 11;
 
@@ -162,8 +166,8 @@ impl Crossing {
         is_complete(problem) || in_order(problem).is_some() || Counted::fits(problem, all())
     }
 
-    /// From every rank to the one `shift` further on, so many blocks, for each of these shifts and numbers of blocks: all
-    /// different shifts, from 1 to less than there are ranks.
+    /// From every rank to the one `shift` further on, so many blocks, for each of these shifts and
+    /// numbers of blocks: all different shifts, from 1 to less than there are ranks.
     pub(in crate::algorithm) fn rotations(problem: &Problem, messages: &[(u64, u64)]) -> Option<Self> {
         let each = messages.iter().map(|&(shift, blocks)| Some((Pattern::rotation(problem, shift)?, blocks.into())));
         let each: Vec<Self> = each.map(|one| one.map(Self::from)).collect::<Option<_>>()?;
@@ -216,7 +220,8 @@ impl Claims {
     }
 }
 
-/// What messages of one round do that are counted one by one: on networks, and for ranks placed, for which there is no formula.
+/// What messages of one round do that are counted one by one: on networks, and for ranks placed,
+/// for which there is no formula.
 struct Counted {
     /// What the busiest channel carries.
     load: u64,
@@ -226,8 +231,8 @@ struct Counted {
     hops: u64,
 }
 
-/// How many messages are counted for one algorithm, at most, and how many channels searched for their ways: a few
-/// milliseconds, as every rank does so before it plans.
+/// How many messages are counted for one algorithm, at most, and how many channels searched for
+/// their ways: a few milliseconds, as every rank does so before it plans.
 const COUNTED: u128 = 1 << 14;
 const SEARCHED: usize = 1 << 20;
 
@@ -264,7 +269,8 @@ pub(in crate::algorithm) struct Circle {
     pub(in crate::algorithm) pattern: Pattern,
     /// The channels of all ways but the shortest: those of the longest chain of N - 1 messages on.
     pub(in crate::algorithm) chain: u64,
-    /// The same of sizes times channels, where the first message has N - 1 blocks and each further one less.
+    /// The same of sizes times channels, where the first message has N - 1 blocks and each further
+    /// one less.
     pub(in crate::algorithm) falling: Volume,
 }
 
@@ -275,7 +281,8 @@ impl Circle {
             return Some(Self { pattern: Pattern { load: 0, hops: 0 }, chain: 0, falling: Volume::ZERO });
         }
         let pattern = Pattern::rotation(problem, 1)?;
-        // From the last rank back to the first is the longest way, and in front of it the chain is longest.
+        // From the last rank back to the first is the longest way, and in front of it the chain is
+        // longest.
         let (all, falling) = if is_complete(problem) {
             (ranks, u128::from(ranks - 1) * u128::from(ranks) / 2)
         } else if let Some(axes) = in_order(problem) {
@@ -319,15 +326,17 @@ fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
     product(problem).filter(|_| problem.placement().is_identity())
 }
 
-/// The product, if its extents are powers of two, so that bits of a number are bits of its coordinates.
+/// The product, if its extents are powers of two, so that bits of a number are bits of its
+/// coordinates.
 fn digits(problem: &Problem) -> Option<Vec<Axis>> {
     let powers = |axes: &Vec<Axis>| axes.iter().all(|axis| axis.extent.is_power_of_two());
     in_order(problem).filter(powers)
 }
 
-/// Exchanges along a dimension between coordinates that differ by exclusive or with `mask`. Its highest bit cuts lines
-/// into pieces of twice its worth, whose halves change places: all of them cross the middle. Round a ring the shorter way may
-/// be another, but only where the halves are those of the whole ring.
+/// Exchanges along a dimension between coordinates that differ by exclusive or with `mask`. Its
+/// highest bit cuts lines into pieces of twice its worth, whose halves change places: all of them
+/// cross the middle. Round a ring the shorter way may be another, but only where the halves are
+/// those of the whole ring.
 fn exchange(axis: Axis, mask: u64) -> Pattern {
     let Some(highest) = mask.checked_ilog2() else { return Pattern { load: 0, hops: 0 } };
     match axis.kind {
@@ -340,7 +349,8 @@ fn exchange(axis: Axis, mask: u64) -> Pattern {
 /// The same by counting, for masks that reach across a ring.
 fn round_a_ring(extent: u64, mask: u64) -> Pattern {
     let size = extent as usize;
-    // Where channels up and down begin and end to be used; ways across the border are counted on both sides of it.
+    // Where channels up and down begin and end to be used; ways across the border are counted on
+    // both sides of it.
     let mut changes = [vec![0_i64; 2 * size + 1], vec![0_i64; 2 * size + 1]];
     let mut hops = 0;
     for x in 0..size {
@@ -363,8 +373,9 @@ fn round_a_ring(extent: u64, mask: u64) -> Pattern {
     Pattern { load: changes.iter().map(|changes| load(changes)).max().unwrap_or(0), hops }
 }
 
-/// A rotation adds `shift` to the number of each node, digit by digit with a carry. All nodes of a line along a dimension
-/// have the same later coordinates, so the same carry: along it they are all rotated alike, by a digit or one more.
+/// A rotation adds `shift` to the number of each node, digit by digit with a carry. All nodes of a
+/// line along a dimension have the same later coordinates, so the same carry: along it they are all
+/// rotated alike, by a digit or one more.
 fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
     let (mut load, mut carry_possible) = (0, false);
     // The longest way so far, without and with a carry into the next dimension.
@@ -397,11 +408,13 @@ fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
     Pattern { load, hops: hops.into_iter().flatten().max().unwrap_or(0) }
 }
 
-/// What the busiest channel carries of several rotations at once, each by a shift and of so many blocks.
+/// What the busiest channel carries of several rotations at once, each by a shift and of so many
+/// blocks.
 ///
-/// Along a dimension, a rotation moves all nodes of a line alike: by its digit there, or by one more in those lines whose
-/// later coordinates are, as a number, below the rest of the shift (there the digits below carry). So the lines are gone
-/// through by that number, and from class to class few rotations change.
+/// Along a dimension, a rotation moves all nodes of a line alike: by its digit there, or by one
+/// more in those lines whose later coordinates are, as a number, below the rest of the shift (there
+/// the digits below carry). So the lines are gone through by that number, and from class to class
+/// few rotations change.
 fn together(axes: &[Axis], messages: &[(u64, u64)]) -> u128 {
     let (mut busiest, mut below) = (0, 1);
     for axis in axes.iter().rev() {
@@ -428,10 +441,11 @@ fn together(axes: &[Axis], messages: &[(u64, u64)]) -> u128 {
 /// What rotations of all nodes of a line do to its channels.
 struct Line {
     axis: Axis,
-    /// What its busiest channel up carries, and down. On a line without wrap-around that is the one in the middle for
-    /// each rotation, and down as much as up.
+    /// What its busiest channel up carries, and down. On a line without wrap-around that is the one
+    /// in the middle for each rotation, and down as much as up.
     ways: [u128; 2],
-    /// Where all are neighbours: what the channels to the node so much further on carry, and the same in order.
+    /// Where all are neighbours: what the channels to the node so much further on carry, and the
+    /// same in order.
     offsets: BTreeMap<u64, u128>,
     loads: BTreeSet<(u128, u64)>,
 }

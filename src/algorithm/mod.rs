@@ -1,6 +1,7 @@
 //! Algorithms: from a problem and a rank, that rank's share of a schedule.
 //!
-//! One file an algorithm; [`registry`] lists them all. An algorithm speaks of blocks and peers only, never of bytes.
+//! One file an algorithm; [`registry`] lists them all. An algorithm speaks of blocks and peers
+//! only, never of bytes.
 
 pub mod allgather;
 pub mod allreduce;

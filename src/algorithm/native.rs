@@ -1,12 +1,14 @@
 //! The backend's own collectives: no schedule of ours, but whatever the library beneath it does.
 //!
-//! Source: the library, such as MPI. Needs: a backend that [has some](crate::transport::native). Model: unknown.
+//! Source: the library, such as MPI. Needs: a backend that [has some](crate::transport::native).
+//! Model: unknown.
 //!
-//! What a library does is not known here, nor does it know the network. So these promise nothing, have no schedule that could be
-//! shared, proved or played out, and are priced as the cheapest of those algorithms of the registry that libraries are known
-//! to have; by a machine that [charges nothing for the network](crate::machine::Machine::charges_for_network) as the cheapest of
-//! all, for there is nothing then that a schedule could know and a library could not. They stand first in the registry: of equal
-//! prices `native` is chosen, for it does the same with less on top.
+//! What a library does is not known here, nor does it know the network. So these promise nothing,
+//! have no schedule that could be shared, proved or played out, and are priced as the cheapest of
+//! those algorithms of the registry that libraries are known to have; by a machine that [charges
+//! nothing for the network](crate::machine::Machine::charges_for_network) as the cheapest of all,
+//! for there is nothing then that a schedule could know and a library could not. They stand first
+//! in the registry: of equal prices `native` is chosen, for it does the same with less on top.
 //!
 //! | collective | what libraries are known to do |
 //! |---|---|
@@ -18,8 +20,8 @@
 //! | scatter, gather | all at once, along a binomial tree |
 //! | reduce_scatter | in pairs by rotation, by recursive halving |
 //!
-//! (MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages; those count here as soon as
-//! the registry has them.)
+//! (MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages;
+//! those count here as soon as the registry has them.)
 
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;

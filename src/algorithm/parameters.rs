@@ -1,8 +1,9 @@
 //! Parameters of algorithms: `name:key=value,key=value`.
 //!
-//! An algorithm lists its [`Parameter`]s; reading a text, refusing what is wrong with it and giving the name back are
-//! the same for all. Values are numbers, or words from a list; what suits no problem is refused here, what does not suit
-//! the problem at hand by [`Algorithm::lacks`](super::Algorithm::lacks).
+//! An algorithm lists its [`Parameter`]s; reading a text, refusing what is wrong with it and giving
+//! the name back are the same for all. Values are numbers, or words from a list; what suits no
+//! problem is refused here, what does not suit the problem at hand by
+//! [`Algorithm::lacks`](super::Algorithm::lacks).
 
 use std::collections::BTreeMap;
 use std::fmt;

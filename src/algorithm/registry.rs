@@ -49,8 +49,8 @@ pub fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algori
     registry().iter().filter(move |algorithm| algorithm.about().collective == collective)
 }
 
-/// What there is to choose from for a problem, fit or not: the algorithms for its collective in the registry's order,
-/// each followed by those of its [variants](Algorithm::variants) that fit.
+/// What there is to choose from for a problem, fit or not: the algorithms for its collective in the
+/// registry's order, each followed by those of its [variants](Algorithm::variants) that fit.
 #[must_use]
 pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let with_variants = |row: &Arc<dyn Algorithm>| {
@@ -60,11 +60,13 @@ pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     all_for(problem.collective().name()).flat_map(with_variants).collect()
 }
 
-/// The algorithm for a collective that a text names: `name`, or `name:key=value,..` where it takes parameters.
+/// The algorithm for a collective that a text names: `name`, or `name:key=value,..` where it takes
+/// parameters.
 ///
 /// # Errors
 ///
-/// [`BuildError::Unknown`], naming those there are; [`BuildError::Parameters`], with what would be right.
+/// [`BuildError::Unknown`], naming those there are; [`BuildError::Parameters`], with what would be
+/// right.
 pub fn find(collective: &Collective, text: &str) -> Result<Arc<dyn Algorithm>, BuildError> {
     let kind = collective.name();
     let (name, given) = text.split_once(':').map_or((text, None), |(name, given)| (name, Some(given)));

@@ -20,8 +20,9 @@ pub(super) fn is_cube(problem: &Problem) -> bool {
     problem.placement().is_identity() && problem.topology().cube().is_some_and(|d| problem.ranks() == 1 << d)
 }
 
-/// The extents of a product of complete networks, all powers of two, with rank i on node i. Exclusive or with a number
-/// changes each coordinate by itself there, and a changed coordinate is one hop.
+/// The extents of a product of complete networks, all powers of two, with rank i on node i.
+/// Exclusive or with a number changes each coordinate by itself there, and a changed coordinate is
+/// one hop.
 pub(super) fn cube_digits(problem: &Problem) -> Option<Vec<usize>> {
     let all = problem.placement().is_identity() && problem.ranks() == problem.topology().nodes();
     let digit =

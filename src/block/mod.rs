@@ -10,9 +10,10 @@ use crate::ids::Rank;
 
 /// What one source owes one destination, or some consecutive chunks of it.
 ///
-/// A block is written `[source, destination]`, or `[source, destination, first, of, count]` for `count` chunks from
-/// number `first` on, of the `of` equal parts that the block is cut into. The source is -1 where everybody contributes,
-/// the destination -1 where everybody shall have it; numbers below -1 name temporaries of a schedule.
+/// A block is written `[source, destination]`, or `[source, destination, first, of, count]` for
+/// `count` chunks from number `first` on, of the `of` equal parts that the block is cut into. The
+/// source is -1 where everybody contributes, the destination -1 where everybody shall have it;
+/// numbers below -1 name temporaries of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block {
     source: i32,
@@ -44,7 +45,8 @@ impl Block {
         Self::raw(-1, destination.index() as i32)
     }
 
-    /// The `number`-th temporary of a schedule: `[-2 - number, 0]`. Each rank has its own under that name.
+    /// The `number`-th temporary of a schedule: `[-2 - number, 0]`. Each rank has its own under
+    /// that name.
     #[must_use]
     pub const fn temporary(number: u16) -> Self {
         Self::raw(-2 - number as i32, 0)
@@ -56,8 +58,8 @@ impl Block {
         Self { source, destination, first: 0, count: 1, of: 1 }
     }
 
-    /// `count` chunks from `first` on, where the whole is cut into `of`. `None` unless `1 <= count` and
-    /// `first + count <= of`.
+    /// `count` chunks from `first` on, where the whole is cut into `of`. `None` unless `1 <= count`
+    /// and `first + count <= of`.
     #[must_use]
     pub fn chunks(self, first: u32, of: u32, count: u32) -> Option<Self> {
         let fits = count >= 1 && first.checked_add(count).is_some_and(|end| end <= of);

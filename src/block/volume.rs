@@ -65,7 +65,8 @@ impl Volume {
         Self { numerator: numerator / a, denominator: denominator / a }
     }
 
-    /// How much some blocks are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
+    /// How much some blocks are together. Neighbours are mostly cut alike, so that whole numbers do
+    /// for most of the sum.
     #[must_use]
     pub fn of(blocks: &[Block]) -> Self {
         let alike = blocks.chunk_by(|a, b| a.of() == b.of());

@@ -15,7 +15,8 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// How many blocks of all ranks together the library lists of a collective of its own making: some 3 GB.
+    /// How many blocks of all ranks together the library lists of a collective of its own making:
+    /// some 3 GB.
     pub const MOST_BLOCKS: u64 = 1 << 24;
 }
 

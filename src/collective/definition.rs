@@ -118,7 +118,8 @@ impl Collective {
         Self::all(Rank::default()).map(|collective| collective.name())
     }
 
-    /// The collective of that name, with that root where it has one. `None` for an unknown name and for `custom`.
+    /// The collective of that name, with that root where it has one. `None` for an unknown name and
+    /// for `custom`.
     #[must_use]
     pub fn named(name: &str, root: Rank) -> Option<Self> {
         Self::all(root).find(|collective| collective.name() == name)
@@ -158,8 +159,8 @@ impl Collective {
         self.row().after(self.seat(size, rank))
     }
 
-    /// The result that a reduction leaves at `rank` of `size`, and whose contributions it is of. `None` where there is
-    /// none.
+    /// The result that a reduction leaves at `rank` of `size`, and whose contributions it is of.
+    /// `None` where there is none.
     pub(crate) fn result(&self, size: usize, rank: Rank) -> Option<(Block, Range<usize>)> {
         self.row().result(self.seat(size, rank))
     }
@@ -174,7 +175,8 @@ impl Collective {
         self.row().traffic()
     }
 
-    /// From where to all others news must travel, or from all others to there. `None` for from everywhere to everywhere.
+    /// From where to all others news must travel, or from all others to there. `None` for from
+    /// everywhere to everywhere.
     pub(crate) fn centre(&self) -> Option<Rank> {
         self.row().centre(self.root())
     }
@@ -195,16 +197,17 @@ impl Collective {
         self.row().is_known_by_name()
     }
 
-    /// Whether contributions are combined, so that their order may matter: true of reduce, reduce_scatter, allreduce, scan
-    /// and exscan, and of a custom collective that wants a block of several contributors.
+    /// Whether contributions are combined, so that their order may matter: true of reduce,
+    /// reduce_scatter, allreduce, scan and exscan, and of a custom collective that wants a block of
+    /// several contributors.
     #[must_use]
     pub fn is_reduction(&self) -> bool {
         self.row().combines()
     }
 
-    /// Whether each block has one source and one destination, and so is in one place at a time: sending it gives it
-    /// up. True of alltoall, scatter and gather, and of a custom collective whose blocks are each with one rank before and with
-    /// one after.
+    /// Whether each block has one source and one destination, and so is in one place at a time:
+    /// sending it gives it up. True of alltoall, scatter and gather, and of a custom collective
+    /// whose blocks are each with one rank before and with one after.
     #[must_use]
     pub fn is_personalised(&self) -> bool {
         self.row().is_personalised()

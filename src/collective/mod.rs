@@ -1,6 +1,8 @@
-//! What each collective means: which rank holds which block before, and which rank shall hold what after.
+//! What each collective means: which rank holds which block before, and which rank shall hold what
+//! after.
 //!
-//! This is the specification that [`verify`](crate::schedule::verify()) holds a schedule against. A file says what there is to say of one.
+//! This is the specification that [`verify`](crate::schedule::verify()) holds a schedule against. A
+//! file says what there is to say of one.
 
 mod allgather;
 mod allreduce;

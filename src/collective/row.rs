@@ -125,7 +125,8 @@ pub(crate) trait Row {
     /// Returns the data that every schedule must move.
     fn traffic(&self) -> Traffic;
 
-    /// From where to all others news must travel, or from all others to there. `None` for from everywhere to everywhere.
+    /// From where to all others news must travel, or from all others to there. `None` for from
+    /// everywhere to everywhere.
     fn centre(&self, root: Option<Rank>) -> Option<Rank> {
         root
     }
@@ -150,7 +151,8 @@ pub(crate) trait Row {
         true
     }
 
-    /// Whether readers of documents know what it means by its name. Of others, documents have the conditions.
+    /// Whether readers of documents know what it means by its name. Of others, documents have the
+    /// conditions.
     #[cfg(feature = "json")]
     fn is_known_by_name(&self) -> bool {
         true

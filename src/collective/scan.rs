@@ -9,7 +9,8 @@ use crate::ids::Rank;
 /// Rank i holds its contribution to `[-1, i]` before, and that of ranks `0..=i` after.
 pub(super) struct Scan;
 
-/// Rank i holds its contribution to `[-1, i]` before, and that of ranks `0..i` after: rank 0 nothing.
+/// Rank i holds its contribution to `[-1, i]` before, and that of ranks `0..i` after: rank 0
+/// nothing.
 pub(super) struct Exscan;
 
 impl Row for Scan {

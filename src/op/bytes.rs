@@ -18,8 +18,9 @@ impl<'a, T: Pod, O: Op<T>> OnBytes<'a, T, O> {
         Self { op, of: PhantomData }
     }
 
-    /// Element by element, on typed slices where the bytes are aligned. (They are: the user's buffers are slices of `T`,
-    /// the scratch is aligned for every primitive type; a type that asks for more goes the slow way.)
+    /// Element by element, on typed slices where the bytes are aligned. (They are: the user's
+    /// buffers are slices of `T`, the scratch is aligned for every primitive type; a type that asks
+    /// for more goes the slow way.)
     fn each(into: &mut [u8], other: &[u8], combine: impl Fn(T, T) -> T) {
         match (bytemuck::try_cast_slice_mut::<u8, T>(into), bytemuck::try_cast_slice::<u8, T>(other)) {
             (Ok(into), Ok(other)) => {

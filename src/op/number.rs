@@ -7,7 +7,8 @@ use num_traits::{One, WrappingAdd, WrappingMul, Zero};
 
 /// A number that can be added and multiplied without panicking: integers wrap, as in MPI.
 ///
-/// Implement it for a type of your own by an empty `impl` if its `+` and `*` never panic, are associative, and `+` commutes.
+/// Implement it for a type of your own by an empty `impl` if its `+` and `*` never panic, are
+/// associative, and `+` commutes.
 pub trait Number: Pod + Zero + One {
     /// Whether the product commutes: that of matrices does not. `false` unless overridden.
     const PRODUCT_COMMUTES: bool = false;

@@ -19,7 +19,8 @@ pub enum Operation {
     Sum,
     /// Their product; integers wrap.
     Product,
-    /// The least. Of floats: not a number where either is not one, and -0 is less than 0. (MPI leaves both open.)
+    /// The least. Of floats: not a number where either is not one, and -0 is less than 0. (MPI
+    /// leaves both open.)
     Min,
     /// The greatest. Of floats as [`Min`](Self::Min).
     Max,
@@ -55,7 +56,8 @@ impl Primitive {
         }
     }
 
-    /// What a primitive type is, if it is one of these; `isize` and `usize` are those of their width.
+    /// What a primitive type is, if it is one of these; `isize` and `usize` are those of their
+    /// width.
     #[must_use]
     pub fn of<T: 'static>() -> Option<Self> {
         let is = |other: TypeId| TypeId::of::<T>() == other;

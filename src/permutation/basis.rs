@@ -13,7 +13,8 @@ impl Basis {
         Self { sums: vec![None; bits] }
     }
 
-    /// What is left of a word, and its name, when known words and their names are added until no sum of these has its highest bit.
+    /// What is left of a word, and its name, when known words and their names are added until no
+    /// sum of these has its highest bit.
     fn reduced(&self, mut word: u64, mut name: u64) -> (u64, u64) {
         while let Some((sum, of)) = word.checked_ilog2().and_then(|highest| self.sums.get(highest as usize)?.as_ref()) {
             (word, name) = (word ^ sum, name ^ of);
@@ -26,7 +27,8 @@ impl Basis {
         self.reduced(word, 0).0 == 0
     }
 
-    /// Adds a word whose name is a bit of its own, or says of which words, it among them, the sum is 0.
+    /// Adds a word whose name is a bit of its own, or says of which words, it among them, the sum
+    /// is 0.
     pub(super) fn insert(&mut self, word: u64, name: u64) -> Result<(), u64> {
         let (word, name) = self.reduced(word, name);
         let free = word.checked_ilog2().and_then(|highest| self.sums.get_mut(highest as usize));
@@ -39,12 +41,14 @@ impl Basis {
         self.sums.iter().flatten().count()
     }
 
-    /// The highest bits of the sums that it is kept as: no two words that it spans agree in all of these.
+    /// The highest bits of the sums that it is kept as: no two words that it spans agree in all of
+    /// these.
     pub(super) fn highest(&self) -> Vec<usize> {
         self.sums.iter().enumerate().filter(|(_, sum)| sum.is_some()).map(|(bit, _)| bit).collect()
     }
 
-    /// The basis of words with names, and which of them add up to 0, as far as these are no sums of each other.
+    /// The basis of words with names, and which of them add up to 0, as far as these are no sums of
+    /// each other.
     pub(super) fn and_relations(bits: usize, words: impl Iterator<Item = (u64, u64)>) -> (Self, Vec<u64>) {
         let mut basis = Self::new(bits);
         let relations = words.filter_map(|(word, name)| basis.insert(word, name).err()).collect();

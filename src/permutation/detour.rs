@@ -1,14 +1,16 @@
 //! Two exchanges in place of a map that is none: by way of ranks in between.
 //!
-//! Let a map change q bits of ranks' numbers. Each element gets a *label* of q bits, sums of bits of its address, and goes first to the
-//! rank that has the label in these bits and is like its own in the others, then to where it belongs. Both are exchanges
-//! in the same sub-cubes if all labels are equally frequent among the elements that a rank has at first, and among those that
-//! it shall have: if no sum of the labels' bits is a sum of bits of the old rank, or one of bits of the new rank. There are such labels
-//! where a place has q bits: as many bits of the old rank are outside of the sums of the new one's as the other way round, r of
-//! each, and a sum of one and one is outside of both; add bits that are sums of neither.
+//! Let a map change q bits of ranks' numbers. Each element gets a *label* of q bits, sums of bits
+//! of its address, and goes first to the rank that has the label in these bits and is like its own
+//! in the others, then to where it belongs. Both are exchanges in the same sub-cubes if all labels
+//! are equally frequent among the elements that a rank has at first, and among those that it shall
+//! have: if no sum of the labels' bits is a sum of bits of the old rank, or one of bits of the new
+//! rank. There are such labels where a place has q bits: as many bits of the old rank are outside
+//! of the sums of the new one's as the other way round, r of each, and a sum of one and one is
+//! outside of both; add bits that are sums of neither.
 //!
-//! What one rank has for another is cut into chunks by its labels, which differ in the bits that were added: 2^(q-r) chunks for each of 2^r
-//! ranks, no more than labels.
+//! What one rank has for another is cut into chunks by its labels, which differ in the bits that
+//! were added: 2^(q-r) chunks for each of 2^r ranks, no more than labels.
 
 use super::basis::Basis;
 use super::map::BitMap;
@@ -52,12 +54,14 @@ impl Detour {
         if bits.is_empty() || bits.len() > place_bits {
             return None;
         }
-        // Bits of the old rank that are no sums of the new one's, and the other way round: as many of each, so sums of two.
+        // Bits of the old rank that are no sums of the new one's, and the other way round: as many
+        // of each, so sums of two.
         let mut known: [Basis; 2] = [(0..rank_bits).map(there).collect(), (0..rank_bits).map(here).collect()];
         let old: Vec<u64> = (0..rank_bits).map(here).filter(|sum| known[0].insert(*sum, 0).is_ok()).collect();
         let new: Vec<u64> = (0..rank_bits).map(there).filter(|sum| known[1].insert(*sum, 0).is_ok()).collect();
         let pairs = old.iter().zip(&new).map(|(old, new)| old ^ new);
-        // The others are of places; high ones rather than low ones, so that what is next to each other stays together.
+        // The others are of places; high ones rather than low ones, so that what is next to each
+        // other stays together.
         let units = (0..map.bits()).rev().map(|bit| 1_u64 << bit).filter(|unit| known[1].insert(*unit, 0).is_ok());
         let sums: Vec<u64> = pairs.chain(units).take(bits.len()).collect();
         let word =
@@ -95,7 +99,8 @@ impl Detour {
         self.apart.iter().enumerate().fold(0, |sum, (number, bit)| sum | ((label >> bit & 1) as u32) << number)
     }
 
-    /// What a rank has at first for the rank in between, or, where that rank has it for one at the end, what goes there.
+    /// What a rank has at first for the rank in between, or, where that rank has it for one at the
+    /// end, what goes there.
     pub(super) fn blocks(&self, first: bool, (source, destination): (Rank, Rank), into: &mut Vec<Block>) {
         let (side, end, between) =
             if first { (&self.out, source, destination) } else { (&self.back, destination, source) };

@@ -1,9 +1,10 @@
 //! What straight messages do to the channels of a cube.
 //!
-//! A message from s to t crosses the dimensions in which these differ, in one order, the same for all. When it crosses dimension j it is
-//! at a node that agrees with t in the dimensions before j, with s in j and those after it. For the elements at address x both s and t
-//! are sums of bits of x, so those that a channel carries are the solutions of linear equations: none, or as many as of any other
-//! channel of that dimension which carries any.
+//! A message from s to t crosses the dimensions in which these differ, in one order, the same for
+//! all. When it crosses dimension j it is at a node that agrees with t in the dimensions before j,
+//! with s in j and those after it. For the elements at address x both s and t are sums of bits of
+//! x, so those that a channel carries are the solutions of linear equations: none, or as many as of
+//! any other channel of that dimension which carries any.
 
 use super::basis::Basis;
 use super::map::BitMap;
@@ -19,7 +20,8 @@ pub(super) struct Loads {
     pub(super) hops: u64,
 }
 
-/// Of elements that go where a map says, on a cube that is nothing else, each rank on the node of its number.
+/// Of elements that go where a map says, on a cube that is nothing else, each rank on the node of
+/// its number.
 pub(super) fn of(map: &BitMap, place_bits: usize, topology: &dyn Topology) -> Loads {
     let (bits, fixed) = (map.bits(), map.apply(0));
     let here = |bit: usize| 1_u64 << (place_bits + bit);
@@ -32,7 +34,8 @@ pub(super) fn of(map: &BitMap, place_bits: usize, topology: &dyn Topology) -> Lo
         let stays = there(bit) == here(bit) && fixed & here(bit) == 0;
         if stays { 0 } else { 1_u64 << (bits - known.rank()) }
     };
-    // By how new ranks differ from old ones: one of them, and what is added for each bit of an address.
+    // By how new ranks differ from old ones: one of them, and what is added for each bit of an
+    // address.
     let moved = |bit: usize| (map.linear_part(1 << bit) ^ 1 << bit) >> place_bits;
     let mut differ = vec![fixed >> place_bits];
     let mut known = Basis::new(u64::BITS as usize);

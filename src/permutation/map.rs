@@ -4,12 +4,13 @@ use std::fmt;
 
 use super::basis::Basis;
 
-/// Where each of 2^k elements goes, as a map of the k bits of its address: every bit of the new address is a sum modulo 2 of bits
-/// of the old one, and perhaps 1. It is one to one.
+/// Where each of 2^k elements goes, as a map of the k bits of its address: every bit of the new
+/// address is a sum modulo 2 of bits of the old one, and perhaps 1. It is one to one.
 ///
-/// Moving bits to other places is such a map, as are complements and binary-reflected Gray code; so is whatever comes of doing one
-/// [after](Self::then) the other. Elsewhere these permutations are called BMMC (bit-matrix-multiply/complement), and those which
-/// move and complement bits only BPC (bit-permute/complement).
+/// Moving bits to other places is such a map, as are complements and binary-reflected Gray code; so
+/// is whatever comes of doing one [after](Self::then) the other. Elsewhere these permutations are
+/// called BMMC (bit-matrix-multiply/complement), and those which move and complement bits only BPC
+/// (bit-permute/complement).
 ///
 /// ```
 /// use necklace::permutation::BitMap;
@@ -84,7 +85,8 @@ impl BitMap {
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`] and [`BitMapError::Twice`] where that is no bijection.
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] and [`BitMapError::Twice`] where that is no
+    /// bijection.
     pub fn moving(to: &[usize]) -> Result<Self, BitMapError> {
         let mut map = Self::identity(to.len())?;
         check_distinct(to.len(), to)?;
@@ -94,11 +96,13 @@ impl BitMap {
         Ok(map)
     }
 
-    /// Of an address whose bit i is set `columns[i]` is added, modulo 2 and bit by bit, and `add` in any case.
+    /// Of an address whose bit i is set `columns[i]` is added, modulo 2 and bit by bit, and `add`
+    /// in any case.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where a result has more bits; [`BitMapError::Singular`] where it is not one to one.
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where a result has more bits;
+    /// [`BitMapError::Singular`] where it is not one to one.
     pub fn linear(columns: &[u64], add: u64) -> Result<Self, BitMapError> {
         let bits = columns.len();
         let whole = Self::identity(bits)?.mask();
@@ -113,8 +117,8 @@ impl BitMap {
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`]; [`BitMapError::Twice`] for a bit that is in both axes, or twice in one;
-    /// [`BitMapError::Lengths`].
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`]; [`BitMapError::Twice`] for a bit that is in
+    /// both axes, or twice in one; [`BitMapError::Lengths`].
     pub fn axis_exchange(bits: usize, axis: &[usize], other: &[usize]) -> Result<Self, BitMapError> {
         if axis.len() != other.len() {
             return Err(BitMapError::Lengths(axis.len(), other.len()));
@@ -163,7 +167,8 @@ impl BitMap {
         Ok(Self { add: map.mask(), ..map })
     }
 
-    /// The halves of the array are interleaved as a deck of cards is: addresses are rotated to the left by one.
+    /// The halves of the array are interleaved as a deck of cards is: addresses are rotated to the
+    /// left by one.
     ///
     /// # Errors
     ///
@@ -172,7 +177,8 @@ impl BitMap {
         Self::generalized_shuffle(bits, 1)
     }
 
-    /// Elements with even addresses go before those with odd ones: addresses are rotated to the right by one.
+    /// Elements with even addresses go before those with odd ones: addresses are rotated to the
+    /// right by one.
     ///
     /// # Errors
     ///
@@ -191,8 +197,8 @@ impl BitMap {
         Self::moving(&(0..bits).map(|bit| (bit + by % bits) % bits).collect::<Vec<_>>())
     }
 
-    /// An array that lies on 2^`rank_bits` ranks consecutively, an equal part each, is dealt to them in turn: the elements of a rank
-    /// have the same address modulo the number of ranks.
+    /// An array that lies on 2^`rank_bits` ranks consecutively, an equal part each, is dealt to
+    /// them in turn: the elements of a rank have the same address modulo the number of ranks.
     ///
     /// # Errors
     ///
@@ -211,7 +217,8 @@ impl BitMap {
         Self::generalized_shuffle(bits, rank_bits)
     }
 
-    /// A field of so many bits from `first` on, a binary number, is written in binary-reflected Gray code.
+    /// A field of so many bits from `first` on, a binary number, is written in binary-reflected
+    /// Gray code.
     ///
     /// # Errors
     ///
@@ -284,7 +291,8 @@ impl BitMap {
         (1 << self.bits()) - 1
     }
 
-    /// The address that has each bit alone as its image, constants left out; or what addresses differ by that go to the same place.
+    /// The address that has each bit alone as its image, constants left out; or what addresses
+    /// differ by that go to the same place.
     fn solve(&self) -> Result<Vec<u64>, u64> {
         let mut basis = Basis::new(self.bits());
         for (bit, &column) in self.columns.iter().enumerate() {
@@ -294,7 +302,8 @@ impl BitMap {
     }
 }
 
-/// The bits that do not stay, by the new bits that they are added to, and what is added in any case: `0->1 1->0+2 +0b1 of 3 bits`.
+/// The bits that do not stay, by the new bits that they are added to, and what is added in any
+/// case: `0->1 1->0+2 +0b1 of 3 bits`.
 impl fmt::Display for BitMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { columns, add } = self;
@@ -384,7 +393,8 @@ mod tests {
         }
     }
 
-    /// What a map does to a whole array: element x, at first at x, is at the place that the result says.
+    /// What a map does to a whole array: element x, at first at x, is at the place that the result
+    /// says.
     fn places(map: &BitMap) -> Vec<u64> {
         (0..1 << map.bits()).map(|address| map.apply(address)).collect()
     }

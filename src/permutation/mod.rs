@@ -1,30 +1,38 @@
 //! Permutations of distributed arrays, by their addresses' bits.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §2. An array of 2^k elements lies on 2^n ranks, an equal part of consecutive addresses each: the n
-//! highest bits of an address are the rank, the others the place there. A [`BitMap`] says where each element goes. It names
-//! the permutations of the paper: axis exchange, transpose, bit and vector reversal, shuffle, unshuffle, generalized shuffle,
-//! from consecutive to cyclic and back, to and from Gray code.
+//! Source: Johnsson & Ho, TR-16-92, §2. An array of 2^k elements lies on 2^n ranks, an equal part
+//! of consecutive addresses each: the n highest bits of an address are the rank, the others the
+//! place there. A [`BitMap`] says where each element goes. It names the permutations of the paper:
+//! axis exchange, transpose, bit and vector reversal, shuffle, unshuffle, generalized shuffle, from
+//! consecutive to cyclic and back, to and from Gray code.
 //!
-//! [`Communicator::permute`](crate::Communicator::permute) does it. What it can do depends on what the map does to the bits of the ranks:
+//! [`Communicator::permute`](crate::Communicator::permute) does it. What it can do depends on what
+//! the map does to the bits of the ranks:
 //!
-//! - If a rank's elements go to all ranks that agree with it outside of d bits, to each equally many, and such ranks sit on a cube (who
-//!   differs in one of these bits is a neighbour, who differs in two is none), it may be an [exchange within
-//!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
-//!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
-//!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
-//! - If a place has at least as many bits as are changed of the ranks' numbers, and ranks that differ in these only sit on a cube, it may be two
-//!   such exchanges: to ranks in between, so chosen that each is one. All elements of a rank go over each channel, in 2 d rounds. (This is not
-//!   in the paper, which has several places of d bits at a time exchanged one after the other, see
-//!   [`Succession`](crate::algorithm::cube::Succession).)
-//! - All may go straight, in one round. On a cube that loads channels as little as can be for such exchanges, for a vector reversal,
-//!   whose messages share no channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries
-//!   more than half of a rank's elements. It is four times that for the unshuffle, from three dimensions on, and from six on eight times and
-//!   more for a reversal of the ranks' bits.
+//! - If a rank's elements go to all ranks that agree with it outside of d bits, to each equally
+//!   many, and such ranks sit on a cube (who differs in one of these bits is a neighbour, who
+//!   differs in two is none), it may be an [exchange within sub-cubes](crate::algorithm::cube) of d
+//!   dimensions, whatever else is done to the bits of the places, and to those d bits themselves:
+//!   `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the
+//!   least there can be, in d rounds. What happens within a rank is part of how elements are taken
+//!   from memory and put there.
+//! - If a place has at least as many bits as are changed of the ranks' numbers, and ranks that
+//!   differ in these only sit on a cube, it may be two such exchanges: to ranks in between, so
+//!   chosen that each is one. All elements of a rank go over each channel, in 2 d rounds. (This is
+//!   not in the paper, which has several places of d bits at a time exchanged one after the other,
+//!   see [`Succession`](crate::algorithm::cube::Succession).)
+//! - All may go straight, in one round. On a cube that loads channels as little as can be for such
+//!   exchanges, for a vector reversal, whose messages share no channel, and for a generalized
+//!   shuffle by no more bits than a place has, of which no channel carries more than half of a
+//!   rank's elements. It is four times that for the unshuffle, from three dimensions on, and from
+//!   six on eight times and more for a reversal of the ranks' bits.
 //!
-//! Where there are several ways, it is the [cheaper](Permutation::cheaper) one by the prices of the communicator's machine, as for other
-//! collectives. Ranks that are threads, or processes of one host, go straight, whatever their network is called, unless blocks are small
-//! and ranks many (by one exchange of all ranks some 1000 threads, 32 processes over TCP, 64 over MPI). Or the user decides:
-//! [`choose("permute", "exchange")`](crate::Communicator::choose), where it can be, or `"straight"`.
+//! Where there are several ways, it is the [cheaper](Permutation::cheaper) one by the prices of the
+//! communicator's machine, as for other collectives. Ranks that are threads, or processes of one
+//! host, go straight, whatever their network is called, unless blocks are small and ranks many (by
+//! one exchange of all ranks some 1000 threads, 32 processes over TCP, 64 over MPI). Or the user
+//! decides: [`choose("permute", "exchange")`](crate::Communicator::choose), where it can be, or
+//! `"straight"`.
 
 mod basis;
 mod detour;
@@ -53,7 +61,8 @@ use crate::vocabulary::{BuildError, End, Placement, Ports, Problem, RankRound, S
 
 /// A permutation of an array that lies on ranks.
 ///
-/// It is the algorithm of its own [problem](Self::problem), a custom collective whose blocks are what one rank has for another.
+/// It is the algorithm of its own [problem](Self::problem), a custom collective whose blocks are
+/// what one rank has for another.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     map: BitMap,
@@ -75,7 +84,8 @@ pub enum Way {
     Local,
     /// An exchange within the sub-cubes of the ranks that agree in all bits but those set here.
     Exchange(u64),
-    /// Two exchanges, one after the other, within such sub-cubes: in between elements are at ranks where they do not belong.
+    /// Two exchanges, one after the other, within such sub-cubes: in between elements are at ranks
+    /// where they do not belong.
     Exchanges(u64),
     /// Straight to where they belong, in one round.
     Straight,
@@ -111,15 +121,18 @@ static APART: About = about(
 static TOGETHER: About = about("1 start-up, a message to each rank that elements go to", Ports::Unlimited);
 
 impl Permutation {
-    /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes; by two where they do and a
-    /// place has at least as many bits as are changed of a rank; straight otherwise.
+    /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes;
+    /// by two where they do and a place has at least as many bits as are changed of a rank;
+    /// straight otherwise.
     ///
-    /// Where ranks are placed, or the network is more than a cube, it takes time in proportion to all ranks and the square of d.
+    /// Where ranks are placed, or the network is more than a cube, it takes time in proportion to
+    /// all ranks and the square of d.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Array`] unless the ranks are a power of two, and no more than the elements; [`BuildError::Ranks`] where there are
-    /// more ranks than nodes, or none; [`BuildError::Placement`] where one sits on no node.
+    /// [`BuildError::Array`] unless the ranks are a power of two, and no more than the elements;
+    /// [`BuildError::Ranks`] where there are more ranks than nodes, or none;
+    /// [`BuildError::Placement`] where one sits on no node.
     pub fn new(map: BitMap, topology: Arc<dyn Topology>, placement: Placement) -> Result<Self, BuildError> {
         placement.check(&*topology)?;
         let place_bits = place_bits(&map, placement.ranks())?;
@@ -149,9 +162,10 @@ impl Permutation {
         Self { way: Way::Straight, detour: None, collective, ..self }
     }
 
-    /// The cheaper way by the prices of a machine, for elements of so many bytes: straight, or this one if that costs more. Where the
-    /// machine charges for channels or hops, and [nothing is known](Self::channel) of those of straight messages, it is this one.
-    /// Takes time and memory in proportion to the ranks.
+    /// The cheaper way by the prices of a machine, for elements of so many bytes: straight, or this
+    /// one if that costs more. Where the machine charges for channels or hops, and [nothing is
+    /// known](Self::channel) of those of straight messages, it is this one. Takes time and memory
+    /// in proportion to the ranks.
     #[must_use]
     pub fn cheaper(self, machine: &Machine, element: u64) -> Self {
         let block = self.block().saturating_mul(element);
@@ -193,16 +207,18 @@ impl Permutation {
         self.each() >> spread(&self.map, self.place_bits()).rank()
     }
 
-    /// The most elements that a channel carries, added up over rounds, where it is known: of those that go straight only
-    /// on a cube with a rank on every node, of the same number. Takes time and memory in proportion to the ranks.
+    /// The most elements that a channel carries, added up over rounds, where it is known: of those
+    /// that go straight only on a cube with a rank on every node, of the same number. Takes time
+    /// and memory in proportion to the ranks.
     #[must_use]
     pub fn channel(&self) -> Option<u64> {
         let blocks = self.promises().completed(self.about().ports).channel_transmission?;
         u64::try_from(blocks.bytes(self.block())).ok()
     }
 
-    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t, for two exchanges in chunks. When it
-    /// is first asked for, it takes time and memory in proportion to the blocks of all ranks, some 200 bytes each.
+    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t,
+    /// for two exchanges in chunks. When it is first asked for, it takes time and memory in
+    /// proportion to the blocks of all ranks, some 200 bytes each.
     ///
     /// # Errors
     ///
@@ -229,8 +245,8 @@ impl Permutation {
         }))
     }
 
-    /// The bits of a place that stay, and that nothing is added to, from the first one on: elements that differ in these only stay
-    /// together.
+    /// The bits of a place that stay, and that nothing is added to, from the first one on: elements
+    /// that differ in these only stay together.
     fn grain(&self) -> usize {
         let others = |bit: usize| (0..self.map.bits()).filter(move |other| *other != bit);
         let stays = |bit: &usize| {
@@ -250,7 +266,8 @@ impl Permutation {
     /// Where a rank's blocks lie, of elements of so many bytes, at least one.
     pub(crate) fn layout(&self, rank: Rank, element: usize) -> Result<Layout, PlanError> {
         let (place_bits, grain) = (self.place_bits(), self.grain());
-        // Of all pieces, by the other rank: the place here. Both ends name them in one order: by chunks, and by their places at the source.
+        // Of all pieces, by the other rank: the place here. Both ends name them in one order: by
+        // chunks, and by their places at the source.
         let by_rank = |map: &BitMap, is_source: bool| -> Vec<(Rank, Vec<u64>)> {
             let mut found: BTreeMap<Rank, Vec<(u32, u64, u64)>> = BTreeMap::new();
             for piece in 0..self.pieces() {
@@ -386,7 +403,8 @@ pub(crate) fn place_bits(map: &BitMap, ranks: usize) -> Result<usize, BuildError
     places.ok_or(BuildError::Array { bits: map.bits(), ranks })
 }
 
-/// How a map of addresses whose lowest bits are places moves elements from rank to rank, wherever these sit.
+/// How a map of addresses whose lowest bits are places moves elements from rank to rank, wherever
+/// these sit.
 fn way(map: &BitMap, place_bits: usize) -> Way {
     let reached = reached(map, place_bits).fold(0, |all, bits| all | bits);
     let shifted = shifts(map, place_bits).into_iter().fold(0, |all, shift| all | shift);
@@ -412,7 +430,8 @@ fn partners(map: &BitMap, place_bits: usize, rank: Rank) -> Vec<Rank> {
     found.into_iter().map(|rank| Rank::new(rank as usize)).collect()
 }
 
-/// By how the ranks differ that two elements of a rank come to whose places differ in one bit, for each bit.
+/// By how the ranks differ that two elements of a rank come to whose places differ in one bit, for
+/// each bit.
 fn reached(map: &BitMap, place_bits: usize) -> impl Iterator<Item = u64> {
     (0..place_bits).map(move |bit| map.linear_part(1 << bit) >> place_bits)
 }
@@ -422,7 +441,8 @@ fn spread(map: &BitMap, place_bits: usize) -> Basis {
     reached(map, place_bits).collect()
 }
 
-/// By how the rank that an element comes to differs from the one it is at, if its place is 0: for each bit of the latter, and in any case.
+/// By how the rank that an element comes to differs from the one it is at, if its place is 0: for
+/// each bit of the latter, and in any case.
 fn shifts(map: &BitMap, place_bits: usize) -> Vec<u64> {
     let of_bit = |bit: usize| map.linear_part(1 << bit) >> place_bits ^ 1 << (bit - place_bits);
     (place_bits..map.bits()).map(of_bit).chain([map.apply(0) >> place_bits]).collect()

@@ -18,7 +18,8 @@ pub(crate) enum Kind {
     Complete,
 }
 
-/// The dimensions with more than one node, if the network is a product of lines, rings and complete networks.
+/// The dimensions with more than one node, if the network is a product of lines, rings and complete
+/// networks.
 pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
     let factors = topology.factors()?;
     let axis = |factor: &Factor| {

@@ -1,15 +1,17 @@
 //! What [`Topology`] promises, as checks: for the types of this crate, and for yours.
 //!
-//! Each check is a function named for its promise, and [`run_all`] runs them all. They report what they find and do not
-//! panic; where the topology does, [`run_all`] reports that too (a panic still goes through the panic hook, which prints
-//! it by default). A method that does not return makes its check not return.
+//! Each check is a function named for its promise, and [`run_all`] runs them all. They report what
+//! they find and do not panic; where the topology does, [`run_all`] reports that too (a panic still
+//! goes through the panic hook, which prints it by default). A method that does not return makes
+//! its check not return.
 //!
 //! # Cost
 //!
-//! Every channel is looked at. Distances, routes and other questions about pairs are asked for all pairs of up to 128
-//! nodes; on larger networks, for all pairs of 48 nodes that are the same in every run, among them the first and the
-//! last. So a run takes time in proportion to nodes and channels, times a few hundred, and memory in proportion to
-//! nodes and channels: seconds for 10 000 nodes of a torus, but do not ask it of `complete:2000000000`.
+//! Every channel is looked at. Distances, routes and other questions about pairs are asked for all
+//! pairs of up to 128 nodes; on larger networks, for all pairs of 48 nodes that are the same in
+//! every run, among them the first and the last. So a run takes time in proportion to nodes and
+//! channels, times a few hundred, and memory in proportion to nodes and channels: seconds for 10
+//! 000 nodes of a torus, but do not ask it of `complete:2000000000`.
 //!
 //! ```
 //! use necklace::topology::{Grid, conformance};
@@ -163,7 +165,8 @@ pub fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), 
     Ok(())
 }
 
-/// [`Topology::edges`] has every pair of neighbours once, the smaller number first, in ascending order.
+/// [`Topology::edges`] has every pair of neighbours once, the smaller number first, in ascending
+/// order.
 ///
 /// # Errors
 ///
@@ -226,7 +229,8 @@ pub fn distances_are_those_of_a_breadth_first_search(topology: &dyn Topology) ->
     Ok(())
 }
 
-/// [`Topology::route`] starts and ends where it should, follows channels, and takes no more of them than needed.
+/// [`Topology::route`] starts and ends where it should, follows channels, and takes no more of them
+/// than needed.
 ///
 /// # Errors
 ///
@@ -316,8 +320,8 @@ pub fn answers_for_nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> R
     Ok(())
 }
 
-/// [`Topology::text`] is not empty; if it is one of this crate, [`parse()`] makes a network of the same links and routes
-/// from it. (A file that is gone is no finding.)
+/// [`Topology::text`] is not empty; if it is one of this crate, [`parse()`] makes a network of the
+/// same links and routes from it. (A file that is gone is no finding.)
 ///
 /// # Errors
 ///
@@ -349,7 +353,8 @@ pub fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
     }
 }
 
-/// What says it is a [`cube`](Topology::cube) has 2^d nodes, and links between those that differ in one bit.
+/// What says it is a [`cube`](Topology::cube) has 2^d nodes, and links between those that differ in
+/// one bit.
 ///
 /// # Errors
 ///
@@ -367,8 +372,8 @@ pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
     }
 }
 
-/// What says it is a [product](Topology::factors) has a node for each combination of coordinates, and those links that
-/// its factors have.
+/// What says it is a [product](Topology::factors) has a node for each combination of coordinates,
+/// and those links that its factors have.
 ///
 /// # Errors
 ///
@@ -397,8 +402,8 @@ pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result
     Ok(())
 }
 
-/// Routes of what says it is a [product](Topology::factors) correct one dimension after the other, from the last to the
-/// first, and go up round a ring where both ways are equally long.
+/// Routes of what says it is a [product](Topology::factors) correct one dimension after the other,
+/// from the last to the first, and go up round a ring where both ways are equally long.
 ///
 /// # Errors
 ///
@@ -440,11 +445,11 @@ fn route_in_a_product(factors: &[Factor], from: Node, to: Node) -> Vec<Node> {
     route
 }
 
-/// [`Topology::part`] answers with exactly the links between the given nodes, connected, in a numbering of all of them;
-/// and again with the same.
+/// [`Topology::part`] answers with exactly the links between the given nodes, connected, in a
+/// numbering of all of them; and again with the same.
 ///
-/// Asked of all nodes, each node, each node with its neighbours, routes, and regular and scattered sets of up to 64
-/// nodes.
+/// Asked of all nodes, each node, each node with its neighbours, routes, and regular and scattered
+/// sets of up to 64 nodes.
 ///
 /// # Errors
 ///

@@ -15,8 +15,8 @@ pub type Part = (Arc<dyn Topology>, Vec<Node>);
 
 /// One dimension of a product network: what the nodes are that differ in this coordinate only.
 ///
-/// Two nodes have one link between them in each kind, and three of a ring are complete: such factors are equal networks
-/// though not equal values.
+/// Two nodes have one link between them in each kind, and three of a ring are complete: such
+/// factors are equal networks though not equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Factor {
@@ -58,27 +58,33 @@ impl Factor {
     }
 }
 
-/// A connected network of nodes `0..nodes()` and directed channels; every link is two channels, one each way.
+/// A connected network of nodes `0..nodes()` and directed channels; every link is two channels, one
+/// each way.
 ///
 /// # For callers
 ///
-/// Methods that take a node may answer anything for one that is not below [`nodes`](Self::nodes), but neither panic nor
-/// loop for ever. All methods but [`edges`](Self::edges), [`channels`](Self::channels), [`factors`](Self::factors) and
-/// [`part`](Self::part) are cheap enough to be called for each transfer of a schedule; none blocks.
+/// Methods that take a node may answer anything for one that is not below [`nodes`](Self::nodes),
+/// but neither panic nor loop for ever. All methods but [`edges`](Self::edges),
+/// [`channels`](Self::channels), [`factors`](Self::factors) and [`part`](Self::part) are cheap
+/// enough to be called for each transfer of a schedule; none blocks.
 ///
 /// References, boxes and [`Arc`]s of a topology are topologies too.
 ///
 /// # For implementors
 ///
-/// - `neighbours(u)` is in ascending order, without `u` and without repetition, and `v` is among those of `u` exactly
-///   if `u` is among those of `v`.
+/// - `neighbours(u)` is in ascending order, without `u` and without repetition, and `v` is among
+///   those of `u` exactly if `u` is among those of `v`.
 /// - `distance` is the number of channels on a shortest path, 0 from a node to itself.
-/// - `route(u, v)` is a path along neighbours, both ends included, of `distance(u, v)` channels, and always the same.
-/// - The network is connected, and `1 <= nodes() <= MAX_NODES` ([`MAX_NODES`](crate::ids::MAX_NODES)).
-/// - `part` answers `None` rather than something that is not exactly the links between the given nodes.
-/// - `text` is not empty; it starts like one of the table above only if [`parse`](super::parse()) gives the same network back.
-/// - Methods must not depend on anything but their arguments and the value itself: ranks compute routes separately
-///   and rely on agreeing.
+/// - `route(u, v)` is a path along neighbours, both ends included, of `distance(u, v)` channels,
+///   and always the same.
+/// - The network is connected, and `1 <= nodes() <= MAX_NODES`
+///   ([`MAX_NODES`](crate::ids::MAX_NODES)).
+/// - `part` answers `None` rather than something that is not exactly the links between the given
+///   nodes.
+/// - `text` is not empty; it starts like one of the table above only if [`parse`](super::parse())
+///   gives the same network back.
+/// - Methods must not depend on anything but their arguments and the value itself: ranks compute
+///   routes separately and rely on agreeing.
 ///
 /// [`conformance::run_all`](super::conformance::run_all) checks all of it.
 pub trait Topology: Send + Sync + Debug {
@@ -91,33 +97,37 @@ pub trait Topology: Send + Sync + Debug {
     /// Channels on a shortest path.
     fn distance(&self, from: Node, to: Node) -> usize;
 
-    /// The default way: a shortest path, both ends included (so `[from]` alone where they are equal).
+    /// The default way: a shortest path, both ends included (so `[from]` alone where they are
+    /// equal).
     fn route(&self, from: Node, to: Node) -> Vec<Node>;
 
-    /// Topology text, such as `torus:4x4`. For types of this crate, [`parse`](super::parse()) gives an equal topology back (a graph
-    /// excepted, whose text names the file it came from, if any).
+    /// Topology text, such as `torus:4x4`. For types of this crate, [`parse`](super::parse()) gives
+    /// an equal topology back (a graph excepted, whose text names the file it came from, if any).
     fn text(&self) -> String;
 
-    /// The d of a binary cube: there are 2^d nodes, and those whose numbers differ in one bit are neighbours (perhaps
-    /// among others). `None` where that is not so, or not known.
+    /// The d of a binary cube: there are 2^d nodes, and those whose numbers differ in one bit are
+    /// neighbours (perhaps among others). `None` where that is not so, or not known.
     fn cube(&self) -> Option<u32> {
         None
     }
 
-    /// The dimensions of a product, as [`Factor`]s from first to last: nodes have a coordinate in each and are numbered
-    /// row-major, the last dimension fastest; two nodes are linked exactly if they differ in one coordinate only and
-    /// their coordinates in this dimension are linked in its factor. Default routes correct the last dimension first, then
-    /// the one before it, and so on; round a ring they go up where both ways are equally long. `None` where that is not so, or not
-    /// known.
+    /// The dimensions of a product, as [`Factor`]s from first to last: nodes have a coordinate in
+    /// each and are numbered row-major, the last dimension fastest; two nodes are linked exactly if
+    /// they differ in one coordinate only and their coordinates in this dimension are linked in its
+    /// factor. Default routes correct the last dimension first, then the one before it, and so on;
+    /// round a ring they go up where both ways are equally long. `None` where that is not so, or
+    /// not known.
     fn factors(&self) -> Option<Vec<Factor>> {
         None
     }
 
-    /// What `nodes` (distinct, in any order) are among themselves, if that is a network of a known kind: the sub-network
-    /// and, for each of the given nodes, its number in there. A row of a torus is a ring. `None` where the sub-network
-    /// is of no such kind or not connected, and where `nodes` are none, repeat one, or include one out of range.
+    /// What `nodes` (distinct, in any order) are among themselves, if that is a network of a known
+    /// kind: the sub-network and, for each of the given nodes, its number in there. A row of a
+    /// torus is a ring. `None` where the sub-network is of no such kind or not connected, and where
+    /// `nodes` are none, repeat one, or include one out of range.
     ///
-    /// [`Graph::induced`](super::Graph::induced) is an answer that is right for every topology. The default is `None`.
+    /// [`Graph::induced`](super::Graph::induced) is an answer that is right for every topology. The
+    /// default is `None`.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         let _ = nodes;
         None
@@ -145,7 +155,8 @@ pub(crate) fn same(one: &Arc<dyn Topology>, other: &Arc<dyn Topology>) -> bool {
     Arc::ptr_eq(one, other) || one.text() == other.text() && one.edges() == other.edges()
 }
 
-/// Whether two networks have the same nodes and links, whatever they are called and whatever their default routes are.
+/// Whether two networks have the same nodes and links, whatever they are called and whatever their
+/// default routes are.
 pub(crate) fn same_links(one: &Arc<dyn Topology>, other: &Arc<dyn Topology>) -> bool {
     Arc::ptr_eq(one, other) || one.nodes() == other.nodes() && one.edges() == other.edges()
 }

@@ -16,14 +16,16 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     }
 }
 
-/// The graph of an edge list, with the text `graph:@PATH`: what is in the file of that name, which is not looked at.
+/// The graph of an edge list, with the text `graph:@PATH`: what is in the file of that name, which
+/// is not looked at.
 ///
-/// A line is one edge: two node numbers, with spaces or a comma between. What follows a `#` is comment, empty lines are
-/// skipped. Edges may be listed in both directions or repeatedly.
+/// A line is one edge: two node numbers, with spaces or a comma between. What follows a `#` is
+/// comment, empty lines are skipped. Edges may be listed in both directions or repeatedly.
 ///
 /// # Errors
 ///
-/// [`ParseError::Line`] where a line is no edge, [`ParseError::Graph`] where the edges are no connected network.
+/// [`ParseError::Line`] where a line is no edge, [`ParseError::Graph`] where the edges are no
+/// connected network.
 pub fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
     let mut edges = Vec::new();
     for (i, line) in contents.lines().enumerate() {

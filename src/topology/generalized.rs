@@ -27,14 +27,15 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     Named::network(GeneralizedHypercube::new(&extents))
 }
 
-/// Nodes at integer coordinates; two are linked where they differ in exactly one. GH(k, n) of the papers has n dimensions
-/// of extent k; extents may differ, which is also called a Hamming graph.
+/// Nodes at integer coordinates; two are linked where they differ in exactly one. GH(k, n) of the
+/// papers has n dimensions of extent k; extents may differ, which is also called a Hamming graph.
 ///
-/// Nodes are numbered row-major, the last dimension fastest. Routes correct the last dimension first, each in one hop.
-/// Nothing is stored but the extents: an answer takes time in proportion to the number of dimensions and to its own
-/// length.
+/// Nodes are numbered row-major, the last dimension fastest. Routes correct the last dimension
+/// first, each in one hop. Nothing is stored but the extents: an answer takes time in proportion to
+/// the number of dimensions and to its own length.
 ///
-/// With all extents 2 it is the [`Hypercube`](super::Hypercube), with one dimension the [`Complete`] graph.
+/// With all extents 2 it is the [`Hypercube`](super::Hypercube), with one dimension the
+/// [`Complete`] graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GeneralizedHypercube {
     /// Of the same extents: where nodes are, and how they are numbered.
@@ -42,8 +43,8 @@ pub struct GeneralizedHypercube {
 }
 
 impl GeneralizedHypercube {
-    /// `None` unless there is a dimension, no extent is 0, and there are at most [`MAX_NODES`](crate::ids::MAX_NODES)
-    /// nodes.
+    /// `None` unless there is a dimension, no extent is 0, and there are at most
+    /// [`MAX_NODES`](crate::ids::MAX_NODES) nodes.
     #[must_use]
     pub fn new(extents: &[usize]) -> Option<Self> {
         Some(Self { shape: Grid::mesh(extents)? })
@@ -115,9 +116,9 @@ impl Topology for GeneralizedHypercube {
         Some(self.extents().iter().copied().map(Factor::Complete).collect())
     }
 
-    /// A product of any coordinates is a generalized hypercube, whose dimensions keep their order and their coordinates'
-    /// order, those with a single coordinate dropped; along one dimension it is [`Complete`]. What is connected otherwise
-    /// is a [`Graph`].
+    /// A product of any coordinates is a generalized hypercube, whose dimensions keep their order
+    /// and their coordinates' order, those with a single coordinate dropped; along one dimension it
+    /// is [`Complete`]. What is connected otherwise is a [`Graph`].
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes())?;
         let Some(sides) = self.shape.sides(nodes) else { return Graph::induced(self, nodes) };

@@ -9,17 +9,19 @@ use crate::ids::{MAX_NODES, Node};
 
 /// A network given by its links.
 ///
-/// Routes are shortest paths that turn, at each node, to the neighbour of the smallest number that is nearer to the
-/// destination.
+/// Routes are shortest paths that turn, at each node, to the neighbour of the smallest number that
+/// is nearer to the destination.
 ///
 /// # Cost
 ///
-/// Links take memory in proportion to nodes and links. Distances have no closed form. Between neighbours nothing is searched. The first
-/// [`route`](Topology::route) to any other destination searches the whole graph, breadth first, and keeps a table of a byte
-/// a node (two where a node is 255 hops away or farther, four past 65,534 hops); later ones only follow it.
-/// [`distance`](Topology::distance) uses the table of either end. Asking for all pairs therefore takes `nodes * (nodes + links)`
-/// time once and `nodes^2` bytes. Tables are kept up to 256 MiB, enough for all pairs of 16,384 nodes. On larger graphs questions about
-/// further destinations search each time, from both ends until the searches meet: on a graph of short ways that is a
+/// Links take memory in proportion to nodes and links. Distances have no closed form. Between
+/// neighbours nothing is searched. The first [`route`](Topology::route) to any other destination
+/// searches the whole graph, breadth first, and keeps a table of a byte a node (two where a node is
+/// 255 hops away or farther, four past 65,534 hops); later ones only follow it.
+/// [`distance`](Topology::distance) uses the table of either end. Asking for all pairs therefore
+/// takes `nodes * (nodes + links)` time once and `nodes^2` bytes. Tables are kept up to 256 MiB,
+/// enough for all pairs of 16,384 nodes. On larger graphs questions about further destinations
+/// search each time, from both ends until the searches meet: on a graph of short ways that is a
 /// small part of it, on a large grid up to half. Answers are the same either way.
 ///
 /// ```
@@ -40,15 +42,16 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The nodes `0..nodes` and these undirected edges. An edge may be listed again, in either direction: it is still one
-    /// link.
+    /// The nodes `0..nodes` and these undirected edges. An edge may be listed again, in either
+    /// direction: it is still one link.
     ///
-    /// Takes time and memory in proportion to the edges (sorting them aside), whatever `nodes` says.
+    /// Takes time and memory in proportion to the edges (sorting them aside), whatever `nodes`
+    /// says.
     ///
     /// # Errors
     ///
-    /// [`GraphError`] where there is no node or too many, an edge leads to itself or out of range, or not all nodes are
-    /// connected.
+    /// [`GraphError`] where there is no node or too many, an edge leads to itself or out of range,
+    /// or not all nodes are connected.
     pub fn new(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self, GraphError> {
         match nodes {
             0 => Err(GraphError::Empty),
@@ -60,7 +63,8 @@ impl Graph {
         }
     }
 
-    /// These undirected edges, and nodes from 0 to the largest number among them. Otherwise like [`new`](Self::new).
+    /// These undirected edges, and nodes from 0 to the largest number among them. Otherwise like
+    /// [`new`](Self::new).
     ///
     /// # Errors
     ///
@@ -71,7 +75,8 @@ impl Graph {
         Self::new(nodes.unwrap_or(0), edges)
     }
 
-    /// The same graph with the text `graph:@PATH`, for who knows where its edge list is to be found.
+    /// The same graph with the text `graph:@PATH`, for who knows where its edge list is to be
+    /// found.
     #[must_use]
     pub fn with_path(self, path: impl Into<String>) -> Self {
         Self { path: Some(path.into()), ..self }
@@ -83,11 +88,12 @@ impl Graph {
         self.path.as_deref()
     }
 
-    /// The links that some nodes of a topology have among themselves: an answer to [`Topology::part`] for every
-    /// topology. Nodes are numbered in the order of their numbers there.
+    /// The links that some nodes of a topology have among themselves: an answer to
+    /// [`Topology::part`] for every topology. Nodes are numbered in the order of their numbers
+    /// there.
     ///
-    /// `None` where these links do not connect the nodes, and where `nodes` are none, repeat one, or include one out of
-    /// range. Takes the time to list the neighbours of each of the nodes.
+    /// `None` where these links do not connect the nodes, and where `nodes` are none, repeat one,
+    /// or include one out of range. Takes the time to list the neighbours of each of the nodes.
     #[must_use]
     pub fn induced(topology: &dyn Topology, nodes: &[Node]) -> Option<Part> {
         let set = as_set(nodes, topology.nodes())?;
@@ -260,8 +266,9 @@ impl Links {
 const UNREACHED: u32 = u32::MAX;
 
 impl Links {
-    /// How far nodes are from `to`: those on the shortest paths from `from`, another node, and some others. Searched from both ends, a level of the
-    /// smaller search at a time, until they meet; then back from there, to tell which of the nodes around `from` lead on.
+    /// How far nodes are from `to`: those on the shortest paths from `from`, another node, and some
+    /// others. Searched from both ends, a level of the smaller search at a time, until they meet;
+    /// then back from there, to tell which of the nodes around `from` lead on.
     fn between(&self, from: Node, to: Node) -> Box<[u32]> {
         let mut searches = [from, to].map(|end| Search::new(self.nodes(), end));
         let meeting = loop {
@@ -395,7 +402,8 @@ impl Tables {
         let slot = &self.of[node.index()];
         if slot.get().is_none() && self.room.load(Ordering::Relaxed) >= self.of.len() {
             let table = compute();
-            // A last table of more than a byte a node, and one that two threads compute, may take more than there is room for.
+            // A last table of more than a byte a node, and one that two threads compute, may take
+            // more than there is room for.
             let less = |room: usize| Some(room.saturating_sub(table.bytes()));
             let _ = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
             return Some(slot.get_or_init(|| table));

@@ -38,11 +38,12 @@ fn read(cursor: &mut Cursor<'_>, wraps: bool, most: usize) -> Result<Named, Faul
 
 /// A line, ring, mesh or torus: nodes at integer coordinates, linked along each dimension.
 ///
-/// Nodes are numbered row-major, the last dimension fastest. An extent of 2 has one link, an extent of 1 none. Routes
-/// correct the last dimension first, and go up where both ways round a ring are equally long.
+/// Nodes are numbered row-major, the last dimension fastest. An extent of 2 has one link, an extent
+/// of 1 none. Routes correct the last dimension first, and go up where both ways round a ring are
+/// equally long.
 ///
-/// Nothing is stored but the extents: an answer takes time in proportion to the number of dimensions and to its own
-/// length.
+/// Nothing is stored but the extents: an answer takes time in proportion to the number of
+/// dimensions and to its own length.
 ///
 /// ```
 /// use necklace::Node;
@@ -82,15 +83,15 @@ impl Grid {
         Self::torus(&[extent])
     }
 
-    /// A product of lines. `None` unless there is a dimension, no extent is 0, and there are at most
-    /// [`MAX_NODES`] nodes.
+    /// A product of lines. `None` unless there is a dimension, no extent is 0, and there are at
+    /// most [`MAX_NODES`] nodes.
     #[must_use]
     pub fn mesh(extents: &[usize]) -> Option<Self> {
         Self::new(extents, false)
     }
 
-    /// A product of rings. `None` unless there is a dimension, no extent is 0, and there are at most
-    /// [`MAX_NODES`] nodes.
+    /// A product of rings. `None` unless there is a dimension, no extent is 0, and there are at
+    /// most [`MAX_NODES`] nodes.
     #[must_use]
     pub fn torus(extents: &[usize]) -> Option<Self> {
         Self::new(extents, true)
@@ -132,7 +133,8 @@ impl Grid {
         at
     }
 
-    /// The node at a position. For a position outside the grid, a node that every check of range refuses.
+    /// The node at a position. For a position outside the grid, a node that every check of range
+    /// refuses.
     #[must_use]
     pub fn node(&self, at: &[usize]) -> Node {
         let mut axes = self.extents.iter().zip(at);
@@ -140,8 +142,9 @@ impl Grid {
         Node::new(index.filter(|_| at.len() == self.extents.len()).unwrap_or(MAX_NODES))
     }
 
-    /// The nodes from `from` on along `dimension`, `hops` channels up or down; both ends included. Along a line it ends
-    /// at the border, round a ring after one lap. `[from]` where there is no such dimension.
+    /// The nodes from `from` on along `dimension`, `hops` channels up or down; both ends included.
+    /// Along a line it ends at the border, round a ring after one lap. `[from]` where there is no
+    /// such dimension.
     #[must_use]
     pub fn walk(&self, from: Node, dimension: usize, up: bool, hops: usize) -> Vec<Node> {
         let mut path = vec![from];
@@ -152,8 +155,8 @@ impl Grid {
         path
     }
 
-    /// The nodes after `from` along a dimension of that extent, in which neighbours' numbers differ by `stride`. Endless
-    /// round a ring.
+    /// The nodes after `from` along a dimension of that extent, in which neighbours' numbers differ
+    /// by `stride`. Endless round a ring.
     fn steps(&self, from: Node, extent: usize, stride: usize, up: bool) -> impl Iterator<Item = Node> {
         let x = from.index() / stride % extent;
         let origin = from.index() - x * stride;
@@ -181,7 +184,8 @@ impl Grid {
         }
     }
 
-    /// The dimensions from the last to the first: extent, and by how much neighbours' numbers differ.
+    /// The dimensions from the last to the first: extent, and by how much neighbours' numbers
+    /// differ.
     pub(super) fn strides(&self) -> impl Iterator<Item = (usize, usize)> {
         self.extents.iter().rev().scan(1, |next, &extent| {
             let stride = *next;
@@ -190,7 +194,8 @@ impl Grid {
         })
     }
 
-    /// The coordinates that the nodes have in each dimension, ascending, if the nodes are exactly the product of these.
+    /// The coordinates that the nodes have in each dimension, ascending, if the nodes are exactly
+    /// the product of these.
     pub(super) fn sides(&self, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
         let places: Vec<Coordinates> = nodes.iter().map(|&node| self.coordinates(node)).collect();
         let side = |dimension| {
@@ -269,9 +274,10 @@ impl Topology for Grid {
         Some(self.extents.iter().copied().map(factor).collect())
     }
 
-    /// A product of contiguous coordinates is a line, ring, mesh or torus, wherever it is cut out and even if it lies
-    /// across a border that wraps; its dimensions keep their order, and those with a single coordinate are dropped.
-    /// What is whole rings one way and pieces of them another, or no product at all, is a [`Graph`].
+    /// A product of contiguous coordinates is a line, ring, mesh or torus, wherever it is cut out
+    /// and even if it lies across a border that wraps; its dimensions keep their order, and those
+    /// with a single coordinate are dropped. What is whole rings one way and pieces of them
+    /// another, or no product at all, is a [`Graph`].
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes())?;
         let Some(sides) = self.sides(nodes) else { return Graph::induced(self, nodes) };
@@ -279,7 +285,8 @@ impl Topology for Grid {
         let axes = sides.iter().zip(&self.extents);
         let starts: Vec<usize> = axes.clone().map(|(xs, &extent)| self.start(xs, extent)).collect::<Option<_>>()?;
 
-        // Two nodes have one link between them, as a ring and as a line; only longer sides are one or the other.
+        // Two nodes have one link between them, as a ring and as a line; only longer sides are one
+        // or the other.
         let is_whole = |xs: &[usize], extent| self.wraps && xs.len() == extent;
         let rings = axes.clone().any(|(xs, &extent)| xs.len() > 2 && is_whole(xs, extent));
         let lines = axes.clone().any(|(xs, &extent)| xs.len() > 2 && !is_whole(xs, extent));

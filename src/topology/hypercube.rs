@@ -16,20 +16,23 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
 
 /// 2^D nodes; two are linked where their numbers differ in one bit. Dimension i is bit i.
 ///
-/// Routes correct bit 0 first, then bit 1, and so on. Nothing is stored but the number of dimensions; an answer takes
-/// time in proportion to it at most.
+/// Routes correct bit 0 first, then bit 1, and so on. Nothing is stored but the number of
+/// dimensions; an answer takes time in proportion to it at most.
 ///
-/// The same network as the [`Grid`](super::Grid) `torus:2x2x..x2`, whose dimension 0 is the highest bit.
+/// The same network as the [`Grid`](super::Grid) `torus:2x2x..x2`, whose dimension 0 is the highest
+/// bit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hypercube {
     dimensions: usize,
 }
 
 impl Hypercube {
-    /// How many dimensions there may be: 2^30 nodes is the largest power of two that is not past [`MAX_NODES`].
+    /// How many dimensions there may be: 2^30 nodes is the largest power of two that is not past
+    /// [`MAX_NODES`].
     pub const MAX_DIMENSIONS: usize = MAX_NODES.ilog2() as usize;
 
-    /// `None` where there are more than [`MAX_DIMENSIONS`](Self::MAX_DIMENSIONS). With no dimension it is one node.
+    /// `None` where there are more than [`MAX_DIMENSIONS`](Self::MAX_DIMENSIONS). With no dimension
+    /// it is one node.
     #[must_use]
     pub fn new(dimensions: usize) -> Option<Self> {
         (dimensions <= Self::MAX_DIMENSIONS).then_some(Self { dimensions })
@@ -83,8 +86,8 @@ impl Topology for Hypercube {
         Some(vec![Factor::Complete(2); self.dimensions])
     }
 
-    /// Nodes that agree in some bits and take all values in the others are a hypercube, whose dimensions are these
-    /// others in the same order. What is connected otherwise is a [`Graph`].
+    /// Nodes that agree in some bits and take all values in the others are a hypercube, whose
+    /// dimensions are these others in the same order. What is connected otherwise is a [`Graph`].
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         let set = as_set(nodes, self.nodes())?;
         let free = set.iter().fold(0, |free, node| free | (node.index() ^ set[0].index()));

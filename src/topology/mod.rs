@@ -1,6 +1,7 @@
 //! Networks: nodes, the channels between them, and the way from one to another.
 //!
-//! A [`Topology`] is pure: it does no I/O, and two calls with the same arguments give the same answer, on every rank.
+//! A [`Topology`] is pure: it does no I/O, and two calls with the same arguments give the same
+//! answer, on every rank.
 //!
 //! | text | type | nodes |
 //! |---|---|---|
@@ -10,8 +11,9 @@
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
-//! [`parse()`] reads the text, [`Topology::text`] writes it. To bring a network of your own, implement [`Topology`] and
-//! run [`conformance::run_all`] on it. For one that needs no closed form, a [`Graph`] of its links will do.
+//! [`parse()`] reads the text, [`Topology::text`] writes it. To bring a network of your own,
+//! implement [`Topology`] and run [`conformance::run_all`] on it. For one that needs no closed
+//! form, a [`Graph`] of its links will do.
 
 mod axes;
 mod complete;

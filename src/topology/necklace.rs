@@ -1,10 +1,11 @@
 //! Necklaces: words, up to rotation.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §2.1, for words of bits; here of digits of any radix. The node numbers of a cube are the words
-//! of bits, those of a grid of equal extents the words whose radix is the extent.
+//! Source: Johnsson & Ho, TR-16-92, §2.1, for words of bits; here of digits of any radix. The node
+//! numbers of a cube are the words of bits, those of a grid of equal extents the words whose radix
+//! is the extent.
 //!
-//! A word of `length` digits is a number below `radix`^`length`; digit i has the weight `radix`^i. Rotating it to the left by one
-//! moves digit i to i + 1, and the last one to 0.
+//! A word of `length` digits is a number below `radix`^`length`; digit i has the weight `radix`^i.
+//! Rotating it to the left by one moves digit i to i + 1, and the last one to 0.
 //!
 //! ```
 //! use necklace::topology::necklace::Words;
@@ -77,7 +78,8 @@ impl Words {
         (0..by % self.length).fold(word % self.count, |word, _| turn(word))
     }
 
-    /// The fewest rotations by one, at least one, that lead back to the word. It divides the length.
+    /// The fewest rotations by one, at least one, that lead back to the word. It divides the
+    /// length.
     #[must_use]
     pub fn period(self, word: usize) -> usize {
         let word = word % self.count;

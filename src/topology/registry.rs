@@ -20,8 +20,8 @@ const ROWS: [&Row; 8] = [
     &edge_list::ROW,
 ];
 
-/// Names that are reserved for topologies still to come: networks of highly overlapping windows, `how:P,W,N` and
-/// `how-wrap:P,W,N` (P nodes a dimension, window W, N dimensions).
+/// Names that are reserved for topologies still to come: networks of highly overlapping windows,
+/// `how:P,W,N` and `how-wrap:P,W,N` (P nodes a dimension, window W, N dimensions).
 const RESERVED: [&str; 2] = ["how", "how-wrap"];
 
 /// How texts look, as `line:N, ring:N, ..`: for messages, help and lists.
@@ -44,8 +44,9 @@ pub fn expected() -> String {
 /// | `complete:N` | [`Complete`](super::Complete) |
 /// | `graph:@FILE` | a [`Graph`](super::Graph), whose edge list is in a file: [`load`](crate::load()) reads it, this does not |
 ///
-/// Names are in lower case. Numbers are decimal, without sign or leading zeros; extents are at least 1, and there are at
-/// most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. There is no white space, except in a file's name.
+/// Names are in lower case. Numbers are decimal, without sign or leading zeros; extents are at
+/// least 1, and there are at most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. There is no white
+/// space, except in a file's name.
 ///
 /// Takes time and memory in proportion to the text, not to the numbers in it.
 ///
@@ -66,7 +67,8 @@ pub fn expected() -> String {
 ///
 /// # Errors
 ///
-/// [`ParseError`] says where the text is wrong and what would be right; [`ParseError::File`] where it names a file.
+/// [`ParseError`] says where the text is wrong and what would be right; [`ParseError::File`] where
+/// it names a file.
 pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     match parse_or_file(text)? {
         Named::Network(topology) => Ok(topology),
@@ -259,7 +261,8 @@ mod tests {
         }
     }
 
-    /// A valid text after one to four changes: characters dropped, doubled, swapped, replaced or put in.
+    /// A valid text after one to four changes: characters dropped, doubled, swapped, replaced or
+    /// put in.
     #[derive(Clone, Debug)]
     struct Mutated(String);
 
@@ -285,7 +288,8 @@ mod tests {
         }
     }
 
-    /// Whether the text is refused with an error of sense, or accepted and written and read alike ever after.
+    /// Whether the text is refused with an error of sense, or accepted and written and read alike
+    /// ever after.
     fn is_sound(text: &str) -> bool {
         match parse(text) {
             Ok(topology) => {

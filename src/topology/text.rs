@@ -6,7 +6,8 @@ use super::definition::Topology;
 use super::error::ParseError;
 use crate::ids::MAX_NODES;
 
-/// A kind of network that texts name. Its file has the row, and [the registry](super::registry) lists it.
+/// A kind of network that texts name. Its file has the row, and [the registry](super::registry)
+/// lists it.
 pub(super) struct Row {
     /// What the text starts with, before a colon.
     pub(super) name: &'static str,
@@ -28,7 +29,8 @@ pub(crate) enum Named {
 }
 
 impl Named {
-    /// A network whose numbers were checked as they were read; still an error rather than a panic if they were not.
+    /// A network whose numbers were checked as they were read; still an error rather than a panic
+    /// if they were not.
     pub(super) fn network(topology: Option<impl Topology + 'static>) -> Result<Self, Fault> {
         match topology {
             Some(topology) => Ok(Self::Network(Arc::new(topology))),
@@ -37,7 +39,8 @@ impl Named {
     }
 }
 
-/// What stops the reader: something else than expected where the cursor is, or what an error says already.
+/// What stops the reader: something else than expected where the cursor is, or what an error says
+/// already.
 pub(super) enum Fault {
     Here(String),
     Other(ParseError),
@@ -115,7 +118,8 @@ impl<'a> Cursor<'a> {
         self.text[..self.at].chars().count() + 1
     }
 
-    /// What is where the cursor is: a number or name as a whole, anything else as a single character.
+    /// What is where the cursor is: a number or name as a whole, anything else as a single
+    /// character.
     pub(super) fn found(&self) -> String {
         const SHOWN: usize = 24;
         let rest = self.rest();

@@ -10,23 +10,27 @@ pub struct Claims {
     pub startups: Option<u64>,
     /// Sum over rounds of the largest transfer.
     pub transmission: Option<Volume>,
-    /// Sum over rounds of the most that one rank sends or receives. [Follows](Self::completed) for one port.
+    /// Sum over rounds of the most that one rank sends or receives. [Follows](Self::completed) for
+    /// one port.
     pub port_transmission: Option<Volume>,
-    /// Sum over rounds of what the busiest channel carries. [Follows](Self::completed) where nothing contends.
+    /// Sum over rounds of what the busiest channel carries. [Follows](Self::completed) where
+    /// nothing contends.
     pub channel_transmission: Option<Volume>,
     /// Sum over rounds of the largest product of a transfer's size and the channels it takes.
     /// [Follows](Self::completed) where all messages go to neighbours.
     pub forwarded_transmission: Option<Volume>,
-    /// Sum over rounds of what the ends of that transfer pass one after the other: its size, twice where it takes more than
-    /// one channel. [Follows](Self::completed) where all messages go to neighbours.
+    /// Sum over rounds of what the ends of that transfer pass one after the other: its size, twice
+    /// where it takes more than one channel. [Follows](Self::completed) where all messages go to
+    /// neighbours.
     pub end_transmission: Option<Volume>,
     /// Sum over rounds of the longest route.
     pub hops: Option<u64>,
-    /// Where everyone sends to the same rank in every round, the channels on the longest chain of messages: see
-    /// [`Figures::chained_hops`](crate::schedule::Figures::chained_hops). Where nothing is claimed of it, it is the
-    /// [hops](Self::hops).
+    /// Where everyone sends to the same rank in every round, the channels on the longest chain of
+    /// messages: see [`Figures::chained_hops`](crate::schedule::Figures::chained_hops). Where
+    /// nothing is claimed of it, it is the [hops](Self::hops).
     pub chained_hops: Option<u64>,
-    /// The same of sizes times channels, else the [transmission forwarded](Self::forwarded_transmission).
+    /// The same of sizes times channels, else the [transmission
+    /// forwarded](Self::forwarded_transmission).
     pub chained_forwarded: Option<Volume>,
     /// Times that a rank's blocks are put into another order between phases.
     pub rearrangements: Option<u64>,
@@ -59,8 +63,8 @@ impl Claims {
         }
     }
 
-    /// Those of a schedule in which so many rounds each move single blocks, and the busiest rank sends one in each; over
-    /// channels of their own if `apart`.
+    /// Those of a schedule in which so many rounds each move single blocks, and the busiest rank
+    /// sends one in each; over channels of their own if `apart`.
     pub(crate) fn of_single_blocks(rounds: u64, apart: bool) -> Self {
         Self {
             startups: Some(rounds),

@@ -78,7 +78,8 @@ pub enum BuildError {
         /// The names there are.
         known: Vec<String>,
     },
-    /// What stands behind the colon of an algorithm's name is no parameter of it, or no value of that.
+    /// What stands behind the colon of an algorithm's name is no parameter of it, or no value of
+    /// that.
     #[error("{algorithm}: found {}, expected {expected}", quoted(found))]
     Parameters {
         /// The algorithm.

@@ -1,4 +1,5 @@
-//! The words in which schedules are spoken of: what is to be done, rounds of transfers, what is promised of them.
+//! The words in which schedules are spoken of: what is to be done, rounds of transfers, what is
+//! promised of them.
 
 mod claims;
 mod error;

@@ -31,8 +31,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Rank`] where the root is not a rank; [`BuildError::Ranks`] where there are more ranks than nodes,
-    /// or none; [`BuildError::Placement`] where one sits on no node.
+    /// [`BuildError::Rank`] where the root is not a rank; [`BuildError::Ranks`] where there are
+    /// more ranks than nodes, or none; [`BuildError::Placement`] where one sits on no node.
     pub fn placed(
         topology: Arc<dyn Topology>,
         placement: Placement,

@@ -58,7 +58,8 @@ impl End {
     }
 }
 
-/// Something a rank does by itself at the end of a round: `into` becomes `from`, or is combined with it.
+/// Something a rank does by itself at the end of a round: `into` becomes `from`, or is combined
+/// with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalStep {
     /// What is read.
@@ -72,7 +73,8 @@ pub struct LocalStep {
 /// What one rank does in one round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankRound {
-    /// Which of the schedule's [phases](super::Outline::phases) the round belongs to. All ranks say the same.
+    /// Which of the schedule's [phases](super::Outline::phases) the round belongs to. All ranks say
+    /// the same.
     pub phase: usize,
     /// What it sends.
     pub sends: Vec<End>,
@@ -132,7 +134,8 @@ pub struct Transfer {
     pub route: Route,
 }
 
-/// One round of everybody. The order of the transfers to one rank is the order in which they take effect there.
+/// One round of everybody. The order of the transfers to one rank is the order in which they take
+/// effect there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
     /// Which of the schedule's [phases](super::Outline::phases) it belongs to.

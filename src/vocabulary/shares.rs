@@ -21,7 +21,8 @@ pub struct Joined {
 }
 
 impl Shares {
-    /// These shares, of all ranks in ascending order: as an [algorithm makes them](crate::algorithm::Algorithm::shares).
+    /// These shares, of all ranks in ascending order: as an [algorithm makes
+    /// them](crate::algorithm::Algorithm::shares).
     #[must_use]
     pub fn new(outline: Outline, shares: Vec<Share>) -> Self {
         Self { outline, shares }
@@ -70,7 +71,8 @@ impl Iterator for Shares {
     }
 }
 
-/// Matches the i-th send from one rank to another with the i-th receive there. Ranks come in ascending order.
+/// Matches the i-th send from one rank to another with the i-th receive there. Ranks come in
+/// ascending order.
 pub(crate) fn join(rounds: impl IntoIterator<Item = (Rank, RankRound)>) -> Joined {
     let mut joined = Joined::default();
     let mut sent: HashMap<(Rank, Rank), std::collections::VecDeque<End>> = HashMap::new();

@@ -1,8 +1,9 @@
 //! Allreduce by doubling, in rank order: neighbouring ranges of ranks exchange and combine.
 //!
-//! Source: Grama et al., §4.3 (Algorithm 4.7 with a sum in place of the union); the folding of ranks past a power of two
-//! is the field's common practice. Needs: nothing. Model: one-port. Combines contributions in rank order, so operations
-//! need not commute; all ranks get the same bits.
+//! Source: Grama et al., §4.3 (Algorithm 4.7 with a sum in place of the union); the folding of
+//! ranks past a power of two is the field's common practice. Needs: nothing. Model: one-port.
+//! Combines contributions in rank order, so operations need not commute; all ranks get the same
+//! bits.
 //!
 //! With p = 2^q the largest power of two that is at most N:
 //!
@@ -16,10 +17,10 @@
 //!
 //! # Idea
 //!
-//! The first 2 (N - p) ranks fold in pairs: the even one gives its contribution to the odd one, which stands for both.
-//! The p that stand then double: in round k each exchanges with the one whose standing differs in bit k. Those of each
-//! side stand for neighbouring ranges, so "left" or "right" keeps the order. At the end the odd ones hand the result
-//! back.
+//! The first 2 (N - p) ranks fold in pairs: the even one gives its contribution to the odd one,
+//! which stands for both. The p that stand then double: in round k each exchanges with the one
+//! whose standing differs in bit k. Those of each side stand for neighbouring ranges, so "left" or
+//! "right" keeps the order. At the end the odd ones hand the result back.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
@@ -115,7 +116,8 @@ impl Fold {
         self.pair_round(rank, 1, Combine::Replace)
     }
 
-    /// The round in which the even (0) or odd (1) one of each pair sends to the other; `None` where there are no pairs.
+    /// The round in which the even (0) or odd (1) one of each pair sends to the other; `None` where
+    /// there are no pairs.
     fn pair_round(self, rank: Rank, sender: usize, combine: Combine) -> Option<RankRound> {
         let mut round = RankRound::default();
         if rank.index() < 2 * self.pairs {

@@ -1,8 +1,9 @@
-//! Alltoall in few rounds for any number of ranks: blocks travel by the digits of how far they have to go.
+//! Alltoall in few rounds for any number of ranks: blocks travel by the digits of how far they have
+//! to go.
 //!
-//! Source: Bruck, Ho, Kipnis, Upfal & Weathersby, IEEE TPDS 8(11), 1997, §3 ("index", of any radix and with one or more
-//! ports). Differs from it: no rotations, see below. Needs: nothing. Model: one-port with `ports=one`; with `ports=all` a
-//! rank sends up to r - 1 messages in a round.
+//! Source: Bruck, Ho, Kipnis, Upfal & Weathersby, IEEE TPDS 8(11), 1997, §3 ("index", of any radix
+//! and with one or more ports). Differs from it: no rotations, see below. Needs: nothing. Model:
+//! one-port with `ports=one`; with `ports=all` a rank sends up to r - 1 messages in a round.
 //!
 //! In radix r, a digit position of weight w = 1, r, r^2, .. < N:
 //!
@@ -14,15 +15,18 @@
 //! | messages a rank | startups | startups of `ports=one` |
 //! | rearrangements | positions - 1 | positions - 1 |
 //!
-//! Where N is a power of r these are (r - 1) log_r N startups with `ports=one`, and (r - 1) (N/r) log_r N blocks.
+//! Where N is a power of r these are (r - 1) log_r N startups with `ports=one`, and (r - 1) (N/r)
+//! log_r N blocks.
 //!
-//! A rank's own time and memory are in proportion to the blocks that it sends. Contention-free on complete networks.
+//! A rank's own time and memory are in proportion to the blocks that it sends. Contention-free on
+//! complete networks.
 //!
 //! # Idea
 //!
-//! A block from s to d has o = (d - s) mod N ranks to go. Write o in radix r; for each position of weight w and each
-//! value z of a digit there is a message that takes the blocks with this digit z w ranks on. A block moves once for each
-//! digit that is not 0. Radix 2 has the fewest rounds; radix N sends each block once, as `direct-rotated` does.
+//! A block from s to d has o = (d - s) mod N ranks to go. Write o in radix r; for each position of
+//! weight w and each value z of a digit there is a message that takes the blocks with this digit z
+//! w ranks on. A block moves once for each digit that is not 0. Radix 2 has the fewest rounds;
+//! radix N sends each block once, as `direct-rotated` does.
 //!
 //! ```text
 //! N = 6, radix 2: what rank 0 sends        (source, destination)
@@ -31,22 +35,24 @@
 //! to 4: o = 4, 5                           (5,4) (0,4)
 //! ```
 //!
-//! The original keeps the blocks in N slots by o, so it rotates them before and after. Here a block is named by its source
-//! and destination and lies where the plan puts it; nothing is rotated.
+//! The original keeps the blocks in N slots by o, so it rotates them before and after. Here a block
+//! is named by its source and destination and lies where the plan puts it; nothing is rotated.
 //!
 //! # Why it is correct
 //!
-//! 1. Before the position of weight w, rank u holds the block with o to go from the source u - (o mod w), for each o.
-//! 2. The message of z from u to v = u + z w takes those whose o has the digit z there: o = j r w + z w + (o mod w). The
-//!    destination is u - (o mod w) + o = v + j r w. Hence for each j the sources are u and the w - 1 ranks behind it;
-//!    fewer only for the last j, where o would pass N.
-//! 3. The messages of one position are of different blocks, none of which comes by another of them: they may share a
-//!    round.
+//! 1. Before the position of weight w, rank u holds the block with o to go from the source u - (o
+//!    mod w), for each o.
+//! 2. The message of z from u to v = u + z w takes those whose o has the digit z there: o = j r w +
+//!    z w + (o mod w). The destination is u - (o mod w) + o = v + j r w. Hence for each j the
+//!    sources are u and the w - 1 ranks behind it; fewer only for the last j, where o would pass N.
+//! 3. The messages of one position are of different blocks, none of which comes by another of them:
+//!    they may share a round.
 //!
 //! # Order
 //!
-//! Destination by destination, the receiver first, sources ascending: what arrives for good is one piece of the output (two
-//! if it wraps), and what goes on is in pieces of up to w blocks, one a destination and message that brought them.
+//! Destination by destination, the receiver first, sources ascending: what arrives for good is one
+//! piece of the output (two if it wraps), and what goes on is in pieces of up to w blocks, one a
+//! destination and message that brought them.
 
 use std::iter::successors;
 use std::ops::Range;

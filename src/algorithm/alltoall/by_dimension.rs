@@ -1,8 +1,8 @@
 //! Alltoall one dimension after the other: in rows, then in columns, and so on.
 //!
-//! Source: Grama et al., §4.5.2 (equation 4.8). Needs: a product of lines, rings and complete networks (a grid, a cube, a
-//! generalized hypercube), a rank on every node. Model: one-port; `within=direct` sends to all of a row at once, and the
-//! network queues what shares a channel.
+//! Source: Grama et al., §4.5.2 (equation 4.8). Needs: a product of lines, rings and complete
+//! networks (a grid, a cube, a generalized hypercube), a rank on every node. Model: one-port;
+//! `within=direct` sends to all of a row at once, and the network queues what shares a channel.
 //!
 //! The sum over the dimensions, k the extent, N nodes, by what is done within a row (`within`):
 //!
@@ -16,20 +16,20 @@
 //! | hops, in a line | (k - 1)^2 | (k - 1)^2 | k (k - 1) - floor(k^2/4) | k - 1 |
 //! | contention-free in | lines, rings, complete rows | the same | complete rows | complete rows |
 //!
-//! Rearrangements: one less than there are extents above 1, which alone count. By default, `within=kind`, it is `ring` in
-//! lines and rings and `direct-rotated` in complete rows. Equation 4.8 is `ring` in two dimensions of sqrt(N) each:
-//! 2 (sqrt(N) - 1) start-ups and N (sqrt(N) - 1) blocks. A rank's own time and memory are in proportion to the blocks that
-//! it sends.
+//! Rearrangements: one less than there are extents above 1, which alone count. By default,
+//! `within=kind`, it is `ring` in lines and rings and `direct-rotated` in complete rows. Equation
+//! 4.8 is `ring` in two dimensions of sqrt(N) each: 2 (sqrt(N) - 1) start-ups and N (sqrt(N) - 1)
+//! blocks. A rank's own time and memory are in proportion to the blocks that it sends.
 //!
 //! # Idea
 //!
-//! Within each row, what is for the same column is one message: after the exchange in rows every block is in its
-//! column. Then the same within columns. The last dimension comes first.
+//! Within each row, what is for the same column is one message: after the exchange in rows every
+//! block is in its column. Then the same within columns. The last dimension comes first.
 //!
 //! # Why it is correct
 //!
-//! All nodes [walk through their digits](super::digits), which are whole coordinates, in the same order. The network's own
-//! routes between two nodes of a row stay in it, since they are shortest.
+//! All nodes [walk through their digits](super::digits), which are whole coordinates, in the same
+//! order. The network's own routes between two nodes of a row stay in it, since they are shortest.
 
 use std::sync::Arc;
 
@@ -189,7 +189,8 @@ fn is_contention_free(row: Factor, walk: Walk) -> bool {
     is_complete(row) || round_a_circle && matches!(row, Factor::Line(_) | Factor::Ring(_))
 }
 
-/// The sum over the rounds of what the busiest channel carries, where blocks that have half a ring to go all go one way.
+/// The sum over the rounds of what the busiest channel carries, where blocks that have half a ring
+/// to go all go one way.
 fn channels(row: Factor, walk: Walk, nodes: u64) -> Volume {
     let k = row.extent() as u64;
     let each = Volume::from(nodes / k);
@@ -210,8 +211,8 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     })
 }
 
-/// The channels on the longest chain of messages round a line, and sizes times channels: from everyone to the next, but one time
-/// back, at worst of the first message, which is the largest.
+/// The channels on the longest chain of messages round a line, and sizes times channels: from
+/// everyone to the next, but one time back, at worst of the first message, which is the largest.
 fn chained(row: Factor, walk: Walk, nodes: u64) -> Option<(u64, Volume)> {
     let k = row.extent() as u64;
     let first = Volume::ratio(u128::from(nodes) * u128::from(k - 1), k.into());
@@ -224,7 +225,8 @@ fn at_ends(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let (hops, rounds) = (hops(row, walk)?, walk.rounds(row.extent()) as u64);
     let sent = walk.transmission(row.extent(), nodes);
     Some(match (row, walk) {
-        // Among more than three in a ring the one before and the one behind are neighbours; all others are farther.
+        // Among more than three in a ring the one before and the one behind are neighbours; all
+        // others are farther.
         (Factor::Ring(4..), Walk::Rotated) => Volume::from(nodes / row.extent() as u64) * (2 * rounds - 2),
         _ if hops > rounds => sent * 2,
         _ => sent,

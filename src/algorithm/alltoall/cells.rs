@@ -1,12 +1,15 @@
-//! Groups of dimensions of a grid that are walked through together, in cells: what exchanges on tori and on meshes share.
+//! Groups of dimensions of a grid that are walked through together, in cells: what exchanges on
+//! tori and on meshes share.
 //!
-//! A coordinate is written as cell · c + the place in the cell, with cells of c = 4, 2 or 1 nodes. First blocks go to
-//! their cells, a dimension a phase, in hops of c, round the circles that nodes with the same place in their cells form;
-//! then, if c = 4, to their halves of the cells, in hops of two; then, if c > 1, to their places, between neighbours.
+//! A coordinate is written as cell · c + the place in the cell, with cells of c = 4, 2 or 1 nodes.
+//! First blocks go to their cells, a dimension a phase, in hops of c, round the circles that nodes
+//! with the same place in their cells form; then, if c = 4, to their halves of the cells, in hops
+//! of two; then, if c > 1, to their places, between neighbours.
 //!
-//! A group is walked through in several dimensions at once: the *class* of a node, the places in its cells taken
-//! together, decides which dimension it takes first and in which direction, so that in every row there is room. Groups
-//! come one after the other: what one does in its dimensions has nothing to do with the others.
+//! A group is walked through in several dimensions at once: the *class* of a node, the places in
+//! its cells taken together, decides which dimension it takes first and in which direction, so that
+//! in every row there is room. Groups come one after the other: what one does in its dimensions has
+//! nothing to do with the others.
 
 use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::Claims;
@@ -76,7 +79,8 @@ impl Cells {
             phases += n * u64::from(longest > 1);
             let sent = group.walk.transmission(longest, nodes) * n;
             transmission += sent;
-            // Every round has a longest hop, and all messages of the longest dimension are of one size.
+            // Every round has a longest hop, and all messages of the longest dimension are of one
+            // size.
             forwarded += sent * group.longest_hop(longest);
             ends += sent * group.longest_hop(longest).min(2);
             for &dimension in &group.dimensions {
@@ -168,10 +172,12 @@ impl Group {
     }
 }
 
-/// The dimension and the direction that a node takes in each of a group's phases, the longest dimension first.
+/// The dimension and the direction that a node takes in each of a group's phases, the longest
+/// dimension first.
 ///
-/// Two dimensions: Suh & Shin §3.1.2 and §4.1; more: §3.2.2, in the order of the 3-D text's sentences where its equations
-/// differ. One alone: the first half of the places in a cell up, the others down.
+/// Two dimensions: Suh & Shin §3.1.2 and §4.1; more: §3.2.2, in the order of the 3-D text's
+/// sentences where its equations differ. One alone: the first half of the places in a cell up, the
+/// others down.
 fn pattern(at: &[usize], dimensions: &[usize], cell: usize) -> Vec<(usize, bool)> {
     match *dimensions {
         [only] => vec![(only, 2 * (at[only] % cell) < cell)],

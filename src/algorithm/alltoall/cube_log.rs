@@ -1,7 +1,8 @@
-//! Alltoall by the dimensions of a cube: in round k everyone exchanges half of what it holds across bit k.
+//! Alltoall by the dimensions of a cube: in round k everyone exchanges half of what it holds across
+//! bit k.
 //!
-//! Source: Grama et al., §4.5.3 (the first algorithm, Figure 4.20, equation 4.9). Differs from it: bit 0 is first. Needs:
-//! a power of two of ranks. Model: one-port.
+//! Source: Grama et al., §4.5.3 (the first algorithm, Figure 4.20, equation 4.9). Differs from it:
+//! bit 0 is first. Needs: a power of two of ranks. Model: one-port.
 //!
 //! | term | whole schedule | paper |
 //! |---|---|---|
@@ -10,20 +11,23 @@
 //! | hops on a cube | log N | |
 //! | rearrangements | log N - 1 | §4.5.3 has one more: before the first round |
 //!
-//! A rank's own time and memory are in proportion to the (N/2) log N blocks that it sends. Contention-free on cubes, where
-//! every exchange is between neighbours, and on complete networks. It is offered on other networks too, like the other
-//! algorithms of pairs: where start-ups are dear it is what [`Bruck`](super::Bruck) of radix 2 is for any number of
-//! ranks, with as many blocks in as many rounds, but with one partner a round instead of two.
+//! A rank's own time and memory are in proportion to the (N/2) log N blocks that it sends.
+//! Contention-free on cubes, where every exchange is between neighbours, and on complete networks.
+//! It is offered on other networks too, like the other algorithms of pairs: where start-ups are
+//! dear it is what [`Bruck`](super::Bruck) of radix 2 is for any number of ranks, with as many
+//! blocks in as many rounds, but with one partner a round instead of two.
 //!
 //! # Idea
 //!
-//! Before round k a rank holds, for each of the 2^k ranks whose numbers agree with its own from bit k up, the blocks for
-//! those destinations that agree with its own below bit k: the sources' low bits are done, the destinations' high bits are
-//! still to come. It hands over those whose destination differs in bit k.
+//! Before round k a rank holds, for each of the 2^k ranks whose numbers agree with its own from bit
+//! k up, the blocks for those destinations that agree with its own below bit k: the sources' low
+//! bits are done, the destinations' high bits are still to come. It hands over those whose
+//! destination differs in bit k.
 //!
-//! The order within a message decides how many pieces of memory it is. Destination by destination, what comes for the
-//! receiver itself is one run of sources and lands in its output as one piece; what goes on lies in scratch so that the
-//! blocks for one destination are one piece in each message they came by.
+//! The order within a message decides how many pieces of memory it is. Destination by destination,
+//! what comes for the receiver itself is one run of sources and lands in its output as one piece;
+//! what goes on lies in scratch so that the blocks for one destination are one piece in each
+//! message they came by.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
@@ -100,8 +104,9 @@ impl Algorithm for CubeLog {
     }
 }
 
-/// What `from` sends to `to`, which differs in bit `k`: for each destination that agrees with `to` up to this bit, `to`
-/// itself first, the blocks of the 2^k sources that agree with `from` from this bit up.
+/// What `from` sends to `to`, which differs in bit `k`: for each destination that agrees with `to`
+/// up to this bit, `to` itself first, the blocks of the 2^k sources that agree with `from` from
+/// this bit up.
 fn handed_over(size: usize, from: Rank, to: Rank, k: u32) -> Vec<Block> {
     let first = from.index() >> k << k;
     let destinations = (0..size).step_by(2 << k).map(|ahead| Rank::new((to.index() + ahead) % size));

@@ -1,19 +1,21 @@
-//! The one walk that all exchanges by digits make: message combining, one digit of the destination after the other.
+//! The one walk that all exchanges by digits make: message combining, one digit of the destination
+//! after the other.
 //!
-//! A node's coordinates are written in digits: a whole coordinate is one, or cells, halves of cells and units are. For
-//! each node an order of its digits is given. Digit by digit, each node passes on, among the nodes that differ from it
-//! in that digit only, what it holds for them; a [`Walk`] says how: round a circle one way or both ways, straight to
-//! each in turn, or to all at once.
+//! A node's coordinates are written in digits: a whole coordinate is one, or cells, halves of cells
+//! and units are. For each node an order of its digits is given. Digit by digit, each node passes
+//! on, among the nodes that differ from it in that digit only, what it holds for them; a [`Walk`]
+//! says how: round a circle one way or both ways, straight to each in turn, or to all at once.
 //!
 //! # Why it is correct
 //!
 //! Needed: nodes that exchange a digit have the same digits in the same order, up to that one.
 //!
-//! 1. What a node holds is a product over its digits. A digit already walked through is the node's own in the
-//!    destination and anything in the source; one still to come is the node's own in the source and anything in the
-//!    destination; the one at hand is in between, as its walk has it.
-//! 2. A message is of that product what the walk moves of the digit at hand. After the last round of the digit all is
-//!    where it belongs in that digit; after the last digit all is where it belongs.
+//! 1. What a node holds is a product over its digits. A digit already walked through is the node's
+//!    own in the destination and anything in the source; one still to come is the node's own in the
+//!    source and anything in the destination; the one at hand is in between, as its walk has it.
+//! 2. A message is of that product what the walk moves of the digit at hand. After the last round
+//!    of the digit all is where it belongs in that digit; after the last digit all is where it
+//!    belongs.
 //!
 //! A rank makes its messages from its own position alone, in time in proportion to their blocks.
 
@@ -46,8 +48,8 @@ pub(super) enum Way {
     Ring,
     /// The coordinate is a line, the circle's last comes next to its first.
     Line,
-    /// The circle is laid on a line doubled up, so that those next to each other in the circle are at most two places
-    /// apart on the line: out over the even places, home over the odd ones.
+    /// The circle is laid on a line doubled up, so that those next to each other in the circle are
+    /// at most two places apart on the line: out over the even places, home over the odd ones.
     Folded,
 }
 
@@ -72,7 +74,8 @@ pub(super) struct Slot {
     pub(super) rounds: usize,
 }
 
-/// A message of a walk, the same for everybody when positions are counted from the sender, round the circle.
+/// A message of a walk, the same for everybody when positions are counted from the sender, round
+/// the circle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hop {
     to: usize,
@@ -95,8 +98,8 @@ impl Walk {
 
     /// What each of `nodes` nodes sends in all rounds.
     ///
-    /// One way round, in round r (L - r)/L of its `nodes` blocks. Both ways, in the r-th round of a way (R + 1 - r)/L of
-    /// them, with R = L/2 ahead and (L - 1)/2 back, rounded down.
+    /// One way round, in round r (L - r)/L of its `nodes` blocks. Both ways, in the r-th round of a
+    /// way (R + 1 - r)/L of them, with R = L/2 ahead and (L - 1)/2 back, rounded down.
     pub(super) fn volume(self, base: usize, nodes: u64) -> Volume {
         let base = base as u64;
         match self {
@@ -129,8 +132,8 @@ impl Walk {
 }
 
 impl Hop {
-    /// To the next in the circle, what the i-th round of passing on has of the blocks that go at most `reach` far: the
-    /// nearest destination first, so that what goes on further is one piece.
+    /// To the next in the circle, what the i-th round of passing on has of the blocks that go at
+    /// most `reach` far: the nearest destination first, so that what goes on further is one piece.
     fn passing_on(base: usize, i: usize, reach: usize, back: bool) -> Self {
         let along = |steps| along(base, steps, back);
         Self { to: along(1), back, source: along((base + 1 - i) % base), reach: 1..=reach + 1 - i, base }
@@ -260,8 +263,8 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         made
     }
 
-    /// A round as [`round`](Self::round) makes it, without the blocks: of the digit at hand a message has those of the hop, of
-    /// all others every value.
+    /// A round as [`round`](Self::round) makes it, without the blocks: of the digit at hand a
+    /// message has those of the hop, of all others every value.
     fn amount(&self, placement: &Placement, at: &[usize], slot: usize, phase: usize, round: usize) -> RankAmounts {
         let digits = (self.order)(at);
         let mut made = RankAmounts { phase, ..RankAmounts::default() };
@@ -284,9 +287,9 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         made
     }
 
-    /// The blocks of a message of the node there: of all that it holds, what the hop moves of the digit at hand. That one
-    /// is the outermost loop, then come those still to be walked through, in their order, so that what the next round
-    /// passes on is the rear of what this one brings.
+    /// The blocks of a message of the node there: of all that it holds, what the hop moves of the
+    /// digit at hand. That one is the outermost loop, then come those still to be walked through,
+    /// in their order, so that what the next round passes on is the rear of what this one brings.
     fn blocks(&self, placement: &Placement, at: &[usize], digits: &[Digit], slot: usize, hop: &Hop) -> Vec<Block> {
         let mut pairs = vec![(0, 0)];
         let mut choose = |choices: &[(usize, usize)]| {

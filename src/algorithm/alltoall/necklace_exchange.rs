@@ -1,10 +1,12 @@
 //! Alltoall on a binary cube with every channel busy in every round.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §3 (Algorithms 1 to 4), §5 (blocking), §6 (wide channels). Differs from the
-//! paper: nothing is aligned, see below; for the other differences see [`cube`](crate::algorithm::cube). Needs: 2^d ranks, those whose
-//! numbers differ in one bit on neighbouring nodes. Model: all-port.
+//! Source: Johnsson & Ho, TR-16-92, §3 (Algorithms 1 to 4), §5 (blocking), §6 (wide channels).
+//! Differs from the paper: nothing is aligned, see below; for the other differences see
+//! [`cube`](crate::algorithm::cube). Needs: 2^d ranks, those whose numbers differ in one bit on
+//! neighbouring nodes. Model: all-port.
 //!
-//! On N = K = 2^d ranks, of which each has a block for each, at the defaults (Algorithm 4 in blocks):
+//! On N = K = 2^d ranks, of which each has a block for each, at the defaults (Algorithm 4 in
+//! blocks):
 //!
 //! | term | whole schedule | paper |
 //! |---|---|---|
@@ -15,20 +17,23 @@
 //! | blocks sent by a rank | d N/2 | |
 //! | hops | d | |
 //!
-//! `scheme=1`, `2`, `3` are the other algorithms: d ceil(N/2d) blocks over a channel in d rounds, N/2 in N/2, and N/2 in
-//! d + N/2 mod d. With `width=b` no message has more than b blocks, as over channels that carry b elements at a time: `width=1` are the
-//! paper's schedules of single elements, N/2 rounds for Algorithm 4. With a width b below N/2d
-//! Algorithm 4 takes ceil(N/2b) rounds.
+//! `scheme=1`, `2`, `3` are the other algorithms: d ceil(N/2d) blocks over a channel in d rounds,
+//! N/2 in N/2, and N/2 in d + N/2 mod d. With `width=b` no message has more than b blocks, as over
+//! channels that carry b elements at a time: `width=1` are the paper's schedules of single
+//! elements, N/2 rounds for Algorithm 4. With a width b below N/2d Algorithm 4 takes ceil(N/2b)
+//! rounds.
 //!
-//! A rank's own time and memory are in proportion to the d N/2 blocks that it sends; shares that exist at the same time have a table
-//! of 8 bytes a block in common. Contention-free: all messages are between neighbours.
+//! A rank's own time and memory are in proportion to the d N/2 blocks that it sends; shares that
+//! exist at the same time have a table of 8 bytes a block in common. Contention-free: all messages
+//! are between neighbours.
 //!
 //! # Idea
 //!
-//! What is done to a block depends on source xor destination alone, so [`cube`](crate::algorithm::cube) is about these relative addresses,
-//! and says why every channel is busy. The paper aligns the data before and after, so that all processors use the same address of
-//! their memories at a time. Here a block is named by its source and destination, and the plan knows where it lies: nothing is
-//! aligned.
+//! What is done to a block depends on source xor destination alone, so
+//! [`cube`](crate::algorithm::cube) is about these relative addresses, and says why every channel
+//! is busy. The paper aligns the data before and after, so that all processors use the same address
+//! of their memories at a time. Here a block is named by its source and destination, and the plan
+//! knows where it lies: nothing is aligned.
 
 use std::sync::Arc;
 
@@ -40,7 +45,8 @@ use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// The exchange by necklaces of relative addresses.
 ///
-/// On a cube of three dimensions, where each rank sends one or two blocks over each of its three channels in each round:
+/// On a cube of three dimensions, where each rank sends one or two blocks over each of its three
+/// channels in each round:
 ///
 #[cfg_attr(doc, doc = include_str!("../../../doc/necklace-exchange.svg"))]
 #[derive(Clone, Copy, Debug)]

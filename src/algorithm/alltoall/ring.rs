@@ -1,7 +1,8 @@
 //! Alltoall round a ring, one way: everyone passes on what is not for itself.
 //!
-//! Source: Grama et al., §4.5.1 (Algorithm 4.9's ring, equation 4.7). Needs: nothing; made for rings, where neighbours
-//! in rank are neighbours in the network. Model: one-port, store-and-forward.
+//! Source: Grama et al., §4.5.1 (Algorithm 4.9's ring, equation 4.7). Needs: nothing; made for
+//! rings, where neighbours in rank are neighbours in the network. Model: one-port,
+//! store-and-forward.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -13,9 +14,9 @@
 //!
 //! # Idea
 //!
-//! Round i moves every block that still has somewhere to go one rank further. What a rank sends in round i comes from
-//! the rank i - 1 behind it, for the N - i ranks ahead that this source has not reached yet; the first of them is the
-//! receiver itself.
+//! Round i moves every block that still has somewhere to go one rank further. What a rank sends in
+//! round i comes from the rank i - 1 behind it, for the N - i ranks ahead that this source has not
+//! reached yet; the first of them is the receiver itself.
 
 use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::loads::{Circle, Pattern};
@@ -74,9 +75,10 @@ pub(super) fn round_the_ranks(
     Digits::new(&[base], vec![slot], move |_| vec![digit])
 }
 
-/// Those of so many blocks passed on from rank to rank, all the way round: contention-free on complete networks, and on
-/// products of lines, rings and complete networks, where what comes back from the end of a line has channels that nobody
-/// else uses. Chained, where it goes one way in every round: the channels and the sizes times channels.
+/// Those of so many blocks passed on from rank to rank, all the way round: contention-free on
+/// complete networks, and on products of lines, rings and complete networks, where what comes back
+/// from the end of a line has channels that nobody else uses. Chained, where it goes one way in
+/// every round: the channels and the sizes times channels.
 pub(in crate::algorithm) fn claims_of_a_ring(
     problem: &Problem,
     sent: Volume,

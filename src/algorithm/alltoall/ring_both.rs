@@ -1,7 +1,8 @@
 //! Alltoall round a ring, both ways: each block goes the shorter way round.
 //!
-//! Source: Grama et al., §4.5.1 (its last paragraph before the cost analysis). Needs: nothing; made for rings, where
-//! neighbours in rank are neighbours in the network. Model: one-port, store-and-forward.
+//! Source: Grama et al., §4.5.1 (its last paragraph before the cost analysis). Needs: nothing; made
+//! for rings, where neighbours in rank are neighbours in the network. Model: one-port,
+//! store-and-forward.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -10,14 +11,16 @@
 //! | hops on a ring | N - 1 |
 //! | hops on a line | (N - 1)^2 |
 //!
-//! so T = (N - 1) t_s + floor(N^2/4) m t_w, half of what [`ring`](super::Ring)'s blocks cost. A rank's own time and memory
-//! are in proportion to the blocks that it sends. No schedule that passes blocks from neighbour to neighbour, one at a
-//! time in and out, sends fewer: floor(N^2/4) is the sum of a node's distances to the others.
+//! so T = (N - 1) t_s + floor(N^2/4) m t_w, half of what [`ring`](super::Ring)'s blocks cost. A
+//! rank's own time and memory are in proportion to the blocks that it sends. No schedule that
+//! passes blocks from neighbour to neighbour, one at a time in and out, sends fewer: floor(N^2/4)
+//! is the sum of a node's distances to the others.
 //!
 //! # Idea
 //!
-//! One way round for the floor(N/2) ranks ahead, and the other way round for the rest. Rounds ahead and rounds back take
-//! turns, so that a rank which can do both at once need not wait: each round depends on the one before the last.
+//! One way round for the floor(N/2) ranks ahead, and the other way round for the rest. Rounds ahead
+//! and rounds back take turns, so that a rank which can do both at once need not wait: each round
+//! depends on the one before the last.
 
 use super::digits::Walk;
 use super::ring::round_the_ranks;

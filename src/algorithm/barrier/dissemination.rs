@@ -1,14 +1,16 @@
-//! Barrier by dissemination: in round k everyone tells the rank 2^k further on of all it has heard of.
+//! Barrier by dissemination: in round k everyone tells the rank 2^k further on of all it has heard
+//! of.
 //!
-//! Source: the pattern of Hensgen, Finkel & Manber as the field uses it; as an allgather of no bytes it is Bruck's.
-//! Needs: nothing. Model: one-port.
+//! Source: the pattern of Hensgen, Finkel & Manber as the field uses it; as an allgather of no
+//! bytes it is Bruck's. Needs: nothing. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
 //! | startups | ceil(log N), the one-port lower bound |
 //! | blocks sent | N - 1, each of no bytes |
 //!
-//! A rank's own time and memory are in proportion to N, as what it has heard of is written out for the proof.
+//! A rank's own time and memory are in proportion to N, as what it has heard of is written out for
+//! the proof.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};

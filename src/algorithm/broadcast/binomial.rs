@@ -1,6 +1,8 @@
-//! Broadcast along a binomial tree: in each round everyone who has the block sends it to one who has not.
+//! Broadcast along a binomial tree: in each round everyone who has the block sends it to one who
+//! has not.
 //!
-//! Source: Grama et al., §4.1.3 (Algorithm 4.2, with the dimensions in ascending order). Needs: nothing. Model: one-port.
+//! Source: Grama et al., §4.1.3 (Algorithm 4.2, with the dimensions in ascending order). Needs:
+//! nothing. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|

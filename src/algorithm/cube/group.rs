@@ -41,7 +41,8 @@ impl Group {
         &self.addresses
     }
 
-    /// What crosses in each of its steps. No address crosses twice in a step, and no dimension is crossed twice.
+    /// What crosses in each of its steps. No address crosses twice in a step, and no dimension is
+    /// crossed twice.
     #[must_use]
     pub fn steps(&self) -> &[Vec<Crossing>] {
         &self.steps

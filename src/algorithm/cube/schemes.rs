@@ -44,8 +44,9 @@ fn wrapped(d: usize, pairs: &[usize]) -> Group {
     Group { addresses: both(d, pairs).collect(), steps: (0..all).map(step).collect() }
 }
 
-/// Cyclic addresses by d pairs at a time; what is left of them with a necklace; each other full necklace by itself. Of these a
-/// necklace and that of the complements follow each other, which together take d steps.
+/// Cyclic addresses by d pairs at a time; what is left of them with a necklace; each other full
+/// necklace by itself. Of these a necklace and that of the complements follow each other, which
+/// together take d steps.
 fn by_necklaces(d: usize) -> Vec<Group> {
     let Some(words) = Words::binary(d) else { return vec![] };
     let cyclic: Vec<usize> = (0..words.count() / 2).filter(|&word| words.is_cyclic(word)).collect();
@@ -59,7 +60,8 @@ fn by_necklaces(d: usize) -> Vec<Group> {
     let is_left = |necklace: &Necklace| joined(&necklace.complement());
     let full: Vec<Necklace> = words.necklaces().filter(|necklace| necklace.is_full() && !joined(necklace)).collect();
     let is_own = |necklace: &Necklace| necklace.complement() == *necklace;
-    // Of a pair of necklaces the lighter one is first, of equally heavy ones that with the smaller word.
+    // Of a pair of necklaces the lighter one is first, of equally heavy ones that with the smaller
+    // word.
     let is_first = |necklace: &Necklace| {
         let key = |necklace: Necklace| (necklace.weight(), necklace.distinguished());
         key(*necklace) < key(necklace.complement())

@@ -13,14 +13,15 @@ pub(crate) fn apart(topology: &dyn Topology, placement: &Placement, bits: &[usiz
     ranks.into_iter().find(|&(low, high)| topology.distance(placement.node(low), placement.node(high)) != 1)
 }
 
-/// Whether the network is a cube and nothing else, with a rank on every node, of the same number. Networks that have all channels of a
-/// cube among others, as [`Topology::cube`] tells, are none.
+/// Whether the network is a cube and nothing else, with a rank on every node, of the same number.
+/// Networks that have all channels of a cube among others, as [`Topology::cube`] tells, are none.
 pub(crate) fn is_cube(topology: &dyn Topology, placement: &Placement) -> bool {
     let by_two = || topology.factors().is_some_and(|factors| factors.iter().all(|factor| factor.extent() == 2));
     placement.is_identity() && placement.ranks() == topology.nodes() && by_two()
 }
 
-/// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs, no neighbours where two do.
+/// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs,
+/// no neighbours where two do.
 pub(crate) fn are_cubes(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> bool {
     if is_cube(topology, placement) {
         return true;

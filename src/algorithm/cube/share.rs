@@ -1,11 +1,13 @@
 //! What a rank does in an exchange within its cube, or sub-cube.
 //!
-//! 1. A block of relative address r has crossed the dimensions `done` before a round, a part of the bits of r: it is at source xor
-//!    `done`. So rank u has it from the source u xor `done`, for the destination u xor `done` xor r.
+//! 1. A block of relative address r has crossed the dimensions `done` before a round, a part of the
+//!    bits of r: it is at source xor `done`. So rank u has it from the source u xor `done`, for the
+//!    destination u xor `done` xor r.
 //! 2. An address crosses each of its bits once, so it arrives.
 //! 3. No address crosses twice in a round, so what a rank sends it has held before.
 //!
-//! What differs from rank to rank is u alone. So all ranks' shares read one table, [`Relative`], which lasts as long as any of them.
+//! What differs from rank to rank is u alone. So all ranks' shares read one table, [`Relative`],
+//! which lasts as long as any of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
@@ -22,7 +24,8 @@ pub(crate) struct Within {
     pub(crate) scheme: Scheme,
     /// How many elements a channel carries in a round; any number for 0.
     pub(crate) width: usize,
-    /// The bits in which ranks of one sub-cube differ. Dimension k of the exchange is bit `bits[k]`.
+    /// The bits in which ranks of one sub-cube differ. Dimension k of the exchange is bit
+    /// `bits[k]`.
     pub(crate) bits: Vec<usize>,
 }
 
@@ -34,8 +37,8 @@ impl Within {
 
     /// A rank's rounds, where a source has for a destination what is added to a list.
     ///
-    /// The first share takes time and memory to make the table that all shares of this exchange read while they last:
-    /// in proportion to what a rank sends, 8 bytes an element.
+    /// The first share takes time and memory to make the table that all shares of this exchange
+    /// read while they last: in proportion to what a rank sends, 8 bytes an element.
     pub(crate) fn share_of(self, rank: Rank, has: impl Fn((Rank, Rank), &mut Vec<Block>) + Send + 'static) -> Share {
         let table = self.table();
         let rounds = table.get_or_init(|| Relative::of(&self)).rounds.len();
@@ -82,7 +85,8 @@ struct Relative {
     rounds: Vec<Vec<(u32, Box<[Ends]>)>>,
 }
 
-/// Where an element comes from and where it goes, by how their numbers differ from that of the rank it is at.
+/// Where an element comes from and where it goes, by how their numbers differ from that of the rank
+/// it is at.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     source: u32,
@@ -129,8 +133,8 @@ fn round(rank: Rank, messages: &[(u32, Box<[Ends]>)], has: &impl Fn((Rank, Rank)
     RankRound { sends: ends(true), receives: ends(false), ..RankRound::default() }
 }
 
-/// What a rank sends of these: by destinations, and for one destination by sources, so that neighbours in its memory are
-/// neighbours in the message.
+/// What a rank sends of these: by destinations, and for one destination by sources, so that
+/// neighbours in its memory are neighbours in the message.
 fn sent(from: Rank, elements: &[Ends]) -> Vec<(usize, usize)> {
     let of = |ends: &Ends| (from.index() ^ ends.destination as usize, from.index() ^ ends.source as usize);
     let mut all: Vec<(usize, usize)> = elements.iter().map(of).collect();

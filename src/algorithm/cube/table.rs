@@ -1,10 +1,12 @@
 //! The groups of an exchange side by side: blocks, and wide channels.
 //!
-//! Source: TR-16-92, §5 and §6. What is in a row can be sent at once, as one block a channel, so long as no address is in it twice. A
-//! group has as many entries as it has steps. With as many rows as the longest group has steps, the fewest that there can be, the
-//! groups are put into the table one after the other, column by column, and where one comes to the bottom it goes on at the top of
-//! the next column (McNaughton's wrap-around): a group is never longer than a column, so it is in no row twice. All rows are equally
-//! long up to one entry, so the blocks are as small as can be.
+//! Source: TR-16-92, §5 and §6. What is in a row can be sent at once, as one block a channel, so
+//! long as no address is in it twice. A group has as many entries as it has steps. With as many
+//! rows as the longest group has steps, the fewest that there can be, the groups are put into the
+//! table one after the other, column by column, and where one comes to the bottom it goes on at the
+//! top of the next column (McNaughton's wrap-around): a group is never longer than a column, so it
+//! is in no row twice. All rows are equally long up to one entry, so the blocks are as small as can
+//! be.
 
 use super::{Crossing, Group};
 
@@ -30,8 +32,8 @@ impl<'a> Table<'a> {
         Self { groups, rows }
     }
 
-    /// The rows, each a transfer of a block over every channel: of its entries, from left to right, the group by its number and
-    /// which of its steps.
+    /// The rows, each a transfer of a block over every channel: of its entries, from left to right,
+    /// the group by its number and which of its steps.
     #[must_use]
     pub fn rows(&self) -> &[Vec<(usize, usize)>] {
         &self.rows
@@ -42,11 +44,12 @@ impl<'a> Table<'a> {
         &self.groups[group].steps[step]
     }
 
-    /// The table in pieces of at most `width` entries, row by row and within each from right to left: a step each, for channels
-    /// that carry `width` elements. In pieces of whole rows where that is fewer.
+    /// The table in pieces of at most `width` entries, row by row and within each from right to
+    /// left: a step each, for channels that carry `width` elements. In pieces of whole rows where
+    /// that is fewer.
     ///
-    /// No address is in a piece twice: of two entries of one group the second is behind the first by a whole row at least, and
-    /// `width` is at most the shortest row.
+    /// No address is in a piece twice: of two entries of one group the second is behind the first
+    /// by a whole row at least, and `width` is at most the shortest row.
     #[must_use]
     pub fn pieces(&self, width: usize) -> Vec<Vec<Crossing>> {
         let all =

@@ -16,7 +16,8 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// In round k, from the ranks whose place, counted from the root, ends with bit k, to the one 2^k before.
+/// In round k, from the ranks whose place, counted from the root, ends with bit k, to the one 2^k
+/// before.
 #[derive(Clone, Copy, Debug)]
 pub struct Binomial;
 

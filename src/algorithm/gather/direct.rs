@@ -1,6 +1,7 @@
 //! Gather all at once: everyone sends its block straight to the root.
 //!
-//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited ports.
+//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
+//! ports.
 //!
 //! | term | whole schedule |
 //! |---|---|

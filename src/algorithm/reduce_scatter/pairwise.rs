@@ -1,7 +1,8 @@
 //! Reduce-scatter by rotation: in round i everyone sends its contribution to the rank i further on.
 //!
-//! Source: Grama et al., §4.6 (the circular shifts of its exchange), with results in place of blocks; "pairwise exchange" in MPI
-//! libraries. Needs: nothing. Model: one-port. Combines contributions in rank order, so operations need not commute.
+//! Source: Grama et al., §4.6 (the circular shifts of its exchange), with results in place of
+//! blocks; "pairwise exchange" in MPI libraries. Needs: nothing. Model: one-port. Combines
+//! contributions in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -12,9 +13,10 @@
 //!
 //! # Idea
 //!
-//! Contributions come to a rank from the one before it, then from the one before that, and so on, round the ranks: first those of
-//! lower ranks, each to the left of what is there, then those of higher ranks, from the highest on. These are combined apart, each
-//! to the left of the ones before, and put to the right of the others in the end.
+//! Contributions come to a rank from the one before it, then from the one before that, and so on,
+//! round the ranks: first those of lower ranks, each to the left of what is there, then those of
+//! higher ranks, from the highest on. These are combined apart, each to the left of the ones
+//! before, and put to the right of the others in the end.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};

@@ -1,8 +1,9 @@
-//! Reduce-scatter by halving: in each round everyone hands over the contributions to half of the results that it still has.
+//! Reduce-scatter by halving: in each round everyone hands over the contributions to half of the
+//! results that it still has.
 //!
-//! Source: Grama et al., §4.3 (Algorithm 4.7 backwards, with contributions); "recursive halving" in MPI libraries, which take the
-//! bits from the highest on. Needs: a power of two of ranks. Model: one-port. Combines contributions in rank order, so operations
-//! need not commute.
+//! Source: Grama et al., §4.3 (Algorithm 4.7 backwards, with contributions); "recursive halving" in
+//! MPI libraries, which take the bits from the highest on. Needs: a power of two of ranks. Model:
+//! one-port. Combines contributions in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -14,9 +15,10 @@
 //!
 //! # Idea
 //!
-//! In round k the ranks whose numbers differ in bit k exchange: each keeps the results of ranks that agree with its own number in that
-//! bit, as in all lower ones, and hands over the others. What either has combined is of neighbouring ranges of ranks, so "left"
-//! or "right" keeps the order.
+//! In round k the ranks whose numbers differ in bit k exchange: each keeps the results of ranks
+//! that agree with its own number in that bit, as in all lower ones, and hands over the others.
+//! What either has combined is of neighbouring ranges of ranks, so "left" or "right" keeps the
+//! order.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};

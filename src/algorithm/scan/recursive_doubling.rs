@@ -1,7 +1,8 @@
-//! Scan by doubling: in round k everyone gives the combination of the last 2^k ranks to the rank 2^k further on.
+//! Scan by doubling: in round k everyone gives the combination of the last 2^k ranks to the rank
+//! 2^k further on.
 //!
-//! Source: Grama et al., §4.3 (prefix sums); the pattern without wrap-around is Hillis & Steele's. Needs: nothing.
-//! Model: one-port. Combines in rank order, so operations need not commute.
+//! Source: Grama et al., §4.3 (prefix sums); the pattern without wrap-around is Hillis & Steele's.
+//! Needs: nothing. Model: one-port. Combines in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -12,8 +13,9 @@
 //!
 //! # Idea
 //!
-//! A rank's own block is named for its result, `[-1, rank]`, which is of no use to others; so the running combination
-//! has a name that all share, a temporary: it starts as the rank's contribution, travels, and ends as the result.
+//! A rank's own block is named for its result, `[-1, rank]`, which is of no use to others; so the
+//! running combination has a name that all share, a temporary: it starts as the rank's
+//! contribution, travels, and ends as the result.
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
 use crate::block::Block;

@@ -1,4 +1,5 @@
-//! Scatter along a binomial tree: in each round everyone who has blocks of others hands half of them on.
+//! Scatter along a binomial tree: in each round everyone who has blocks of others hands half of
+//! them on.
 //!
 //! Source: Grama et al., §4.4. Needs: nothing. Model: one-port.
 //!
@@ -16,7 +17,8 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// From the highest bit on, from the ranks whose place, counted from the root, ends before bit k, to the one 2^k after.
+/// From the highest bit on, from the ranks whose place, counted from the root, ends before bit k,
+/// to the one 2^k after.
 #[derive(Clone, Copy, Debug)]
 pub struct Binomial;
 

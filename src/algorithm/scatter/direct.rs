@@ -1,6 +1,7 @@
 //! Scatter all at once: the root sends everyone its block.
 //!
-//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited ports.
+//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
+//! ports.
 //!
 //! | term | whole schedule |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! What the checks ask: of small networks everything, of large ones a sample that is the same in every run.
+//! What the checks ask: of small networks everything, of large ones a sample that is the same in
+//! every run.
 
 use std::collections::HashSet;
 

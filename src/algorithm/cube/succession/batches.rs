@@ -1,17 +1,20 @@
 //! Which elements go together, along which axes, and when.
 //!
-//! A [`Batch`] is a list of complement pairs that start with an axis one after the other, d of them every d steps, and with the next
-//! axis d steps after that. So a batch of n pairs keeps all channels of an axis busy for n steps, and its timetable is the
-//! step in which it starts with each axis.
+//! A [`Batch`] is a list of complement pairs that start with an axis one after the other, d of them
+//! every d steps, and with the next axis d steps after that. So a batch of n pairs keeps all
+//! channels of an axis busy for n steps, and its timetable is the step in which it starts with each
+//! axis.
 //!
-//! Pipelined (§4.1) all pairs are one batch. Concurrently (Algorithm 5, §4.2) some batches start elsewhere than with the first axis,
-//! where otherwise channels would wait for the first batch: for a = s - 2, s - 4 and so on one of 2d pairs (of d for a = 1)
-//! exchanges its place v with the axes from a on, beginning at once; later its place i with the axes up to a. At the end its place i has
-//! what v was, and its place v what the last axis was: the alignment after the exchanges puts them where they belong. On axis x the
-//! batches of all a up to x precede those that take all axes, and those of all a from x on follow them, in the order of a: so the
-//! second part of a batch starts when all pairs that take all axes, and those of the batches with larger a, have started. (Axes are
-//! counted from 0.) There are as many such batches, from the largest a on, as leave 2d pairs to the others: less would come
-//! back before they were through with v.
+//! Pipelined (§4.1) all pairs are one batch. Concurrently (Algorithm 5, §4.2) some batches start
+//! elsewhere than with the first axis, where otherwise channels would wait for the first batch: for
+//! a = s - 2, s - 4 and so on one of 2d pairs (of d for a = 1) exchanges its place v with the axes
+//! from a on, beginning at once; later its place i with the axes up to a. At the end its place i
+//! has what v was, and its place v what the last axis was: the alignment after the exchanges puts
+//! them where they belong. On axis x the batches of all a up to x precede those that take all axes,
+//! and those of all a from x on follow them, in the order of a: so the second part of a batch
+//! starts when all pairs that take all axes, and those of the batches with larger a, have started.
+//! (Axes are counted from 0.) There are as many such batches, from the largest a on, as leave 2d
+//! pairs to the others: less would come back before they were through with v.
 //!
 //! Of four axes of two bits, with 16 elements, by the place that is exchanged and the axis:
 //!
@@ -23,16 +26,18 @@
 //!                v2  v3  i0  i1  i2
 //! ```
 //!
-//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and the pairs that take all axes, and all
-//! second parts, start a step later.
+//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and the
+//! pairs that take all axes, and all second parts, start a step later.
 //!
 //! # Labels
 //!
-//! An element of rank c at the places i and v has two labels, made from its source: I, the sum of i and all axes, and V, the sum
-//! of v and the axes from a on. So each rank has one element of each pair of labels. While i is exchanged with all axes, elements are at
-//! location I of a rank. While v is exchanged with the axes from a on, they are at location V; then, i with those up to a, at
-//! the sum of both. A batch of a therefore has both of {V, not V} for its I, which is a complement pair in both parts; and it has all
-//! four of {I, not I} x {V, not V}, so that what it leaves to others are pairs by I.
+//! An element of rank c at the places i and v has two labels, made from its source: I, the sum of i
+//! and all axes, and V, the sum of v and the axes from a on. So each rank has one element of each
+//! pair of labels. While i is exchanged with all axes, elements are at location I of a rank. While
+//! v is exchanged with the axes from a on, they are at location V; then, i with those up to a, at
+//! the sum of both. A batch of a therefore has both of {V, not V} for its I, which is a complement
+//! pair in both parts; and it has all four of {I, not I} x {V, not V}, so that what it leaves to
+//! others are pairs by I.
 
 use super::windows;
 
@@ -143,7 +148,8 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Bat
     let no_time = || {
         format!("a place of more bits, so that some of the {} complement pairs of elements can wait", 1 << (places - 1))
     };
-    // The first batch that started elsewhere is through with v before it comes back with i, if 2d pairs are between.
+    // The first batch that started elsewhere is through with v before it comes back with i, if 2d
+    // pairs are between.
     let mut free = (1_usize << (places - 1)).checked_sub(2 * d).ok_or_else(no_time)?;
     let mut others: Vec<(usize, usize)> = Vec::new();
     for a in (1..=axes - 2).rev().step_by(2) {
@@ -253,7 +259,8 @@ mod tests {
                         assert!(pair[0].start + pair[0].pairs <= pair[1].start, "{axes} {d} {places}: {pair:?}");
                     }
                 }
-                // A batch comes to its next axis no sooner than its elements are through with the last.
+                // A batch comes to its next axis no sooner than its elements are through with the
+                // last.
                 for (number, batch) in batches.iter().enumerate() {
                     let window = d + usize::from(batch.pairs.len() % d > 0 && batch.parts.len() > 1);
                     let mut starts: Vec<usize> = table

@@ -1,9 +1,11 @@
 //! Exchanges in succession, along one axis of a cube after the other.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: see below; its Theorem 2 falls below K/2, which every axis has
-//! to carry, and its Algorithm 5 is drawn for six axes, not written down. The ranks' numbers are s axes of d bits each, (c_s .. c_1); the
-//! places within a rank are (v, i), of which i has d bits. Exchanged with one axis after the other, i goes to c_1, each c to the
-//! next, and c_s to the places: a generalized shuffle, a [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
+//! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: see below; its Theorem 2
+//! falls below K/2, which every axis has to carry, and its Algorithm 5 is drawn for six axes, not
+//! written down. The ranks' numbers are s axes of d bits each, (c_s .. c_1); the places within a
+//! rank are (v, i), of which i has d bits. Exchanged with one axis after the other, i goes to c_1,
+//! each c to the next, and c_s to the places: a generalized shuffle, a
+//! [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
 //!
 //! With K = 2^m elements a rank:
 //!
@@ -14,26 +16,30 @@
 //! | hops | as many | as many | |
 //! | elements sent by a rank | s d K/2 | up to s d^2 more | |
 //!
-//! Where a place has the bits of two axes at least, the better of both keeps Theorem 2, put right: min(K/2 + (s - 1) d, max((s + 3) d,
-//! K/2 + 2d)). Where it has fewer there is the first only. A rank's own time and memory are in proportion to the elements that it
-//! sends. Contention-free.
+//! Where a place has the bits of two axes at least, the better of both keeps Theorem 2, put right:
+//! min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). Where it has fewer there is the first only. A
+//! rank's own time and memory are in proportion to the elements that it sends. Contention-free.
 //!
 //! # Idea
 //!
-//! The elements of all axes are aligned at once, before: that at (c_s .. c_1 | i) is at location a, the sum modulo 2 of all of these, and
-//! stays at that location of whatever rank it comes to; after the last exchange the sum of the axes it has come to takes it from there
-//! to its place. When it crosses axis x it has the relative address a xor X, where X is the sum of the other axes of that rank.
-//! (Here nothing is moved for the [alignment](Succession::alignment): it only names elements.)
+//! The elements of all axes are aligned at once, before: that at (c_s .. c_1 | i) is at location a,
+//! the sum modulo 2 of all of these, and stays at that location of whatever rank it comes to; after
+//! the last exchange the sum of the axes it has come to takes it from there to its place. When it
+//! crosses axis x it has the relative address a xor X, where X is the sum of the other axes of that
+//! rank. (Here nothing is moved for the [alignment](Succession::alignment): it only names
+//! elements.)
 //!
-//! While one group of locations crosses the second axis the next one crosses the first, and so on. The paper does so with Algorithm 4.
-//! But a location's relative address differs from axis to axis, and locations that are a necklace for one X are none for another: a
-//! group that was through with the first axis would not be a group of the second. Complement pairs stay complement pairs. So the groups
-//! are d pairs, as in Algorithm 1, each for d steps an axis. Where d does not divide the K/2 pairs the last group is d pairs and
-//! what is left over, in as many steps, with every element in a window of d steps (see `windows.rs`): then all channels of
-//! an axis are busy for K/2 steps, and those of the next d steps later.
+//! While one group of locations crosses the second axis the next one crosses the first, and so on.
+//! The paper does so with Algorithm 4. But a location's relative address differs from axis to axis,
+//! and locations that are a necklace for one X are none for another: a group that was through with
+//! the first axis would not be a group of the second. Complement pairs stay complement pairs. So
+//! the groups are d pairs, as in Algorithm 1, each for d steps an axis. Where d does not divide the
+//! K/2 pairs the last group is d pairs and what is left over, in as many steps, with every element
+//! in a window of d steps (see `windows.rs`): then all channels of an axis are busy for K/2 steps,
+//! and those of the next d steps later.
 //!
-//! So the last axis idles for (s - 1) d steps. Algorithm 5 lets some groups start there, with the other bits of the places,
-//! and come back to the first axes later (see `batches.rs`).
+//! So the last axis idles for (s - 1) d steps. Algorithm 5 lets some groups start there, with the
+//! other bits of the places, and come back to the first axes later (see `batches.rs`).
 
 mod batches;
 mod windows;
@@ -79,25 +85,28 @@ impl Succession {
     /// The most bits of a place.
     pub const MAX_PLACE_BITS: usize = 20;
 
-    /// Of that many axes of d bits each, with 2^`place_bits` elements a rank: all elements take the axes in order, pipelined.
+    /// Of that many axes of d bits each, with 2^`place_bits` elements a rank: all elements take the
+    /// axes in order, pipelined.
     ///
-    /// Takes time and memory in proportion to the elements of one rank: some 12 bytes for each, and 20/d for each and each axis.
+    /// Takes time and memory in proportion to the elements of one rank: some 12 bytes for each, and
+    /// 20/d for each and each axis.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Parameters`] without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do
-    /// not divide K/2, for more ranks than [`Hypercube`] has, and for more than 2^[`MAX_PLACE_BITS`](Self::MAX_PLACE_BITS) elements in a rank.
+    /// [`BuildError::Parameters`] without axes or bits, for fewer places than an axis has numbers,
+    /// for more than 15 bits an axis that do not divide K/2, for more ranks than [`Hypercube`] has,
+    /// and for more than 2^[`MAX_PLACE_BITS`](Self::MAX_PLACE_BITS) elements in a rank.
     pub fn pipelined(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
         Self::of(axes, d, place_bits, batches::pipelined)
     }
 
-    /// The same with some of the elements starting on other axes than the first, which would have to wait (Algorithm 5): as
-    /// many as there is time for.
+    /// The same with some of the elements starting on other axes than the first, which would have
+    /// to wait (Algorithm 5): as many as there is time for.
     ///
     /// # Errors
     ///
-    /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for places of less than two axes' bits, and for so few elements
-    /// that there is no time for any.
+    /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for places of less than
+    /// two axes' bits, and for so few elements that there is no time for any.
     pub fn concurrent(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
         Self::of(axes, d, place_bits, batches::concurrent)
     }
@@ -160,15 +169,17 @@ impl Succession {
         self.timetable.iter().flatten().map(|slot| slot.start + slot.pairs).max().unwrap_or(0)
     }
 
-    /// What is added modulo 2 to the lowest bits of a place of a rank: before the exchanges that makes the location at which elements
-    /// stay while they are exchanged, and afterwards the place at which they belong.
+    /// What is added modulo 2 to the lowest bits of a place of a rank: before the exchanges that
+    /// makes the location at which elements stay while they are exchanged, and afterwards the place
+    /// at which they belong.
     #[must_use]
     pub fn alignment(&self, rank: Rank) -> usize {
         self.sum(rank.index(), 0..self.axes)
     }
 
-    /// What is held before and after: block [s, t, v, ..] is the element with that v that rank s has for rank t. When it is first
-    /// asked for, it takes time and memory in proportion to the elements of all ranks, some 100 bytes each.
+    /// What is held before and after: block [s, t, v, ..] is the element with that v that rank s
+    /// has for rank t. When it is first asked for, it takes time and memory in proportion to the
+    /// elements of all ranks, some 100 bytes each.
     ///
     /// # Errors
     ///
@@ -229,8 +240,9 @@ impl Succession {
         match memory {
             Memory::I => pair.i,
             Memory::V => pair.v & self.opposite(),
-            // The pairs {(I, V), (I, not V)} and {(not I, not V), (not I, V)} have the same location here. Of the second the other
-            // element is named first, so that of two such pairs the first ones are opposites, as in the other part.
+            // The pairs {(I, V), (I, not V)} and {(not I, not V), (not I, V)} have the same
+            // location here. Of the second the other element is named first, so that of two such
+            // pairs the first ones are opposites, as in the other part.
             Memory::Second => pair.v & self.opposite() ^ pair.i.min(pair.i ^ self.opposite()),
         }
     }
@@ -267,7 +279,8 @@ impl Succession {
     fn sent(&self, rank: usize, x: usize, slot: Slot, crossed: &Crossed) -> Block {
         let &Crossed { address, before, location, pair, .. } = crossed;
         let part = &self.batches[slot.batch].parts[slot.part];
-        // Back to where it was before this part: each axis had what the next one has got, or memory.
+        // Back to where it was before this part: each axis had what the next one has got, or
+        // memory.
         let old = self.axis(rank, x) ^ before;
         let (mut rank, _) = self.swapped(rank, x, old);
         let mut memory = old ^ address;

@@ -1,29 +1,36 @@
-//! Complement pairs that are no multiple of the dimensions, each element within a window of d steps.
+//! Complement pairs that are no multiple of the dimensions, each element within a window of d
+//! steps.
 //!
-//! A succession of exchanges does not know relative addresses but locations: what lies at location a of a node has the relative address
-//! a xor X in the next exchange, where X depends on the other axes of that node. Complement pairs of locations are complement pairs of
-//! relative addresses whatever X is, and d of them use all channels for d steps. Necklaces are none under another X, so Algorithm 4 does
-//! not help where d does not divide the pairs. This does: d + c pairs, 0 < c < d, in d + c steps with all channels busy in all of
-//! them, such that one element of each pair, an *early* one, crosses in the first d steps only, and the other, *late* one, in the last
-//! d. The next exchange can then begin d steps after this one, for all elements.
+//! A succession of exchanges does not know relative addresses but locations: what lies at location
+//! a of a node has the relative address a xor X in the next exchange, where X depends on the other
+//! axes of that node. Complement pairs of locations are complement pairs of relative addresses
+//! whatever X is, and d of them use all channels for d steps. Necklaces are none under another X,
+//! so Algorithm 4 does not help where d does not divide the pairs. This does: d + c pairs, 0 < c <
+//! d, in d + c steps with all channels busy in all of them, such that one element of each pair, an
+//! *early* one, crosses in the first d steps only, and the other, *late* one, in the last d. The
+//! next exchange can then begin d steps after this one, for all elements.
 //!
-//! Of the early ones c crossings of each dimension are chosen, at most c of an element and so many that no more than d - c are left of
-//! it: those are the first c steps. By the same token c of each dimension of the late ones are the last c steps. What is left are
-//! d - c of each dimension, no more of any element: the steps between. Each part is a bipartite graph of elements and dimensions in
-//! which no node has more edges than there are steps and dimensions have just as many, so it falls into as many matchings (König).
+//! Of the early ones c crossings of each dimension are chosen, at most c of an element and so many
+//! that no more than d - c are left of it: those are the first c steps. By the same token c of each
+//! dimension of the late ones are the last c steps. What is left are d - c of each dimension, no
+//! more of any element: the steps between. Each part is a bipartite graph of elements and
+//! dimensions in which no node has more edges than there are steps and dimensions have just as
+//! many, so it falls into as many matchings (König).
 //!
-//! For that each dimension must be set in c to d of the early elements, under all X. It is for the d members of a necklace of weight w,
-//! of which w have it, with any c members of one of weight d - w: of these c - w at least (none if that is less), c and d - w at most
-//! have it. That a choice exists is otherwise not proved, but tested for each d with [`early`], and for each c that can be left over:
-//! under all X up to d = 10, under a sample beyond.
+//! For that each dimension must be set in c to d of the early elements, under all X. It is for the
+//! d members of a necklace of weight w, of which w have it, with any c members of one of weight d -
+//! w: of these c - w at least (none if that is less), c and d - w at most have it. That a choice
+//! exists is otherwise not proved, but tested for each d with [`early`], and for each c that can be
+//! left over: under all X up to d = 10, under a sample beyond.
 
 use crate::topology::necklace::{Necklace, Words};
 
 /// The most dimensions for which that was tested.
 pub(super) const TESTED: usize = 15;
 
-/// One element of each of d + c complement pairs, 0 < c < d: a full necklace, and a part of the complements of another. After the
-/// address, which copy of it: of three dimensions there is one such necklace only, and it is used again.
+/// One element of each of d + c complement pairs, 0 < c < d: a full necklace, and a part of the
+/// complements of another. After the address, which copy of it: of three dimensions there is one
+/// such necklace only, and it is used again.
 pub(super) fn early(d: usize, c: usize) -> Option<Vec<(usize, usize)>> {
     let words = Words::binary(d)?;
     let weight = (d - 1) / 2;
@@ -37,8 +44,9 @@ pub(super) fn early(d: usize, c: usize) -> Option<Vec<(usize, usize)>> {
     Some(first.chain(second).take(d + c).collect())
 }
 
-/// For early elements of these relative addresses, more than d, the elements that cross each dimension in each step: an early one by
-/// its number, and its complement by that and their number. `None` where there is no such schedule.
+/// For early elements of these relative addresses, more than d, the elements that cross each
+/// dimension in each step: an early one by its number, and its complement by that and their number.
+/// `None` where there is no such schedule.
 pub(super) fn schedule(d: usize, early: &[usize]) -> Option<Vec<Vec<usize>>> {
     let c = early.len().checked_sub(d)?;
     let late: Vec<usize> = early.iter().map(|address| address ^ ((1 << d) - 1)).collect();
@@ -63,7 +71,8 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// c crossings of each dimension, at most c of an element, of which no more than d - c are left over.
+    /// c crossings of each dimension, at most c of an element, of which no more than d - c are left
+    /// over.
     fn of(d: usize, c: usize, words: &'a [usize]) -> Option<Self> {
         let mut part = Self { c: c as u32, words, chosen: vec![0; words.len()], of_dimension: vec![0; d] };
         // Neither kind of step takes away what the other has come to.
@@ -86,7 +95,8 @@ impl<'a> Part<'a> {
         Some(part)
     }
 
-    /// One crossing more of an element, of a dimension that has not enough yet; other elements may change theirs.
+    /// One crossing more of an element, of a dimension that has not enough yet; other elements may
+    /// change theirs.
     fn widen(&mut self, element: usize, seen: &mut usize) -> bool {
         for dimension in bits(self.words[element] & !self.chosen[element]) {
             let bit = 1 << dimension;
@@ -115,7 +125,8 @@ impl<'a> Part<'a> {
         false
     }
 
-    /// One crossing more of a dimension, by an element that has not c yet; others may change theirs.
+    /// One crossing more of a dimension, by an element that has not c yet; others may change
+    /// theirs.
     fn fill(&mut self, dimension: usize, seen: &mut [bool]) -> bool {
         let bit = 1 << dimension;
         for element in 0..self.words.len() {
@@ -143,7 +154,8 @@ fn bits(word: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS as usize).filter(move |bit| word >> bit & 1 == 1)
 }
 
-/// So many steps for the crossings that are left, as many of each dimension, no more of any element: by dimensions, who crosses.
+/// So many steps for the crossings that are left, as many of each dimension, no more of any
+/// element: by dimensions, who crosses.
 fn matchings(d: usize, steps: usize, mut left: Vec<usize>) -> Option<Vec<Vec<usize>>> {
     let step = |t: usize| {
         let mut matching = Matching { left: &left, of: vec![None; d], by: vec![None; left.len()] };
@@ -208,7 +220,8 @@ mod tests {
 
     use super::*;
 
-    /// That all cross what they have to, each dimension is crossed in each step, and windows are kept.
+    /// That all cross what they have to, each dimension is crossed in each step, and windows are
+    /// kept.
     fn is_schedule(d: usize, early: &[usize], steps: &[Vec<usize>]) {
         let (pairs, c) = (early.len(), early.len() - d);
         assert_eq!(steps.len(), d + c);
@@ -229,7 +242,8 @@ mod tests {
     #[test]
     fn there_is_one_for_what_is_left_over_whatever_is_added() {
         for d in 3..=TESTED {
-            // Whatever is left over by d of the pairs, of 2^(d-1) and more; also where another batch has taken one.
+            // Whatever is left over by d of the pairs, of 2^(d-1) and more; also where another
+            // batch has taken one.
             let left = (d - 1..2 * d + 6).map(|bits| (1 << bits) % d).flat_map(|left| [left, (left + d - d % 2) % d]);
             for c in left.filter(|&c| c > 0).collect::<BTreeSet<usize>>() {
                 let chosen = early(d, c).unwrap();
