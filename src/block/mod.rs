@@ -103,7 +103,7 @@ impl Block {
     }
 
     /// Its chunks, one by one.
-    pub fn units(self) -> impl DoubleEndedIterator<Item = Self> {
+    pub(crate) fn units(self) -> impl DoubleEndedIterator<Item = Self> {
         (self.first..self.first + self.count).map(move |first| Self { first, count: 1, ..self })
     }
 }

@@ -7,6 +7,7 @@ use crate::block::Block;
 
 /// A collective by its pre- and postcondition.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Custom {
     /// For each rank, what it holds before.
     pub pre: Vec<Holding>,
@@ -15,6 +16,13 @@ pub struct Custom {
 }
 
 impl Custom {
+    /// Returns the collective with these conditions: for each rank, the blocks that it holds before
+    /// and those that it must hold after.
+    #[must_use]
+    pub fn new(pre: Vec<Holding>, post: Vec<Holding>) -> Self {
+        Self { pre, post }
+    }
+
     /// How many blocks of all ranks together the library lists of a collective of its own making:
     /// some 3 GB.
     pub const MOST_BLOCKS: u64 = 1 << 24;

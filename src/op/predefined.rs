@@ -5,6 +5,7 @@ use std::any::TypeId;
 
 /// An operation that libraries have predefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Predefined {
     /// What is done.
     pub operation: Operation,
@@ -12,8 +13,17 @@ pub struct Predefined {
     pub number: Primitive,
 }
 
+impl Predefined {
+    /// Returns the operation on these numbers.
+    #[must_use]
+    pub const fn new(operation: Operation, number: Primitive) -> Self {
+        Self { operation, number }
+    }
+}
+
 /// What is done with two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operation {
     /// Their sum; integers wrap.
     Sum,
@@ -29,6 +39,7 @@ pub enum Operation {
 /// A type of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Primitive {
     I8,
     I16,

@@ -255,8 +255,7 @@ impl BitMap {
     }
 
     /// By what the new addresses of two elements differ whose old ones differ by that.
-    #[must_use]
-    pub fn linear_part(&self, difference: u64) -> u64 {
+    pub(super) fn linear_part(&self, difference: u64) -> u64 {
         let set = self.columns.iter().enumerate().filter(|(bit, _)| difference >> bit & 1 == 1);
         set.fold(0, |sum, (_, column)| sum ^ column)
     }

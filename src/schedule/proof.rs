@@ -81,10 +81,10 @@ impl Figures {
         }
     }
 
-    /// The most modest port model that the schedule keeps to: the first of [`Ports::EVERY`].
+    /// The most modest port model that the schedule keeps to: the first of [`Ports::all`].
     #[must_use]
     pub fn ports(&self) -> Ports {
-        Ports::EVERY.into_iter().find(|&ports| self.keeps(ports)).unwrap_or(Ports::Unlimited)
+        Ports::all().find(|&ports| self.keeps(ports)).unwrap_or(Ports::Unlimited)
     }
 
     /// Where an algorithm's claims differ from what was counted. What is not claimed cannot differ.
@@ -211,7 +211,7 @@ mod tests {
             for (same, contention_free) in [(false, false), (false, true), (true, false), (true, true)] {
                 let same_value = same || max_sends <= 1;
                 let figures = Figures { max_sends, max_receives, same_value, contention_free, ..Figures::default() };
-                for (one, other) in Ports::EVERY.into_iter().flat_map(|one| Ports::EVERY.map(|other| (one, other))) {
+                for (one, other) in Ports::all().flat_map(|one| Ports::all().map(move |other| (one, other))) {
                     assert!(!figures.keeps(one) || !one.implies(other) || figures.keeps(other), "{one}, {other}");
                 }
             }

@@ -92,11 +92,7 @@ pub fn run_all(topology: &dyn Topology) -> Result<(), Vec<Finding>> {
 }
 
 /// There is a node, and there are no more than [`MAX_NODES`].
-///
-/// # Errors
-///
-/// A [`Finding`] with the number of nodes.
-pub fn there_are_nodes_and_not_too_many(topology: &dyn Topology) -> Result<(), Finding> {
+fn there_are_nodes_and_not_too_many(topology: &dyn Topology) -> Result<(), Finding> {
     let nodes = topology.nodes();
     ensure((1..=MAX_NODES).contains(&nodes), || {
         finding("there_are_nodes_and_not_too_many", topology, format!("{nodes} nodes, not 1 to {MAX_NODES}"))
@@ -104,11 +100,7 @@ pub fn there_are_nodes_and_not_too_many(topology: &dyn Topology) -> Result<(), F
 }
 
 /// Neighbours are in range, not the node itself, and in ascending order without repetition.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first list that is not so.
-pub fn neighbours_are_other_nodes_in_ascending_order(topology: &dyn Topology) -> Result<(), Finding> {
+fn neighbours_are_other_nodes_in_ascending_order(topology: &dyn Topology) -> Result<(), Finding> {
     let fault = |node, words: String| {
         finding("neighbours_are_other_nodes_in_ascending_order", topology, format!("neighbours of {node}: {words}"))
     };
@@ -126,11 +118,7 @@ pub fn neighbours_are_other_nodes_in_ascending_order(topology: &dyn Topology) ->
 }
 
 /// A node is among the neighbours of each of its neighbours.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first channel that has none back.
-pub fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
+fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
     let from = |from| topology.neighbours(from).into_iter().map(move |to| (from, to));
     let channels: HashSet<(Node, Node)> = nodes(topology).flat_map(from).collect();
     // The smallest, so that the finding is the same each time.
@@ -143,11 +131,7 @@ pub fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
 }
 
 /// [`Topology::adjacent`] is true of neighbours, and of nothing else.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first pair of which it is not so.
-pub fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), Finding> {
+fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), Finding> {
     let check = |from, to, expected: bool| {
         ensure(topology.adjacent(from, to) == expected, || {
             let words = format!("adjacent({from}, {to}) is {}, but neighbours says {expected}", !expected);
@@ -167,11 +151,7 @@ pub fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), 
 
 /// [`Topology::edges`] has every pair of neighbours once, the smaller number first, in ascending
 /// order.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first place where it differs.
-pub fn edges_list_each_link_once(topology: &dyn Topology) -> Result<(), Finding> {
+fn edges_list_each_link_once(topology: &dyn Topology) -> Result<(), Finding> {
     let up = |from| topology.neighbours(from).into_iter().filter(move |&to| from < to).map(move |to| (from, to));
     let expected: Vec<(Node, Node)> = nodes(topology).flat_map(up).collect();
     let edges = topology.edges();
@@ -183,11 +163,7 @@ pub fn edges_list_each_link_once(topology: &dyn Topology) -> Result<(), Finding>
 }
 
 /// [`Topology::channels`] is the number of neighbours of all nodes.
-///
-/// # Errors
-///
-/// A [`Finding`] with both numbers.
-pub fn channels_are_counted(topology: &dyn Topology) -> Result<(), Finding> {
+fn channels_are_counted(topology: &dyn Topology) -> Result<(), Finding> {
     let counted: usize = nodes(topology).map(|node| topology.neighbours(node).len()).sum();
     let channels = topology.channels();
     ensure(channels == counted, || {
@@ -197,11 +173,7 @@ pub fn channels_are_counted(topology: &dyn Topology) -> Result<(), Finding> {
 }
 
 /// Every node can be reached from every other.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first node that is not reached from node 0.
-pub fn the_network_is_connected(topology: &dyn Topology) -> Result<(), Finding> {
+fn the_network_is_connected(topology: &dyn Topology) -> Result<(), Finding> {
     let hops = breadth_first(topology, Node::new(0));
     match hops.iter().position(Option::is_none) {
         None => Ok(()),
@@ -210,11 +182,7 @@ pub fn the_network_is_connected(topology: &dyn Topology) -> Result<(), Finding> 
 }
 
 /// [`Topology::distance`] is the number of channels on a shortest path.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first pair of which it is not so.
-pub fn distances_are_those_of_a_breadth_first_search(topology: &dyn Topology) -> Result<(), Finding> {
+fn distances_are_those_of_a_breadth_first_search(topology: &dyn Topology) -> Result<(), Finding> {
     let sample = sample(topology);
     for &from in &sample {
         let hops = breadth_first(topology, from);
@@ -231,11 +199,7 @@ pub fn distances_are_those_of_a_breadth_first_search(topology: &dyn Topology) ->
 
 /// [`Topology::route`] starts and ends where it should, follows channels, and takes no more of them
 /// than needed.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first route of which it is not so.
-pub fn routes_are_shortest_paths(topology: &dyn Topology) -> Result<(), Finding> {
+fn routes_are_shortest_paths(topology: &dyn Topology) -> Result<(), Finding> {
     let sample = sample(topology);
     for &from in &sample {
         let hops = breadth_first(topology, from);
@@ -262,11 +226,7 @@ pub fn routes_are_shortest_paths(topology: &dyn Topology) -> Result<(), Finding>
 }
 
 /// Questions get the same answers when they are asked again, in the opposite order.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first answer that differs.
-pub fn answers_are_reproducible(topology: &dyn Topology) -> Result<(), Finding> {
+fn answers_are_reproducible(topology: &dyn Topology) -> Result<(), Finding> {
     let fault = |words: String| fail("answers_are_reproducible", topology, words);
     let answers = |from, to| (topology.neighbours(from), topology.distance(from, to), topology.route(from, to));
     let (nodes, text) = (topology.nodes(), topology.text());
@@ -291,11 +251,7 @@ pub fn answers_are_reproducible(topology: &dyn Topology) -> Result<(), Finding> 
 }
 
 /// Methods answer something for nodes that are not there.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first question that makes the topology panic.
-pub fn answers_for_nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> Result<(), Finding> {
+fn answers_for_nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> Result<(), Finding> {
     let count = topology.nodes();
     let outside = [count, count + 1, 2 * count + 1, MAX_NODES / 2 + count / 2 + 1, MAX_NODES - 1, MAX_NODES];
     let outside = outside.map(Node::new).into_iter().filter(|node| node.index() >= count);
@@ -322,11 +278,7 @@ pub fn answers_for_nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> R
 
 /// [`Topology::text`] is not empty; if it is one of this crate, [`parse()`] makes a network of the
 /// same links and routes from it. (A file that is gone is no finding.)
-///
-/// # Errors
-///
-/// A [`Finding`] with the text and the first difference.
-pub fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
+fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
     let text = topology.text();
     let fault = |words: String| fail("text_parses_back", topology, words);
     if text.trim().is_empty() {
@@ -355,11 +307,7 @@ pub fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
 
 /// What says it is a [`cube`](Topology::cube) has 2^d nodes, and links between those that differ in
 /// one bit.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first link that is missing.
-pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
+fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
     let Some(d) = topology.cube() else { return Ok(()) };
     let fault = |words: String| fail("a_cube_has_its_links", topology, words);
     if 1_usize.checked_shl(d) != Some(topology.nodes()) {
@@ -374,11 +322,7 @@ pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
 
 /// What says it is a [product](Topology::factors) has a node for each combination of coordinates,
 /// and those links that its factors have.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first node whose neighbours differ.
-pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result<(), Finding> {
+fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result<(), Finding> {
     let Some(factors) = topology.factors() else { return Ok(()) };
     let fault = |words: String| fail("a_product_has_the_links_of_its_factors", topology, words);
     let product = factors.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.extent()));
@@ -395,7 +339,7 @@ pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result
             stride *= factor.extent();
         }
         expected.sort_unstable();
-        if topology.neighbours(node).as_slice() != expected {
+        if *topology.neighbours(node) != *expected {
             return fault(format!("neighbours of {node} differ from those in the product of {factors:?}"));
         }
     }
@@ -404,11 +348,7 @@ pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result
 
 /// Routes of what says it is a [product](Topology::factors) correct one dimension after the other,
 /// from the last to the first, and go up round a ring where both ways are equally long.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first route of which it is not so.
-pub fn routes_of_a_product_correct_the_last_dimension_first(topology: &dyn Topology) -> Result<(), Finding> {
+fn routes_of_a_product_correct_the_last_dimension_first(topology: &dyn Topology) -> Result<(), Finding> {
     let Some(factors) = topology.factors() else { return Ok(()) };
     pairs(topology).into_iter().try_for_each(|(from, to)| {
         let (route, expected) = (topology.route(from, to), route_in_a_product(&factors, from, to));
@@ -450,11 +390,7 @@ fn route_in_a_product(factors: &[Factor], from: Node, to: Node) -> Vec<Node> {
 ///
 /// Asked of all nodes, each node, each node with its neighbours, routes, and regular and scattered
 /// sets of up to 64 nodes.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first set of nodes of which it is not so.
-pub fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
+fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
     sets(topology).iter().try_for_each(|set| {
         let fault = |words: String| {
             let shown: Vec<String> = set.iter().take(32).map(ToString::to_string).collect();
@@ -477,7 +413,7 @@ pub fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
             let links = topology.neighbours(*node).into_iter();
             let mut expected: Vec<Node> = links.filter_map(|other| members.get(&other).copied()).collect();
             expected.sort_unstable();
-            if part.neighbours(number).as_slice() != expected {
+            if *part.neighbours(number) != *expected {
                 return fault(format!("{node}, which is {number} in {text}, has other neighbours there"));
             }
         }
@@ -492,11 +428,7 @@ pub fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
 }
 
 /// [`Topology::part`] is `None` for no nodes, for a node twice, and for nodes out of range.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first list that gets another answer.
-pub fn parts_of_what_is_no_set_are_refused(topology: &dyn Topology) -> Result<(), Finding> {
+fn parts_of_what_is_no_set_are_refused(topology: &dyn Topology) -> Result<(), Finding> {
     let count = topology.nodes();
     let (first, last, outside) = (Node::new(0), Node::new(count - 1), Node::new(count));
     let all_and_outside: Vec<Node> = sample(topology).into_iter().chain([outside]).collect();

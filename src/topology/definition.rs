@@ -3,12 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
+use super::list::Neighbours;
 use crate::ids::Node;
-
-/// The neighbours of a node: few, in ascending order.
-pub type Neighbours = SmallVec<[Node; 8]>;
 
 /// A sub-network, and the numbers in there of the nodes that it was asked of, in their order.
 pub type Part = (Arc<dyn Topology>, Vec<Node>);

@@ -26,7 +26,7 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
 ///
 /// [`ParseError::Line`] where a line is no edge, [`ParseError::Graph`] where the edges are no
 /// connected network.
-pub fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
+pub(crate) fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
     let mut edges = Vec::new();
     for (i, line) in contents.lines().enumerate() {
         let mut cursor = Cursor::new(line.split('#').next().unwrap_or(line));

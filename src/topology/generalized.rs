@@ -129,7 +129,7 @@ impl Topology for GeneralizedHypercube {
         };
         let numbers = nodes.iter().map(number).collect();
         let extents: Coordinates = sides.iter().map(Vec::len).filter(|&length| length > 1).collect();
-        let part: Arc<dyn Topology> = match *extents.as_slice() {
+        let part: Arc<dyn Topology> = match *extents {
             [] => Arc::new(Complete::new(1)?),
             [extent] => Arc::new(Complete::new(extent)?),
             _ => Arc::new(Self::new(&extents)?),
@@ -176,7 +176,7 @@ mod tests {
         let gh = ghc(&[2, 3, 4]);
         // From (0, 2, 3) to (1, 0, 1).
         assert_eq!(gh.route(Node::new(11), Node::new(13)), nodes(&[11, 9, 1, 13]));
-        assert_eq!(gh.coordinates(Node::new(13)).as_slice(), [1, 0, 1]);
+        assert_eq!(gh.coordinates(Node::new(13))[..], [1, 0, 1]);
         assert_eq!((gh.text().as_str(), ghc(&[5, 5, 5]).text().as_str()), ("ghc:2x3x4", "ghc:5,3"));
     }
 

@@ -3,14 +3,9 @@
 use std::iter::successors;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::text::{Cursor, Fault, Named, Row};
-use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
+use super::{Coordinates, Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
-
-/// A position in a grid, a coordinate a dimension.
-pub type Coordinates = SmallVec<[usize; 4]>;
 
 pub(super) const LINE: Row =
     Row { name: "line", syntax: &["line:N"], example: "line:5", read: |cursor| read(cursor, false, 1) };
@@ -56,7 +51,7 @@ fn read(cursor: &mut Cursor<'_>, wraps: bool, most: usize) -> Result<Named, Faul
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
-    extents: SmallVec<[usize; 4]>,
+    extents: Coordinates,
     wraps: bool,
 }
 
@@ -298,7 +293,7 @@ impl Topology for Grid {
 
         let mut extents: Coordinates = sides.iter().map(Vec::len).filter(|&length| length > 1).collect();
         if extents.is_empty() {
-            extents.push(1);
+            extents.extend([1]);
         }
         let number = |&node: &Node| {
             let at = self.coordinates(node);
@@ -347,7 +342,7 @@ mod tests {
         assert_eq!(mesh.node(&[0, 0, 1]), Node::new(1));
         assert_eq!(mesh.node(&[0, 1, 0]), Node::new(4));
         assert_eq!(mesh.node(&[1, 0, 0]), Node::new(12));
-        assert_eq!(mesh.coordinates(Node::new(23)).as_slice(), [1, 2, 3]);
+        assert_eq!(mesh.coordinates(Node::new(23))[..], [1, 2, 3]);
         for node in (0..24).map(Node::new) {
             assert_eq!(mesh.node(&mesh.coordinates(node)), node);
         }

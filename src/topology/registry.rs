@@ -26,7 +26,7 @@ const RESERVED: [&str; 2] = ["how", "how-wrap"];
 
 /// How texts look, as `line:N, ring:N, ..`: for messages, help and lists.
 #[must_use]
-pub fn expected() -> String {
+pub fn syntax() -> String {
     let all: Vec<&str> = ROWS.iter().flat_map(|row| row.syntax).copied().collect();
     let (last, others) = all.split_last().unwrap_or((&"", &[]));
     format!("{} or {last}", others.join(", "))
@@ -107,9 +107,9 @@ fn topology(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     let name = name(text);
     if RESERVED.contains(&name) {
         let (text, name) = (text.to_owned(), name.to_owned());
-        return Err(Fault::Other(ParseError::Unsupported { text, name, expected: expected() }));
+        return Err(Fault::Other(ParseError::Unsupported { text, name, expected: syntax() }));
     }
-    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(Fault::Here(expected())) };
+    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(Fault::Here(syntax())) };
     cursor.skip(name);
     if !cursor.skip(":") {
         return Err(Fault::Here("\":\"".to_owned()));
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn reserved_names_are_not_there_yet() {
         for (text, name) in [("how:8,2,2", "how"), ("how-wrap:8,2,2", "how-wrap"), ("how", "how")] {
-            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: expected() };
+            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: syntax() };
             assert_eq!(parse(text).err(), Some(error.clone()));
             assert!(error.to_string().contains("not supported yet"));
         }

@@ -13,6 +13,7 @@ pub struct Shares {
 
 /// A whole round, and where the ranks disagreed about it.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Joined {
     /// The transfers that both ends agree on, and the local steps.
     pub round: Round,

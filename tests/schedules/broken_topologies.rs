@@ -139,7 +139,10 @@ impl Topology for Broken {
         found.retain(|other| !self.is_cut(node, *other));
         match self.fault {
             NeighboursDescend => found.reverse(),
-            NeighboursRepeat => found.insert(1, found[0]),
+            NeighboursRepeat => {
+                found.push(found[0]);
+                found.sort_unstable();
+            }
             NeighbourOfItself if node.index() == 7 => {
                 found.push(node);
                 found.sort_unstable();

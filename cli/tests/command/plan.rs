@@ -139,7 +139,7 @@ fn counted_figures_stand_beside_the_formulas() {
 #[test]
 fn ports_that_are_asked_for_are_kept_verified_and_exported() {
     let plan = |rest: &[&'static str]| [&["plan", "--collective=alltoall"], rest].concat();
-    for ports in Ports::EVERY {
+    for ports in Ports::all() {
         for topology in ["--topology=torus:4x4", "--topology=complete:6", "--topology=ring:7"] {
             let asked = format!("--ports={ports}");
             // Bytes are cheap and start-ups dear, so that without ports many messages go at once.

@@ -187,7 +187,7 @@ impl Digit {
 
     /// The coordinates like these, but with that value of the digit.
     fn with(&self, at: &[usize], value: usize) -> Coordinates {
-        let mut other = Coordinates::from_slice(at);
+        let mut other = Coordinates::from(at);
         other[self.dimension] = other[self.dimension] + value * self.unit - self.value(at) * self.unit;
         other
     }

@@ -110,12 +110,12 @@ impl Algorithm for NecklaceExchange {
     }
 
     fn settings(&self) -> Settings {
-        let scheme = Scheme::ALL.iter().position(|scheme| *scheme == self.scheme).map_or(SCHEME.default, |i| i + 1);
+        let scheme = Scheme::all().position(|scheme| scheme == self.scheme).map_or(SCHEME.default, |i| i + 1);
         Settings::default().with(&SCHEME, scheme).with(&WIDTH, self.width)
     }
 
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        let scheme = *Scheme::ALL.get(settings.of(&SCHEME).checked_sub(1)?)?;
+        let scheme = Scheme::all().nth(settings.of(&SCHEME).checked_sub(1)?)?;
         Some(Arc::new(Self { scheme, width: settings.of(&WIDTH) }))
     }
 

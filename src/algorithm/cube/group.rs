@@ -14,8 +14,10 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them; Algorithm i is number i - 1.
-    pub const ALL: [Self; 4] = [Self::Pairs, Self::Wrapped, Self::Mixed, Self::Necklaces];
+    /// Returns all schemes, in the order of the paper's algorithms.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::Pairs, Self::Wrapped, Self::Mixed, Self::Necklaces].into_iter()
+    }
 }
 
 /// What a relative address stands for crosses a dimension.
