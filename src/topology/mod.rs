@@ -1,7 +1,4 @@
-//! Networks: nodes, the channels between them, and the way from one to another.
-//!
-//! A [`Topology`] is pure: it does no I/O, and two calls with the same arguments give the same
-//! answer, on every rank.
+//! Networks: nodes, channels, routes and distances.
 //!
 //! | text | type | nodes |
 //! |---|---|---|
@@ -11,9 +8,13 @@
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
-//! [`parse()`] reads the text, [`Topology::text`] writes it. To bring a network of your own,
-//! implement [`Topology`] and run [`conformance::run_all`] on it. For one that needs no closed
-//! form, a [`Graph`] of its links will do.
+//! [`parse()`] parses a text, [`load`](crate::load()) also reads the file of a `graph:@FILE`, and
+//! [`Topology::text`] writes the text.
+//!
+//! A network of your own is a [`Graph`] of its links or an implementation of [`Topology`], which
+//! [`conformance::run_all`] checks.
+//!
+//! A [`Topology`] is pure: it does no I/O, and the same call returns the same value on every rank.
 
 mod axes;
 mod complete;
