@@ -64,7 +64,7 @@ impl Native {
         let about = About {
             collective,
             name: "native",
-            summary: "by the backend's own library, in whatever way that does it",
+            summary: "executed by the backend's own library",
             source: "the library, such as MPI",
             needs: "a backend that has collectives of its own, such as MPI",
             claims,

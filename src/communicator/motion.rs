@@ -4,14 +4,14 @@ use std::fmt;
 
 use super::cache::Kept;
 use super::prepared::Prepared;
-use crate::permutation::Way;
+use crate::permutation::Method;
 
 /// What a rank had to do for a permutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Motion {
     /// How elements got to where they belong.
-    pub way: Way,
+    pub way: Method,
     /// The rounds.
     pub rounds: usize,
     /// Messages that this rank sent.

@@ -160,7 +160,7 @@ impl Communicator {
         let layout = permutation.layout(rank, element.max(1))?;
         let layout = if element == 0 { layout.emptied() } else { layout };
         let rounds: Vec<_> = permutation.moves(rank).collect();
-        let way = permutation.way();
+        let way = permutation.method();
         let (size, topology) = (self.size(), self.topology.text());
         let words = format!(
             "permute {map}, elements of {element} bytes ({width} x {name}) among {size} ranks {way} on {topology}"

@@ -1,15 +1,15 @@
-//! The operations that libraries know.
+//! The operations that communication libraries have predefined.
 
 use std::alloc::Layout;
 use std::any::TypeId;
 
-/// An operation that libraries have predefined.
+/// An operation that communication libraries such as MPI have predefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Predefined {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// With what.
+    /// The number type.
     pub number: Primitive,
 }
 
@@ -21,22 +21,22 @@ impl Predefined {
     }
 }
 
-/// What is done with two numbers.
+/// A predefined operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
-    /// Their sum; integers wrap.
+    /// The sum; integers wrap.
     Sum,
-    /// Their product; integers wrap.
+    /// The product; integers wrap.
     Product,
-    /// The least. Of floats: not a number where either is not one, and -0 is less than 0. (MPI
-    /// leaves both open.)
+    /// The minimum. For floats, NaN if an operand is NaN, and -0 is less than 0. (MPI leaves both
+    /// open.)
     Min,
-    /// The greatest. Of floats as [`Min`](Self::Min).
+    /// The maximum. For floats, NaN if an operand is NaN, and -0 is less than 0.
     Max,
 }
 
-/// A type of numbers.
+/// A primitive number type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -54,7 +54,7 @@ pub enum Primitive {
 }
 
 impl Primitive {
-    /// How many bytes one has, and at multiples of which address it may be.
+    /// Returns the size and alignment of the type.
     #[must_use]
     pub const fn layout(self) -> Layout {
         match self {
@@ -67,7 +67,7 @@ impl Primitive {
         }
     }
 
-    /// What a primitive type is, if it is one of these; `isize` and `usize` are those of their
+    /// Returns the number type that `T` is, if any. `isize` and `usize` count as the type of their
     /// width.
     #[must_use]
     pub fn of<T: 'static>() -> Option<Self> {
