@@ -72,7 +72,7 @@ mod tests {
     use crate::op::by;
 
     #[test]
-    fn unaligned_bytes_are_combined_all_the_same() {
+    fn unaligned_bytes_are_combined() {
         let minus = by("minus", |left: u32, right: u32| left.wrapping_sub(right));
         let op = OnBytes::<u32, _>::new(&minus);
         let values = |x: u32, y: u32| [x.to_ne_bytes(), y.to_ne_bytes()].concat();

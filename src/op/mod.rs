@@ -1,9 +1,9 @@
-//! Operations of reductions.
+//! The operations of reductions.
 //!
 //! | operation | of | |
 //! |---|---|---|
-//! | [`Sum`], [`Product`] | [`Number`]s: primitive numbers, `Wrapping`, with the feature `num-complex` complex numbers, with `half` `f16` and `bf16` | integers wrap |
-//! | [`Min`], [`Max`] | what is [`Ordered`]: primitive numbers, `f16` and `bf16` | not a number wins |
+//! | [`Sum`], [`Product`] | [`Number`]s: primitive numbers, `Wrapping`, complex numbers (feature `num-complex`), `f16` and `bf16` (feature `half`) | integers wrap |
+//! | [`Min`], [`Max`] | [`Ordered`] values: primitive numbers, `f16` and `bf16` (feature `half`) | NaN wins |
 //! | [`by`] | anything | a closure |
 //! | your own type | anything | `impl Op<T>` |
 
@@ -16,7 +16,13 @@ mod standard;
 use std::borrow::Cow;
 
 pub(crate) use bytes::OnBytes;
-/// The neutral elements of [`Number`]s.
+/// The crate of [`f16`](half::f16) and [`bf16`](half::bf16). Needs the feature `half`.
+#[cfg(feature = "half")]
+pub use half;
+/// The crate of [`Complex`](num_complex::Complex). Needs the feature `num-complex`.
+#[cfg(feature = "num-complex")]
+pub use num_complex;
+/// The identity elements of [`Number`]s, from the crate `num-traits`.
 pub use num_traits::{One, Zero};
 pub use number::Number;
 pub use ordered::Ordered;

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn primitive_types_are_known_by_what_they_are() {
+    fn primitive_types_are_recognised() {
         assert_eq!([Primitive::of::<i8>(), Primitive::of::<u64>()], [Some(Primitive::I8), Some(Primitive::U64)]);
         assert_eq!([Primitive::of::<f32>(), Primitive::of::<f64>()], [Some(Primitive::F32), Some(Primitive::F64)]);
         let of_width = if usize::BITS == 64 { Primitive::U64 } else { Primitive::U32 };
