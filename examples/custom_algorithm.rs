@@ -38,15 +38,10 @@ struct Swap;
 
 impl Algorithm for Swap {
     fn about(&self) -> &About {
-        const ABOUT: About = About {
-            collective: "alltoall",
-            name: "swap",
-            summary: "pairs of ranks whose numbers add up to the round swap blocks",
-            source: "this example",
-            needs: "nothing",
-            claims: "at most N rounds of one block",
-            ports: Ports::One,
-        };
+        const ABOUT: About = About::new("alltoall", "swap", Ports::One)
+            .summary("pairs of ranks whose numbers add up to the round swap blocks")
+            .source("this example")
+            .claims("at most N rounds of one block");
         &ABOUT
     }
 
@@ -56,7 +51,10 @@ impl Algorithm for Swap {
         let ranks = problem.ranks() as u64;
         // With three ranks or more, every round has a pair. Two ranks swap only in round 1.
         let rounds = if ranks < 3 { ranks - 1 } else { ranks };
-        Claims { startups: Some(rounds), transmission: Some(Volume::from(rounds)), ..Claims::default() }
+        let mut claims = Claims::default();
+        claims.startups = Some(rounds);
+        claims.transmission = Some(Volume::from(rounds));
+        claims
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
@@ -68,7 +66,7 @@ impl Algorithm for Swap {
             }
             let sends = vec![End::new(partner, vec![Block::new(rank, partner)])];
             let receives = vec![End::new(partner, vec![Block::new(partner, rank)])];
-            RankRound { sends, receives, ..RankRound::default() }
+            RankRound::new(sends, receives)
         }))
     }
 }

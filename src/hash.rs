@@ -1,13 +1,13 @@
-//! Maps by small numbers.
+//! Hash maps with small numbers as keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map whose keys are small numbers packed into 64 bits.
+/// A hash map whose keys are small numbers packed into 64 bits.
 pub(crate) type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
 
-/// Multiplies and folds: a tenth of the standard hash's time, and keys are no attacker's choice that would matter, since
-/// a schedule that collides costs its author's time only.
+/// A hasher that multiplies and folds, in a tenth of the standard hasher's time. It does not resist
+/// chosen keys: a schedule whose keys collide only slows down its author.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
 

@@ -1,40 +1,41 @@
-//! Newtypes for the two kinds of number that must never be mixed: ranks and nodes.
+//! Newtypes for ranks, nodes and channels, so that they cannot be mixed up.
 
 use std::fmt;
 
-/// A member of a communicator, counted from 0.
+/// A member of a communicator, numbered from 0.
 ///
-/// A rank sits on a [`Node`] of a topology by a [placement](crate::schedule::Placement).
+/// A [placement](crate::schedule::Placement) puts each rank on a [`Node`] of a topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(u32);
 
-/// A vertex of a topology, counted from 0. Grids number their nodes row-major, the last dimension fastest.
+/// A vertex of a topology, numbered from 0. Grids number their nodes row-major, the last dimension
+/// fastest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(u32);
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel {
-    /// Where it starts.
+    /// The node where the channel starts.
     pub from: Node,
-    /// Where it ends.
+    /// The node where the channel ends.
     pub to: Node,
 }
 
-/// How many ranks or nodes anything in this crate may have.
+/// The largest number of ranks or nodes that this crate supports.
 pub const MAX_NODES: usize = i32::MAX as usize;
 
 macro_rules! index {
     ($name:ident) => {
         impl $name {
-            /// The one with this number. Numbers past [`MAX_NODES`] are not representable and become `MAX_NODES`,
-            /// which every check of range refuses.
+            /// Wraps a number. Numbers above [`MAX_NODES`] become `MAX_NODES`, which is always out
+            /// of range.
             #[must_use]
             pub const fn new(index: usize) -> Self {
                 if index < MAX_NODES { Self(index as u32) } else { Self(MAX_NODES as u32) }
             }
 
-            /// Its number.
+            /// Returns the number.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize

@@ -1,4 +1,4 @@
-//! Networks by their texts, also those whose links are in a file.
+//! Loads topologies from texts and from files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -6,18 +6,22 @@ use std::sync::Arc;
 
 use crate::topology::{Named, ParseError, Topology, edge_list, parse_or_file};
 
-/// How many bytes a file may have.
+/// The largest file, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// Returns the network that a text names, also from a file.
+/// Loads the network that a topology text names, also from a file.
 ///
-/// As [`parse`](crate::topology::parse()), and for `graph:@FILE` the graph whose [edge list](edge_list) is
-/// in that file. The file is read once.
+/// Like [`parse`](crate::topology::parse()), but `graph:@FILE` reads a graph from an edge list.
+///
+/// An edge list has one edge per line: two node numbers, separated by blanks or a comma. A `#`
+/// starts a comment; blank lines are skipped. Edges may be repeated, in either direction. Nodes are
+/// numbered from 0 to the largest number in the file.
 ///
 /// # Errors
 ///
-/// As [`parse`](crate::topology::parse()) and [`edge_list`]; [`ParseError::File`] where the file cannot be read, is none (but a pipe,
-/// say) or is larger than 256 MiB.
+/// As [`parse`](crate::topology::parse()); [`ParseError::File`] if the file cannot be read, is not
+/// a regular file or is larger than 256 MiB; [`ParseError::Line`] and [`ParseError::Graph`] if it
+/// is not a valid edge list.
 pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     let path = match parse_or_file(text)? {
         Named::Network(topology) => return Ok(topology),
@@ -28,12 +32,13 @@ pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
         kind: error.kind(),
         reason: error.to_string(),
     })?;
-    // Comments may be in any encoding; elsewhere, a replaced byte is no digit and is found there.
+    // Comments may be in any encoding. A replaced character elsewhere is not a digit, so the parser
+    // reports it.
     Ok(Arc::new(edge_list(&path, &String::from_utf8_lossy(&bytes))?))
 }
 
 fn read(path: &str) -> io::Result<Vec<u8>> {
-    // Asked before opening, since opening a pipe waits for its other end.
+    // Checked before opening, since opening a pipe blocks until its other end is opened.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
@@ -51,7 +56,7 @@ mod tests {
     use crate::topology::conformance;
 
     #[test]
-    fn a_file_is_parsed_and_says_so_in_its_text() {
+    fn graph_file_is_loaded_and_named_by_the_text() {
         let path = std::env::temp_dir().join(format!("necklace edges {}.txt", std::process::id()));
         fs::write(&path, b"# \xe4 latin-1 comment\n0 1\n1 2\n").unwrap();
         let text = format!("graph:@{}", path.to_str().unwrap());
@@ -67,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_opened() {
+    fn irregular_files_are_not_opened() {
         let error = load(&format!("graph:@{}", std::env::temp_dir().display()));
         assert!(matches!(error, Err(ParseError::File { kind: io::ErrorKind::InvalidInput, .. })), "{error:?}");
         assert!(matches!(load("graph:@a\0b"), Err(ParseError::File { .. })));

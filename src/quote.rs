@@ -1,20 +1,20 @@
-//! What others wrote, quoted in messages of a bounded length.
+//! Quotes foreign text in messages of bounded length.
 
 #[cfg(feature = "json")]
 use std::borrow::Cow;
 use std::fmt;
 
-/// How many characters of a text are shown.
+/// The characters of a text that are shown.
 const SHOWN: usize = 80;
-/// How many characters a message may have that somebody else wrote and that may quote anything.
+/// The characters of a foreign message that are shown.
 #[cfg(feature = "json")]
 const MESSAGE: usize = 400;
 
-/// A text as `{:?}` shows it; of a long one the start, and how long it is.
+/// Shows a text as `{:?}` does. A long text is cut, and its length is added.
 #[derive(Clone, Copy)]
 pub(crate) struct Quoted<'a>(&'a str);
 
-/// Quotes a text of any length.
+/// Quotes a text of any length for a message.
 pub(crate) fn quoted(text: &str) -> Quoted<'_> {
     Quoted(text)
 }
@@ -28,11 +28,11 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A text as it is; of a long one the start, and how long it is.
+/// Shows a text as it is. A long text is cut, and its length is added.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a>(&'a str);
 
-/// Shows a text of any length in an error, which has a bounded one.
+/// Shows a text of any length in an error of bounded length.
 ///
 /// ```
 /// use necklace::error::shown;
@@ -53,7 +53,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// The start and the end of a message that may quote something long in its middle; all of a short one.
+/// Cuts the middle out of a long message.
 #[cfg(feature = "json")]
 pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     if message.char_indices().nth(MESSAGE).is_none() {
@@ -64,14 +64,14 @@ pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{} .. {}", &message[..start], &message[end..]))
 }
 
-/// Where a text is no JSON, line and column from 1 (both 0 where there is no place), and what is wrong there, without
-/// saying the place again. A long value in it is shortened.
+/// Returns line and column of a JSON error, from 1 (both 0 if it has no place), and its message
+/// without the place. A long message is shortened.
 #[cfg(feature = "json")]
 pub(crate) fn fault_in_json(error: &serde_json::Error) -> (usize, usize, String) {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
     let place = format!(" at line {line} column {column}");
-    // Before the first character of a line, as where a text is empty, the column is 0.
+    // Before the first character of a line, as in an empty text, serde_json's column is 0.
     let reason = shortened(text.strip_suffix(&place).unwrap_or(&text)).into_owned();
     (line, column.max(line.min(1)), reason)
 }

@@ -15,7 +15,7 @@ use necklace::launch::Launch;
 use necklace::local;
 use necklace::machine::Machine;
 use necklace::op::{Max, Sum, by};
-use necklace::permutation::{BitMap, Way};
+use necklace::permutation::{BitMap, Method};
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem, from_json, memory_to_sample, memory_to_verify, verify_sample, verify_shares};
 use necklace::simulate::Simulation;
@@ -122,7 +122,7 @@ fn permutations_by_exchanges_that_were_made_before_allocate_nothing() {
         comm.choose("permute", "exchange").unwrap();
         let (send, mut receive) = ([1_u64; 16], [0_u64; 16]);
         let maps = [BitMap::transpose(3, 3).unwrap(), BitMap::unshuffle(6).unwrap()];
-        for (map, way) in maps.iter().zip([Way::Exchange(0b111), Way::Exchanges(0b111)]) {
+        for (map, way) in maps.iter().zip([Method::Exchange(0b111), Method::Exchanges(0b111)]) {
             settles(&mut comm, "by exchanges", |comm| {
                 assert_eq!(comm.permute(map, &send, &mut receive).unwrap().method, way);
             });

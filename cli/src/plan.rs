@@ -44,7 +44,7 @@ Exit status: 0 on success; 1 if the schedule is wrong or contradicts the claims 
 command line is wrong or asks for the impossible, such as an algorithm that does not fit the network.";
 
 pub(crate) fn after_help() -> String {
-    let topologies = format!("Topologies: {}\n", necklace::topology::expected());
+    let topologies = format!("Topologies: {}\n", necklace::topology::syntax());
     [&topologies, EXAMPLES, picture::EXAMPLES, STATUS].concat()
 }
 
@@ -193,7 +193,8 @@ pub(crate) fn heading(outline: &Outline) -> String {
 }
 
 fn ports(text: &str) -> Result<Ports, String> {
-    Ports::named(text).ok_or_else(|| format!("expected one of {}", Ports::EVERY.map(Ports::name).join(", ")))
+    let names = || Ports::all().map(Ports::name).collect::<Vec<_>>().join(", ");
+    Ports::named(text).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 struct Made {

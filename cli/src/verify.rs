@@ -41,7 +41,7 @@ pub(crate) fn run(Arguments { file }: &Arguments) -> Result<(), Failure> {
         let file = File::open(file).map_err(|error| Failure::of(&name, &error))?;
         (name, read_json(file))
     };
-    let Schedule { outline, rounds } = read.map_err(|error| Failure::of(&name, &error))?;
+    let Schedule { outline, rounds, .. } = read.map_err(|error| Failure::of(&name, &error))?;
     let mut verifier = Verifier::new(&outline);
     let mut progress = Progress::new("verifying", "rounds").of(Some(rounds.len() as u64));
     for round in &rounds {

@@ -1,4 +1,4 @@
-//! What an algorithm is.
+//! The trait of algorithms.
 
 use std::sync::Arc;
 
@@ -6,114 +6,170 @@ use super::parameters::{Parameter, Settings};
 use crate::ids::Rank;
 use crate::vocabulary::{Amounts, BuildError, Claims, Outline, Ports, Problem, RankAmounts, Share, Shares};
 
-/// What is known of an algorithm without a problem.
+/// The description of an algorithm, independent of a problem.
+///
+/// ```
+/// use necklace::algorithm::About;
+/// use necklace::schedule::Ports;
+///
+/// static ABOUT: About = About::new("allgather", "downwards", Ports::One)
+///     .summary("each rank passes on the last block that it received, to the rank below")
+///     .needs("nothing; made for rings")
+///     .claims("N - 1 start-ups, N - 1 blocks");
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct About {
-    /// The collective it is for, by name.
+    /// The name of the collective.
     pub collective: &'static str,
-    /// Its name in the registry.
+    /// The algorithm's name, without parameters.
     pub name: &'static str,
-    /// One line: what it does.
+    /// One line: what the algorithm does.
     pub summary: &'static str,
-    /// Where it comes from: paper and section.
+    /// The source: paper and section.
     pub source: &'static str,
-    /// What it needs of the problem.
+    /// What the algorithm requires of a problem.
     pub needs: &'static str,
-    /// What it promises, as formulas in N ranks, for people; [`Algorithm::claims`] has the numbers.
+    /// The claims as formulas in N ranks, for readers. [`Algorithm::claims`] has the numbers.
     pub claims: &'static str,
-    /// The port model it keeps to.
+    /// The port model that the schedules keep to.
     pub ports: Ports,
 }
 
-/// A way to do a collective.
+impl About {
+    /// Returns the description of an algorithm for a collective, by its name. The algorithm needs
+    /// nothing; summary, source and claims are empty.
+    #[must_use]
+    pub const fn new(collective: &'static str, name: &'static str, ports: Ports) -> Self {
+        Self { collective, name, summary: "", source: "", needs: "nothing", claims: "", ports }
+    }
+
+    /// Sets the summary.
+    #[must_use]
+    pub const fn summary(mut self, summary: &'static str) -> Self {
+        self.summary = summary;
+        self
+    }
+
+    /// Sets the source.
+    #[must_use]
+    pub const fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Sets what the algorithm requires of a problem.
+    #[must_use]
+    pub const fn needs(mut self, needs: &'static str) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    /// Sets the claims as formulas.
+    #[must_use]
+    pub const fn claims(mut self, claims: &'static str) -> Self {
+        self.claims = claims;
+        self
+    }
+}
+
+/// An algorithm for a collective: it makes a schedule for a problem.
 ///
 /// # For callers
 ///
-/// [`share`](Self::share) is the way in: it checks, then makes one rank's rounds. [`shares`](Self::shares)
-/// joins those of all ranks.
+/// [`share`](Self::share) checks the problem and returns one rank's rounds.
+/// [`shares`](Self::shares) returns the rounds of all ranks, joined.
 ///
 /// # For implementors
 ///
-/// - [`rounds`](Self::rounds) derives one rank's rounds without building everybody's: time and memory in proportion to
-///   what that rank sends, holds and receives. An algorithm that cannot says so in its docs.
-/// - All ranks' rounds fit together: the i-th send from a to b in a round is b's i-th receive from a, with the same
-///   blocks in the same order. They depend on nothing but the arguments.
-/// - Nothing is sent before it is held. Blocks are named by ranks, routes by nodes.
+/// - [`rounds`](Self::rounds) computes one rank's rounds without those of the others, in time and
+///   memory in proportion to the blocks that this rank sends, holds and receives. An algorithm that
+///   needs more says so in its documentation.
+/// - The rounds of all ranks fit together: the i-th send from a to b in a round is b's i-th receive
+///   from a, with the same blocks in the same order. Rounds depend on the arguments alone.
+/// - A rank sends only blocks that it holds. Blocks are named by ranks, routes by nodes.
 /// - The schedule keeps to [`About::ports`] and to [`claims`](Self::claims).
 ///
-/// [`verify_shares`](crate::schedule::verify_shares) checks all of it.
+/// [`verify_shares`](crate::schedule::verify_shares) checks all of this.
 pub trait Algorithm: Send + Sync {
-    /// Name, source, needs.
+    /// Returns the description: name, source, requirements, port model.
     fn about(&self) -> &About;
 
-    /// The parameters that it takes: none unless overridden.
+    /// Returns the parameters that the algorithm takes. None by default.
     fn parameters(&self) -> &'static [Parameter] {
         &[]
     }
 
-    /// What its parameters are set to.
+    /// Returns the values of the parameters.
     fn settings(&self) -> Settings {
         Settings::default()
     }
 
-    /// The same algorithm with these parameters, so that its [`settings`](Self::settings) are these. `None` for one that
-    /// takes none.
+    /// Returns the same algorithm with these [`settings`](Self::settings), or `None` if it takes no
+    /// parameters.
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
         let _ = settings;
         None
     }
 
-    /// The same algorithm with other parameters, where these may be the better choice for a problem of its collective:
-    /// few, and derived from the problem alone. What `auto` and lists consider besides itself.
+    /// Returns the same algorithm with other parameters that may be better for a problem of its
+    /// collective. `auto` and lists consider them too, so they should be few. They must depend on
+    /// the problem alone. None by default.
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         let _ = problem;
         vec![]
     }
 
-    /// Its name with its parameters, as it would be typed; those at their defaults left out.
+    /// Returns the name with the parameters that differ from their defaults, as typed.
     fn name(&self) -> String {
         self.settings().name(self.about().name, self.parameters())
     }
 
-    /// For one that has no schedule, as the backend does the collective [in its own way](crate::algorithm::Native), where it can: the algorithms for it, by
-    /// name, as the cheapest of which it is priced where the machine charges for the network; elsewhere it is as the cheapest of all.
-    /// `None`, unless overridden: it has a schedule.
+    /// Returns the names of the algorithms by which a [native](crate::algorithm::Native) collective
+    /// is priced. `None`, the default, for an algorithm that has a schedule.
+    ///
+    /// A native collective is executed by the backend's own library and has no schedule. Where the
+    /// machine charges for the network, it costs as much as the cheapest of these algorithms;
+    /// elsewhere, as much as the cheapest of all.
     fn priced_as(&self) -> Option<&'static [&'static str]> {
         None
     }
 
-    /// What it would need and what it finds instead, for a problem of its collective that it cannot do. Unless overridden,
-    /// it can do all.
+    /// Returns what the algorithm needs and what it finds instead, if it does not fit a problem of
+    /// its collective. By default it fits every problem.
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let _ = problem;
         None
     }
 
-    /// What it promises for a problem that it [fits](Self::fits).
+    /// Returns the claims for a problem that the algorithm [fits](Self::fits).
     fn claims(&self, problem: &Problem) -> Claims;
 
-    /// The names of its phases for a problem that it [fits](Self::fits).
+    /// Returns the names of the phases for a problem that the algorithm [fits](Self::fits). By
+    /// default there is one phase, named after the algorithm.
     fn phases(&self, problem: &Problem) -> Vec<String> {
         let _ = problem;
         vec![self.about().name.to_owned()]
     }
 
-    /// The rounds of one rank of a problem that it [fits](Self::fits). None where it [has no schedule](Self::priced_as):
-    /// [`share`](Self::share) tells that from a schedule without rounds.
+    /// Returns the rounds of one rank for a problem that the algorithm [fits](Self::fits). An
+    /// algorithm [without a schedule](Self::priced_as) returns no rounds; [`share`](Self::share)
+    /// fails instead.
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share;
 
-    /// The same rounds by how much is sent, for [simulations](crate::simulate), which ask nothing else. Unless overridden, the
-    /// [`rounds`](Self::rounds) are made and counted. Where messages are long it is worth overriding: time then is in
-    /// proportion to messages, not to their blocks.
+    /// Returns the same rounds by message sizes, for [simulations](crate::simulate).
+    ///
+    /// By default the [`rounds`](Self::rounds) are made and counted. An algorithm with many blocks
+    /// per message should override this, so that it takes time in proportion to the messages.
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         Box::new(self.rounds(problem, rank).map(RankAmounts::from))
     }
 
-    /// Whether it can do this.
+    /// Checks that the algorithm fits a problem.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Unfit`], with what it needs and what it found.
+    /// [`BuildError::Unfit`], with what the algorithm needs and what it found.
     fn fits(&self, problem: &Problem) -> Result<(), BuildError> {
         let about = self.about();
         let needs = if problem.collective().name() == about.collective {
@@ -131,18 +187,18 @@ pub trait Algorithm: Send + Sync {
         })
     }
 
-    /// Whether it promises, for a problem that it [fits](Self::fits), to keep to a port model. Where nothing contends a
-    /// channel has one transfer, whatever ranks have.
+    /// Returns whether the algorithm promises to keep to a port model, for a problem that it
+    /// [fits](Self::fits). A contention-free schedule keeps to [`Ports::All`].
     fn keeps(&self, problem: &Problem, ports: Ports) -> bool {
         self.about().ports.implies(ports) || ports == Ports::All && self.claims(problem).contention_free
     }
 
-    /// One rank's rounds.
+    /// Checks the problem and returns one rank's rounds.
     ///
     /// # Errors
     ///
-    /// As [`fits`](Self::fits), [`BuildError::Rank`] where there is no such rank, [`BuildError::Unscheduled`] where there is no
-    /// schedule.
+    /// As [`fits`](Self::fits); [`BuildError::Rank`] for a rank out of range;
+    /// [`BuildError::Unscheduled`] for an algorithm without a schedule.
     fn share(&self, problem: &Problem, rank: Rank) -> Result<Share, BuildError> {
         let ranks = problem.ranks();
         if rank.index() >= ranks {
@@ -152,21 +208,21 @@ pub trait Algorithm: Send + Sync {
         Ok(self.rounds(problem, rank))
     }
 
-    /// The shares of all ranks, to be joined into whole rounds.
+    /// Returns the shares of all ranks, joined into whole rounds.
     ///
     /// # Errors
     ///
-    /// As [`fits`](Self::fits), and [`BuildError::Unscheduled`] where there is no schedule.
+    /// As [`fits`](Self::fits); [`BuildError::Unscheduled`] for an algorithm without a schedule.
     fn shares(&self, problem: &Problem) -> Result<Shares, BuildError> {
         let shares = problem.all().map(|rank| self.share(problem, rank)).collect::<Result<_, _>>()?;
         Ok(Shares::new(self.outline(problem)?, shares))
     }
 
-    /// What its schedule is of, and what it promises.
+    /// Returns the outline of the schedule: the problem and the promises.
     ///
     /// # Errors
     ///
-    /// As [`fits`](Self::fits), and [`BuildError::Unscheduled`] where there is no schedule.
+    /// As [`fits`](Self::fits); [`BuildError::Unscheduled`] for an algorithm without a schedule.
     fn outline(&self, problem: &Problem) -> Result<Outline, BuildError> {
         scheduled(self, problem)?;
         Ok(Outline {
@@ -179,7 +235,7 @@ pub trait Algorithm: Send + Sync {
     }
 }
 
-/// That an algorithm has a schedule, and fits a problem.
+/// Checks that an algorithm has a schedule and fits a problem.
 pub(crate) fn scheduled<A: Algorithm + ?Sized>(algorithm: &A, problem: &Problem) -> Result<(), BuildError> {
     if algorithm.priced_as().is_some() {
         let (collective, topology) = (problem.collective().to_string(), problem.topology().text());

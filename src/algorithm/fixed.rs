@@ -1,4 +1,4 @@
-//! A schedule that is already there, as an algorithm for its one problem.
+//! A given schedule as an algorithm for its one problem.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::quote::quoted;
 use crate::topology::same_links;
 use crate::vocabulary::{BuildError, Claims, End, Problem, RankRound, Round, Route, Schedule, Share, Shares, Transfer};
 
-/// A schedule in memory. It fits the problem that it was made for, and no other.
+/// A schedule in memory. It fits only the problem that it was made for.
 pub(crate) struct Fixed {
     schedule: Arc<Schedule>,
-    /// For each rank, what it does, in the schedule's order.
+    /// For each rank, its steps, in the schedule's order.
     parts: Vec<Arc<[Step]>>,
-    /// The first round that names a rank which does not exist, and that rank.
+    /// The first round that names a rank out of range, and that rank.
     stray: Option<(usize, Rank)>,
     about: About,
 }
 
-/// One thing that a rank does: the round, and where it stands there.
+/// A transfer or local step of a rank: its round, and its index there.
 #[derive(Clone, Copy)]
 struct Step {
     round: usize,
@@ -34,7 +34,8 @@ enum Kind {
 }
 
 impl Fixed {
-    /// Takes time and memory in proportion to the schedule's transfers, whose blocks it does not copy.
+    /// Wraps a schedule. Takes time and memory in proportion to its transfers; blocks are not
+    /// copied.
     pub(crate) fn new(schedule: Schedule) -> Self {
         let ranks = schedule.outline.problem.ranks();
         let mut parts = vec![Vec::new(); ranks];
@@ -96,7 +97,7 @@ impl Algorithm for Fixed {
         Claims { contention_free: self.schedule.outline.contention_free, ..Claims::default() }
     }
 
-    /// As the schedule names them. Without names, there is one phase.
+    /// The schedule's phases. Without names, there is one phase.
     fn phases(&self, _: &Problem) -> Vec<String> {
         let names = &self.schedule.outline.phases;
         if names.is_empty() { vec![self.name()] } else { names.clone() }
@@ -105,7 +106,8 @@ impl Algorithm for Fixed {
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let schedule = Arc::clone(&self.schedule);
         let part = self.parts.get(rank.index()).cloned().unwrap_or_default();
-        // Default routes are those of the schedule's own network, whose links alone are known to be the same.
+        // Default routes are those of the schedule's own network. Another network with the same
+        // links may have other default routes.
         let routed = schedule.outline.problem.topology().text() != problem.topology().text();
         let mut next = 0;
         Box::new((0..schedule.rounds.len()).map(move |number| {
@@ -133,7 +135,7 @@ impl Algorithm for Fixed {
     }
 }
 
-/// The sender's end of a transfer, with its route in full if `routed`.
+/// Returns the sender's end of a transfer, with its full route if `routed`.
 fn sent(schedule: &Schedule, transfer: &Transfer, routed: bool) -> End {
     let Transfer { source, destination, blocks, combine, route } = transfer;
     let problem = &schedule.outline.problem;

@@ -1,8 +1,10 @@
-//! What default routes do to the channels of products of lines, rings and complete networks, where rank i sits on node i and
-//! all ranks send at once; for other networks, and ranks that are placed, messages are counted, as long as they are few.
+//! Channel loads of default routes on products of lines, rings and complete networks, with rank i
+//! on node i, when all ranks send at once. For other networks and placements, messages are counted
+//! if there are few.
 //!
-//! Default routes correct the last dimension first. So where a block is moved along dimension d, its later coordinates are
-//! the destination's, its earlier ones the source's: of all N^2 blocks, every line along d is given the same.
+//! Default routes correct the last dimension first. So when a block moves along dimension d, its
+//! later coordinates are those of its destination, and its earlier ones those of its source. Of all
+//! N^2 blocks, every line along d therefore carries the same number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +15,13 @@ use crate::ids::Rank;
 use crate::topology::{Axis, Factor, Kind, axes};
 use crate::vocabulary::Problem;
 
-/// The product that the problem's network is, if its default routes are known to be such, and every node has a rank.
+/// Returns the dimensions of the problem's network, if it is a product and every node has a rank.
 pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
     let topology = problem.topology();
     axes(&**topology).filter(|_| problem.ranks() == topology.nodes())
 }
 
-/// What the busiest channel carries when all blocks go at once, and the longest way of one.
+/// Returns the load of the busiest channel when all blocks are sent at once, and the longest route.
 pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<(Volume, u64)> {
     let nodes = problem.ranks() as u128;
     let load = |axis: &Axis| Volume::ratio(u128::from(load_along(axis.kind, axis.extent)) * nodes, axis.extent.into());
@@ -33,7 +35,8 @@ pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<(Volume, u64)> 
     Some((counted.load.into(), counted.hops))
 }
 
-/// What the busiest channel of a row carries when each of its nodes sends each other a block.
+/// Returns the load of the busiest channel of a row when each node sends a block to each other
+/// node.
 pub(in crate::algorithm) fn load_at_once(row: Factor) -> u64 {
     let kind = match row {
         Factor::Ring(3..) => Kind::Ring,
@@ -46,27 +49,28 @@ pub(in crate::algorithm) fn load_at_once(row: Factor) -> u64 {
 fn load_along(kind: Kind, extent: u64) -> u64 {
     match kind {
         Kind::Line => extent * extent / 4,
-        // Blocks that have half a ring to go all go up, so this is more than the average.
+        // Blocks that travel half a ring all go up, so this is more than the average.
         Kind::Ring => (extent / 2) * (extent / 2 + 1) / 2,
         Kind::Complete => 1,
     }
 }
 
-/// What equal messages of all ranks at once do, by default routes.
+/// The channel load of simultaneous equal messages, one from each rank, by default routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::algorithm) struct Pattern {
-    /// How many of them the busiest channel carries.
+    /// The number of messages over the busiest channel.
     pub(in crate::algorithm) load: u64,
-    /// The longest way.
+    /// The longest route.
     pub(in crate::algorithm) hops: u64,
 }
 
-/// The most ranks, and the longest extent, for which work in proportion to their number, or to its square, is done.
+/// The largest number of ranks for which this takes time proportional to the ranks, and the largest
+/// extent for which it takes time proportional to the extent's square.
 const MAX_RANKS: usize = 1 << 20;
 const MAX_EXTENT: u64 = 1 << 11;
 
 impl Pattern {
-    /// From every rank to the one `shift` further on.
+    /// Returns the load of messages from every rank to the rank `shift` further on.
     pub(in crate::algorithm) fn rotation(problem: &Problem, shift: u64) -> Option<Self> {
         if is_complete(problem) {
             return Some(Self { load: 1, hops: 1 });
@@ -77,14 +81,14 @@ impl Pattern {
         }
     }
 
-    /// From every rank to the one that is said.
+    /// Counts the load of messages from every rank to a rank given by a function.
     fn counted(problem: &Problem, to: impl Fn(usize) -> usize) -> Option<Self> {
         let messages = (0..problem.ranks()).map(|from| (from, to(from), 1));
         let Counted { load, hops, .. } = Counted::of(problem, problem.ranks() as u128, messages)?;
         Some(Self { load, hops })
     }
 
-    /// Between ranks whose numbers differ in that bit.
+    /// Returns the load of exchanges between ranks whose numbers differ in this bit.
     pub(in crate::algorithm) fn bit(problem: &Problem, bit: u32) -> Option<Self> {
         if is_complete(problem) {
             return Some(Self { load: 1, hops: 1 });
@@ -101,7 +105,7 @@ impl Pattern {
         None
     }
 
-    /// All rotations but the identity.
+    /// Returns the loads of all rotations except the identity.
     pub(in crate::algorithm) fn rotations(problem: &Problem) -> Option<Vec<Self>> {
         let shifts = 1..problem.ranks() as u64;
         match in_order(problem) {
@@ -114,7 +118,7 @@ impl Pattern {
         }
     }
 
-    /// The exchanges between ranks whose numbers differ by exclusive or with i, for all i but 0.
+    /// Returns the loads of the exchanges between ranks i and i xor k, for all k except 0.
     pub(in crate::algorithm) fn exchanges(problem: &Problem) -> Option<Vec<Self>> {
         let Some(axes) = digits(problem) else {
             let all = Counted::fits(problem, (problem.ranks() as u128).pow(2)).then_some(1..problem.ranks());
@@ -136,16 +140,16 @@ impl Pattern {
     }
 }
 
-/// What the messages of a round do, by default routes.
+/// The channel load of the messages of a round, by default routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::algorithm) struct Crossing {
-    /// What the busiest channel carries.
+    /// The load of the busiest channel.
     channel: Volume,
-    /// The longest way.
+    /// The longest route.
     hops: u64,
-    /// The largest product of a message's size and its way, and what the ends of that way pass.
+    /// The largest product of a message's size and hops, and the load at the ends of that route.
     forwarded: (Volume, Volume),
-    /// Whether no channel has two messages.
+    /// Whether no channel carries two messages.
     free: bool,
 }
 
@@ -156,14 +160,14 @@ impl From<(Pattern, Volume)> for Crossing {
 }
 
 impl Crossing {
-    /// Whether that is known of rounds with so many messages of each rank together.
+    /// Returns whether this is known for rounds in which each rank sends `messages` messages.
     pub(in crate::algorithm) fn known(problem: &Problem, messages: u64) -> bool {
         let all = || u128::from(messages) * problem.ranks() as u128;
         is_complete(problem) || in_order(problem).is_some() || Counted::fits(problem, all())
     }
 
-    /// From every rank to the one `shift` further on, so many blocks, for each of these shifts and numbers of blocks: all
-    /// different shifts, from 1 to less than there are ranks.
+    /// Returns the load of simultaneous rotations, given as shifts and numbers of blocks. Shifts
+    /// must be distinct, from 1 to the number of ranks - 1.
     pub(in crate::algorithm) fn rotations(problem: &Problem, messages: &[(u64, u64)]) -> Option<Self> {
         let each = messages.iter().map(|&(shift, blocks)| Some((Pattern::rotation(problem, shift)?, blocks.into())));
         let each: Vec<Self> = each.map(|one| one.map(Self::from)).collect::<Option<_>>()?;
@@ -173,7 +177,7 @@ impl Crossing {
             forwarded: each.iter().map(|one| one.forwarded).max()?,
             free: each.iter().all(|one| one.free),
         };
-        // Different shifts are between different pairs.
+        // Different shifts connect different pairs.
         if messages.len() == 1 || is_complete(problem) {
             return Some(alone);
         }
@@ -192,7 +196,7 @@ impl Crossing {
 }
 
 impl Claims {
-    /// With what follows from what the messages of all rounds do.
+    /// Adds the claims that follow from the loads of all rounds.
     pub(in crate::algorithm) fn routed(self, rounds: Option<impl IntoIterator<Item = impl Into<Crossing>>>) -> Self {
         let Some(rounds) = rounds else { return self };
         let (mut hops, mut channel, mut forwarded, mut ends) = (0, Volume::ZERO, Volume::ZERO, Volume::ZERO);
@@ -216,30 +220,31 @@ impl Claims {
     }
 }
 
-/// What messages of one round do that are counted one by one: on networks, and for ranks placed, for which there is no formula.
+/// The loads of the messages of one round, counted one by one: for networks and placements without
+/// a formula.
 struct Counted {
-    /// What the busiest channel carries.
+    /// The load of the busiest channel.
     load: u64,
-    /// The most messages that a channel has.
+    /// The most messages over one channel.
     shared: u64,
-    /// The longest way.
+    /// The longest route.
     hops: u64,
 }
 
-/// How many messages are counted for one algorithm, at most, and how many channels searched for their ways: a few
-/// milliseconds, as every rank does so before it plans.
+/// The most messages that are counted for one algorithm, and the most channels that are searched
+/// for their routes. Every rank spends these few milliseconds before it plans.
 const COUNTED: u128 = 1 << 14;
 const SEARCHED: usize = 1 << 20;
 
 impl Counted {
-    /// Whether so many messages may be counted.
+    /// Returns whether this many messages may be counted.
     fn fits(problem: &Problem, messages: u128) -> bool {
         let topology = problem.topology();
         let network = topology.nodes().saturating_add(topology.channels());
         messages <= COUNTED && problem.ranks().saturating_mul(network) <= SEARCHED
     }
 
-    /// Of so many messages, at most, from one rank to another of so many blocks.
+    /// Counts at most `most` messages, given as source, destination and blocks.
     fn of(problem: &Problem, most: u128, messages: impl Iterator<Item = (usize, usize, u64)>) -> Option<Self> {
         let mut counted = Self { load: 0, shared: 0, hops: 0 };
         let mut channels: Map<(u64, u64)> = Map::default();
@@ -258,13 +263,14 @@ impl Counted {
     }
 }
 
-/// What messages from every rank to the next do, round after round, all the way round.
+/// The loads of messages from every rank to the next, over all rounds of a ring.
 pub(in crate::algorithm) struct Circle {
-    /// In one round.
+    /// The load of one round.
     pub(in crate::algorithm) pattern: Pattern,
-    /// The channels of all ways but the shortest: those of the longest chain of N - 1 messages on.
+    /// The hops of the longest chain of N - 1 messages: those of all routes except the shortest.
     pub(in crate::algorithm) chain: u64,
-    /// The same of sizes times channels, where the first message has N - 1 blocks and each further one less.
+    /// The sum of size times hops on that chain, if the first message has N - 1 blocks and each
+    /// further message one less.
     pub(in crate::algorithm) falling: Volume,
 }
 
@@ -275,7 +281,8 @@ impl Circle {
             return Some(Self { pattern: Pattern { load: 0, hops: 0 }, chain: 0, falling: Volume::ZERO });
         }
         let pattern = Pattern::rotation(problem, 1)?;
-        // From the last rank back to the first is the longest way, and in front of it the chain is longest.
+        // The route from the last rank back to the first is the longest; the chain that starts with
+        // it is the longest chain.
         let (all, falling) = if is_complete(problem) {
             (ranks, u128::from(ranks - 1) * u128::from(ranks) / 2)
         } else if let Some(axes) = in_order(problem) {
@@ -302,7 +309,7 @@ impl Circle {
         let ways = (0..ranks).map(|rank| problem.topology().distance(node(rank), node(rank + 1)) as u64);
         let ways: Vec<u64> = ways.collect();
         let all: u64 = ways.iter().sum();
-        // The chain that starts at a rank, and from it that of the next.
+        // The chain that starts at a rank gives the one that starts at the next rank.
         let mut chain: i128 = (1..ranks).map(|i| (ranks - i) as i128 * i128::from(ways[i - 1])).sum();
         let mut longest = chain;
         for &way in &ways {
@@ -314,20 +321,22 @@ impl Circle {
     }
 }
 
-/// The product, if rank i sits on node i of it.
+/// Returns the dimensions of the product, if rank i sits on node i.
 fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
     product(problem).filter(|_| problem.placement().is_identity())
 }
 
-/// The product, if its extents are powers of two, so that bits of a number are bits of its coordinates.
+/// Returns the dimensions of the product, if all extents are powers of two, so that each bit of a
+/// node number is a bit of one coordinate.
 fn digits(problem: &Problem) -> Option<Vec<Axis>> {
     let powers = |axes: &Vec<Axis>| axes.iter().all(|axis| axis.extent.is_power_of_two());
     in_order(problem).filter(powers)
 }
 
-/// Exchanges along a dimension between coordinates that differ by exclusive or with `mask`. Its highest bit cuts lines
-/// into pieces of twice its worth, whose halves change places: all of them cross the middle. Round a ring the shorter way may
-/// be another, but only where the halves are those of the whole ring.
+/// Returns the load of exchanges along a dimension between x and x xor `mask`. The highest bit of
+/// the mask, 2^k, cuts a line into pieces of 2^(k+1) whose halves change places: all messages cross
+/// the middle of their piece. In a ring the shorter route may differ, but only if the piece is the
+/// whole ring.
 fn exchange(axis: Axis, mask: u64) -> Pattern {
     let Some(highest) = mask.checked_ilog2() else { return Pattern { load: 0, hops: 0 } };
     match axis.kind {
@@ -337,10 +346,10 @@ fn exchange(axis: Axis, mask: u64) -> Pattern {
     }
 }
 
-/// The same by counting, for masks that reach across a ring.
+/// Counts the load of exchanges whose piece is the whole ring.
 fn round_a_ring(extent: u64, mask: u64) -> Pattern {
     let size = extent as usize;
-    // Where channels up and down begin and end to be used; ways across the border are counted on both sides of it.
+    // Where routes up and down begin and end. Routes across the border are counted on both sides.
     let mut changes = [vec![0_i64; 2 * size + 1], vec![0_i64; 2 * size + 1]];
     let mut hops = 0;
     for x in 0..size {
@@ -363,11 +372,12 @@ fn round_a_ring(extent: u64, mask: u64) -> Pattern {
     Pattern { load: changes.iter().map(|changes| load(changes)).max().unwrap_or(0), hops }
 }
 
-/// A rotation adds `shift` to the number of each node, digit by digit with a carry. All nodes of a line along a dimension
-/// have the same later coordinates, so the same carry: along it they are all rotated alike, by a digit or one more.
+/// Returns the load of a rotation, which adds `shift` to each node number, digit by digit with
+/// carry. All nodes of a line along a dimension have the same later coordinates, and so the same
+/// carry: they are all rotated by the same digit, or by one more.
 fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
     let (mut load, mut carry_possible) = (0, false);
-    // The longest way so far, without and with a carry into the next dimension.
+    // The longest route so far, without and with a carry into the next dimension.
     let mut hops = [Some(0), None];
     for axis in axes.iter().rev() {
         let (extent, digit) = (axis.extent, shift % axis.extent);
@@ -397,11 +407,13 @@ fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
     Pattern { load, hops: hops.into_iter().flatten().max().unwrap_or(0) }
 }
 
-/// What the busiest channel carries of several rotations at once, each by a shift and of so many blocks.
+/// Returns the load of the busiest channel under several simultaneous rotations, given as shifts
+/// and numbers of blocks.
 ///
-/// Along a dimension, a rotation moves all nodes of a line alike: by its digit there, or by one more in those lines whose
-/// later coordinates are, as a number, below the rest of the shift (there the digits below carry). So the lines are gone
-/// through by that number, and from class to class few rotations change.
+/// Along a dimension, a rotation moves all nodes of a line by its digit there, or by one more if
+/// the lower digits carry. Whether they carry depends on the line's later coordinates, read as a
+/// number. So the lines are visited in the order of that number, and few rotations change from one
+/// class of lines to the next.
 fn together(axes: &[Axis], messages: &[(u64, u64)]) -> u128 {
     let (mut busiest, mut below) = (0, 1);
     for axis in axes.iter().rev() {
@@ -425,13 +437,13 @@ fn together(axes: &[Axis], messages: &[(u64, u64)]) -> u128 {
     busiest
 }
 
-/// What rotations of all nodes of a line do to its channels.
+/// The channel loads of rotations along a line.
 struct Line {
     axis: Axis,
-    /// What its busiest channel up carries, and down. On a line without wrap-around that is the one in the middle for
-    /// each rotation, and down as much as up.
+    /// The loads of the busiest channels up and down. On a line without wrap-around that is the
+    /// middle channel for every rotation, and down equals up.
     ways: [u128; 2],
-    /// Where all are neighbours: what the channels to the node so much further on carry, and the same in order.
+    /// For a complete network: the load of the channels by offset, and the same loads sorted.
     offsets: BTreeMap<u64, u128>,
     loads: BTreeSet<(u128, u64)>,
 }
@@ -449,7 +461,7 @@ impl Line {
         self.change(by, |load, times| load - blocks * times);
     }
 
-    /// Changes the loads of a rotation by so much, which crosses a channel so many times.
+    /// Changes the loads of a rotation. The closure gets the old load and the number of crossings.
     fn change(&mut self, by: u64, change: impl Fn(u128, u128) -> u128) {
         let by = by % self.axis.extent;
         let back = self.axis.extent - by;

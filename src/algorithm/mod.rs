@@ -1,6 +1,10 @@
-//! Algorithms: from a problem and a rank, that rank's share of a schedule.
+//! Algorithms: they make schedules for problems.
 //!
-//! One file an algorithm; [`registry`] lists them all. An algorithm speaks of blocks and peers only, never of bytes.
+//! An [`Algorithm`] returns, for a problem and a rank, that rank's share of a schedule. It names
+//! blocks and peers, never bytes. [`registry()`] lists the built-in algorithms, [`find`] finds one
+//! by its text, such as `bruck:radix=4`. The modules have their types, one module per collective.
+//!
+//! To write your own, see [the guide](crate::guide::own_algorithm).
 
 pub mod allgather;
 pub mod allreduce;

@@ -1,12 +1,14 @@
-//! The backend's own collectives: no schedule of ours, but whatever the library beneath it does.
+//! Native collectives, executed by the backend's own library, without a schedule.
 //!
-//! Source: the library, such as MPI. Needs: a backend that [has some](crate::transport::native). Model: unknown.
+//! Source: the library, such as MPI. Needs: a backend with [native
+//! collectives](crate::transport::native). Model: unknown.
 //!
-//! What a library does is not known here, nor does it know the network. So these promise nothing, have no schedule that could be
-//! shared, proved or played out, and are priced as the cheapest of those algorithms of the registry that libraries are known
-//! to have; by a machine that [charges nothing for the network](crate::machine::Machine::charges_for_network) as the cheapest of
-//! all, for there is nothing then that a schedule could know and a library could not. They stand first in the registry: of equal
-//! prices `native` is chosen, for it does the same with less on top.
+//! The library's algorithm is unknown here, and the library does not know the network. So native
+//! collectives claim nothing, and have no schedule to share, verify or simulate. Their price is
+//! that of the cheapest of the registry's algorithms that libraries are known to have. On a machine
+//! that [charges nothing for the network](crate::machine::Machine::charges_for_network) it is that
+//! of the cheapest of all algorithms, since knowing the network is no advantage there. They come
+//! first in the registry: at equal prices `native` is chosen, since it has less overhead.
 //!
 //! | collective | what libraries are known to do |
 //! |---|---|
@@ -18,14 +20,14 @@
 //! | scatter, gather | all at once, along a binomial tree |
 //! | reduce_scatter | in pairs by rotation, by recursive halving |
 //!
-//! (MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages; those count here as soon as
-//! the registry has them.)
+//! (MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages;
+//! they will count here once the registry has them.)
 
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
 
-/// A collective done by the backend itself.
+/// A collective that the backend's own library executes.
 #[derive(Clone, Debug)]
 pub struct Native {
     about: About,
@@ -33,7 +35,7 @@ pub struct Native {
 }
 
 impl Native {
-    /// One for each collective that a backend may have.
+    /// One per collective that a backend may have.
     pub(super) const ALL: [Self; 9] = [
         Self::new(
             "alltoall",
@@ -62,7 +64,7 @@ impl Native {
         let about = About {
             collective,
             name: "native",
-            summary: "by the backend's own library, in whatever way that does it",
+            summary: "executed by the backend's own library",
             source: "the library, such as MPI",
             needs: "a backend that has collectives of its own, such as MPI",
             claims,
@@ -77,7 +79,7 @@ impl Algorithm for Native {
         &self.about
     }
 
-    /// No problem says what backend there is: who [chooses](crate::select) does.
+    /// A problem does not name the backend; the [choice](crate::select) does.
     fn lacks(&self, _: &Problem) -> Option<String> {
         Some(format!("it needs {}", self.about.needs))
     }
@@ -90,7 +92,7 @@ impl Algorithm for Native {
         Claims::default()
     }
 
-    /// None.
+    /// A native collective has no rounds.
     fn rounds(&self, _: &Problem, _: Rank) -> Share {
         Box::new(std::iter::empty())
     }

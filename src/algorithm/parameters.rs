@@ -1,44 +1,52 @@
 //! Parameters of algorithms: `name:key=value,key=value`.
 //!
-//! An algorithm lists its [`Parameter`]s; reading a text, refusing what is wrong with it and giving the name back are
-//! the same for all. Values are numbers, or words from a list; what suits no problem is refused here, what does not suit
-//! the problem at hand by [`Algorithm::lacks`](super::Algorithm::lacks).
+//! An algorithm lists its [`Parameter`]s; this file parses and writes the texts for all of them.
+//! Values are numbers, or words from a list. A value that is wrong for every problem is rejected
+//! here; [`Algorithm::lacks`](super::Algorithm::lacks) rejects a value that is wrong for a given
+//! problem.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::vocabulary::BuildError;
 
-/// Something that an algorithm can be told.
+/// A parameter of an algorithm: one `key=value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parameter {
-    /// What stands before the `=`.
+    /// The key, before the `=`.
     pub key: &'static str,
-    /// One line: what it says.
+    /// The meaning, in one line.
     pub summary: &'static str,
-    /// What may stand behind the `=`.
+    /// The accepted values, after the `=`.
     pub values: Values,
-    /// Its value where it is not given: a number, or the position of a word.
+    /// The default value: a number, or the index of a word.
     pub default: usize,
 }
 
-/// What may stand behind the `=` of a parameter.
+/// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Values {
     /// A decimal number without sign or leading zeros.
     Number {
-        /// The smallest.
+        /// The smallest accepted number.
         least: usize,
-        /// The largest.
+        /// The largest accepted number.
         most: usize,
     },
-    /// One of these. Its value is its position among them, from 0.
+    /// One of these words. A word's value is its index.
     Words(&'static [&'static str]),
 }
 
 impl Parameter {
-    /// The value that a text stands for.
+    /// Returns a parameter with these accepted values and this default.
+    #[must_use]
+    pub const fn new(key: &'static str, summary: &'static str, values: Values, default: usize) -> Self {
+        Self { key, summary, values, default }
+    }
+
+    /// Parses a value.
     fn value(&self, text: &str) -> Option<usize> {
         match self.values {
             Values::Number { least, most } => {
@@ -49,7 +57,7 @@ impl Parameter {
         }
     }
 
-    /// `key=value`, as typed.
+    /// Returns `key=value`, as typed.
     #[must_use]
     pub fn text(&self, value: usize) -> String {
         match self.values {
@@ -59,7 +67,7 @@ impl Parameter {
     }
 }
 
-/// What may be typed: `radix=2..64`, `ports=one|all`.
+/// Shows the accepted texts: `radix=2..64`, `ports=one|all`.
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.values {
@@ -69,21 +77,21 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// The values of an algorithm's parameters; those that are not set have their defaults.
+/// The values of an algorithm's parameters. Parameters that are not set have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Those that differ from the default, by key.
+    /// The values that differ from the defaults, by key.
     set: BTreeMap<&'static str, usize>,
 }
 
 impl Settings {
-    /// A parameter's value: a number, or the position of a word.
+    /// Returns a parameter's value: a number, or the index of a word.
     #[must_use]
     pub fn of(&self, parameter: &Parameter) -> usize {
         self.set.get(parameter.key).copied().unwrap_or(parameter.default)
     }
 
-    /// The same with another value for a parameter.
+    /// Sets the value of a parameter.
     #[must_use]
     pub fn with(mut self, parameter: &Parameter, value: usize) -> Self {
         match value == parameter.default {
@@ -93,7 +101,7 @@ impl Settings {
         self
     }
 
-    /// Reads what stands behind the colon of an algorithm's name; `None` where there is no colon.
+    /// Parses the text after the colon of an algorithm's name; `None` if there is no colon.
     pub(super) fn read(algorithm: &str, parameters: &[Parameter], text: Option<&str>) -> Result<Self, BuildError> {
         let fault = |found: &str, expected: String| BuildError::Parameters {
             algorithm: algorithm.to_owned(),
@@ -117,7 +125,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// An algorithm's name with them, those at their defaults left out.
+    /// Returns the algorithm's name with the settings that differ from their defaults.
     pub(super) fn name(&self, algorithm: &str, parameters: &[Parameter]) -> String {
         let set = parameters.iter().filter_map(|p| self.set.get(p.key).map(|&value| p.text(value)));
         let set: Vec<String> = set.collect();
@@ -125,7 +133,7 @@ impl Settings {
     }
 }
 
-/// What would be right where nothing of it was found.
+/// Returns the accepted texts of all parameters, for errors.
 fn usage(parameters: &[Parameter]) -> String {
     let all: Vec<String> = parameters.iter().map(ToString::to_string).collect();
     if all.is_empty() { "no parameters".to_owned() } else { all.join(" or ") }
@@ -149,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn names_leave_out_what_is_at_its_default() {
+    fn names_omit_defaults() {
         let canonical = |text| read(text).unwrap().name("plan-b", &PARAMETERS);
         assert_eq!(canonical("radix=3"), "plan-b:radix=3");
         assert_eq!(canonical("ports=all,radix=64"), "plan-b:radix=64,ports=all");
@@ -158,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_what_would_be_right() {
+    fn errors_show_the_fault_and_the_accepted_texts() {
         let (radix, ports) = ("radix=2..64", "ports=one|all");
         let either = "radix=2..64 or ports=one|all";
         let cases = [
@@ -198,7 +206,7 @@ mod tests {
             Settings::read("plan-b", &PARAMETERS, text).is_ok_and(|again| again == settings)
         }
 
-        fn any_text_is_read_or_refused(text: String) -> bool {
+        fn any_text_is_accepted_or_refused(text: String) -> bool {
             read(&text).is_ok() || read(&text).is_err_and(|(found, _)| text.contains(&found))
         }
     }

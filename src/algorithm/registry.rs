@@ -1,4 +1,4 @@
-//! All algorithms there are.
+//! The registry of algorithms.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,7 +8,7 @@ use super::{Native, allgather, allreduce, alltoall, barrier, broadcast, gather, 
 use crate::collective::Collective;
 use crate::vocabulary::{BuildError, Problem};
 
-/// All algorithms: one row each, with the defaults of its parameters.
+/// Returns all built-in algorithms, with default parameters.
 #[must_use]
 pub fn registry() -> &'static [Arc<dyn Algorithm>] {
     static ROWS: LazyLock<Vec<Arc<dyn Algorithm>>> = LazyLock::new(|| {
@@ -44,13 +44,13 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
     &ROWS
 }
 
-/// The algorithms for a collective, by its name, in the registry's order.
+/// Returns the algorithms for a collective, by its name, in the registry's order.
 pub fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algorithm>> {
     registry().iter().filter(move |algorithm| algorithm.about().collective == collective)
 }
 
-/// What there is to choose from for a problem, fit or not: the algorithms for its collective in the registry's order,
-/// each followed by those of its [variants](Algorithm::variants) that fit.
+/// Returns the candidates for a problem: the algorithms for its collective in the registry's order,
+/// whether they fit or not, each followed by its [variants](Algorithm::variants) that fit.
 #[must_use]
 pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let with_variants = |row: &Arc<dyn Algorithm>| {
@@ -60,11 +60,13 @@ pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     all_for(problem.collective().name()).flat_map(with_variants).collect()
 }
 
-/// The algorithm for a collective that a text names: `name`, or `name:key=value,..` where it takes parameters.
+/// Finds the algorithm for a collective by its text: `name`, or `name:key=value,..` with
+/// parameters.
 ///
 /// # Errors
 ///
-/// [`BuildError::Unknown`], naming those there are; [`BuildError::Parameters`], with what would be right.
+/// [`BuildError::Unknown`], with the known names; [`BuildError::Parameters`], with the accepted
+/// texts.
 pub fn find(collective: &Collective, text: &str) -> Result<Arc<dyn Algorithm>, BuildError> {
     let kind = collective.name();
     let (name, given) = text.split_once(':').map_or((text, None), |(name, given)| (name, Some(given)));

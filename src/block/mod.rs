@@ -1,4 +1,4 @@
-//! The unit that schedules move.
+//! Blocks: the unit of data in schedules.
 
 mod volume;
 
@@ -8,11 +8,12 @@ use std::fmt;
 
 use crate::ids::Rank;
 
-/// What one source owes one destination, or some consecutive chunks of it.
+/// The data from one source to one destination, or consecutive chunks of it.
 ///
-/// A block is written `[source, destination]`, or `[source, destination, first, of, count]` for `count` chunks from
-/// number `first` on, of the `of` equal parts that the block is cut into. The source is -1 where everybody contributes,
-/// the destination -1 where everybody shall have it; numbers below -1 name temporaries of a schedule.
+/// A block is written `[source, destination]`. `[source, destination, first, of, count]` is `count`
+/// chunks, from index `first`, of a block cut into `of` equal chunks. The source is -1 if all ranks
+/// contribute; the destination is -1 if all ranks get the block. Numbers below -1 name temporaries
+/// of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block {
     source: i32,
@@ -23,85 +24,86 @@ pub struct Block {
 }
 
 impl Block {
-    /// What all contribute to and all shall have: `[-1, -1]`.
+    /// The result that all ranks contribute to and all ranks get: `[-1, -1]`.
     pub const RESULT: Self = Self::raw(-1, -1);
 
-    /// From one rank to one rank.
+    /// Returns the block from one rank to another.
     #[must_use]
     pub const fn new(source: Rank, destination: Rank) -> Self {
         Self::raw(source.index() as i32, destination.index() as i32)
     }
 
-    /// From one rank to everybody: `[source, -1]`.
+    /// Returns the block from one rank to all ranks: `[source, -1]`.
     #[must_use]
     pub const fn from(source: Rank) -> Self {
         Self::raw(source.index() as i32, -1)
     }
 
-    /// From everybody to one rank: `[-1, destination]`.
+    /// Returns the result that all ranks contribute to and one rank gets: `[-1, destination]`.
     #[must_use]
     pub const fn result(destination: Rank) -> Self {
         Self::raw(-1, destination.index() as i32)
     }
 
-    /// The `number`-th temporary of a schedule: `[-2 - number, 0]`. Each rank has its own under that name.
+    /// Returns temporary `number` of a schedule: `[-2 - number, 0]`. Each rank has its own block of
+    /// that name.
     #[must_use]
     pub const fn temporary(number: u16) -> Self {
         Self::raw(-2 - number as i32, 0)
     }
 
-    /// By its two numbers.
+    /// Returns the block with these two numbers.
     #[must_use]
     pub const fn raw(source: i32, destination: i32) -> Self {
         Self { source, destination, first: 0, count: 1, of: 1 }
     }
 
-    /// `count` chunks from `first` on, where the whole is cut into `of`. `None` unless `1 <= count` and
-    /// `first + count <= of`.
+    /// Returns `count` chunks from index `first`, of this block cut into `of` chunks. `None` unless
+    /// `1 <= count` and `first + count <= of`.
     #[must_use]
     pub fn chunks(self, first: u32, of: u32, count: u32) -> Option<Self> {
         let fits = count >= 1 && first.checked_add(count).is_some_and(|end| end <= of);
         fits.then_some(Self { first, count, of, ..self })
     }
 
-    /// The source's number, negative where it is no rank.
+    /// Returns the number of the source, negative if it is not a rank.
     #[must_use]
     pub const fn source(self) -> i32 {
         self.source
     }
 
-    /// The destination's number, negative where it is no rank.
+    /// Returns the number of the destination, negative if it is not a rank.
     #[must_use]
     pub const fn destination(self) -> i32 {
         self.destination
     }
 
-    /// The number of its first chunk.
+    /// Returns the index of the first chunk.
     #[must_use]
     pub const fn first(self) -> u32 {
         self.first
     }
 
-    /// How many chunks it is.
+    /// Returns the number of chunks.
     #[must_use]
     pub const fn count(self) -> u32 {
         self.count
     }
 
-    /// How many chunks the whole is cut into; 1 if it is not.
+    /// Returns the number of chunks that the whole block is cut into, or 1.
     #[must_use]
     pub const fn of(self) -> u32 {
         self.of
     }
 
-    /// The block that it is chunks of.
+    /// Returns the whole block.
     #[must_use]
     pub const fn whole(self) -> Self {
         Self::raw(self.source, self.destination)
     }
 
-    /// Its chunks, one by one.
-    pub fn units(self) -> impl DoubleEndedIterator<Item = Self> {
+    /// Returns the chunks, one by one.
+    pub(crate) fn units(self) -> impl DoubleEndedIterator<Item = Self> {
         (self.first..self.first + self.count).map(move |first| Self { first, count: 1, ..self })
     }
 }

@@ -1,4 +1,4 @@
-//! Exact amounts of data, in blocks.
+//! Exact amounts of data in blocks.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,7 +6,8 @@ use std::ops::{Add, AddAssign, Mul};
 
 use super::Block;
 
-/// An amount of data in blocks, exactly: chunks make it a fraction.
+/// An exact amount of data in blocks. It is a fraction, since blocks may be cut into chunks.
+/// Arithmetic saturates.
 ///
 /// ```
 /// use necklace::schedule::Volume;
@@ -21,33 +22,33 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Nothing.
+    /// No data.
     pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
 
-    /// `units` chunks, of which `of` make a block. An `of` of 0 counts as 1.
+    /// Returns the volume of `units` chunks, where a block has `of` chunks. 0 counts as 1 chunk.
     #[must_use]
     pub fn new(units: u64, of: u64) -> Self {
         Self::reduced(units.into(), of.max(1).into())
     }
 
-    /// A fraction of two numbers. A denominator of 0 counts as 1.
+    /// Returns a fraction. A denominator of 0 counts as 1.
     #[must_use]
     pub fn ratio(numerator: u128, denominator: u128) -> Self {
         Self::reduced(numerator, denominator.max(1))
     }
 
-    /// How many times the other it is; `None` where the other is nothing.
+    /// Divides by another volume. `None` if that is zero.
     #[must_use]
     pub fn over(self, other: Self) -> Option<f64> {
         (other.numerator > 0).then(|| self.as_f64() / other.as_f64())
     }
 
-    /// One of so many equal parts.
+    /// Divides by `of`. 0 counts as 1.
     pub(crate) fn part(self, of: u64) -> Self {
         Self::reduced(self.numerator, self.denominator.saturating_mul(u128::from(of.max(1))))
     }
 
-    /// What is left of it without the other; nothing where that is more.
+    /// Subtracts another volume, saturating at zero.
     pub(crate) fn without(self, other: Self) -> Self {
         let scaled = |a: Self, b: Self| a.numerator.saturating_mul(b.denominator);
         let numerator = scaled(self, other).saturating_sub(scaled(other, self));
@@ -65,26 +66,28 @@ impl Volume {
         Self { numerator: numerator / a, denominator: denominator / a }
     }
 
-    /// How much some blocks are together. Neighbours are mostly cut alike, so that whole numbers do for most of the sum.
+    /// Returns the sum of the volumes of blocks.
     #[must_use]
     pub fn of(blocks: &[Block]) -> Self {
+        // Runs of blocks that are cut alike are summed in integers.
         let alike = blocks.chunk_by(|a, b| a.of() == b.of());
         alike.map(|run| Self::new(run.iter().map(|block| u64::from(block.count())).sum(), run[0].of().into())).sum()
     }
 
-    /// The number of blocks, where it is a whole one.
+    /// Returns the number of blocks, if it is an integer.
     #[must_use]
     pub fn whole(self) -> Option<u64> {
         (self.denominator == 1).then(|| u64::try_from(self.numerator).ok()).flatten()
     }
 
-    /// As a floating-point number of blocks.
+    /// Returns the number of blocks as a float.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// So many bytes, where a block has `block_bytes`; rounded up, at most `u128::MAX`.
+    /// Returns the number of bytes for blocks of `block_bytes` bytes, rounded up, at most
+    /// `u128::MAX`.
     #[must_use]
     pub fn bytes(self, block_bytes: u64) -> u128 {
         self.numerator.saturating_mul(block_bytes.into()).div_ceil(self.denominator)

@@ -1,9 +1,9 @@
-//! Everyone has a block that all shall have.
+//! Allgather: every rank sends one block to all ranks.
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// Rank i holds `[i, -1]` before, and `[j, -1]` for every j after.
+/// Before, rank i holds `[i, -1]`; after, `[j, -1]` for every j.
 pub(super) struct Allgather;
 
 impl Row for Allgather {

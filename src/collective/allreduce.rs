@@ -1,11 +1,12 @@
-//! Everyone contributes to a result that all shall have.
+//! Allreduce: every rank contributes to one result, and all ranks get it.
 
 use std::ops::Range;
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// Rank i holds its contribution to `[-1, -1]` before, and that of all after.
+/// Before, rank i holds its contribution to `[-1, -1]`; after, the contributions of all ranks,
+/// combined.
 pub(super) struct Allreduce;
 
 impl Row for Allreduce {

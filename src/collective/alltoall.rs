@@ -1,9 +1,9 @@
-//! Everyone has a block for everyone.
+//! Alltoall: every rank sends a block to every rank.
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// Rank i holds `[i, j]` for every j before, and `[j, i]` after.
+/// Before, rank i holds `[i, j]` for every j; after, `[j, i]` for every j.
 pub(super) struct Alltoall;
 
 impl Row for Alltoall {

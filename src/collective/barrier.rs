@@ -1,9 +1,9 @@
-//! Nobody leaves before everybody has come.
+//! Barrier: no rank returns before all ranks have called.
 
 use super::allgather::Allgather;
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 
-/// An allgather of blocks of no bytes: who has them has heard of everybody.
+/// An allgather of empty blocks: a rank that holds all of them has heard from all ranks.
 pub(super) struct Barrier;
 
 impl Row for Barrier {

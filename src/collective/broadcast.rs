@@ -1,9 +1,9 @@
-//! The root has a block that all shall have.
+//! Broadcast: the root sends one block to all ranks.
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// The root holds `[root, -1]` before, and everyone after.
+/// Before, the root holds `[root, -1]`; after, every rank does.
 pub(super) struct Broadcast;
 
 impl Row for Broadcast {

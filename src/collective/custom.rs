@@ -1,21 +1,30 @@
-//! Anything, by what is held before and after.
+//! Custom collectives, defined by their pre- and postconditions.
 
 use std::collections::HashSet;
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// A collective by its pre- and postcondition.
+/// A collective defined by its precondition and its postcondition.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Custom {
-    /// For each rank, what it holds before.
+    /// For each rank, the blocks that it holds before.
     pub pre: Vec<Holding>,
-    /// For each rank, what it shall hold after.
+    /// For each rank, the blocks that it must hold after.
     pub post: Vec<Holding>,
 }
 
 impl Custom {
-    /// How many blocks of all ranks together the library lists of a collective of its own making: some 3 GB.
+    /// Returns the collective with these conditions: for each rank, the blocks that it holds before
+    /// and those that it must hold after.
+    #[must_use]
+    pub fn new(pre: Vec<Holding>, post: Vec<Holding>) -> Self {
+        Self { pre, post }
+    }
+
+    /// The most blocks, over all ranks, for which the library itself makes a custom collective.
+    /// They take some 3 GB.
     pub const MOST_BLOCKS: u64 = 1 << 24;
 }
 
@@ -32,7 +41,7 @@ impl Row for Custom {
         self.post.get(seat.rank.index()).cloned().unwrap_or_default()
     }
 
-    /// No buffers of equal blocks.
+    /// A custom collective has no buffers of equal blocks.
     fn buffers(&self) -> (Blocks, Blocks) {
         (Blocks::None, Blocks::None)
     }
@@ -41,12 +50,12 @@ impl Row for Custom {
         Traffic::Unknown
     }
 
-    /// A block of several contributors is wanted.
+    /// True if the postcondition has a block with several contributors.
     fn combines(&self) -> bool {
         self.post.iter().flatten().any(|(_, contributors)| contributors.len() > 1)
     }
 
-    /// Its blocks are each with one rank before and with one after.
+    /// True if each block is at one rank before and at one rank after.
     fn is_personalised(&self) -> bool {
         let once = |side: &[Holding]| {
             let all = || side.iter().flatten().map(|(block, _)| *block);

@@ -1,4 +1,4 @@
-//! The collectives by their names.
+//! The enum of collectives.
 
 use std::fmt;
 use std::ops::Range;
@@ -33,51 +33,51 @@ use crate::ids::Rank;
 /// | `allreduce` | `[-1, -1]` | `[-1, -1]` of all |
 /// | `scan` | `[-1, i]` | `[-1, i]` of ranks `0..=i` |
 /// | `exscan` | `[-1, i]` | `[-1, i]` of ranks `0..i` (rank 0: nothing) |
-/// | `barrier` | `[i, -1]`, of no bytes | `[j, -1]` for every j: it has heard of everybody |
+/// | `barrier` | `[i, -1]`, of no bytes | `[j, -1]` for every j: it has heard from all ranks |
 /// | `custom` | as given | as given |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Collective {
-    /// Everyone has a block for everyone.
+    /// Every rank sends a block to every rank.
     Alltoall,
-    /// The root has a block for everyone.
+    /// The root sends a block to every rank.
     Scatter {
-        /// Who has the blocks.
+        /// The rank that sends the blocks.
         root: Rank,
     },
-    /// Everyone has a block for the root.
+    /// Every rank sends a block to the root.
     Gather {
-        /// Who gets the blocks.
+        /// The rank that gets the blocks.
         root: Rank,
     },
-    /// Everyone has a block that all shall have.
+    /// Every rank sends one block to all ranks.
     Allgather,
-    /// The root has a block that all shall have.
+    /// The root sends one block to all ranks.
     Broadcast {
-        /// Who has the block.
+        /// The rank that sends the block.
         root: Rank,
     },
-    /// Everyone contributes to a result that the root shall have.
+    /// Every rank contributes to one result, and the root gets it.
     Reduce {
-        /// Who gets the result.
+        /// The rank that gets the result.
         root: Rank,
     },
-    /// Everyone contributes to every block; each rank shall have the result of its own.
+    /// Every rank contributes to one result per rank, and each rank gets its own.
     ReduceScatter,
-    /// Everyone contributes to a result that all shall have.
+    /// Every rank contributes to one result, and all ranks get it.
     Allreduce,
-    /// Rank i shall have the combination of ranks 0 to i.
+    /// Rank i gets the combined contributions of ranks 0 to i.
     Scan,
-    /// Rank i shall have the combination of the ranks before it.
+    /// Rank i gets the combined contributions of the ranks before it.
     Exscan,
-    /// Nobody leaves before everybody has come.
+    /// No rank returns before all ranks have called.
     Barrier,
-    /// Anything else, by what is held before and after.
+    /// A collective defined by the blocks that ranks hold before and after.
     Custom(Arc<Custom>),
 }
 
 impl Collective {
-    /// Returns the definition in its file.
+    /// Returns the collective's definition.
     fn row(&self) -> &dyn Row {
         match self {
             Self::Alltoall => &Alltoall,
@@ -95,7 +95,7 @@ impl Collective {
         }
     }
 
-    /// All but `custom`, with that root where they have one.
+    /// Returns all collectives except `custom`. Those with a root get this one.
     pub fn all(root: Rank) -> impl Iterator<Item = Self> {
         let all = [
             Self::Alltoall,
@@ -113,24 +113,25 @@ impl Collective {
         all.into_iter()
     }
 
-    /// The names of all but `custom`.
+    /// Returns the names of all collectives except `custom`.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::all(Rank::default()).map(|collective| collective.name())
     }
 
-    /// The collective of that name, with that root where it has one. `None` for an unknown name and for `custom`.
+    /// Returns the collective with this name, and with this root if it has one. `None` for an
+    /// unknown name and for `custom`.
     #[must_use]
     pub fn named(name: &str, root: Rank) -> Option<Self> {
         Self::all(root).find(|collective| collective.name() == name)
     }
 
-    /// The name that users type and that JSON carries.
+    /// Returns the name in commands and JSON.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.row().name()
     }
 
-    /// The root, for a collective that has one.
+    /// Returns the root, if the collective has one.
     #[must_use]
     pub fn root(&self) -> Option<Rank> {
         match *self {
@@ -141,30 +142,30 @@ impl Collective {
         }
     }
 
-    /// A rank's seat in it.
+    /// Returns the rank's seat in the collective.
     pub(crate) fn seat(&self, size: usize, rank: Rank) -> Seat {
         Seat { rank, size, root: self.root().unwrap_or_default() }
     }
 
-    /// What `rank` of `size` holds before. A block of a reduction is its contributor's alone.
+    /// Returns the blocks that `rank` of `size` ranks holds before. Each block has one contributor.
     #[must_use]
     pub fn before(&self, size: usize, rank: Rank) -> Holding {
         self.row().before(self.seat(size, rank))
     }
 
-    /// What `rank` of `size` shall hold after.
+    /// Returns the blocks that `rank` of `size` ranks must hold after.
     #[must_use]
     pub fn after(&self, size: usize, rank: Rank) -> Holding {
         self.row().after(self.seat(size, rank))
     }
 
-    /// The result that a reduction leaves at `rank` of `size`, and whose contributions it is of. `None` where there is
-    /// none.
+    /// Returns the result that a reduction leaves at `rank` of `size` ranks, and its contributors.
+    /// `None` if it leaves none.
     pub(crate) fn result(&self, size: usize, rank: Rank) -> Option<(Block, Range<usize>)> {
         self.row().result(self.seat(size, rank))
     }
 
-    /// The blocks of a rank's input and of its output; of a custom collective none.
+    /// Returns the number of blocks in a rank's input and output. A custom collective has none.
     pub(crate) fn buffers(&self) -> (Blocks, Blocks) {
         self.row().buffers()
     }
@@ -174,37 +175,40 @@ impl Collective {
         self.row().traffic()
     }
 
-    /// From where to all others news must travel, or from all others to there. `None` for from everywhere to everywhere.
+    /// Returns the rank from which information must reach all others, or which information from all
+    /// others must reach. `None` if information goes from all ranks to all ranks.
     pub(crate) fn centre(&self) -> Option<Rank> {
         self.row().centre(self.root())
     }
 
-    /// Whether all comes together at one rank.
+    /// Returns whether all data ends at one rank.
     pub(crate) fn gathers(&self) -> bool {
         self.row().gathers()
     }
 
-    /// Whether blocks have bytes: those of a barrier have none.
+    /// Returns whether blocks have bytes. Those of a barrier have none.
     pub(crate) fn has_bytes(&self) -> bool {
         self.row().has_bytes()
     }
 
-    /// Whether documents name it, in place of its conditions.
+    /// Returns whether JSON documents name the collective instead of listing its conditions.
     #[cfg(feature = "json")]
     pub(crate) fn is_known_by_name(&self) -> bool {
         self.row().is_known_by_name()
     }
 
-    /// Whether contributions are combined, so that their order may matter: true of reduce, reduce_scatter, allreduce, scan
-    /// and exscan, and of a custom collective that wants a block of several contributors.
+    /// Returns whether contributions are combined, so that their order may matter. True for reduce,
+    /// reduce_scatter, allreduce, scan, exscan, and custom collectives with a block of several
+    /// contributors.
     #[must_use]
     pub fn is_reduction(&self) -> bool {
         self.row().combines()
     }
 
-    /// Whether each block has one source and one destination, and so is in one place at a time: sending it gives it
-    /// up. True of alltoall, scatter and gather, and of a custom collective whose blocks are each with one rank before and with
-    /// one after.
+    /// Returns whether the collective is personalised: each block has one source and one
+    /// destination, and is in one place at a time, so that a rank that sends a block gives it up.
+    /// True for alltoall, scatter, gather, and custom collectives whose blocks are at one rank
+    /// before and at one rank after.
     #[must_use]
     pub fn is_personalised(&self) -> bool {
         self.row().is_personalised()

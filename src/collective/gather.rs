@@ -1,9 +1,9 @@
-//! Everyone has a block for the root.
+//! Gather: every rank sends a block to the root.
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// Rank i holds `[i, root]` before; the root holds `[j, root]` for every j after.
+/// Before, rank i holds `[i, root]`; after, the root holds `[j, root]` for every j.
 pub(super) struct Gather;
 
 impl Row for Gather {

@@ -1,6 +1,7 @@
-//! What each collective means: which rank holds which block before, and which rank shall hold what after.
+//! Collectives: the blocks that each rank holds before and must hold after.
 //!
-//! This is the specification that [`verify`](crate::schedule::verify()) holds a schedule against. A file says what there is to say of one.
+//! [`verify`](crate::schedule::verify()) checks schedules against these conditions. Each collective
+//! is defined in one file.
 
 mod allgather;
 mod allreduce;

@@ -1,11 +1,12 @@
-//! Everyone contributes to a result that the root shall have.
+//! Reduce: every rank contributes to one result, and the root gets it.
 
 use std::ops::Range;
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// Rank i holds its contribution to `[-1, root]` before; the root holds that of all after.
+/// Before, rank i holds its contribution to `[-1, root]`; after, the root holds the contributions
+/// of all ranks, combined.
 pub(super) struct Reduce;
 
 impl Row for Reduce {

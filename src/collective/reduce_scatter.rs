@@ -1,11 +1,12 @@
-//! Everyone contributes to every block; each rank shall have the result of its own.
+//! Reduce-scatter: every rank contributes to one result per rank, and each rank gets its own.
 
 use std::ops::Range;
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// Rank i holds its contributions to `[-1, j]` for every j before, and `[-1, i]` of all after.
+/// Before, rank i holds its contributions to `[-1, j]` for every j; after, `[-1, i]` with the
+/// contributions of all ranks, combined.
 pub(super) struct ReduceScatter;
 
 impl Row for ReduceScatter {

@@ -1,14 +1,14 @@
-//! The definition of a collective: each has one file.
+//! The definition of a collective.
 
 use std::ops::Range;
 
 use crate::block::Block;
 use crate::ids::Rank;
 
-/// Blocks of one rank, each with the ranks that contributed to it, in order.
+/// The blocks that one rank holds, each with its contributors in order.
 pub type Holding = Vec<(Block, Vec<Rank>)>;
 
-/// A rank of so many, and the root, where there is one.
+/// A rank, the number of ranks, and the root if there is one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     pub(crate) rank: Rank,
@@ -17,7 +17,7 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// All ranks, in order.
+    /// Returns all ranks, in order.
     pub(super) fn all(self) -> impl Iterator<Item = Rank> {
         (0..self.size).map(Rank::new)
     }
@@ -26,13 +26,13 @@ impl Seat {
         self.rank == self.root
     }
 
-    /// A block that is its holder's alone.
+    /// Returns a block whose only contributor is this rank.
     pub(super) fn own(self, block: Block) -> (Block, Vec<Rank>) {
         (block, vec![self.rank])
     }
 }
 
-/// How many blocks a buffer has.
+/// The number of blocks in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blocks {
     /// None.
@@ -48,7 +48,7 @@ pub(crate) enum Blocks {
 }
 
 impl Blocks {
-    /// How many a rank has.
+    /// Returns the number at a rank.
     #[inline]
     pub(crate) fn at(self, seat: Seat) -> usize {
         match self {
@@ -61,7 +61,7 @@ impl Blocks {
         }
     }
 
-    /// The most that one of so many ranks has.
+    /// Returns the largest number at any of `ranks` ranks.
     pub(crate) fn most(self, ranks: u64) -> u64 {
         match self {
             Self::None => 0,
@@ -70,7 +70,7 @@ impl Blocks {
         }
     }
 
-    /// How many `some` ranks of `all` have together, the root among them.
+    /// Returns the sum over `some` of `all` ranks, the root included.
     pub(crate) fn together(self, some: u128, all: u128) -> u128 {
         match self {
             Self::None => 0,
@@ -82,75 +82,78 @@ impl Blocks {
     }
 }
 
-/// The data that every schedule must move. The lower bounds of a collective follow from it.
+/// The data that every schedule of a collective must move, from which its lower bounds follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Traffic {
-    /// A block from each rank to each other.
+    /// One block from each rank to each other rank.
     Pairs,
-    /// A block between the root and each other rank.
+    /// One block between the root and each other rank.
     Root,
-    /// A block from each rank to all, or contributions to a block for each rank from all.
+    /// One block from each rank to all ranks, or contributions of all ranks to one block for each
+    /// rank.
     All,
-    /// One block to all others, or contributions to one from all others.
+    /// One block to all other ranks, or contributions of all other ranks to one block.
     Tree,
-    /// Contributions to one block from all, and that block to all.
+    /// Contributions of all ranks to one block, and that block to all ranks.
     TreeTwice,
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
 }
 
-/// What a collective is, in the words of its documentation.
+/// The definition of a collective: its name, its conditions, its buffers and its traffic.
 pub(crate) trait Row {
-    /// The name that users type and that JSON carries.
+    /// Returns the name in commands and JSON.
     fn name(&self) -> &'static str;
 
-    /// What a rank holds before. A block of a reduction is its contributor's alone.
+    /// Returns the blocks that a rank holds before. Each has one contributor.
     fn before(&self, seat: Seat) -> Holding;
 
-    /// What a rank shall hold after.
+    /// Returns the blocks that a rank must hold after.
     fn after(&self, seat: Seat) -> Holding {
         let result = self.result(seat).into_iter();
         result.map(|(block, contributors)| (block, contributors.map(Rank::new).collect())).collect()
     }
 
-    /// The result that a reduction leaves at a rank, and whose contributions it is of.
+    /// Returns the result that a reduction leaves at a rank, and its contributors.
     fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
         let _ = seat;
         None
     }
 
-    /// The blocks of a rank's input and of its output.
+    /// Returns the number of blocks in a rank's input and output.
     fn buffers(&self) -> (Blocks, Blocks);
 
     /// Returns the data that every schedule must move.
     fn traffic(&self) -> Traffic;
 
-    /// From where to all others news must travel, or from all others to there. `None` for from everywhere to everywhere.
+    /// Returns the rank from which information must reach all others, or which information from all
+    /// others must reach. `None` if information goes from all ranks to all ranks.
     fn centre(&self, root: Option<Rank>) -> Option<Rank> {
         root
     }
 
-    /// Whether all comes together at one rank, so that only its receives limit how fast.
+    /// Returns whether all data ends at one rank, so that its receives alone limit the time.
     fn gathers(&self) -> bool {
         false
     }
 
-    /// Whether contributions are combined.
+    /// Returns whether contributions are combined.
     fn combines(&self) -> bool {
         false
     }
 
-    /// Whether each block has one source and one destination, and so is in one place at a time.
+    /// Returns whether each block has one source and one destination, and so is in one place at a
+    /// time.
     fn is_personalised(&self) -> bool {
         false
     }
 
-    /// Whether blocks have bytes.
+    /// Returns whether blocks have bytes.
     fn has_bytes(&self) -> bool {
         true
     }
 
-    /// Whether readers of documents know what it means by its name. Of others, documents have the conditions.
+    /// Returns whether JSON documents name the collective. For others they list the conditions.
     #[cfg(feature = "json")]
     fn is_known_by_name(&self) -> bool {
         true

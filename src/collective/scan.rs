@@ -1,4 +1,5 @@
-//! Each rank shall have the combination of those before it, with its own or without.
+//! Scan and exscan: each rank gets the combined contributions of the ranks before it, with its own
+//! (scan) or without (exscan).
 
 use std::ops::Range;
 
@@ -6,10 +7,11 @@ use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 use crate::ids::Rank;
 
-/// Rank i holds its contribution to `[-1, i]` before, and that of ranks `0..=i` after.
+/// Before, rank i holds its contribution to `[-1, i]`; after, those of ranks `0..=i`, combined.
 pub(super) struct Scan;
 
-/// Rank i holds its contribution to `[-1, i]` before, and that of ranks `0..i` after: rank 0 nothing.
+/// Before, rank i holds its contribution to `[-1, i]`; after, those of ranks `0..i`, combined. Rank
+/// 0 gets nothing.
 pub(super) struct Exscan;
 
 impl Row for Scan {

@@ -1,9 +1,9 @@
-//! The root has a block for everyone.
+//! Scatter: the root sends a block to every rank.
 
 use super::row::{Blocks, Holding, Row, Seat, Traffic};
 use crate::block::Block;
 
-/// The root holds `[root, j]` for every j before; rank i holds `[root, i]` after.
+/// Before, the root holds `[root, j]` for every j; after, rank i holds `[root, i]`.
 pub(super) struct Scatter;
 
 impl Row for Scatter {

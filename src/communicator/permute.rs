@@ -175,7 +175,7 @@ impl Communicator {
         let layout = permutation.layout(rank, element.max(1))?;
         let layout = if element == 0 { layout.emptied() } else { layout };
         let rounds: Vec<_> = permutation.moves(rank).collect();
-        let method = permutation.way();
+        let method = permutation.method();
         let (size, topology) = (self.size(), self.topology.text());
         let description = format!(
             "permute {map}, elements of {element} bytes ({width} x {name}) among {size} ranks {method} on {topology}"

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::cache::Footprint;
 use super::planned_call::PlannedCall;
-use crate::permutation::Way;
+use crate::permutation::Method;
 
 /// Cost of a [permutation](super::Communicator::permute) for one rank: method, rounds, messages and
 /// elements.
@@ -12,7 +12,7 @@ use crate::permutation::Way;
 #[non_exhaustive]
 pub struct PermuteReport {
     /// The method by which the elements moved.
-    pub method: Way,
+    pub method: Method,
     /// The number of rounds.
     pub rounds: usize,
     /// The messages that this rank sent.

@@ -1,4 +1,4 @@
-//! Operations on elements as operations on bytes.
+//! Adapts operations on elements to bytes.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use super::Op;
 use crate::plan::Reduction;
 
-/// An operation on elements as one on bytes.
+/// Applies an operation on elements to bytes.
 pub(crate) struct OnBytes<'a, T, O> {
     op: &'a O,
     of: PhantomData<T>,
@@ -18,8 +18,9 @@ impl<'a, T: Pod, O: Op<T>> OnBytes<'a, T, O> {
         Self { op, of: PhantomData }
     }
 
-    /// Element by element, on typed slices where the bytes are aligned. (They are: the user's buffers are slices of `T`,
-    /// the scratch is aligned for every primitive type; a type that asks for more goes the slow way.)
+    /// Combines element by element, on typed slices if the bytes are aligned. User buffers always
+    /// are. Scratch is aligned for the primitive types; types of larger alignment take the slow
+    /// path.
     fn each(into: &mut [u8], other: &[u8], combine: impl Fn(T, T) -> T) {
         match (bytemuck::try_cast_slice_mut::<u8, T>(into), bytemuck::try_cast_slice::<u8, T>(other)) {
             (Ok(into), Ok(other)) => {
@@ -71,7 +72,7 @@ mod tests {
     use crate::op::by;
 
     #[test]
-    fn unaligned_bytes_are_combined_all_the_same() {
+    fn unaligned_bytes_are_combined() {
         let minus = by("minus", |left: u32, right: u32| left.wrapping_sub(right));
         let op = OnBytes::<u32, _>::new(&minus);
         let values = |x: u32, y: u32| [x.to_ne_bytes(), y.to_ne_bytes()].concat();

@@ -1,9 +1,9 @@
-//! Operations of reductions.
+//! The operations of reductions.
 //!
 //! | operation | of | |
 //! |---|---|---|
-//! | [`Sum`], [`Product`] | [`Number`]s: primitive numbers, `Wrapping`, with the feature `num-complex` complex numbers, with `half` `f16` and `bf16` | integers wrap |
-//! | [`Min`], [`Max`] | what is [`Ordered`]: primitive numbers, `f16` and `bf16` | not a number wins |
+//! | [`Sum`], [`Product`] | [`Number`]s: primitive numbers, `Wrapping`, complex numbers (feature `num-complex`), `f16` and `bf16` (feature `half`) | integers wrap |
+//! | [`Min`], [`Max`] | [`Ordered`] values: primitive numbers, `f16` and `bf16` (feature `half`) | NaN wins |
 //! | [`by`] | anything | a closure |
 //! | your own type | anything | `impl Op<T>` |
 
@@ -16,43 +16,51 @@ mod standard;
 use std::borrow::Cow;
 
 pub(crate) use bytes::OnBytes;
-/// The neutral elements of [`Number`]s.
+/// The crate of [`f16`](half::f16) and [`bf16`](half::bf16). Needs the feature `half`.
+#[cfg(feature = "half")]
+pub use half;
+/// The crate of [`Complex`](num_complex::Complex). Needs the feature `num-complex`.
+#[cfg(feature = "num-complex")]
+pub use num_complex;
+/// The identity elements of [`Number`]s, from the crate `num-traits`.
 pub use num_traits::{One, Zero};
 pub use number::Number;
 pub use ordered::Ordered;
 pub use predefined::{Operation, Predefined, Primitive};
 pub use standard::{Max, Min, Product, Sum};
 
-/// Combines two contributions into one. Must be associative.
+/// An associative operation that combines two contributions into one.
 ///
-/// Contributions are combined in rank order unless the operation says that it [commutes](Self::is_commutative). Floating-point
-/// sums are associative but for rounding: the algorithm fixes the order, so the bits are the same on every rank and in every
-/// run. Where the backend's own library combines (algorithm `native`), the library sets the brackets, and it may take what is
-/// [predefined](Self::predefined), or commutes, in any order.
+/// Contributions are combined in rank order unless the operation [commutes](Self::is_commutative).
+/// Floating-point sums are associative except for rounding; the algorithm fixes the order, so the
+/// result has the same bits on every rank and in every run. With the algorithm `native`, the
+/// backend's library groups the operands, and may reorder them if the operation is
+/// [predefined](Self::predefined) or commutes.
 ///
-/// A closure `|left, right| ...` becomes an operation by [`by`]. References to operations are operations.
+/// [`by`] makes an operation from a closure `|left, right| ...`. References to operations are
+/// operations.
 pub trait Op<T>: Send + Sync {
-    /// Names the operation. Ranks compare the name to find that they disagree.
+    /// Returns the operation's name. Ranks compare it to detect different operations in one call.
     fn name(&self) -> Cow<'static, str>;
 
-    /// Combines `left` with `right`, where `left` comes from lower ranks if the operation does not commute.
+    /// Combines two operands. If the operation does not commute, `left` comes from lower ranks.
     fn combine(&self, left: T, right: T) -> T;
 
-    /// Returns whether `combine(a, b)` is `combine(b, a)` (of floats, but for the bits of a NaN). If so, algorithms may combine
-    /// in any order. `false` unless overridden.
+    /// Returns whether `combine(a, b)` equals `combine(b, a)`, for floats except for the bits of a
+    /// NaN. If so, algorithms may combine in any order. `false` by default.
     fn is_commutative(&self) -> bool {
         false
     }
 
-    /// Returns the element that changes nothing when combined with any other, if there is one (of float sums, but for the sign
-    /// of zero). `None` unless overridden.
+    /// Returns the identity element, if there is one. For float sums it may change the sign of
+    /// zero. `None` by default.
     fn identity(&self) -> Option<T> {
         None
     }
 
-    /// Returns which of the operations that libraries have predefined this is, if it is one and an element is such a number: as
-    /// long, and as aligned. A library beneath the backend may then use its own, which does not call
-    /// [`combine`](Self::combine), and may combine in any order. `None` unless overridden.
+    /// Returns the predefined operation that this is, if `T` has the size and alignment of its
+    /// number type. The backend's library may then use its own implementation instead of
+    /// [`combine`](Self::combine), in any order. `None` by default.
     fn predefined(&self) -> Option<Predefined> {
         None
     }
@@ -80,7 +88,8 @@ impl<T, O: Op<T> + ?Sized> Op<T> for &O {
     }
 }
 
-/// Makes an operation of a closure. All ranks must give it the same name: that is how they find that they disagree.
+/// Makes an operation from a closure. All ranks must use the same name; ranks compare it to detect
+/// different operations in one call.
 ///
 /// ```
 /// use necklace::op::{Op, by};
@@ -91,7 +100,7 @@ pub fn by<T, F: Fn(T, T) -> T + Send + Sync>(name: &'static str, combine: F) -> 
     By { name, combine, commutes: false }
 }
 
-/// An operation made by [`by`].
+/// The operation that [`by`] makes.
 #[derive(Clone, Copy, Debug)]
 pub struct By<F> {
     name: &'static str,
@@ -100,7 +109,8 @@ pub struct By<F> {
 }
 
 impl<F> By<F> {
-    /// Says that the closure [commutes](Op::is_commutative), so that algorithms may combine in any order.
+    /// Declares that the closure [commutes](Op::is_commutative), so that algorithms may combine in
+    /// any order.
     #[must_use]
     pub fn commutative(self) -> Self {
         Self { commutes: true, ..self }

@@ -1,24 +1,28 @@
-//! What can be summed and multiplied.
+//! The element types of sums and products.
 
 use std::num::Wrapping;
 
 use bytemuck::Pod;
 use num_traits::{One, WrappingAdd, WrappingMul, Zero};
 
-/// A number that can be added and multiplied without panicking: integers wrap, as in MPI.
+/// A number that can be added and multiplied without panicking. Integers wrap, as in MPI.
 ///
-/// Implement it for a type of your own by an empty `impl` if its `+` and `*` never panic, are associative, and `+` commutes.
+/// Implemented for the primitive numbers and [`Wrapping`]; with the feature `half` for `f16` and
+/// `bf16`; with the feature `num-complex` for `Complex<f32>` and `Complex<f64>`.
+///
+/// An empty `impl` is enough for a type whose `+` and `*` are associative and never panic, and
+/// whose `+` commutes.
 pub trait Number: Pod + Zero + One {
-    /// Whether the product commutes: that of matrices does not. `false` unless overridden.
+    /// Whether the product commutes. That of matrices does not. `false` by default.
     const PRODUCT_COMMUTES: bool = false;
 
-    /// Returns the sum. `+` unless overridden.
+    /// Returns the sum: `+` by default.
     #[must_use]
     fn plus(self, other: Self) -> Self {
         self + other
     }
 
-    /// Returns the product. `*` unless overridden.
+    /// Returns the product: `*` by default.
     #[must_use]
     fn times(self, other: Self) -> Self {
         self * other

@@ -1,38 +1,40 @@
-//! What has a least and a greatest.
+//! The element types of minima and maxima.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 
 use bytemuck::Pod;
 
-/// A value that can be compared with others for the least and the greatest of them.
+/// A value of which a minimum and a maximum can be taken.
+///
+/// Implemented for the primitive numbers, and with the feature `half` for `f16` and `bf16`.
 pub trait Ordered: Pod + PartialOrd {
-    /// The value that no other is less than, if there is one: the identity of [`Max`](super::Max).
+    /// The lowest value, if there is one: the identity of [`Max`](super::Max).
     const LOWEST: Option<Self> = None;
 
-    /// The value that no other is greater than, if there is one: the identity of [`Min`](super::Min).
+    /// The highest value, if there is one: the identity of [`Min`](super::Min).
     const HIGHEST: Option<Self> = None;
 
-    /// Whether [`least`](Self::least) and [`greatest`](Self::greatest) commute to the last bit: unless overridden they do not where
-    /// equals may have different bits. `false` unless overridden.
+    /// Whether [`least`](Self::least) and [`greatest`](Self::greatest) commute to the last bit. The
+    /// default methods do not if equal values may have different bits. `false` by default.
     const COMMUTES: bool = false;
 
-    /// Returns the lesser of both. Unless overridden, of equals this one; what differs from itself, as NaN does, is less than
-    /// all others.
+    /// Returns the lesser value. By default, `self` if both are equal, and a value that differs
+    /// from itself, such as NaN, is less than all others.
     #[must_use]
     fn least(self, other: Self) -> Self {
         if other < self || is_not_a_number(other) { other } else { self }
     }
 
-    /// Returns the greater of both. Unless overridden, of equals this one; what differs from itself, as NaN does, is greater
-    /// than all others.
+    /// Returns the greater value. By default, `self` if both are equal, and a value that differs
+    /// from itself, such as NaN, is greater than all others.
     #[must_use]
     fn greatest(self, other: Self) -> Self {
         if other > self || is_not_a_number(other) { other } else { self }
     }
 }
 
-/// Only that differs from itself. (It must win over what is a number: else the result would depend on the order, and minimum and
-/// maximum would not be associative.)
+/// Only NaN differs from itself. It must win over numbers; otherwise minimum and maximum would not
+/// be associative.
 #[allow(clippy::eq_op)]
 fn is_not_a_number<T: Ordered>(value: T) -> bool {
     value != value
@@ -56,7 +58,7 @@ macro_rules! floats {
             const HIGHEST: Option<Self> = Some(<$t>::INFINITY);
             const COMMUTES: bool = true;
 
-            // Both to the last bit the same whichever comes first, so that libraries may take what they like first.
+            // Commutative to the last bit, so that libraries may reorder operands.
             fn least(self, other: Self) -> Self {
                 match self.partial_cmp(&other) {
                     Some(Less) => self,

@@ -1,33 +1,45 @@
-//! The operations that libraries know.
+//! The operations that communication libraries have predefined.
 
 use std::alloc::Layout;
 use std::any::TypeId;
 
-/// An operation that libraries have predefined.
+/// An operation that communication libraries such as MPI have predefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Predefined {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// With what.
+    /// The number type.
     pub number: Primitive,
 }
 
-/// What is done with two numbers.
+impl Predefined {
+    /// Returns the operation on these numbers.
+    #[must_use]
+    pub const fn new(operation: Operation, number: Primitive) -> Self {
+        Self { operation, number }
+    }
+}
+
+/// A predefined operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operation {
-    /// Their sum; integers wrap.
+    /// The sum; integers wrap.
     Sum,
-    /// Their product; integers wrap.
+    /// The product; integers wrap.
     Product,
-    /// The least. Of floats: not a number where either is not one, and -0 is less than 0. (MPI leaves both open.)
+    /// The minimum. For floats, NaN if an operand is NaN, and -0 is less than 0. (MPI leaves both
+    /// open.)
     Min,
-    /// The greatest. Of floats as [`Min`](Self::Min).
+    /// The maximum. For floats, NaN if an operand is NaN, and -0 is less than 0.
     Max,
 }
 
-/// A type of numbers.
+/// A primitive number type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Primitive {
     I8,
     I16,
@@ -42,7 +54,7 @@ pub enum Primitive {
 }
 
 impl Primitive {
-    /// How many bytes one has, and at multiples of which address it may be.
+    /// Returns the size and alignment of the type.
     #[must_use]
     pub const fn layout(self) -> Layout {
         match self {
@@ -55,7 +67,8 @@ impl Primitive {
         }
     }
 
-    /// What a primitive type is, if it is one of these; `isize` and `usize` are those of their width.
+    /// Returns the number type that `T` is, if any. `isize` and `usize` count as the type of their
+    /// width.
     #[must_use]
     pub fn of<T: 'static>() -> Option<Self> {
         let is = |other: TypeId| TypeId::of::<T>() == other;
@@ -83,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn primitive_types_are_known_by_what_they_are() {
+    fn primitive_types_are_recognised() {
         assert_eq!([Primitive::of::<i8>(), Primitive::of::<u64>()], [Some(Primitive::I8), Some(Primitive::U64)]);
         assert_eq!([Primitive::of::<f32>(), Primitive::of::<f64>()], [Some(Primitive::F32), Some(Primitive::F64)]);
         let of_width = if usize::BITS == 64 { Primitive::U64 } else { Primitive::U32 };

@@ -36,10 +36,10 @@ macro_rules! op {
 
 op!(/** The sum; integers wrap. */ Sum of Number, "sum", |left, right| left.plus(right), true, Some(T::zero()));
 op!(/** The product; integers wrap. */ Product of Number, "product", |left, right| left.times(right), T::PRODUCT_COMMUTES, Some(T::one()));
-op!(/** The least; of floats NaN where any is NaN, and -0 before 0. */ Min of Ordered, "min", |left, right| {
+op!(/** The minimum. For floats, NaN if an operand is NaN, and -0 is less than 0. */ Min of Ordered, "min", |left, right| {
     left.least(right)
 }, T::COMMUTES, T::HIGHEST);
-op!(/** The greatest; of floats NaN where any is NaN, and 0 before -0. */ Max of Ordered, "max", |left, right| {
+op!(/** The maximum. For floats, NaN if an operand is NaN, and 0 is greater than -0. */ Max of Ordered, "max", |left, right| {
     left.greatest(right)
 }, T::COMMUTES, T::LOWEST);
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     /// Holds an operation to what it says of itself.
-    fn keeps_its_word<T: PartialEq + Copy>(op: &dyn Op<T>, values: &[T]) -> bool {
+    fn satisfies_its_laws<T: PartialEq + Copy>(op: &dyn Op<T>, values: &[T]) -> bool {
         let pairs = || values.iter().flat_map(|&a| values.iter().map(move |&b| (a, b)));
         let identity = op.identity().expect("it has one");
         op.is_commutative()
@@ -67,9 +67,9 @@ mod tests {
             let numbers: [&dyn Op<i16>; 4] = [&Sum, &Product, &Min, &Max];
             let of_floats: [&dyn Op<f32>; 4] = [&Sum, &Product, &Min, &Max];
             let of_wrapping: [&dyn Op<Wrapping<i16>>; 2] = [&Sum, &Product];
-            numbers.iter().all(|op| keeps_its_word(*op, &values))
-                && of_floats.iter().all(|op| keeps_its_word(*op, &floats))
-                && of_wrapping.iter().all(|op| keeps_its_word(*op, &wrapping))
+            numbers.iter().all(|op| satisfies_its_laws(*op, &values))
+                && of_floats.iter().all(|op| satisfies_its_laws(*op, &floats))
+                && of_wrapping.iter().all(|op| satisfies_its_laws(*op, &wrapping))
         }
     }
 
@@ -80,8 +80,8 @@ mod tests {
         let brief: Vec<half::bf16> = [-2.0, -0.5, 0.0, 1.0, 3.0].map(half::bf16::from_f32).to_vec();
         let ops: [&dyn Op<half::f16>; 4] = [&Sum, &Product, &Min, &Max];
         let of_brief: [&dyn Op<half::bf16>; 4] = [&Sum, &Product, &Min, &Max];
-        assert!(ops.iter().all(|op| keeps_its_word(*op, &values)));
-        assert!(of_brief.iter().all(|op| keeps_its_word(*op, &brief)));
+        assert!(ops.iter().all(|op| satisfies_its_laws(*op, &values)));
+        assert!(of_brief.iter().all(|op| satisfies_its_laws(*op, &brief)));
         assert!(Op::<half::f16>::combine(&Max, values[0], half::f16::NAN).is_nan());
     }
 
@@ -91,7 +91,7 @@ mod tests {
         use num_complex::Complex;
         let values = [Complex::new(1.0, 2.0), Complex::new(-3.0, 0.5), Complex::new(0.0, 1.0)];
         let ops: [&dyn Op<Complex<f64>>; 2] = [&Sum, &Product];
-        assert!(ops.iter().all(|op| keeps_its_word(*op, &values)));
+        assert!(ops.iter().all(|op| satisfies_its_laws(*op, &values)));
         assert_eq!(Product.combine(values[2], values[2]), Complex::new(-1.0, 0.0));
     }
 
@@ -132,7 +132,7 @@ mod tests {
     impl Number for Affine {}
 
     #[test]
-    fn products_of_matrices_are_not_taken_to_commute() {
+    fn matrix_products_do_not_commute() {
         let (a, b) = (Affine(2.0, 1.0), Affine(3.0, 5.0));
         assert_ne!(Product.combine(a, b), Product.combine(b, a));
         assert!(!Op::<Affine>::is_commutative(&Product) && Op::<Affine>::is_commutative(&Sum));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_wrap_and_what_is_not_a_number_stays_so() {
+    fn integers_wrap_and_nan_wins() {
         assert_eq!(Sum.combine(u8::MAX, 2), 1);
         assert_eq!(Product.combine(i8::MAX, 2), -2);
         for (a, b) in [(f64::NAN, 1.0), (1.0, f64::NAN)] {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_and_the_greatest_float_commute_and_associate_to_the_last_bit() {
+    fn float_min_and_max_commute_and_associate_exactly() {
         let odd = f32::from_bits(0xffc0_1234);
         let all = [f32::NEG_INFINITY, -1.0, -f32::MIN_POSITIVE / 2.0, -0.0, 0.0, 1.0, f32::INFINITY, f32::NAN, odd];
         for op in [<f32 as Ordered>::least, <f32 as Ordered>::greatest] {

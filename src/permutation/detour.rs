@@ -1,48 +1,56 @@
-//! Two exchanges in place of a map that is none: by way of ranks in between.
+//! Permutations by two exchanges, through intermediate ranks, for maps that are not a single
+//! exchange.
 //!
-//! Let a map change q bits of ranks' numbers. Each element gets a *label* of q bits, sums of bits of its address, and goes first to the
-//! rank that has the label in these bits and is like its own in the others, then to where it belongs. Both are exchanges
-//! in the same sub-cubes if all labels are equally frequent among the elements that a rank has at first, and among those that
-//! it shall have: if no sum of the labels' bits is a sum of bits of the old rank, or one of bits of the new rank. There are such labels
-//! where a place has q bits: as many bits of the old rank are outside of the sums of the new one's as the other way round, r of
-//! each, and a sum of one and one is outside of both; add bits that are sums of neither.
+//! Let a map change q bits of the rank numbers. Each element gets a *label* of q bits, which are
+//! sums of bits of its address. It moves first to the rank whose q bits are the label and whose
+//! other bits are those of its own rank, then to its destination. Both moves are exchanges in the
+//! same sub-cubes if all labels are equally frequent among the elements that a rank holds before,
+//! and among those that it holds after: no sum of label bits may be a sum of bits of the old rank,
+//! nor of the new rank.
 //!
-//! What one rank has for another is cut into chunks by its labels, which differ in the bits that were added: 2^(q-r) chunks for each of 2^r
-//! ranks, no more than labels.
+//! Such labels exist if a place has at least q bits. Let r bits of the old rank be outside of the
+//! span of the new rank's bits; then r bits of the new rank are outside of the span of the old
+//! rank's. The sum of one of each is outside of both spans. The other q - r label bits are address
+//! bits outside of both.
+//!
+//! The elements that one rank has for another are cut into chunks by label: 2^(q-r) chunks for each
+//! of 2^r ranks, one per label.
 
 use super::basis::Basis;
 use super::map::BitMap;
 use crate::block::Block;
 use crate::ids::Rank;
 
-/// By which ranks elements go.
+/// The labels of a map, and so the intermediate ranks of its elements.
 #[derive(Debug)]
 pub(super) struct Detour {
-    /// The bits of ranks' numbers that are changed.
+    /// The bits of the rank numbers that the map changes.
     pub(super) bits: Vec<usize>,
     out: Side,
     back: Side,
-    /// The bits of a label that differ among what one rank has for another.
+    /// The label bits that differ among the elements that one rank has for another.
     apart: Vec<usize>,
 }
 
-/// Elements by where they are at one end.
+/// Elements by their address at one end: before or after the permutation.
 #[derive(Debug)]
 struct Side {
-    /// To the other end.
+    /// The map to the other end.
     map: BitMap,
     place_bits: usize,
-    /// What each bit of an address at this end adds to the label, and what is added in any case.
+    /// The label as an affine map of the address at this end.
     columns: Vec<u64>,
     add: u64,
-    /// The place that has each bit of the label alone.
+    /// For each label bit, a place whose label is that bit alone.
     units: Vec<u64>,
-    /// By how ranks at the other end differ for elements of one rank and label.
+    /// A basis of the differences between the ranks at the other end, for elements of one rank and
+    /// label.
     far: Vec<u64>,
 }
 
 impl Detour {
-    /// For a map that changes no more bits of ranks than places have, and some.
+    /// Returns the detour of a map that changes at least one rank bit, and at most as many as a
+    /// place has bits.
     pub(super) fn new(map: &BitMap, place_bits: usize) -> Option<Self> {
         let here = |bit: usize| 1_u64 << (place_bits + bit);
         let there = |bit: usize| map.row(place_bits + bit);
@@ -52,12 +60,14 @@ impl Detour {
         if bits.is_empty() || bits.len() > place_bits {
             return None;
         }
-        // Bits of the old rank that are no sums of the new one's, and the other way round: as many of each, so sums of two.
+        // The bits of the old rank outside of the span of the new rank's bits, and the other way
+        // round, paired.
         let mut known: [Basis; 2] = [(0..rank_bits).map(there).collect(), (0..rank_bits).map(here).collect()];
         let old: Vec<u64> = (0..rank_bits).map(here).filter(|sum| known[0].insert(*sum, 0).is_ok()).collect();
         let new: Vec<u64> = (0..rank_bits).map(there).filter(|sum| known[1].insert(*sum, 0).is_ok()).collect();
         let pairs = old.iter().zip(&new).map(|(old, new)| old ^ new);
-        // The others are of places; high ones rather than low ones, so that what is next to each other stays together.
+        // The other label bits are place bits, high ones first, so that neighbouring elements stay
+        // together.
         let units = (0..map.bits()).rev().map(|bit| 1_u64 << bit).filter(|unit| known[1].insert(*unit, 0).is_ok());
         let sums: Vec<u64> = pairs.chain(units).take(bits.len()).collect();
         let word =
@@ -68,34 +78,35 @@ impl Detour {
         let of = (0..map.bits()).map(|bit| out.label(inverse.linear_part(1 << bit))).collect();
         let add = out.label(inverse.apply(0));
         let back = Side::new(inverse, place_bits, of, add, bits.len())?;
-        // Elements of a rank that stay together, whatever the label.
+        // Differences between elements of one rank with the same destination.
         let moved = (0..place_bits).map(|bit| (map.linear_part(1 << bit) >> place_bits, 1 << bit));
         let (_, together) = Basis::and_relations(u64::BITS as usize, moved);
         let labels: Basis = together.into_iter().map(|difference| out.label(difference)).collect();
         Some(Self { bits, out, back, apart: labels.highest() })
     }
 
-    /// The label of an element by its address at first.
+    /// Returns the label of an element by its old address.
     pub(super) fn label(&self, address: u64) -> u64 {
         self.out.label(address)
     }
 
-    /// Whether elements that differ in this bit of their place have the same label.
+    /// Returns whether elements that differ in this place bit have the same label.
     pub(super) fn is_blind_to(&self, bit: usize) -> bool {
         self.out.columns[bit] == 0
     }
 
-    /// Into how many chunks what one rank has for another is cut.
+    /// Returns the number of chunks into which a block is cut.
     pub(super) fn chunks(&self) -> u32 {
         1 << self.apart.len()
     }
 
-    /// Which chunk of what one rank has for another a label is.
+    /// Returns the chunk of a block that has this label.
     pub(super) fn chunk(&self, label: u64) -> u32 {
         self.apart.iter().enumerate().fold(0, |sum, (number, bit)| sum | ((label >> bit & 1) as u32) << number)
     }
 
-    /// What a rank has at first for the rank in between, or, where that rank has it for one at the end, what goes there.
+    /// Lists the blocks that move from a rank to an intermediate rank (`first`), or from an
+    /// intermediate rank to a destination.
     pub(super) fn blocks(&self, first: bool, (source, destination): (Rank, Rank), into: &mut Vec<Block>) {
         let (side, end, between) =
             if first { (&self.out, source, destination) } else { (&self.back, destination, source) };
@@ -127,7 +138,7 @@ impl Side {
         set.fold(self.add, |sum, (_, column)| sum ^ column)
     }
 
-    /// The ranks at the other end of a rank's elements that have a label.
+    /// Returns the ranks at the other end of the elements of a rank with this label.
     fn far(&self, rank: Rank, label: u64) -> impl Iterator<Item = Rank> {
         let first = (rank.index() as u64) << self.place_bits;
         let missing = self.label(first) ^ label;

@@ -1,25 +1,28 @@
-//! What straight messages do to the channels of a cube.
+//! Channel loads of direct messages on a cube.
 //!
-//! A message from s to t crosses the dimensions in which these differ, in one order, the same for all. When it crosses dimension j it is
-//! at a node that agrees with t in the dimensions before j, with s in j and those after it. For the elements at address x both s and t
-//! are sums of bits of x, so those that a channel carries are the solutions of linear equations: none, or as many as of any other
-//! channel of that dimension which carries any.
+//! A message from s to t crosses the dimensions in which they differ, in an order that is the same
+//! for all messages. When it crosses dimension j, it is at a node that agrees with t in the
+//! dimensions before j, and with s in j and the dimensions after j. For the element at address x,
+//! the bits of s and t are sums of bits of x. So the elements that a channel carries are the
+//! solutions of linear equations: none, or the same number for every channel of that dimension that
+//! carries any.
 
 use super::basis::Basis;
 use super::map::BitMap;
 use crate::ids::Node;
 use crate::topology::Topology;
 
-/// What messages that all start at once do to a cube.
+/// The loads of messages that all start at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Loads {
-    /// The most elements over a channel.
+    /// The elements over the busiest channel.
     pub(super) channel: u64,
-    /// The most channels of a message.
+    /// The channels of the longest route.
     pub(super) hops: u64,
 }
 
-/// Of elements that go where a map says, on a cube that is nothing else, each rank on the node of its number.
+/// Returns the loads when every element moves to its new rank directly, on a cube without further
+/// links, with rank i on node i.
 pub(super) fn of(map: &BitMap, place_bits: usize, topology: &dyn Topology) -> Loads {
     let (bits, fixed) = (map.bits(), map.apply(0));
     let here = |bit: usize| 1_u64 << (place_bits + bit);
@@ -32,7 +35,7 @@ pub(super) fn of(map: &BitMap, place_bits: usize, topology: &dyn Topology) -> Lo
         let stays = there(bit) == here(bit) && fixed & here(bit) == 0;
         if stays { 0 } else { 1_u64 << (bits - known.rank()) }
     };
-    // By how new ranks differ from old ones: one of them, and what is added for each bit of an address.
+    // All differences between the new rank and the old rank of an element.
     let moved = |bit: usize| (map.linear_part(1 << bit) ^ 1 << bit) >> place_bits;
     let mut differ = vec![fixed >> place_bits];
     let mut known = Basis::new(u64::BITS as usize);
@@ -47,7 +50,7 @@ pub(super) fn of(map: &BitMap, place_bits: usize, topology: &dyn Topology) -> Lo
     Loads { channel: (0..order.len()).map(carries).max().unwrap_or(0), hops: hops.into() }
 }
 
-/// The dimensions in the order in which messages cross them.
+/// Returns the dimensions in the order in which messages cross them.
 fn order(topology: &dyn Topology) -> Vec<usize> {
     let last = topology.nodes().saturating_sub(1);
     let way = topology.route(Node::new(0), Node::new(last));

@@ -1,78 +1,79 @@
-//! Maps of addresses, bit by bit.
+//! Maps of address bits.
 
 use std::fmt;
 
 use super::basis::Basis;
 
-/// Where each of 2^k elements goes, as a map of the k bits of its address: every bit of the new address is a sum modulo 2 of bits
-/// of the old one, and perhaps 1. It is one to one.
+/// A permutation of 2^k elements as a map of the k bits of their addresses. Each bit of the new
+/// address is a sum modulo 2 of bits of the old address, and possibly 1. The map is one-to-one.
 ///
-/// Moving bits to other places is such a map, as are complements and binary-reflected Gray code; so is whatever comes of doing one
-/// [after](Self::then) the other. Elsewhere these permutations are called BMMC (bit-matrix-multiply/complement), and those which
-/// move and complement bits only BPC (bit-permute/complement).
+/// Such maps permute bits, complement bits, convert to binary-reflected Gray code, and
+/// [compose](Self::then) these. They are known as BMMC permutations
+/// (bit-matrix-multiply/complement); those that only permute and complement bits are BPC
+/// permutations (bit-permute/complement).
 ///
 /// ```
 /// use necklace::permutation::BitMap;
 /// let map = BitMap::transpose(1, 2)?;
-/// // The matrix has 2 rows and 4 columns: the element in row 1, column 2 goes to row 2, column 1 of 4 rows and 2 columns.
+/// // A matrix of 2 x 4: the element in row 1, column 2 moves to row 2, column 1 of 4 x 2.
 /// assert_eq!(map.apply(4 * 1 + 2), 2 * 2 + 1);
 /// assert_eq!(map.inverse(), BitMap::transpose(2, 1)?);
 /// # Ok::<(), necklace::permutation::BitMapError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BitMap {
-    /// What each bit of the old address is added to.
+    /// For each bit of the old address, the bits of the new address that it is added to.
     columns: Vec<u64>,
-    /// What is added in any case.
+    /// The bits that are complemented.
     add: u64,
 }
 
-/// What is no map of address bits.
+/// Why a map of address bits is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BitMapError {
-    /// An address would be too long.
-    #[error("addresses of {0} bits, {max} are the most", max = BitMap::MAX_BITS)]
+    /// Addresses have too many bits.
+    #[error("addresses of {0} bits; at most {max} are supported", max = BitMap::MAX_BITS)]
     Bits(usize),
-    /// A bit is not one of the address.
-    #[error("bit {bit} of addresses of {bits} bits, 0 is the first")]
+    /// A bit is out of range.
+    #[error("bit {bit} of addresses of {bits} bits is out of range; the first bit is 0")]
     Range {
         /// The bit.
         bit: usize,
-        /// How many there are.
+        /// The number of bits of an address.
         bits: usize,
     },
     /// A bit is named twice.
-    #[error("bit {0} is there twice")]
+    #[error("duplicate bit {0}")]
     Twice(usize),
-    /// Two addresses would go to the same place.
-    #[error("no map that is one to one: addresses that differ in {differ:#b} go to the same place")]
+    /// The map is not one-to-one.
+    #[error("the map is not one-to-one: addresses that differ by {differ:#b} have the same image")]
     Singular {
-        /// By what they differ.
+        /// The difference of two addresses with the same image.
         differ: u64,
     },
-    /// Axes are to be exchanged that are not equally long.
-    #[error("an axis of {0} bits cannot be exchanged with one of {1}")]
+    /// Axes of different lengths cannot be exchanged.
+    #[error("an axis of {0} bits cannot be exchanged with one of {1} bits")]
     Lengths(usize, usize),
-    /// Maps of addresses of different lengths are to follow each other.
-    #[error("a map of addresses of {first} bits is followed by one of {second}")]
+    /// Maps of addresses of different lengths cannot be composed.
+    #[error("a map of addresses of {first} bits cannot be followed by one of {second} bits")]
     Follow {
-        /// Of the first.
+        /// The address bits of the first map.
         first: usize,
-        /// Of the second.
+        /// The address bits of the second map.
         second: usize,
     },
 }
 
 impl BitMap {
-    /// How many bits an address may have.
+    /// The most bits of an address.
     pub const MAX_BITS: usize = 62;
 
-    /// Everything stays.
+    /// Returns the identity.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`] for more than [`MAX_BITS`](Self::MAX_BITS).
+    /// [`BitMapError::Bits`] for more than [`MAX_BITS`](Self::MAX_BITS) bits.
     pub fn identity(bits: usize) -> Result<Self, BitMapError> {
         if bits > Self::MAX_BITS {
             return Err(BitMapError::Bits(bits));
@@ -80,11 +81,12 @@ impl BitMap {
         Ok(Self { columns: (0..bits).map(|bit| 1 << bit).collect(), add: 0 })
     }
 
-    /// Bit i goes to bit `to[i]`.
+    /// Returns the map that moves bit i to bit `to[i]`.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`] and [`BitMapError::Twice`] where that is no bijection.
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] and [`BitMapError::Twice`] if `to` is not a
+    /// permutation.
     pub fn moving(to: &[usize]) -> Result<Self, BitMapError> {
         let mut map = Self::identity(to.len())?;
         check_distinct(to.len(), to)?;
@@ -94,11 +96,13 @@ impl BitMap {
         Ok(map)
     }
 
-    /// Of an address whose bit i is set `columns[i]` is added, modulo 2 and bit by bit, and `add` in any case.
+    /// Returns the affine map with these columns: the new address is `add`, xor `columns[i]` for
+    /// each bit i that is set in the old address.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where a result has more bits; [`BitMapError::Singular`] where it is not one to one.
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] if `add` or a column has more bits than an
+    /// address; [`BitMapError::Singular`] if the map is not one-to-one.
     pub fn linear(columns: &[u64], add: u64) -> Result<Self, BitMapError> {
         let bits = columns.len();
         let whole = Self::identity(bits)?.mask();
@@ -109,12 +113,12 @@ impl BitMap {
         map.solve().map(|_| map).map_err(|differ| BitMapError::Singular { differ })
     }
 
-    /// The bits of one axis change places with those of the other, in their order.
+    /// Returns the map that exchanges the bits of two axes, in order.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`]; [`BitMapError::Twice`] for a bit that is in both axes, or twice in one;
-    /// [`BitMapError::Lengths`].
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`]; [`BitMapError::Twice`] for a bit that is in
+    /// both axes, or twice in one; [`BitMapError::Lengths`].
     pub fn axis_exchange(bits: usize, axis: &[usize], other: &[usize]) -> Result<Self, BitMapError> {
         if axis.len() != other.len() {
             return Err(BitMapError::Lengths(axis.len(), other.len()));
@@ -125,7 +129,8 @@ impl BitMap {
         Self::moving(&to)
     }
 
-    /// A matrix of 2^`row_bits` rows and 2^`column_bits` columns, row after row, is transposed.
+    /// Returns the map that transposes a matrix of 2^`row_bits` rows and 2^`column_bits` columns in
+    /// row-major order.
     ///
     /// # Errors
     ///
@@ -134,7 +139,7 @@ impl BitMap {
         Self::generalized_shuffle(row_bits.saturating_add(column_bits), row_bits)
     }
 
-    /// Bit i goes to bit k - 1 - i, of k.
+    /// Returns the map that reverses the order of the bits.
     ///
     /// # Errors
     ///
@@ -144,16 +149,16 @@ impl BitMap {
         Self::moving(&(0..bits).rev().collect::<Vec<_>>())
     }
 
-    /// The bits that are set in a mask are complemented.
+    /// Returns the map that complements the bits that are set in a mask.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where the mask has more bits than an address.
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] if the mask has more bits than an address.
     pub fn complement(bits: usize, mask: u64) -> Result<Self, BitMapError> {
         Self::linear(&Self::identity(bits)?.columns, mask)
     }
 
-    /// The last element becomes the first: all bits are complemented.
+    /// Returns the map that reverses the order of the elements: it complements all bits.
     ///
     /// # Errors
     ///
@@ -163,7 +168,8 @@ impl BitMap {
         Ok(Self { add: map.mask(), ..map })
     }
 
-    /// The halves of the array are interleaved as a deck of cards is: addresses are rotated to the left by one.
+    /// Returns the perfect shuffle, which interleaves the halves of the array: it rotates addresses
+    /// to the left by one.
     ///
     /// # Errors
     ///
@@ -172,7 +178,8 @@ impl BitMap {
         Self::generalized_shuffle(bits, 1)
     }
 
-    /// Elements with even addresses go before those with odd ones: addresses are rotated to the right by one.
+    /// Returns the inverse of the perfect shuffle, which puts elements with even addresses before
+    /// those with odd addresses: it rotates addresses to the right by one.
     ///
     /// # Errors
     ///
@@ -181,7 +188,7 @@ impl BitMap {
         Self::generalized_shuffle(bits, bits.saturating_sub(1))
     }
 
-    /// Addresses are rotated to the left by so many bits.
+    /// Returns the map that rotates addresses to the left by `by` bits.
     ///
     /// # Errors
     ///
@@ -191,17 +198,18 @@ impl BitMap {
         Self::moving(&(0..bits).map(|bit| (bit + by % bits) % bits).collect::<Vec<_>>())
     }
 
-    /// An array that lies on 2^`rank_bits` ranks consecutively, an equal part each, is dealt to them in turn: the elements of a rank
-    /// have the same address modulo the number of ranks.
+    /// Returns the map from the consecutive (block) to the cyclic distribution over 2^`rank_bits`
+    /// ranks. In the cyclic distribution, the elements of a rank have the same address modulo the
+    /// number of ranks.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`] for more bits of ranks than of addresses.
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] if `rank_bits` is more than `bits`.
     pub fn consecutive_to_cyclic(bits: usize, rank_bits: usize) -> Result<Self, BitMapError> {
         Self::generalized_shuffle(bits, place_bits(bits, rank_bits)?)
     }
 
-    /// The other way.
+    /// Returns the map from the cyclic to the consecutive (block) distribution.
     ///
     /// # Errors
     ///
@@ -211,22 +219,23 @@ impl BitMap {
         Self::generalized_shuffle(bits, rank_bits)
     }
 
-    /// A field of so many bits from `first` on, a binary number, is written in binary-reflected Gray code.
+    /// Returns the map that converts a field of `length` bits, from bit `first` on, from binary to
+    /// binary-reflected Gray code.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`]; [`BitMapError::Range`] where the field is not within the address.
+    /// [`BitMapError::Bits`]; [`BitMapError::Range`] if the field exceeds the address.
     pub fn to_gray(bits: usize, first: usize, length: usize) -> Result<Self, BitMapError> {
         let mut map = Self::identity(bits)?;
         let field = field(bits, first, length)?;
-        // g = b xor b / 2: a bit counts for its own place and the one below.
+        // g = b xor (b >> 1): a bit is added to its own place and to the one below.
         for bit in field.skip(1) {
             map.columns[bit] |= 1 << (bit - 1);
         }
         Ok(map)
     }
 
-    /// The other way.
+    /// Returns the map that converts a field from binary-reflected Gray code to binary.
     ///
     /// # Errors
     ///
@@ -235,35 +244,36 @@ impl BitMap {
         Ok(Self::to_gray(bits, first, length)?.inverse())
     }
 
-    /// How many bits an address has.
+    /// Returns the number of bits of an address.
     #[must_use]
     pub fn bits(&self) -> usize {
         self.columns.len()
     }
 
-    /// Where the element of an address goes. Bits past those of an address are not looked at.
+    /// Returns the new address of the element at `address`. Bits beyond those of an address are
+    /// ignored.
     #[must_use]
     pub fn apply(&self, address: u64) -> u64 {
         self.linear_part(address) ^ self.add
     }
 
-    /// By what the new addresses of two elements differ whose old ones differ by that.
-    #[must_use]
-    pub fn linear_part(&self, difference: u64) -> u64 {
+    /// Returns the difference of the new addresses of two elements whose old addresses differ by
+    /// `difference`.
+    pub(super) fn linear_part(&self, difference: u64) -> u64 {
         let set = self.columns.iter().enumerate().filter(|(bit, _)| difference >> bit & 1 == 1);
         set.fold(0, |sum, (_, column)| sum ^ column)
     }
 
-    /// Of which bits of the old address a bit of the new one is the sum.
+    /// Returns the bits of the old address whose sum is this bit of the new address.
     pub(super) fn row(&self, bit: usize) -> u64 {
         self.columns.iter().enumerate().fold(0, |sum, (from, column)| sum | (column >> bit & 1) << from)
     }
 
-    /// This map, and then the other.
+    /// Composes two maps: this one first, then `next`.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Follow`] where addresses have other lengths.
+    /// [`BitMapError::Follow`] if the maps have different numbers of bits.
     pub fn then(&self, next: &Self) -> Result<Self, BitMapError> {
         if self.bits() != next.bits() {
             return Err(BitMapError::Follow { first: self.bits(), second: next.bits() });
@@ -272,7 +282,7 @@ impl BitMap {
         Ok(Self { columns, add: next.apply(self.add) })
     }
 
-    /// The way back.
+    /// Returns the inverse.
     #[must_use]
     pub fn inverse(&self) -> Self {
         let columns = self.solve().unwrap_or_default();
@@ -284,7 +294,8 @@ impl BitMap {
         (1 << self.bits()) - 1
     }
 
-    /// The address that has each bit alone as its image, constants left out; or what addresses differ by that go to the same place.
+    /// Returns, for each bit, the address whose image under the linear part is that bit alone. If
+    /// the map is singular, fails with the difference of two addresses with the same image.
     fn solve(&self) -> Result<Vec<u64>, u64> {
         let mut basis = Basis::new(self.bits());
         for (bit, &column) in self.columns.iter().enumerate() {
@@ -294,7 +305,8 @@ impl BitMap {
     }
 }
 
-/// The bits that do not stay, by the new bits that they are added to, and what is added in any case: `0->1 1->0+2 +0b1 of 3 bits`.
+/// Shows the bits that move, with the new bits that they are added to, and the complemented bits:
+/// `0->1 1->0+2 +0b1 of 3 bits`.
 impl fmt::Display for BitMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { columns, add } = self;
@@ -311,7 +323,7 @@ impl fmt::Display for BitMap {
     }
 }
 
-/// That these are bits of an address, each once.
+/// Checks that these are bits of an address, without repetition.
 fn check_distinct(bits: usize, set: &[usize]) -> Result<(), BitMapError> {
     BitMap::identity(bits)?;
     let mut seen = 0_u64;
@@ -327,7 +339,7 @@ fn check_distinct(bits: usize, set: &[usize]) -> Result<(), BitMapError> {
     Ok(())
 }
 
-/// The bits that are left for the places within a rank.
+/// Returns the number of address bits that are not rank bits.
 fn place_bits(bits: usize, rank_bits: usize) -> Result<usize, BitMapError> {
     bits.checked_sub(rank_bits).ok_or(BitMapError::Range { bit: rank_bits.saturating_sub(1), bits })
 }
@@ -343,7 +355,7 @@ mod tests {
 
     use super::*;
 
-    /// A random one, by columns that are made independent.
+    /// A random map, from columns that are made independent.
     fn any(bits: usize, words: &[u64]) -> BitMap {
         let mut map = BitMap::identity(bits).unwrap();
         let whole = map.mask();
@@ -384,7 +396,7 @@ mod tests {
         }
     }
 
-    /// What a map does to a whole array: element x, at first at x, is at the place that the result says.
+    /// The new places of all elements of an array.
     fn places(map: &BitMap) -> Vec<u64> {
         (0..1 << map.bits()).map(|address| map.apply(address)).collect()
     }
@@ -445,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_map_is_named() {
+    fn invalid_maps_are_named() {
         let range = |bit, bits| Err(BitMapError::Range { bit, bits });
         assert_eq!(BitMap::identity(63), Err(BitMapError::Bits(63)));
         assert_eq!(BitMap::shuffle(usize::MAX), Err(BitMapError::Bits(usize::MAX)));

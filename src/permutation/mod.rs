@@ -1,30 +1,39 @@
-//! Permutations of distributed arrays, by their addresses' bits.
+//! Permutations of distributed arrays by the bits of their addresses.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §2. An array of 2^k elements lies on 2^n ranks, an equal part of consecutive addresses each: the n
-//! highest bits of an address are the rank, the others the place there. A [`BitMap`] says where each element goes. It names
-//! the permutations of the paper: axis exchange, transpose, bit and vector reversal, shuffle, unshuffle, generalized shuffle,
-//! from consecutive to cyclic and back, to and from Gray code.
+//! Source: Johnsson & Ho, TR-16-92, §2. An array of 2^k elements is distributed over 2^n ranks, an
+//! equal part of consecutive addresses each: the n highest bits of an address are the rank, the
+//! others are the place within it. A [`BitMap`] says where each element goes. It has the
+//! permutations of the paper: axis exchange, transpose, bit and vector reversal, shuffle,
+//! unshuffle, generalized shuffle, consecutive to cyclic and back, to and from Gray code.
 //!
-//! [`Communicator::permute`](crate::Communicator::permute) does it. What it can do depends on what the map does to the bits of the ranks:
+//! [`Communicator::permute`](crate::Communicator::permute) executes a permutation. Which methods
+//! are possible depends on how the map changes the rank bits:
 //!
-//! - If a rank's elements go to all ranks that agree with it outside of d bits, to each equally many, and such ranks sit on a cube (who
-//!   differs in one of these bits is a neighbour, who differs in two is none), it may be an [exchange within
-//!   sub-cubes](crate::algorithm::cube) of d dimensions, whatever else is done to the bits of the places, and to those d bits
-//!   themselves: `(j|i)` to `(f(i)|g(j))`. It moves half of the elements over each channel of the sub-cube, the least there can
-//!   be, in d rounds. What happens within a rank is part of how elements are taken from memory and put there.
-//! - If a place has at least as many bits as are changed of the ranks' numbers, and ranks that differ in these only sit on a cube, it may be two
-//!   such exchanges: to ranks in between, so chosen that each is one. All elements of a rank go over each channel, in 2 d rounds. (This is not
-//!   in the paper, which has several places of d bits at a time exchanged one after the other, see
-//!   [`Succession`](crate::algorithm::cube::Succession).)
-//! - All may go straight, in one round. On a cube that loads channels as little as can be for such exchanges, for a vector reversal,
-//!   whose messages share no channel, and for a generalized shuffle by no more bits than a place has, of which no channel carries
-//!   more than half of a rank's elements. It is four times that for the unshuffle, from three dimensions on, and from six on eight times and
-//!   more for a reversal of the ranks' bits.
+//! - **One exchange.** Suppose that a rank's elements go, in equal numbers, to all ranks that agree
+//!   with it outside of d bits, and that these ranks sit on a cube: neighbours if they differ in
+//!   one of the bits, no neighbours if they differ in two. Then the permutation is an [exchange
+//!   within sub-cubes](crate::algorithm::cube) of d dimensions. The map may change the place bits,
+//!   and these d bits themselves, in any way: `(j|i)` to `(f(i)|g(j))`. The exchange moves half of
+//!   a rank's elements over each channel of the sub-cube, which is the minimum, in d rounds. Local
+//!   rearrangements are part of reading elements from memory and writing them there.
+//! - **Two exchanges.** Suppose that a place has at least as many bits as the map changes in the
+//!   rank, and that ranks that differ in these bits alone sit on a cube. Then two exchanges do it,
+//!   through intermediate ranks chosen so that both moves are exchanges. All elements of a rank
+//!   cross each channel, in 2 d rounds. (This is not in the paper, which exchanges several groups
+//!   of d place bits one after the other, see [`Succession`](crate::algorithm::cube::Succession).)
+//! - **Straight.** Every element goes directly to its destination, in one round. On a cube the load
+//!   of the busiest channel is the minimum for exchanges as above; for a vector reversal, whose
+//!   messages share no channel; and for a generalized shuffle by at most as many bits as a place
+//!   has, in which no channel carries more than half of a rank's elements. For the unshuffle of
+//!   three or more dimensions it is four times as much; for a reversal of six or more rank bits,
+//!   eight times and more.
 //!
-//! Where there are several ways, it is the [cheaper](Permutation::cheaper) one by the prices of the communicator's machine, as for other
-//! collectives. Ranks that are threads, or processes of one host, go straight, whatever their network is called, unless blocks are small
-//! and ranks many (by one exchange of all ranks some 1000 threads, 32 processes over TCP, 64 over MPI). Or the user decides:
-//! [`choose("permute", "exchange")`](crate::Communicator::choose), where it can be, or `"straight"`.
+//! If several methods are possible, the [cheaper](Permutation::cheaper) one by the prices of the
+//! communicator's machine is chosen, as for other collectives. Among threads, and processes of one
+//! host, this is the straight one whatever the topology, except for small blocks among many ranks
+//! (one exchange among some 1000 threads, 32 processes over TCP or 64 over MPI). To decide
+//! yourself, [choose](crate::Communicator::choose) `"exchange"` (if possible) or `"straight"` for
+//! `"permute"`.
 
 mod basis;
 mod detour;
@@ -51,37 +60,38 @@ use crate::plan::{Layout, PlanError};
 use crate::topology::{Topology, same};
 use crate::vocabulary::{BuildError, End, Placement, Ports, Problem, RankRound, Share, listable};
 
-/// A permutation of an array that lies on ranks.
+/// A permutation of a distributed array, with the method that executes it.
 ///
-/// It is the algorithm of its own [problem](Self::problem), a custom collective whose blocks are what one rank has for another.
+/// It is the algorithm for its own [problem](Self::problem): a custom collective with one block
+/// from each rank to each rank for which it has elements.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     map: BitMap,
     rank_bits: usize,
-    way: Way,
-    /// Where the way is by two exchanges.
+    method: Method,
+    /// The labels, if the method is two exchanges.
     detour: Option<Arc<Detour>>,
     topology: Arc<dyn Topology>,
     placement: Placement,
-    /// What is held before and after, once somebody has asked.
+    /// The pre- and postcondition, computed on first use.
     collective: Arc<OnceLock<Collective>>,
 }
 
-/// How an array is permuted.
+/// The method by which an array is permuted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Way {
+pub enum Method {
     /// Every element stays at its rank.
     Local,
-    /// An exchange within the sub-cubes of the ranks that agree in all bits but those set here.
+    /// One exchange within sub-cubes: the ranks that agree in all bits except the ones set here.
     Exchange(u64),
-    /// Two exchanges, one after the other, within such sub-cubes: in between elements are at ranks where they do not belong.
+    /// Two exchanges within such sub-cubes, through intermediate ranks.
     Exchanges(u64),
-    /// Straight to where they belong, in one round.
+    /// Every element goes directly to its destination, in one round.
     Straight,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local => f.write_str("within ranks"),
@@ -111,47 +121,51 @@ static APART: About = about(
 static TOGETHER: About = about("1 start-up, a message to each rank that elements go to", Ports::Unlimited);
 
 impl Permutation {
-    /// Of an array on these ranks: by an exchange where the map is one and the ranks sit on cubes; by two where they do and a
-    /// place has at least as many bits as are changed of a rank; straight otherwise.
+    /// Plans the permutation of an array on these ranks: by one exchange if the map is one and the
+    /// ranks sit on cubes; by two if the ranks sit on cubes and a place has at least as many bits
+    /// as the map changes in the rank; straight otherwise.
     ///
-    /// Where ranks are placed, or the network is more than a cube, it takes time in proportion to all ranks and the square of d.
+    /// If the placement is not the identity, or the network has more links than a cube, this takes
+    /// time proportional to the number of ranks times d^2.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Array`] unless the ranks are a power of two, and no more than the elements; [`BuildError::Ranks`] where there are
-    /// more ranks than nodes, or none; [`BuildError::Placement`] where one sits on no node.
+    /// [`BuildError::Array`] unless the number of ranks is a power of two and at most the number of
+    /// elements; [`BuildError::Ranks`] if there are more ranks than nodes, or none;
+    /// [`BuildError::Placement`] if a rank's node is out of range.
     pub fn new(map: BitMap, topology: Arc<dyn Topology>, placement: Placement) -> Result<Self, BuildError> {
         placement.check(&*topology)?;
         let place_bits = place_bits(&map, placement.ranks())?;
         let rank_bits = map.bits() - place_bits;
         let are_cubes = |bits: &[usize]| are_cubes(&*topology, &placement, bits);
-        let (way, detour) = match way(&map, place_bits) {
-            Way::Exchange(bits) if !are_cubes(&set(bits)) => (Way::Straight, None),
-            Way::Straight => match Detour::new(&map, place_bits).filter(|detour| are_cubes(&detour.bits)) {
+        let (method, detour) = match method_of(&map, place_bits) {
+            Method::Exchange(bits) if !are_cubes(&set(bits)) => (Method::Straight, None),
+            Method::Straight => match Detour::new(&map, place_bits).filter(|detour| are_cubes(&detour.bits)) {
                 Some(detour) => {
                     let bits = detour.bits.iter().fold(0, |sum, bit| sum | 1 << bit);
-                    (Way::Exchanges(bits), Some(Arc::new(detour)))
+                    (Method::Exchanges(bits), Some(Arc::new(detour)))
                 }
-                None => (Way::Straight, None),
+                None => (Method::Straight, None),
             },
-            way => (way, None),
+            method => (method, None),
         };
-        Ok(Self { map, rank_bits, way, detour, topology, placement, collective: Arc::default() })
+        Ok(Self { map, rank_bits, method, detour, topology, placement, collective: Arc::default() })
     }
 
-    /// The same with every element that leaves its rank going straight.
+    /// Changes the method to [`Method::Straight`], unless all elements stay at their ranks.
     #[must_use]
     pub fn straight(self) -> Self {
-        if self.way == Way::Local {
+        if self.method == Method::Local {
             return self;
         }
         let collective = if self.detour.is_some() { Arc::default() } else { self.collective };
-        Self { way: Way::Straight, detour: None, collective, ..self }
+        Self { method: Method::Straight, detour: None, collective, ..self }
     }
 
-    /// The cheaper way by the prices of a machine, for elements of so many bytes: straight, or this one if that costs more. Where the
-    /// machine charges for channels or hops, and [nothing is known](Self::channel) of those of straight messages, it is this one.
-    /// Takes time and memory in proportion to the ranks.
+    /// Chooses the cheaper method by the prices of a machine, for elements of `element` bytes:
+    /// straight, or this one if straight costs more. If the machine charges for channels or hops,
+    /// and the [load](Self::channel) of straight messages is unknown, it is this one. Takes time
+    /// and memory proportional to the number of ranks.
     #[must_use]
     pub fn cheaper(self, machine: &Machine, element: u64) -> Self {
         let block = self.block().saturating_mul(element);
@@ -163,50 +177,53 @@ impl Permutation {
         if price(&straight) <= price(&self) { straight } else { self }
     }
 
-    /// What it asks of a machine, by its claims.
+    /// Returns the demand by the claims.
     fn demand(&self) -> Demand {
         let of = Demand { ranks: 1 << self.rank_bits, bytes: true, ..Demand::default() };
         Demand::by_claims(&self.promises().completed(self.about().ports), of, Volume::ZERO, Demand::default)
     }
 
-    /// Where elements go.
+    /// Returns the map of addresses.
     #[must_use]
     pub fn map(&self) -> &BitMap {
         &self.map
     }
 
-    /// How they get there.
+    /// Returns the method.
     #[must_use]
-    pub fn way(&self) -> Way {
-        self.way
+    pub fn method(&self) -> Method {
+        self.method
     }
 
-    /// How many elements a rank has.
+    /// Returns the number of elements of a rank.
     #[must_use]
     pub fn each(&self) -> u64 {
         1 << self.place_bits()
     }
 
-    /// How many of them a rank has for each rank that it has any for, itself included.
+    /// Returns the number of elements in a block: those that a rank has for each rank that it has
+    /// any for, itself included.
     #[must_use]
     pub fn block(&self) -> u64 {
         self.each() >> spread(&self.map, self.place_bits()).rank()
     }
 
-    /// The most elements that a channel carries, added up over rounds, where it is known: of those that go straight only
-    /// on a cube with a rank on every node, of the same number. Takes time and memory in proportion to the ranks.
+    /// Returns the sum over rounds of the elements on the busiest channel, if it is known. For
+    /// [`Method::Straight`] it is known only on a cube with rank i on node i. Takes time and memory
+    /// proportional to the number of ranks.
     #[must_use]
     pub fn channel(&self) -> Option<u64> {
         let blocks = self.promises().completed(self.about().ports).channel_transmission?;
         u64::try_from(blocks.bytes(self.block())).ok()
     }
 
-    /// What is held before and after, as a collective: block [s, t] is what rank s has for rank t, for two exchanges in chunks. When it
-    /// is first asked for, it takes time and memory in proportion to the blocks of all ranks, some 200 bytes each.
+    /// Returns the problem, a custom collective: block [s, t] holds the elements that rank s has
+    /// for rank t, in chunks if there are two exchanges. The first call takes time and memory
+    /// proportional to the blocks of all ranks, some 200 bytes each.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Blocks`] for more of these than [`Custom::MOST_BLOCKS`].
+    /// [`BuildError::Blocks`] for more than [`Custom::MOST_BLOCKS`] blocks.
     pub fn problem(&self) -> Result<Problem, BuildError> {
         Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective()?.clone())
     }
@@ -229,8 +246,8 @@ impl Permutation {
         }))
     }
 
-    /// The bits of a place that stay, and that nothing is added to, from the first one on: elements that differ in these only stay
-    /// together.
+    /// Returns the number of low place bits that stay unchanged and affect nothing else. Elements
+    /// that differ in these bits alone stay together.
     fn grain(&self) -> usize {
         let others = |bit: usize| (0..self.map.bits()).filter(move |other| *other != bit);
         let stays = |bit: &usize| {
@@ -242,15 +259,16 @@ impl Permutation {
         (0..self.place_bits()).take_while(stays).count()
     }
 
-    /// How many pieces of memory a rank's elements are at most.
+    /// Returns the largest number of contiguous pieces of memory that a rank's elements form.
     pub(crate) fn pieces(&self) -> u64 {
         self.each() >> self.grain()
     }
 
-    /// Where a rank's blocks lie, of elements of so many bytes, at least one.
+    /// Returns the memory layout of a rank's blocks, for elements of at least one byte.
     pub(crate) fn layout(&self, rank: Rank, element: usize) -> Result<Layout, PlanError> {
         let (place_bits, grain) = (self.place_bits(), self.grain());
-        // Of all pieces, by the other rank: the place here. Both ends name them in one order: by chunks, and by their places at the source.
+        // The pieces of each peer, by their place at this rank. Both ends list them in the same
+        // order: by chunk, then by place at the source.
         let by_rank = |map: &BitMap, is_source: bool| -> Vec<(Rank, Vec<u64>)> {
             let mut found: BTreeMap<Rank, Vec<(u32, u64, u64)>> = BTreeMap::new();
             for piece in 0..self.pieces() {
@@ -277,14 +295,14 @@ impl Permutation {
         Layout::scattered(bytes.ok_or(overflow)?, (self.block() >> grain, self.pieces()), before, after)
     }
 
-    /// The bits of a place within a rank.
+    /// Returns the number of place bits.
     fn place_bits(&self) -> usize {
         self.map.bits() - self.rank_bits
     }
 
-    /// What it promises.
+    /// Returns the claims.
     fn promises(&self) -> Claims {
-        // So many exchanges of d dimensions, in which one rank has so much for another.
+        // For `times` exchanges of d dimensions, in which one rank has `part` for another.
         let exchanged = |times: u64, d: u64, part: Volume| {
             let transmission = part * if d == 0 { 0 } else { times << (d - 1) };
             let (volume, messages) = (Some(transmission * d), times * d * d);
@@ -297,16 +315,16 @@ impl Permutation {
                 ..Claims::of_single_blocks(times * d, true)
             }
         };
-        match self.way {
-            Way::Local => exchanged(1, 0, Volume::ZERO),
-            Way::Exchange(bits) => exchanged(1, bits.count_ones().into(), Volume::from(1)),
-            Way::Exchanges(bits) => {
+        match self.method {
+            Method::Local => exchanged(1, 0, Volume::ZERO),
+            Method::Exchange(bits) => exchanged(1, bits.count_ones().into(), Volume::from(1)),
+            Method::Exchanges(bits) => {
                 let d = bits.count_ones();
                 exchanged(2, d.into(), Volume::ratio((self.each() >> d).into(), self.block().into()))
             }
-            Way::Straight => {
+            Method::Straight => {
                 let (spread, shifts) = (spread(&self.map, self.place_bits()), shifts(&self.map, self.place_bits()));
-                // Where it reaches itself a rank sends one block less; perhaps all ranks do.
+                // A rank that has elements for itself sends one block less; possibly all ranks do.
                 let messages = (1 << spread.rank()) - u64::from(shifts.iter().all(|&shift| spread.spans(shift)));
                 let sent = Some(Volume::from(messages));
                 let loads = is_cube(&*self.topology, &self.placement)
@@ -327,12 +345,12 @@ impl Permutation {
         }
     }
 
-    /// What a rank does.
+    /// Returns the rounds of a rank.
     pub(crate) fn moves(&self, rank: Rank) -> Share {
-        match &self.way {
-            Way::Local => Box::new(std::iter::empty()),
-            Way::Exchange(bits) => exchange(*bits).share(rank),
-            Way::Exchanges(bits) => {
+        match &self.method {
+            Method::Local => Box::new(std::iter::empty()),
+            Method::Exchange(bits) => exchange(*bits).share(rank),
+            Method::Exchanges(bits) => {
                 let part = |first: bool| {
                     let detour = self.detour.clone();
                     let has = move |ends: (Rank, Rank), into: &mut Vec<Block>| {
@@ -342,7 +360,7 @@ impl Permutation {
                 };
                 Box::new(part(true).chain(part(false)))
             }
-            Way::Straight => {
+            Method::Straight => {
                 let others = |map| partners(map, self.place_bits(), rank).into_iter().filter(|other| *other != rank);
                 let sends = others(&self.map).map(|to| End::new(to, vec![Block::new(rank, to)]));
                 let back = self.map.inverse();
@@ -356,11 +374,11 @@ impl Permutation {
 
 impl Algorithm for Permutation {
     fn about(&self) -> &About {
-        if self.way == Way::Straight { &TOGETHER } else { &APART }
+        if self.method == Method::Straight { &TOGETHER } else { &APART }
     }
 
     fn name(&self) -> String {
-        format!("permutation {}, {}", self.map, self.way)
+        format!("permutation {}, {}", self.map, self.method)
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
@@ -379,29 +397,29 @@ impl Algorithm for Permutation {
     }
 }
 
-/// The bits of a place within each of so many ranks.
+/// Returns the number of place bits of an array on `ranks` ranks.
 pub(crate) fn place_bits(map: &BitMap, ranks: usize) -> Result<usize, BuildError> {
     let bits = ranks.checked_ilog2().filter(|_| ranks.is_power_of_two());
     let places = bits.and_then(|bits| map.bits().checked_sub(bits as usize));
     places.ok_or(BuildError::Array { bits: map.bits(), ranks })
 }
 
-/// How a map of addresses whose lowest bits are places moves elements from rank to rank, wherever these sit.
-fn way(map: &BitMap, place_bits: usize) -> Way {
+/// Returns the method for a map, if the placement of the ranks allows it.
+fn method_of(map: &BitMap, place_bits: usize) -> Method {
     let reached = reached(map, place_bits).fold(0, |all, bits| all | bits);
     let shifted = shifts(map, place_bits).into_iter().fold(0, |all, shift| all | shift);
     if shifted & !reached != 0 || spread(map, place_bits).rank() != reached.count_ones() as usize {
-        return Way::Straight;
+        return Method::Straight;
     }
-    if reached == 0 { Way::Local } else { Way::Exchange(reached) }
+    if reached == 0 { Method::Local } else { Method::Exchange(reached) }
 }
 
-/// The ranks that a rank's elements go to.
+/// Returns the ranks for which a rank has elements.
 fn partners(map: &BitMap, place_bits: usize, rank: Rank) -> Vec<Rank> {
     let first = map.apply((rank.index() as u64) << place_bits) >> place_bits;
     let mut found = vec![first];
     for apart in reached(map, place_bits) {
-        // What is reached already by other bits is reached whole.
+        // A difference in the span of the earlier bits adds no ranks.
         if !found.contains(&(first ^ apart)) {
             found.extend_from_within(..);
             let half = found.len() / 2;
@@ -412,17 +430,19 @@ fn partners(map: &BitMap, place_bits: usize, rank: Rank) -> Vec<Rank> {
     found.into_iter().map(|rank| Rank::new(rank as usize)).collect()
 }
 
-/// By how the ranks differ that two elements of a rank come to whose places differ in one bit, for each bit.
+/// Returns, for each place bit, the difference between the destinations of two elements of a rank
+/// that differ in this bit.
 fn reached(map: &BitMap, place_bits: usize) -> impl Iterator<Item = u64> {
     (0..place_bits).map(move |bit| map.linear_part(1 << bit) >> place_bits)
 }
 
-/// By how the ranks differ that elements of a rank come to.
+/// Returns the span of the differences between the destinations of a rank's elements.
 fn spread(map: &BitMap, place_bits: usize) -> Basis {
     reached(map, place_bits).collect()
 }
 
-/// By how the rank that an element comes to differs from the one it is at, if its place is 0: for each bit of the latter, and in any case.
+/// Returns the difference between the new and the old rank of the element at place 0, as an affine
+/// map of the old rank: its columns, then its constant.
 fn shifts(map: &BitMap, place_bits: usize) -> Vec<u64> {
     let of_bit = |bit: usize| map.linear_part(1 << bit) >> place_bits ^ 1 << (bit - place_bits);
     (place_bits..map.bits()).map(of_bit).chain([map.apply(0) >> place_bits]).collect()

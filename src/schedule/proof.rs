@@ -88,10 +88,10 @@ impl Figures {
     }
 
     /// Returns the most restrictive port model that the schedule keeps to, the first of
-    /// [`Ports::EVERY`].
+    /// [`Ports::all`].
     #[must_use]
     pub fn ports(&self) -> Ports {
-        Ports::EVERY.into_iter().find(|&ports| self.keeps(ports)).unwrap_or(Ports::Unlimited)
+        Ports::all().find(|&ports| self.keeps(ports)).unwrap_or(Ports::Unlimited)
     }
 
     /// Compares an algorithm's claims with these figures. Returns the figures that are claimed with
@@ -221,7 +221,7 @@ mod tests {
             for (same, contention_free) in [(false, false), (false, true), (true, false), (true, true)] {
                 let same_value = same || max_sends <= 1;
                 let figures = Figures { max_sends, max_receives, same_value, contention_free, ..Figures::default() };
-                for (one, other) in Ports::EVERY.into_iter().flat_map(|one| Ports::EVERY.map(|other| (one, other))) {
+                for (one, other) in Ports::all().flat_map(|one| Ports::all().map(move |other| (one, other))) {
                     assert!(!figures.keeps(one) || !one.implies(other) || figures.keeps(other), "{one}, {other}");
                 }
             }

@@ -1,24 +1,25 @@
-//! What a network is a product of, for formulas.
+//! The dimensions of product networks, for formulas.
 
 use super::{Factor, Topology};
 
-/// A dimension of a product of networks; nodes are numbered row-major, the last dimension fastest.
+/// A dimension of a product network. Nodes are numbered row-major, the last dimension fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
     pub(crate) extent: u64,
     pub(crate) kind: Kind,
 }
 
-/// How the nodes that differ in one dimension only are linked.
+/// The network of the nodes that differ in one dimension alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Line,
-    /// Of three nodes and more; two have one link, which is a line.
+    /// At least three nodes. A ring of two is a line.
     Ring,
     Complete,
 }
 
-/// The dimensions with more than one node, if the network is a product of lines, rings and complete networks.
+/// Returns the dimensions with more than one node, if the network is a product of lines, rings and
+/// complete networks.
 pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
     let factors = topology.factors()?;
     let axis = |factor: &Factor| {
@@ -34,7 +35,7 @@ pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
 }
 
 impl Axis {
-    /// The longest distance along it.
+    /// Returns the longest distance along the dimension.
     pub(crate) fn diameter(self) -> u64 {
         match self.kind {
             Kind::Line => self.extent - 1,
@@ -43,7 +44,7 @@ impl Axis {
         }
     }
 
-    /// The sum of the distances between all pairs along it.
+    /// Returns the sum of the distances between all ordered pairs of coordinates.
     pub(crate) fn distances(self) -> u128 {
         let extent = u128::from(self.extent);
         match self.kind {
@@ -53,7 +54,7 @@ impl Axis {
         }
     }
 
-    /// How many channels it has.
+    /// Returns the number of channels among the coordinates.
     pub(crate) fn channels(self) -> u128 {
         let extent = u128::from(self.extent);
         match self.kind {

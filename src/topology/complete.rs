@@ -1,4 +1,4 @@
-//! The complete graph: everything reaches everything.
+//! The complete graph.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     Named::network(Complete::new(nodes))
 }
 
-/// A network with a channel from every node to every other. Routes are that channel.
+/// A network with a channel from every node to every other node. Every route is one channel.
 ///
-/// Nothing is stored but the number of nodes; all answers take constant time, except that
-/// [`neighbours`](Topology::neighbours) lists all the others.
+/// It stores the number of nodes alone. All methods take constant time, except
+/// [`neighbours`](Topology::neighbours) and [`part`](Topology::part).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Complete {
     nodes: usize,
 }
 
 impl Complete {
-    /// `None` unless `1 <= nodes <= MAX_NODES`.
+    /// Returns the network of this many nodes, or `None` unless `1 <= nodes <= MAX_NODES`.
     #[must_use]
     pub fn new(nodes: usize) -> Option<Self> {
         (1..=MAX_NODES).contains(&nodes).then_some(Self { nodes })
@@ -61,7 +61,7 @@ impl Topology for Complete {
         Some(vec![Factor::Complete(self.nodes)])
     }
 
-    /// Any nodes are complete among themselves. The i-th of them, as given, is number i.
+    /// Any nodes form a complete network. The i-th of the given nodes has number i.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes)?;
         Some((Arc::new(Self::new(nodes.len())?), (0..nodes.len()).map(Node::new).collect()))
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_of_every_size_but_none() {
+    fn sizes_out_of_range_are_refused() {
         assert_eq!(Complete::new(0), None);
         assert_eq!(Complete::new(MAX_NODES + 1), None);
         let largest = Complete::new(MAX_NODES).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_complete_and_keeps_the_given_order() {
+    fn part_is_complete_and_keeps_the_given_order() {
         let (part, numbers) = Complete::new(9).unwrap().part(&nodes(&[8, 2, 5])).unwrap();
         assert_eq!(part.text(), "complete:3");
         assert_eq!(numbers, nodes(&[0, 1, 2]));

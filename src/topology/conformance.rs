@@ -1,15 +1,16 @@
-//! What [`Topology`] promises, as checks: for the types of this crate, and for yours.
+//! The conformance suite for implementations of [`Topology`].
 //!
-//! Each check is a function named for its promise, and [`run_all`] runs them all. They report what they find and do not
-//! panic; where the topology does, [`run_all`] reports that too (a panic still goes through the panic hook, which prints
-//! it by default). A method that does not return makes its check not return.
+//! [`CHECKS`] has a check for each promise of the trait, named after it. [`run_all`] runs all of
+//! them. A panic of the topology is reported like any other finding, after the panic hook, which
+//! prints it by default. If a method does not return, neither does its check.
 //!
 //! # Cost
 //!
-//! Every channel is looked at. Distances, routes and other questions about pairs are asked for all pairs of up to 128
-//! nodes; on larger networks, for all pairs of 48 nodes that are the same in every run, among them the first and the
-//! last. So a run takes time in proportion to nodes and channels, times a few hundred, and memory in proportion to
-//! nodes and channels: seconds for 10 000 nodes of a torus, but do not ask it of `complete:2000000000`.
+//! All channels are checked. Distances, routes and other properties of pairs are checked for all
+//! pairs of up to 128 nodes; on larger networks, for all pairs of 48 nodes, the same in every run,
+//! among them the first and the last. A run takes memory in proportion to nodes and channels, and a
+//! few hundred times as much time: seconds for a torus of 10,000 nodes, too much for
+//! `complete:2000000000`.
 //!
 //! ```
 //! use necklace::topology::{Grid, conformance};
@@ -29,20 +30,20 @@ use super::registry::is_ours;
 use super::{Factor, ParseError, Topology, parse};
 use crate::ids::{MAX_NODES, Node};
 
-/// A promise that a topology does not keep.
+/// A promise that a topology breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{topology} breaks {promise}: {words}")]
+#[error("{topology} breaks {promise}: {description}")]
 #[non_exhaustive]
 pub struct Finding {
-    /// The promise: the name of the check.
+    /// The name of the check.
     pub promise: &'static str,
     /// The topology's text.
     pub topology: String,
-    /// What was found, and where.
-    pub words: String,
+    /// The description of the fault.
+    pub description: String,
 }
 
-/// A check of one promise.
+/// A check of one promise. It does not catch panics.
 pub type Check = fn(&dyn Topology) -> Result<(), Finding>;
 
 macro_rules! checks {
@@ -51,32 +52,32 @@ macro_rules! checks {
     };
 }
 
-/// All checks with their names. The first guards the others: they rely on it.
+/// All checks, with their names. The others rely on the first.
 pub const CHECKS: &[(&str, Check)] = checks![
-    there_are_nodes_and_not_too_many,
-    neighbours_are_other_nodes_in_ascending_order,
+    number_of_nodes_is_in_range,
+    neighbours_are_distinct_and_ascending,
     neighbours_are_mutual,
-    adjacent_says_what_neighbours_say,
+    adjacent_agrees_with_neighbours,
     edges_list_each_link_once,
     channels_are_counted,
     the_network_is_connected,
-    distances_are_those_of_a_breadth_first_search,
+    distances_are_shortest,
     routes_are_shortest_paths,
-    answers_are_reproducible,
-    answers_for_nodes_out_of_range_do_not_panic,
+    results_are_reproducible,
+    nodes_out_of_range_do_not_panic,
     text_parses_back,
-    a_cube_has_its_links,
-    a_product_has_the_links_of_its_factors,
-    routes_of_a_product_correct_the_last_dimension_first,
+    cube_has_its_links,
+    product_has_the_links_of_its_factors,
+    product_routes_correct_the_last_dimension_first,
     parts_are_induced,
-    parts_of_what_is_no_set_are_refused,
+    invalid_sets_have_no_part,
 ];
 
-/// Runs all checks; the first alone where that fails.
+/// Runs all checks. If the first fails, the others are skipped.
 ///
 /// # Errors
 ///
-/// One finding for each promise that is broken.
+/// One finding for each broken promise.
 pub fn run_all(topology: &dyn Topology) -> Result<(), Vec<Finding>> {
     let mut findings = Vec::new();
     for (i, &(promise, check)) in CHECKS.iter().enumerate() {
@@ -89,26 +90,18 @@ pub fn run_all(topology: &dyn Topology) -> Result<(), Vec<Finding>> {
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-/// There is a node, and there are no more than [`MAX_NODES`].
-///
-/// # Errors
-///
-/// A [`Finding`] with the number of nodes.
-pub fn there_are_nodes_and_not_too_many(topology: &dyn Topology) -> Result<(), Finding> {
+/// There are between 1 and [`MAX_NODES`] nodes.
+fn number_of_nodes_is_in_range(topology: &dyn Topology) -> Result<(), Finding> {
     let nodes = topology.nodes();
     ensure((1..=MAX_NODES).contains(&nodes), || {
-        finding("there_are_nodes_and_not_too_many", topology, format!("{nodes} nodes, not 1 to {MAX_NODES}"))
+        finding("number_of_nodes_is_in_range", topology, format!("{nodes} nodes, not 1 to {MAX_NODES}"))
     })
 }
 
 /// Neighbours are in range, not the node itself, and in ascending order without repetition.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first list that is not so.
-pub fn neighbours_are_other_nodes_in_ascending_order(topology: &dyn Topology) -> Result<(), Finding> {
-    let fault = |node, words: String| {
-        finding("neighbours_are_other_nodes_in_ascending_order", topology, format!("neighbours of {node}: {words}"))
+fn neighbours_are_distinct_and_ascending(topology: &dyn Topology) -> Result<(), Finding> {
+    let fault = |node, description: String| {
+        finding("neighbours_are_distinct_and_ascending", topology, format!("neighbours of {node}: {description}"))
     };
     for node in nodes(topology) {
         let others = topology.neighbours(node);
@@ -124,14 +117,10 @@ pub fn neighbours_are_other_nodes_in_ascending_order(topology: &dyn Topology) ->
 }
 
 /// A node is among the neighbours of each of its neighbours.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first channel that has none back.
-pub fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
+fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
     let from = |from| topology.neighbours(from).into_iter().map(move |to| (from, to));
     let channels: HashSet<(Node, Node)> = nodes(topology).flat_map(from).collect();
-    // The smallest, so that the finding is the same each time.
+    // The smallest, so that the finding is the same in every run.
     match channels.iter().filter(|&&(from, to)| !channels.contains(&(to, from))).min() {
         None => Ok(()),
         Some((from, to)) => {
@@ -140,16 +129,12 @@ pub fn neighbours_are_mutual(topology: &dyn Topology) -> Result<(), Finding> {
     }
 }
 
-/// [`Topology::adjacent`] is true of neighbours, and of nothing else.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first pair of which it is not so.
-pub fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), Finding> {
+/// [`Topology::adjacent`] is true for neighbours and false for all others.
+fn adjacent_agrees_with_neighbours(topology: &dyn Topology) -> Result<(), Finding> {
     let check = |from, to, expected: bool| {
         ensure(topology.adjacent(from, to) == expected, || {
-            let words = format!("adjacent({from}, {to}) is {}, but neighbours says {expected}", !expected);
-            finding("adjacent_says_what_neighbours_say", topology, words)
+            let description = format!("adjacent({from}, {to}) is {}, but neighbours says {expected}", !expected);
+            finding("adjacent_agrees_with_neighbours", topology, description)
         })
     };
     for node in nodes(topology) {
@@ -163,42 +148,31 @@ pub fn adjacent_says_what_neighbours_say(topology: &dyn Topology) -> Result<(), 
     Ok(())
 }
 
-/// [`Topology::edges`] has every pair of neighbours once, the smaller number first, in ascending order.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first place where it differs.
-pub fn edges_list_each_link_once(topology: &dyn Topology) -> Result<(), Finding> {
+/// [`Topology::edges`] lists every pair of neighbours once, the smaller number first, in ascending
+/// order.
+fn edges_list_each_link_once(topology: &dyn Topology) -> Result<(), Finding> {
     let up = |from| topology.neighbours(from).into_iter().filter(move |&to| from < to).map(move |to| (from, to));
     let expected: Vec<(Node, Node)> = nodes(topology).flat_map(up).collect();
     let edges = topology.edges();
-    let words = match expected.iter().zip(&edges).position(|(a, b)| a != b) {
+    let description = match expected.iter().zip(&edges).position(|(a, b)| a != b) {
         Some(i) => format!("at {i} there is {:?}, expected {:?}", edges[i], expected[i]),
         None => format!("there are {}, expected {}", edges.len(), expected.len()),
     };
-    ensure(edges == expected, || finding("edges_list_each_link_once", topology, words))
+    ensure(edges == expected, || finding("edges_list_each_link_once", topology, description))
 }
 
-/// [`Topology::channels`] is the number of neighbours of all nodes.
-///
-/// # Errors
-///
-/// A [`Finding`] with both numbers.
-pub fn channels_are_counted(topology: &dyn Topology) -> Result<(), Finding> {
+/// [`Topology::channels`] is the sum of the numbers of neighbours.
+fn channels_are_counted(topology: &dyn Topology) -> Result<(), Finding> {
     let counted: usize = nodes(topology).map(|node| topology.neighbours(node).len()).sum();
     let channels = topology.channels();
     ensure(channels == counted, || {
-        let words = format!("channels() is {channels}, but the neighbours are {counted}");
-        finding("channels_are_counted", topology, words)
+        let description = format!("channels() is {channels}, but the neighbours are {counted}");
+        finding("channels_are_counted", topology, description)
     })
 }
 
 /// Every node can be reached from every other.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first node that is not reached from node 0.
-pub fn the_network_is_connected(topology: &dyn Topology) -> Result<(), Finding> {
+fn the_network_is_connected(topology: &dyn Topology) -> Result<(), Finding> {
     let hops = breadth_first(topology, Node::new(0));
     match hops.iter().position(Option::is_none) {
         None => Ok(()),
@@ -207,40 +181,32 @@ pub fn the_network_is_connected(topology: &dyn Topology) -> Result<(), Finding> 
 }
 
 /// [`Topology::distance`] is the number of channels on a shortest path.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first pair of which it is not so.
-pub fn distances_are_those_of_a_breadth_first_search(topology: &dyn Topology) -> Result<(), Finding> {
+fn distances_are_shortest(topology: &dyn Topology) -> Result<(), Finding> {
     let sample = sample(topology);
     for &from in &sample {
         let hops = breadth_first(topology, from);
         for &to in &sample {
             let (distance, shortest) = (topology.distance(from, to), hops[to.index()]);
             ensure(shortest.is_none_or(|shortest| shortest == distance), || {
-                let words = format!("distance({from}, {to}) is {distance}, not {}", shortest.unwrap_or_default());
-                finding("distances_are_those_of_a_breadth_first_search", topology, words)
+                let description = format!("distance({from}, {to}) is {distance}, not {}", shortest.unwrap_or_default());
+                finding("distances_are_shortest", topology, description)
             })?;
         }
     }
     Ok(())
 }
 
-/// [`Topology::route`] starts and ends where it should, follows channels, and takes no more of them than needed.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first route of which it is not so.
-pub fn routes_are_shortest_paths(topology: &dyn Topology) -> Result<(), Finding> {
+/// [`Topology::route`] is a shortest path along channels between the two nodes.
+fn routes_are_shortest_paths(topology: &dyn Topology) -> Result<(), Finding> {
     let sample = sample(topology);
     for &from in &sample {
         let hops = breadth_first(topology, from);
         for &to in &sample {
             let route = topology.route(from, to);
-            let fault = |words: String| {
+            let fault = |description: String| {
                 let shown: Vec<String> = route.iter().take(32).map(ToString::to_string).collect();
-                let words = format!("route({from}, {to}) is {}: {words}", shown.join(" "));
-                finding("routes_are_shortest_paths", topology, words)
+                let description = format!("route({from}, {to}) is {}: {description}", shown.join(" "));
+                finding("routes_are_shortest_paths", topology, description)
             };
             let has_ends = route.first() == Some(&from) && route.last() == Some(&to);
             ensure(has_ends, || fault("it does not lead from one to the other".to_owned()))?;
@@ -257,13 +223,9 @@ pub fn routes_are_shortest_paths(topology: &dyn Topology) -> Result<(), Finding>
     Ok(())
 }
 
-/// Questions get the same answers when they are asked again, in the opposite order.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first answer that differs.
-pub fn answers_are_reproducible(topology: &dyn Topology) -> Result<(), Finding> {
-    let fault = |words: String| fail("answers_are_reproducible", topology, words);
+/// Methods return the same values when they are called again, in the opposite order.
+fn results_are_reproducible(topology: &dyn Topology) -> Result<(), Finding> {
+    let fault = |description: String| fail("results_are_reproducible", topology, description);
     let answers = |from, to| (topology.neighbours(from), topology.distance(from, to), topology.route(from, to));
     let (nodes, text) = (topology.nodes(), topology.text());
     let pairs = pairs(topology);
@@ -286,21 +248,17 @@ pub fn answers_are_reproducible(topology: &dyn Topology) -> Result<(), Finding> 
     Ok(())
 }
 
-/// Methods answer something for nodes that are not there.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first question that makes the topology panic.
-pub fn answers_for_nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> Result<(), Finding> {
+/// Methods do not panic for nodes out of range.
+fn nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> Result<(), Finding> {
     let count = topology.nodes();
     let outside = [count, count + 1, 2 * count + 1, MAX_NODES / 2 + count / 2 + 1, MAX_NODES - 1, MAX_NODES];
     let outside = outside.map(Node::new).into_iter().filter(|node| node.index() >= count);
     let inside = [0, count / 2, count - 1].map(Node::new);
     for node in outside {
-        let asked = |words: String, question: &dyn Fn()| {
+        let asked = |description: String, question: &dyn Fn()| {
             let outcome = catch_unwind(AssertUnwindSafe(question));
             ensure(outcome.is_ok(), || {
-                finding("answers_for_nodes_out_of_range_do_not_panic", topology, format!("{words} panics"))
+                finding("nodes_out_of_range_do_not_panic", topology, format!("{description} panics"))
             })
         };
         asked(format!("neighbours({node})"), &|| _ = topology.neighbours(node))?;
@@ -316,15 +274,11 @@ pub fn answers_for_nodes_out_of_range_do_not_panic(topology: &dyn Topology) -> R
     Ok(())
 }
 
-/// [`Topology::text`] is not empty; if it is one of this crate, [`parse()`] makes a network of the same links and routes
-/// from it. (A file that is gone is no finding.)
-///
-/// # Errors
-///
-/// A [`Finding`] with the text and the first difference.
-pub fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
+/// [`Topology::text`] is not empty. If it is a text of this crate, [`parse()`] returns a network
+/// with the same links and routes. (A missing file is not a finding.)
+fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
     let text = topology.text();
-    let fault = |words: String| fail("text_parses_back", topology, words);
+    let fault = |description: String| fail("text_parses_back", topology, description);
     if text.trim().is_empty() {
         return fault("the text is empty".to_owned());
     }
@@ -349,14 +303,10 @@ pub fn text_parses_back(topology: &dyn Topology) -> Result<(), Finding> {
     }
 }
 
-/// What says it is a [`cube`](Topology::cube) has 2^d nodes, and links between those that differ in one bit.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first link that is missing.
-pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
+/// A [`cube`](Topology::cube) has 2^d nodes, and links between nodes that differ in one bit.
+fn cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
     let Some(d) = topology.cube() else { return Ok(()) };
-    let fault = |words: String| fail("a_cube_has_its_links", topology, words);
+    let fault = |description: String| fail("cube_has_its_links", topology, description);
     if 1_usize.checked_shl(d) != Some(topology.nodes()) {
         return fault(format!("{} nodes, but a cube of {d} dimensions", topology.nodes()));
     }
@@ -367,15 +317,11 @@ pub fn a_cube_has_its_links(topology: &dyn Topology) -> Result<(), Finding> {
     }
 }
 
-/// What says it is a [product](Topology::factors) has a node for each combination of coordinates, and those links that
-/// its factors have.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first node whose neighbours differ.
-pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result<(), Finding> {
+/// A [product](Topology::factors) has a node for each combination of coordinates, and the links of
+/// its factors.
+fn product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result<(), Finding> {
     let Some(factors) = topology.factors() else { return Ok(()) };
-    let fault = |words: String| fail("a_product_has_the_links_of_its_factors", topology, words);
+    let fault = |description: String| fail("product_has_the_links_of_its_factors", topology, description);
     let product = factors.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.extent()));
     if product != Some(topology.nodes()) {
         return fault(format!("{} nodes, but a product of {factors:?}", topology.nodes()));
@@ -390,26 +336,23 @@ pub fn a_product_has_the_links_of_its_factors(topology: &dyn Topology) -> Result
             stride *= factor.extent();
         }
         expected.sort_unstable();
-        if topology.neighbours(node).as_slice() != expected {
+        if *topology.neighbours(node) != *expected {
             return fault(format!("neighbours of {node} differ from those in the product of {factors:?}"));
         }
     }
     Ok(())
 }
 
-/// Routes of what says it is a [product](Topology::factors) correct one dimension after the other, from the last to the
-/// first, and go up round a ring where both ways are equally long.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first route of which it is not so.
-pub fn routes_of_a_product_correct_the_last_dimension_first(topology: &dyn Topology) -> Result<(), Finding> {
+/// Routes in a [product](Topology::factors) correct one dimension after the other, from the last to
+/// the first. Round a ring they go up if both directions are equally long.
+fn product_routes_correct_the_last_dimension_first(topology: &dyn Topology) -> Result<(), Finding> {
     let Some(factors) = topology.factors() else { return Ok(()) };
     pairs(topology).into_iter().try_for_each(|(from, to)| {
         let (route, expected) = (topology.route(from, to), route_in_a_product(&factors, from, to));
         ensure(route == expected, || {
-            let words = format!("route({from}, {to}) is {route:?}, in the product of {factors:?} it is {expected:?}");
-            finding("routes_of_a_product_correct_the_last_dimension_first", topology, words)
+            let description =
+                format!("route({from}, {to}) is {route:?}, in the product of {factors:?} it is {expected:?}");
+            finding("product_routes_correct_the_last_dimension_first", topology, description)
         })
     })
 }
@@ -440,20 +383,20 @@ fn route_in_a_product(factors: &[Factor], from: Node, to: Node) -> Vec<Node> {
     route
 }
 
-/// [`Topology::part`] answers with exactly the links between the given nodes, connected, in a numbering of all of them;
-/// and again with the same.
+/// [`Topology::part`] is connected, numbers all given nodes, has exactly the links between them,
+/// and is the same when called again.
 ///
-/// Asked of all nodes, each node, each node with its neighbours, routes, and regular and scattered sets of up to 64
-/// nodes.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first set of nodes of which it is not so.
-pub fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
+/// Checks all nodes, each node, each node with its neighbours, routes, and regular and random sets
+/// of up to 64 nodes.
+fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
     sets(topology).iter().try_for_each(|set| {
-        let fault = |words: String| {
+        let fault = |description: String| {
             let shown: Vec<String> = set.iter().take(32).map(ToString::to_string).collect();
-            fail("parts_are_induced", topology, format!("part of {} nodes {}: {words}", set.len(), shown.join(" ")))
+            fail(
+                "parts_are_induced",
+                topology,
+                format!("part of {} nodes {}: {description}", set.len(), shown.join(" ")),
+            )
         };
         let Some((part, numbers)) = topology.part(set) else { return Ok(()) };
         let text = part.text();
@@ -472,7 +415,7 @@ pub fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
             let links = topology.neighbours(*node).into_iter();
             let mut expected: Vec<Node> = links.filter_map(|other| members.get(&other).copied()).collect();
             expected.sort_unstable();
-            if part.neighbours(number).as_slice() != expected {
+            if *part.neighbours(number) != *expected {
                 return fault(format!("{node}, which is {number} in {text}, has other neighbours there"));
             }
         }
@@ -486,20 +429,16 @@ pub fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
     })
 }
 
-/// [`Topology::part`] is `None` for no nodes, for a node twice, and for nodes out of range.
-///
-/// # Errors
-///
-/// A [`Finding`] with the first list that gets another answer.
-pub fn parts_of_what_is_no_set_are_refused(topology: &dyn Topology) -> Result<(), Finding> {
+/// [`Topology::part`] is `None` for an empty list, a repeated node and a node out of range.
+fn invalid_sets_have_no_part(topology: &dyn Topology) -> Result<(), Finding> {
     let count = topology.nodes();
     let (first, last, outside) = (Node::new(0), Node::new(count - 1), Node::new(count));
     let all_and_outside: Vec<Node> = sample(topology).into_iter().chain([outside]).collect();
     let lists = [&[][..], &[first, first], &[last, first, last], &[outside], &[last, outside], &all_and_outside];
     lists.iter().try_for_each(|list| {
         ensure(topology.part(list).is_none(), || {
-            let words = format!("part({list:?}) of {count} nodes is not None");
-            finding("parts_of_what_is_no_set_are_refused", topology, words)
+            let description = format!("part({list:?}) of {count} nodes is not None");
+            finding("invalid_sets_have_no_part", topology, description)
         })
     })
 }
@@ -508,11 +447,11 @@ fn ensure(holds: bool, finding: impl FnOnce() -> Finding) -> Result<(), Finding>
     if holds { Ok(()) } else { Err(finding()) }
 }
 
-fn fail(promise: &'static str, topology: &dyn Topology, words: String) -> Result<(), Finding> {
-    Err(finding(promise, topology, words))
+fn fail(promise: &'static str, topology: &dyn Topology, description: String) -> Result<(), Finding> {
+    Err(finding(promise, topology, description))
 }
 
-fn finding(promise: &'static str, topology: &dyn Topology, words: String) -> Finding {
+fn finding(promise: &'static str, topology: &dyn Topology, description: String) -> Finding {
     let text = catch_unwind(AssertUnwindSafe(|| topology.text()));
-    Finding { promise, topology: text.unwrap_or_else(|_| "(its text panics)".to_owned()), words }
+    Finding { promise, topology: text.unwrap_or_else(|_| "(its text panics)".to_owned()), description }
 }

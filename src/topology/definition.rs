@@ -1,35 +1,32 @@
-//! What a network is.
+//! The trait of topologies.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
+use super::list::Neighbours;
 use crate::ids::Node;
 
-/// The neighbours of a node: few, in ascending order.
-pub type Neighbours = SmallVec<[Node; 8]>;
-
-/// A sub-network, and the numbers in there of the nodes that it was asked of, in their order.
+/// A sub-network, with the number in it of each node that was asked for, in their order.
 pub type Part = (Arc<dyn Topology>, Vec<Node>);
 
-/// One dimension of a product network: what the nodes are that differ in this coordinate only.
+/// One dimension of a product network: the network of the nodes that differ in this coordinate
+/// alone.
 ///
-/// Two nodes have one link between them in each kind, and three of a ring are complete: such factors are equal networks
-/// though not equal values.
+/// Different factors may be equal networks: two nodes have one link between them in every kind, and
+/// a ring of three is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Factor {
-    /// So many in a row: neighbours' coordinates differ by 1.
+    /// A line of this many nodes: coordinates that differ by 1 are linked.
     Line(usize),
-    /// So many in a circle: the last is the first's neighbour too.
+    /// A ring of this many nodes: a line with a link between its ends.
     Ring(usize),
-    /// So many, all neighbours of each other.
+    /// A complete network of this many nodes: all coordinates are linked with each other.
     Complete(usize),
 }
 
 impl Factor {
-    /// How many coordinates there are.
+    /// Returns the number of coordinates.
     #[must_use]
     pub fn extent(self) -> usize {
         match self {
@@ -37,7 +34,7 @@ impl Factor {
         }
     }
 
-    /// Whether there is a link between two coordinates below the extent.
+    /// Returns whether two coordinates below the extent are linked.
     #[must_use]
     pub fn adjacent(self, x: usize, y: usize) -> bool {
         match self {
@@ -47,7 +44,7 @@ impl Factor {
         }
     }
 
-    /// Whether all coordinates are neighbours of each other, whatever the kind.
+    /// Returns whether all coordinates are linked with each other, whatever the kind.
     #[must_use]
     pub fn is_complete(self) -> bool {
         match self {
@@ -58,99 +55,111 @@ impl Factor {
     }
 }
 
-/// A connected network of nodes `0..nodes()` and directed channels; every link is two channels, one each way.
+/// A connected network of nodes `0..nodes()` and directed channels. Every link is two channels, one
+/// in each direction.
 ///
 /// # For callers
 ///
-/// Methods that take a node may answer anything for one that is not below [`nodes`](Self::nodes), but neither panic nor
-/// loop for ever. All methods but [`edges`](Self::edges), [`channels`](Self::channels), [`factors`](Self::factors) and
-/// [`part`](Self::part) are cheap enough to be called for each transfer of a schedule; none blocks.
+/// For a node that is not below [`nodes`](Self::nodes), methods return an unspecified value; they
+/// neither panic nor loop forever. No method blocks. All methods are cheap enough to be called for
+/// each transfer of a schedule, except [`edges`](Self::edges), [`channels`](Self::channels),
+/// [`factors`](Self::factors) and [`part`](Self::part).
 ///
 /// References, boxes and [`Arc`]s of a topology are topologies too.
 ///
 /// # For implementors
 ///
-/// - `neighbours(u)` is in ascending order, without `u` and without repetition, and `v` is among those of `u` exactly
-///   if `u` is among those of `v`.
+/// - `neighbours(u)` is in ascending order, without `u` and without repetition. It contains `v`
+///   exactly if `neighbours(v)` contains `u`.
 /// - `distance` is the number of channels on a shortest path, 0 from a node to itself.
-/// - `route(u, v)` is a path along neighbours, both ends included, of `distance(u, v)` channels, and always the same.
-/// - The network is connected, and `1 <= nodes() <= MAX_NODES` ([`MAX_NODES`](crate::ids::MAX_NODES)).
-/// - `part` answers `None` rather than something that is not exactly the links between the given nodes.
-/// - `text` is not empty; it starts like one of the table above only if [`parse`](super::parse()) gives the same network back.
-/// - Methods must not depend on anything but their arguments and the value itself: ranks compute routes separately
-///   and rely on agreeing.
+/// - `route(u, v)` is a path along neighbours, both ends included, of `distance(u, v)` channels.
+/// - The network is connected, and `1 <= nodes() <= MAX_NODES`
+///   ([`MAX_NODES`](crate::ids::MAX_NODES)).
+/// - `part` returns `None` unless the sub-network has exactly the links between the given nodes.
+/// - `text` is not empty. It starts like a [built-in text](super) only if
+///   [`parse`](super::parse()) returns the same network.
+/// - Methods depend on nothing but their arguments and the value itself: ranks compute routes
+///   separately and rely on equal results.
 ///
-/// [`conformance::run_all`](super::conformance::run_all) checks all of it.
+/// [`conformance::run_all`](super::conformance::run_all) checks all of this.
 pub trait Topology: Send + Sync + Debug {
-    /// How many nodes there are: at least one.
+    /// Returns the number of nodes, at least one.
     fn nodes(&self) -> usize;
 
-    /// The nodes that a channel leads to from `node`, in ascending order.
+    /// Returns the nodes to which a channel leads from `node`, in ascending order.
     fn neighbours(&self, node: Node) -> Neighbours;
 
-    /// Channels on a shortest path.
+    /// Returns the number of channels on a shortest path.
     fn distance(&self, from: Node, to: Node) -> usize;
 
-    /// The default way: a shortest path, both ends included (so `[from]` alone where they are equal).
+    /// Returns the default route: a shortest path, both ends included. From a node to itself it is
+    /// `[from]`.
     fn route(&self, from: Node, to: Node) -> Vec<Node>;
 
-    /// Topology text, such as `torus:4x4`. For types of this crate, [`parse`](super::parse()) gives an equal topology back (a graph
-    /// excepted, whose text names the file it came from, if any).
+    /// Returns the topology text, such as `torus:4x4`. For the types of this crate,
+    /// [`parse`](super::parse()) returns an equal topology, except for a graph: its text names the
+    /// file that it came from, if any.
     fn text(&self) -> String;
 
-    /// The d of a binary cube: there are 2^d nodes, and those whose numbers differ in one bit are neighbours (perhaps
-    /// among others). `None` where that is not so, or not known.
+    /// Returns d if the network contains a binary cube: it has 2^d nodes, and nodes whose numbers
+    /// differ in one bit are neighbours. It may have more links. `None`, the default, if it does
+    /// not, or if that is unknown.
     fn cube(&self) -> Option<u32> {
         None
     }
 
-    /// The dimensions of a product, as [`Factor`]s from first to last: nodes have a coordinate in each and are numbered
-    /// row-major, the last dimension fastest; two nodes are linked exactly if they differ in one coordinate only and
-    /// their coordinates in this dimension are linked in its factor. Default routes correct the last dimension first, then
-    /// the one before it, and so on; round a ring they go up where both ways are equally long. `None` where that is not so, or not
-    /// known.
+    /// Returns the factors of a product network, from the first dimension to the last. `None`, the
+    /// default, if the network is not a product, or if that is unknown.
+    ///
+    /// Nodes have a coordinate in each dimension and are numbered row-major, the last dimension
+    /// fastest. Two nodes are linked exactly if they differ in one coordinate alone and the factor
+    /// of that dimension links the two values. Default routes correct the last dimension first,
+    /// then the one before it, and so on; in a ring they go up if both directions are equally long.
     fn factors(&self) -> Option<Vec<Factor>> {
         None
     }
 
-    /// What `nodes` (distinct, in any order) are among themselves, if that is a network of a known kind: the sub-network
-    /// and, for each of the given nodes, its number in there. A row of a torus is a ring. `None` where the sub-network
-    /// is of no such kind or not connected, and where `nodes` are none, repeat one, or include one out of range.
+    /// Returns the sub-network of `nodes`, and the number in it of each of them. A row of a torus
+    /// is a ring.
     ///
-    /// [`Graph::induced`](super::Graph::induced) is an answer that is right for every topology. The default is `None`.
+    /// The nodes may be in any order. `None` if the sub-network is of no known kind or not
+    /// connected, or if `nodes` is empty, repeats a node or has one out of range.
+    ///
+    /// By default this is `None`. [`Graph::induced`](super::Graph::induced) is correct for every
+    /// topology.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         let _ = nodes;
         None
     }
 
-    /// Whether a channel leads from one to the other.
+    /// Returns whether a channel leads from one node to the other.
     fn adjacent(&self, from: Node, to: Node) -> bool {
         from.index() < self.nodes() && self.neighbours(from).binary_search(&to).is_ok()
     }
 
-    /// The links, each once, as `(u, v)` with `u < v`, in ascending order.
+    /// Returns the links in ascending order, each once, as `(u, v)` with `u < v`.
     fn edges(&self) -> Vec<(Node, Node)> {
         let nodes = (0..self.nodes()).map(Node::new);
         nodes.flat_map(|u| self.neighbours(u).into_iter().filter(move |&v| u < v).map(move |v| (u, v))).collect()
     }
 
-    /// How many directed channels there are.
+    /// Returns the number of directed channels.
     fn channels(&self) -> usize {
         (0..self.nodes()).map(|u| self.neighbours(Node::new(u)).len()).sum()
     }
 }
 
-/// Whether two networks are the same: their texts alone may not say what they are.
+/// Returns whether two networks are equal. Texts alone do not tell, so links are compared too.
 pub(crate) fn same(one: &Arc<dyn Topology>, other: &Arc<dyn Topology>) -> bool {
     Arc::ptr_eq(one, other) || one.text() == other.text() && one.edges() == other.edges()
 }
 
-/// Whether two networks have the same nodes and links, whatever they are called and whatever their default routes are.
+/// Returns whether two networks have the same nodes and links. Texts and default routes may differ.
 pub(crate) fn same_links(one: &Arc<dyn Topology>, other: &Arc<dyn Topology>) -> bool {
     Arc::ptr_eq(one, other) || one.nodes() == other.nodes() && one.edges() == other.edges()
 }
 
-/// The nodes in ascending order, if they are a set: at least one, none twice, all below `count`.
+/// Sorts nodes. `None` if there are none, one is repeated, or one is not below `count`.
 pub(super) fn as_set(nodes: &[Node], count: usize) -> Option<Vec<Node>> {
     let mut sorted = nodes.to_vec();
     sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! Edge lists: a graph as text, one edge a line.
+//! Edge lists: graphs as text, one edge per line.
 
 use super::text::{Cursor, Fault, Named, Row};
 use super::{Graph, ParseError};
@@ -16,15 +16,15 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     }
 }
 
-/// The graph of an edge list, with the text `graph:@PATH`: what is in the file of that name, which is not looked at.
+/// Parses the edge list that was read from the file `path`. The graph has the text `graph:@PATH`.
 ///
-/// A line is one edge: two node numbers, with spaces or a comma between. What follows a `#` is comment, empty lines are
-/// skipped. Edges may be listed in both directions or repeatedly.
+/// The format is documented by [`load`](crate::load()).
 ///
 /// # Errors
 ///
-/// [`ParseError::Line`] where a line is no edge, [`ParseError::Graph`] where the edges are no connected network.
-pub fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
+/// [`ParseError::Line`] if a line is not an edge; [`ParseError::Graph`] if the edges do not form a
+/// connected network.
+pub(crate) fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
     let mut edges = Vec::new();
     for (i, line) in contents.lines().enumerate() {
         let mut cursor = Cursor::new(line.split('#').next().unwrap_or(line));
@@ -44,7 +44,7 @@ pub fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
     graph.map(|graph| graph.with_path(path)).map_err(|fault| ParseError::Graph { path: path.to_owned(), fault })
 }
 
-/// The edge of a line without its comment, if it has one.
+/// Parses the edge of a line whose comment was removed. `None` for a blank line.
 fn edge(cursor: &mut Cursor<'_>) -> Result<Option<(usize, usize)>, Fault> {
     const NODE: &str = "a node number";
     cursor.skip_blanks();
@@ -78,13 +78,13 @@ mod tests {
     use crate::topology::{GraphError, Topology};
 
     #[test]
-    fn an_edge_is_a_line() {
+    fn each_line_is_an_edge() {
         let list = "# a triangle\n0 1\n1,2 # comma\r\n\n  2 ,\t0  \n1 0\n   # end";
         assert_eq!(edge_list("f", list).unwrap(), Graph::from_edges([(0, 1), (1, 2), (2, 0)]).unwrap());
     }
 
     #[test]
-    fn errors_say_which_line_and_what_is_allowed() {
+    fn errors_show_line_column_and_accepted_text() {
         let cases = [
             ("0 1\n0 x\n", 2, 3, "\"x\"", "a node number from 0 to 2147483646"),
             ("0", 1, 2, "the end", "a space or a comma, and another node number"),

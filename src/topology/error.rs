@@ -1,69 +1,69 @@
-//! What is wrong with a network, or with a text that is to name one.
+//! Errors of topology texts and edge lists.
 
 use std::io;
 
 use crate::ids::MAX_NODES;
 use crate::quote::quoted;
 
-/// A list of edges that is no connected network.
+/// Edges that do not form a connected network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// There is no node.
+    /// The graph has no node.
     #[error("there is no node, expected at least one")]
     Empty,
-    /// There are more nodes than anything here may have.
+    /// The graph has more than [`MAX_NODES`] nodes.
     #[error("there are {nodes} nodes, expected at most {MAX_NODES}")]
     TooMany {
-        /// How many there are.
+        /// The number of nodes.
         nodes: usize,
     },
-    /// An edge ends at a node that is not there.
+    /// An edge has an end that is not a node.
     #[error("edge {}-{}: expected nodes from 0 to {}", edge.0, edge.1, nodes - 1)]
     OutOfRange {
         /// The edge.
         edge: (usize, usize),
-        /// How many nodes there are.
+        /// The number of nodes.
         nodes: usize,
     },
-    /// An edge from a node to itself.
+    /// An edge leads from a node to itself.
     #[error("edge {node}-{node}: expected two different nodes")]
     Loop {
         /// The node.
         node: usize,
     },
-    /// The graph is in pieces.
+    /// The graph is not connected.
     #[error("node {node} cannot be reached from node 0, expected a connected graph")]
     Disconnected {
-        /// The smallest number that is not reached from node 0.
+        /// The first node that cannot be reached from node 0.
         node: usize,
     },
 }
 
-/// A text that is no topology, or that names a file which holds none.
+/// An invalid topology text, or an invalid file that a text names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// The text is not one.
+    /// The text is invalid.
     #[error("topology {}, column {column}: found {found}, expected {expected}", quoted(text))]
     Text {
         /// The whole text.
         text: String,
-        /// Where it goes wrong, counted in characters from 1.
+        /// The column of the fault, counted in characters from 1.
         column: usize,
-        /// What is there.
+        /// The text in that place.
         found: String,
-        /// What would be right.
+        /// What is accepted in that place.
         expected: String,
     },
-    /// The text asks for a topology whose name is reserved, but which is not there yet.
+    /// The text names a topology that is not supported yet.
     #[error("topology {}: {name} is not supported yet, expected {expected}", quoted(text))]
     Unsupported {
         /// The whole text.
         text: String,
         /// The name.
         name: String,
-        /// What there is.
+        /// The supported topologies.
         expected: String,
     },
     /// A file cannot be read.
@@ -73,29 +73,29 @@ pub enum ParseError {
         path: String,
         /// The kind of failure.
         kind: io::ErrorKind,
-        /// What went wrong, in words.
+        /// The description of the failure.
         reason: String,
     },
-    /// A line of a file is no edge.
+    /// A line of a file is not an edge.
     #[error("graph file {}, line {line}, column {column}: found {found}, expected {expected}", quoted(path))]
     Line {
         /// The file.
         path: String,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// Where it goes wrong, counted in characters from 1.
+        /// The column of the fault, counted in characters from 1.
         column: usize,
-        /// What is there.
+        /// The text in that place.
         found: String,
-        /// What would be right.
+        /// What is accepted in that place.
         expected: String,
     },
-    /// The edges in a file are no connected network.
+    /// The edges in a file do not form a connected network.
     #[error("graph file {}: {fault}", quoted(path))]
     Graph {
         /// The file.
         path: String,
-        /// What is wrong with them.
+        /// The fault of the edges.
         fault: GraphError,
     },
 }

@@ -1,4 +1,4 @@
-//! The generalized hypercube: a complete graph along each dimension.
+//! The generalized hypercube: a product of complete networks.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) const ROW: Row = Row { name: "ghc", syntax: &["ghc:K,N", "ghc:AxB[xC.
 fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     let first = cursor.number("an extent", 1, MAX_NODES)?;
     let extents = if cursor.skip(",") {
-        // As many as there is room for; with extents of 1 as many as with extents of 2.
+        // As many as MAX_NODES allows. Extents of 1 are limited like extents of 2.
         let most = MAX_NODES.ilog(first.max(2)) as usize;
         let dimensions = cursor.number("a number of dimensions", 1, most)?;
         cursor.end("the end")?;
@@ -27,35 +27,36 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     Named::network(GeneralizedHypercube::new(&extents))
 }
 
-/// Nodes at integer coordinates; two are linked where they differ in exactly one. GH(k, n) of the papers has n dimensions
-/// of extent k; extents may differ, which is also called a Hamming graph.
+/// The generalized hypercube: nodes at integer coordinates, linked if they differ in exactly one.
 ///
-/// Nodes are numbered row-major, the last dimension fastest. Routes correct the last dimension first, each in one hop.
-/// Nothing is stored but the extents: an answer takes time in proportion to the number of dimensions and to its own
-/// length.
+/// The papers' GH(k, n) has n dimensions of extent k. Here extents may differ, as in a Hamming
+/// graph. With all extents 2 it is the [`Hypercube`](super::Hypercube), with one dimension the
+/// [`Complete`] network.
 ///
-/// With all extents 2 it is the [`Hypercube`](super::Hypercube), with one dimension the [`Complete`] graph.
+/// Nodes are numbered row-major, the last dimension fastest. Routes correct the last dimension
+/// first, each in one hop. A value stores the extents alone; methods take time in proportion to the
+/// number of dimensions and to the length of the result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GeneralizedHypercube {
-    /// Of the same extents: where nodes are, and how they are numbered.
+    /// The mesh of the same extents, which numbers the nodes.
     shape: Grid,
 }
 
 impl GeneralizedHypercube {
-    /// `None` unless there is a dimension, no extent is 0, and there are at most [`MAX_NODES`](crate::ids::MAX_NODES)
-    /// nodes.
+    /// Returns the network of these extents, or `None` if there are no extents, one is 0, or there
+    /// are more than [`MAX_NODES`](crate::ids::MAX_NODES) nodes.
     #[must_use]
     pub fn new(extents: &[usize]) -> Option<Self> {
         Some(Self { shape: Grid::mesh(extents)? })
     }
 
-    /// The length of each dimension.
+    /// Returns the extent of each dimension.
     #[must_use]
     pub fn extents(&self) -> &[usize] {
         self.shape.extents()
     }
 
-    /// Where a node is. For a node out of range, some position.
+    /// Returns the position of a node. For a node out of range, it is unspecified.
     #[must_use]
     pub fn coordinates(&self, node: Node) -> Coordinates {
         self.shape.coordinates(node)
@@ -105,7 +106,7 @@ impl Topology for GeneralizedHypercube {
         }
     }
 
-    /// Where all extents are powers of two, a bit belongs to one coordinate.
+    /// A cube if all extents are powers of two: each bit then belongs to one coordinate.
     fn cube(&self) -> Option<u32> {
         let powers = self.extents().iter().all(|extent| extent.is_power_of_two());
         powers.then(|| self.nodes().ilog2())
@@ -115,9 +116,9 @@ impl Topology for GeneralizedHypercube {
         Some(self.extents().iter().copied().map(Factor::Complete).collect())
     }
 
-    /// A product of any coordinates is a generalized hypercube, whose dimensions keep their order and their coordinates'
-    /// order, those with a single coordinate dropped; along one dimension it is [`Complete`]. What is connected otherwise
-    /// is a [`Graph`].
+    /// A product of sets of coordinates is a generalized hypercube, or [`Complete`] if it has one
+    /// dimension. Dimensions and coordinates keep their order; dimensions with a single coordinate
+    /// are dropped. Other connected parts are [`Graph`]s.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes())?;
         let Some(sides) = self.shape.sides(nodes) else { return Graph::induced(self, nodes) };
@@ -128,7 +129,7 @@ impl Topology for GeneralizedHypercube {
         };
         let numbers = nodes.iter().map(number).collect();
         let extents: Coordinates = sides.iter().map(Vec::len).filter(|&length| length > 1).collect();
-        let part: Arc<dyn Topology> = match *extents.as_slice() {
+        let part: Arc<dyn Topology> = match *extents {
             [] => Arc::new(Complete::new(1)?),
             [extent] => Arc::new(Complete::new(extent)?),
             _ => Arc::new(Self::new(&extents)?),
@@ -175,12 +176,12 @@ mod tests {
         let gh = ghc(&[2, 3, 4]);
         // From (0, 2, 3) to (1, 0, 1).
         assert_eq!(gh.route(Node::new(11), Node::new(13)), nodes(&[11, 9, 1, 13]));
-        assert_eq!(gh.coordinates(Node::new(13)).as_slice(), [1, 0, 1]);
+        assert_eq!(gh.coordinates(Node::new(13))[..], [1, 0, 1]);
         assert_eq!((gh.text().as_str(), ghc(&[5, 5, 5]).text().as_str()), ("ghc:2x3x4", "ghc:5,3"));
     }
 
     #[test]
-    fn of_extents_2_it_is_the_hypercube() {
+    fn extents_of_2_make_the_hypercube() {
         let (gh, cube) = (ghc(&[2; 5]), Hypercube::new(5).unwrap());
         assert_eq!((gh.edges(), gh.cube()), (cube.edges(), cube.cube()));
         for (from, to) in (0..32).flat_map(|from| (0..32).map(move |to| (Node::new(from), Node::new(to)))) {
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn products_of_any_coordinates_are_of_the_kind_and_others_graphs() {
+    fn products_of_coordinates_are_generalized_hypercubes() {
         let gh = ghc(&[3, 4, 5]);
         // Coordinates {2} x {0, 3} x {1, 2, 4}, in no order.
         let set = nodes(&[59, 41, 56, 44, 42, 57]);
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_nodes_than_may_be() {
+    fn too_many_nodes_are_refused() {
         for refused in [&[][..], &[0], &[4, 0], &[46341, 46341], &[usize::MAX, 2]] {
             assert_eq!(GeneralizedHypercube::new(refused), None, "{refused:?}");
         }

@@ -1,4 +1,4 @@
-//! Any connected graph, from the list of its edges.
+//! Connected graphs, given by their edges.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,20 +7,23 @@ use std::sync::{Arc, OnceLock};
 use super::{GraphError, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
-/// A network given by its links.
+/// A network given by its edges.
 ///
-/// Routes are shortest paths that turn, at each node, to the neighbour of the smallest number that is nearer to the
-/// destination.
+/// At each node, a route takes the lowest-numbered neighbour that is nearer to the destination.
 ///
 /// # Cost
 ///
-/// Links take memory in proportion to nodes and links. Distances have no closed form. Between neighbours nothing is searched. The first
-/// [`route`](Topology::route) to any other destination searches the whole graph, breadth first, and keeps a table of a byte
-/// a node (two where a node is 255 hops away or farther, four past 65,534 hops); later ones only follow it.
-/// [`distance`](Topology::distance) uses the table of either end. Asking for all pairs therefore takes `nodes * (nodes + links)`
-/// time once and `nodes^2` bytes. Tables are kept up to 256 MiB, enough for all pairs of 16,384 nodes. On larger graphs questions about
-/// further destinations search each time, from both ends until the searches meet: on a graph of short ways that is a
-/// small part of it, on a large grid up to half. Answers are the same either way.
+/// Edges take memory in proportion to nodes and links. Routes between neighbours need no search.
+/// The first [`route`](Topology::route) to any other destination searches the whole graph, breadth
+/// first, and keeps a table of distances; later routes follow the table. A table has one byte per
+/// node (two if a node is 255 hops away or farther, four beyond 65,534 hops).
+/// [`distance`](Topology::distance) uses the table of either end. All pairs therefore take `nodes *
+/// (nodes + links)` time once, and `nodes^2` bytes.
+///
+/// Up to 256 MiB of tables are kept, enough for all pairs of 16,384 nodes. On larger graphs, routes
+/// to further destinations search each time, from both ends until the searches meet. Such a search
+/// visits a small part of a graph of small diameter, and up to half of a large grid. Results do not
+/// depend on the tables.
 ///
 /// ```
 /// use necklace::Node;
@@ -40,15 +43,15 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The nodes `0..nodes` and these undirected edges. An edge may be listed again, in either direction: it is still one
-    /// link.
+    /// Returns the graph of the nodes `0..nodes` with these undirected edges. An edge may be
+    /// repeated, in either direction.
     ///
-    /// Takes time and memory in proportion to the edges (sorting them aside), whatever `nodes` says.
+    /// Takes O(e log e) time and O(e) memory for e edges, even if `nodes` is too large.
     ///
     /// # Errors
     ///
-    /// [`GraphError`] where there is no node or too many, an edge leads to itself or out of range, or not all nodes are
-    /// connected.
+    /// [`GraphError`] if there are no nodes or too many, an edge is a loop or has an end out of
+    /// range, or the graph is not connected.
     pub fn new(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self, GraphError> {
         match nodes {
             0 => Err(GraphError::Empty),
@@ -60,34 +63,36 @@ impl Graph {
         }
     }
 
-    /// These undirected edges, and nodes from 0 to the largest number among them. Otherwise like [`new`](Self::new).
+    /// Returns the graph of these undirected edges, with nodes from 0 to the largest number among
+    /// them.
     ///
     /// # Errors
     ///
-    /// As for [`new`](Self::new); without any edge there is no node.
+    /// As [`new`](Self::new). Without edges there is no node.
     pub fn from_edges(edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self, GraphError> {
         let edges: Vec<(usize, usize)> = edges.into_iter().collect();
         let nodes = edges.iter().map(|&(u, v)| u.max(v).saturating_add(1)).max();
         Self::new(nodes.unwrap_or(0), edges)
     }
 
-    /// The same graph with the text `graph:@PATH`, for who knows where its edge list is to be found.
+    /// Sets the file that holds the edge list, so that the text is `graph:@PATH`. The file is not
+    /// read.
     #[must_use]
     pub fn with_path(self, path: impl Into<String>) -> Self {
         Self { path: Some(path.into()), ..self }
     }
 
-    /// The file that the text names.
+    /// Returns the file that the text names, if any.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// The links that some nodes of a topology have among themselves: an answer to [`Topology::part`] for every
-    /// topology. Nodes are numbered in the order of their numbers there.
+    /// Returns the sub-network of some nodes with the links between them, numbered in the order of
+    /// their numbers in `topology`. This is correct as [`Topology::part`] of every topology.
     ///
-    /// `None` where these links do not connect the nodes, and where `nodes` are none, repeat one, or include one out of
-    /// range. Takes the time to list the neighbours of each of the nodes.
+    /// `None` if the sub-network is not connected, or if `nodes` is empty, repeats a node or has
+    /// one out of range. Takes the time to list the neighbours of each node.
     #[must_use]
     pub fn induced(topology: &dyn Topology, nodes: &[Node]) -> Option<Part> {
         let set = as_set(nodes, topology.nodes())?;
@@ -105,7 +110,8 @@ impl Graph {
         node.index() < self.links.nodes()
     }
 
-    /// How far nodes are from `to`: all those on the shortest paths from `from`. Both are in range.
+    /// Returns the distances to `to` of the nodes on the shortest paths from `from`. Both must be
+    /// in range.
     fn left(&self, from: Node, to: Node) -> Left<'_> {
         let kept = self.tables.get(to, || Hops::of(&self.links.distances(to)));
         kept.map_or_else(|| Left::Searched(self.links.between(from, to)), Left::Kept)
@@ -150,12 +156,12 @@ impl Topology for Graph {
         path
     }
 
-    /// `graph:@PATH` for a graph from a file, else `graph`, which is no text that can be parsed.
+    /// `graph:@PATH` for a graph from a file, else `graph`, which cannot be parsed.
     fn text(&self) -> String {
         self.path.as_ref().map_or_else(|| "graph".to_owned(), |path| format!("graph:@{path}"))
     }
 
-    /// Always a [`Graph`], numbered in the order of the nodes here.
+    /// Always a [`Graph`], with the nodes in the order of their numbers.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         Self::induced(self, nodes)
     }
@@ -169,7 +175,7 @@ impl Topology for Graph {
     }
 }
 
-/// Equal where the nodes and links are, wherever they come from.
+/// Compares nodes and links, not paths.
 impl PartialEq for Graph {
     fn eq(&self, other: &Self) -> bool {
         self.links == other.links
@@ -184,10 +190,10 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// The ends of all channels, those that start at node 0 first.
+/// The channels as adjacency lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Links {
-    /// Where the channels of each node start in `ends`, and where the last ones end.
+    /// The index in `ends` of the first channel of each node, and the number of channels.
     starts: Vec<usize>,
     ends: Vec<Node>,
 }
@@ -207,7 +213,7 @@ impl Links {
         channels.sort_unstable();
         channels.dedup();
 
-        // A node without a channel is found before anything of size `nodes` is made.
+        // Nodes without a channel are found before anything of size `nodes` is allocated.
         let mut starts = vec![0];
         for (i, (from, _)) in channels.iter().enumerate() {
             match from.index() {
@@ -232,13 +238,13 @@ impl Links {
         self.starts.len() - 1
     }
 
-    /// The neighbours of a node, ascending; none for one out of range.
+    /// Returns the neighbours of a node in ascending order. A node out of range has none.
     fn of(&self, node: Node) -> &[Node] {
         let i = node.index();
         if i < self.nodes() { &self.ends[self.starts[i]..self.starts[i + 1]] } else { &[] }
     }
 
-    /// How far every node is from `node`: a breadth-first search.
+    /// Returns the distance of every node from `node`, by a breadth-first search.
     fn distances(&self, node: Node) -> Box<[u32]> {
         let mut hops = vec![UNREACHED; self.nodes()].into_boxed_slice();
         hops[node.index()] = 0;
@@ -260,8 +266,10 @@ impl Links {
 const UNREACHED: u32 = u32::MAX;
 
 impl Links {
-    /// How far nodes are from `to`: those on the shortest paths from `from`, another node, and some others. Searched from both ends, a level of the
-    /// smaller search at a time, until they meet; then back from there, to tell which of the nodes around `from` lead on.
+    /// Returns the distances to `to` of the nodes on the shortest paths from `from`, a different
+    /// node, and of some others. Searches from both ends, one level of the smaller search at a
+    /// time, until the searches meet; then goes back towards `from` to find the nodes that lead to
+    /// `to`.
     fn between(&self, from: Node, to: Node) -> Box<[u32]> {
         let mut searches = [from, to].map(|end| Search::new(self.nodes(), end));
         let meeting = loop {
@@ -294,7 +302,7 @@ impl Links {
     }
 }
 
-/// A search level by level.
+/// A breadth-first search, level by level.
 struct Search {
     hops: Vec<u32>,
     level: Vec<Node>,
@@ -307,7 +315,7 @@ impl Search {
         Self { hops, level: vec![start] }
     }
 
-    /// Goes on to the next level.
+    /// Advances to the next level.
     fn advance(&mut self, links: &Links) {
         let mut next = vec![];
         for &here in &self.level {
@@ -323,10 +331,10 @@ impl Search {
     }
 }
 
-/// How many bytes of distances a graph keeps.
+/// The bytes of distances that a graph keeps.
 const KEPT: usize = 256 << 20;
 
-/// How far all nodes are from one of them, in as few bytes as the farthest allows.
+/// The distances of all nodes from one, in elements as small as the largest distance allows.
 enum Hops {
     Bytes(Box<[u8]>),
     Words(Box<[u16]>),
@@ -351,14 +359,14 @@ impl Hops {
     }
 }
 
-/// How far nodes are from a destination.
+/// Distances from a destination.
 enum Left<'a> {
     Kept(&'a Hops),
     Searched(Box<[u32]>),
 }
 
 impl Left<'_> {
-    /// `None` where it is not known.
+    /// Returns the distance of a node, or `None` if it is unknown.
     fn of(&self, node: Node) -> Option<u32> {
         let at = node.index();
         match self {
@@ -370,10 +378,10 @@ impl Left<'_> {
     }
 }
 
-/// The distances from some nodes, computed when first asked for.
+/// The distances from some nodes, computed on first use.
 struct Tables {
     of: Box<[OnceLock<Hops>]>,
-    /// How many bytes more may be kept.
+    /// The bytes that may still be kept.
     room: AtomicUsize,
 }
 
@@ -390,12 +398,13 @@ impl Tables {
         self.of[node.index()].get().is_some()
     }
 
-    /// The table of a node, if it is kept or there is room for it.
+    /// Returns the table of a node, if it is kept or can be.
     fn get(&self, node: Node, compute: impl FnOnce() -> Hops) -> Option<&Hops> {
         let slot = &self.of[node.index()];
         if slot.get().is_none() && self.room.load(Ordering::Relaxed) >= self.of.len() {
             let table = compute();
-            // A last table of more than a byte a node, and one that two threads compute, may take more than there is room for.
+            // The last table may exceed the limit: if it takes more than a byte per node, or if two
+            // threads compute it.
             let less = |room: usize| Some(room.saturating_sub(table.bytes()));
             let _ = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
             return Some(slot.get_or_init(|| table));
@@ -437,14 +446,14 @@ mod tests {
     }
 
     #[test]
-    fn edges_may_be_listed_again_but_not_lead_to_themselves() {
+    fn repeated_edges_are_one_link_and_loops_are_refused() {
         let doubled = TAILED.into_iter().chain(TAILED.map(|(u, v)| (v, u)));
         assert_eq!(Graph::from_edges(doubled), Graph::from_edges(TAILED));
         assert_eq!(Graph::from_edges([(0, 1), (1, 1)]), Err(GraphError::Loop { node: 1 }));
     }
 
     #[test]
-    fn a_graph_is_connected_and_has_a_node() {
+    fn disconnected_and_empty_graphs_are_refused() {
         let disconnected = |node| Err(GraphError::Disconnected { node });
         assert_eq!(Graph::from_edges([]), Err(GraphError::Empty));
         assert_eq!(Graph::new(0, []), Err(GraphError::Empty));
@@ -458,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn large_numbers_cost_nothing() {
+    fn large_node_numbers_cost_no_memory() {
         let far = MAX_NODES - 1;
         assert_eq!(Graph::from_edges([(0, 1), (1, far)]), Err(GraphError::Disconnected { node: 2 }));
         assert_eq!(Graph::new(MAX_NODES, [(0, 1)]), Err(GraphError::Disconnected { node: 2 }));
@@ -467,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_do_not_depend_on_the_tables_kept() {
+    fn results_do_not_depend_on_the_tables() {
         let grid = Grid::torus(&[5, 6]).unwrap();
         let edges = || grid.edges().into_iter().map(|(u, v)| (u.index(), v.index()));
         let kept = Graph::from_edges(edges()).unwrap();
@@ -501,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_take_a_byte_a_node_where_no_way_is_long() {
+    fn short_distances_take_a_byte_per_node() {
         for (nodes, width) in [(200, 1), (255, 1), (256, 2), (300, 2), (65_535, 2), (65_536, 4)] {
             let line = Graph::from_edges((1..nodes).map(|node| (node - 1, node))).unwrap();
             let last = Node::new(nodes - 1);
@@ -512,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_told_without_a_search() {
+    fn neighbours_need_no_search() {
         let graph = Graph::from_edges(TAILED).unwrap();
         assert_eq!(graph.route(Node::new(0), Node::new(3)), nodes(&[0, 3]));
         assert_eq!((graph.distance(Node::new(0), Node::new(3)), graph.distance(Node::new(2), Node::new(2))), (1, 0));
@@ -532,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_out_of_range_get_some_answer() {
+    fn nodes_out_of_range_do_not_panic_or_loop() {
         let graph = Graph::from_edges(TAILED).unwrap();
         for node in [5, MAX_NODES].map(Node::new) {
             assert!(graph.neighbours(node).is_empty());
@@ -543,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_keep_exactly_the_links_between_their_nodes() {
+    fn parts_have_exactly_the_links_between_their_nodes() {
         let (part, numbers) = Graph::from_edges(TAILED).unwrap().part(&nodes(&[4, 3, 0])).unwrap();
         assert_eq!(numbers, nodes(&[2, 1, 0]));
         assert_eq!(part.edges(), [(Node::new(0), Node::new(1)), (Node::new(1), Node::new(2))]);

@@ -1,16 +1,11 @@
-//! Lines, rings, meshes and tori of any dimensions and extents.
+//! Lines, rings, meshes and tori.
 
 use std::iter::successors;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::text::{Cursor, Fault, Named, Row};
-use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
+use super::{Coordinates, Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
-
-/// A position in a grid, a coordinate a dimension.
-pub type Coordinates = SmallVec<[usize; 4]>;
 
 pub(super) const LINE: Row =
     Row { name: "line", syntax: &["line:N"], example: "line:5", read: |cursor| read(cursor, false, 1) };
@@ -38,11 +33,12 @@ fn read(cursor: &mut Cursor<'_>, wraps: bool, most: usize) -> Result<Named, Faul
 
 /// A line, ring, mesh or torus: nodes at integer coordinates, linked along each dimension.
 ///
-/// Nodes are numbered row-major, the last dimension fastest. An extent of 2 has one link, an extent of 1 none. Routes
-/// correct the last dimension first, and go up where both ways round a ring are equally long.
+/// Nodes are numbered row-major, the last dimension fastest. An extent of 2 has one link, an extent
+/// of 1 none. Routes correct the last dimension first; round a ring they go up if both directions
+/// are equally long.
 ///
-/// Nothing is stored but the extents: an answer takes time in proportion to the number of dimensions and to its own
-/// length.
+/// A grid stores its extents alone. Methods take time in proportion to the number of dimensions and
+/// to the length of the result.
 ///
 /// ```
 /// use necklace::Node;
@@ -55,12 +51,13 @@ fn read(cursor: &mut Cursor<'_>, wraps: bool, most: usize) -> Result<Named, Faul
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
-    extents: SmallVec<[usize; 4]>,
+    extents: Coordinates,
     wraps: bool,
 }
 
 impl Grid {
-    /// The mesh that a product of lines is, or the torus that one of rings is.
+    /// Returns the grid that a topology is, by its [factors](Topology::factors): the mesh if all
+    /// are lines, the torus if all are rings, `None` otherwise.
     #[must_use]
     pub fn of(topology: &dyn Topology) -> Option<Self> {
         let factors = topology.factors()?;
@@ -70,27 +67,27 @@ impl Grid {
         if grid { Self::new(&extents, wraps) } else { None }
     }
 
-    /// Nodes in a row. `None` unless `1 <= extent <= MAX_NODES`.
+    /// Returns the line of this many nodes, or `None` unless `1 <= extent <= MAX_NODES`.
     #[must_use]
     pub fn line(extent: usize) -> Option<Self> {
         Self::mesh(&[extent])
     }
 
-    /// Nodes in a circle. `None` unless `1 <= extent <= MAX_NODES`.
+    /// Returns the ring of this many nodes, or `None` unless `1 <= extent <= MAX_NODES`.
     #[must_use]
     pub fn ring(extent: usize) -> Option<Self> {
         Self::torus(&[extent])
     }
 
-    /// A product of lines. `None` unless there is a dimension, no extent is 0, and there are at most
-    /// [`MAX_NODES`] nodes.
+    /// Returns the mesh of these extents. `None` if there are no extents, one is 0, or there are
+    /// more than [`MAX_NODES`] nodes.
     #[must_use]
     pub fn mesh(extents: &[usize]) -> Option<Self> {
         Self::new(extents, false)
     }
 
-    /// A product of rings. `None` unless there is a dimension, no extent is 0, and there are at most
-    /// [`MAX_NODES`] nodes.
+    /// Returns the torus of these extents. `None` if there are no extents, one is 0, or there are
+    /// more than [`MAX_NODES`] nodes.
     #[must_use]
     pub fn torus(extents: &[usize]) -> Option<Self> {
         Self::new(extents, true)
@@ -102,19 +99,19 @@ impl Grid {
             .then(|| Self { extents: extents.iter().copied().collect(), wraps })
     }
 
-    /// The length of each dimension.
+    /// Returns the extent of each dimension.
     #[must_use]
     pub fn extents(&self) -> &[usize] {
         &self.extents
     }
 
-    /// Whether dimensions close to rings.
+    /// Returns whether the dimensions are rings.
     #[must_use]
     pub fn wraps(&self) -> bool {
         self.wraps
     }
 
-    /// Where a node is. For a node out of range, some position of the grid.
+    /// Returns the position of a node. For a node out of range, it is some position of the grid.
     #[must_use]
     pub fn coordinates(&self, node: Node) -> Coordinates {
         let mut rest = node.index();
@@ -132,7 +129,8 @@ impl Grid {
         at
     }
 
-    /// The node at a position. For a position outside the grid, a node that every check of range refuses.
+    /// Returns the node at a position. For a position outside the grid, it is a node that is always
+    /// out of range.
     #[must_use]
     pub fn node(&self, at: &[usize]) -> Node {
         let mut axes = self.extents.iter().zip(at);
@@ -140,8 +138,9 @@ impl Grid {
         Node::new(index.filter(|_| at.len() == self.extents.len()).unwrap_or(MAX_NODES))
     }
 
-    /// The nodes from `from` on along `dimension`, `hops` channels up or down; both ends included. Along a line it ends
-    /// at the border, round a ring after one lap. `[from]` where there is no such dimension.
+    /// Returns the nodes on the walk from `from` over `hops` channels up or down `dimension`, both
+    /// ends included. On a line the walk stops at the border, on a ring after one lap. It is
+    /// `[from]` if there is no such dimension.
     #[must_use]
     pub fn walk(&self, from: Node, dimension: usize, up: bool, hops: usize) -> Vec<Node> {
         let mut path = vec![from];
@@ -152,15 +151,15 @@ impl Grid {
         path
     }
 
-    /// The nodes after `from` along a dimension of that extent, in which neighbours' numbers differ by `stride`. Endless
-    /// round a ring.
+    /// Returns the nodes after `from` along a dimension with this extent and stride, endlessly on a
+    /// ring. The stride is the difference between the numbers of neighbours.
     fn steps(&self, from: Node, extent: usize, stride: usize, up: bool) -> impl Iterator<Item = Node> {
         let x = from.index() / stride % extent;
         let origin = from.index() - x * stride;
         successors(Some(x), move |&x| self.step(x, extent, up)).skip(1).map(move |x| Node::new(origin + x * stride))
     }
 
-    /// The coordinate next to `x` in a dimension of that extent.
+    /// Returns the coordinate next to `x` in a dimension of this extent.
     fn step(&self, x: usize, extent: usize, up: bool) -> Option<usize> {
         match (up, self.wraps && extent > 1) {
             (true, _) if x + 1 < extent => Some(x + 1),
@@ -171,7 +170,7 @@ impl Grid {
         }
     }
 
-    /// The shorter way from one coordinate to another: up or not, and how far.
+    /// Returns the direction (up or not) and length of the shorter way between two coordinates.
     fn way(&self, from: usize, to: usize, extent: usize) -> (bool, usize) {
         let up = (to + extent - from) % extent;
         match self.wraps {
@@ -181,7 +180,7 @@ impl Grid {
         }
     }
 
-    /// The dimensions from the last to the first: extent, and by how much neighbours' numbers differ.
+    /// Returns extent and stride of each dimension, from the last to the first.
     pub(super) fn strides(&self) -> impl Iterator<Item = (usize, usize)> {
         self.extents.iter().rev().scan(1, |next, &extent| {
             let stride = *next;
@@ -190,7 +189,8 @@ impl Grid {
         })
     }
 
-    /// The coordinates that the nodes have in each dimension, ascending, if the nodes are exactly the product of these.
+    /// Returns the sorted coordinates of the nodes in each dimension, if the nodes are the product
+    /// of these sets.
     pub(super) fn sides(&self, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
         let places: Vec<Coordinates> = nodes.iter().map(|&node| self.coordinates(node)).collect();
         let side = |dimension| {
@@ -204,7 +204,7 @@ impl Grid {
         (product == Some(nodes.len())).then_some(sides)
     }
 
-    /// Where a set of coordinates starts, if it is contiguous; round the ring where there is one.
+    /// Returns the first of a contiguous set of coordinates, which may wrap around a ring.
     fn start(&self, xs: &[usize], extent: usize) -> Option<usize> {
         let next = |i: usize| xs[(i + 1) % xs.len()];
         let mut ends = (0..xs.len()).filter(|&i| (xs[i] + 1) % extent != next(i));
@@ -269,17 +269,18 @@ impl Topology for Grid {
         Some(self.extents.iter().copied().map(factor).collect())
     }
 
-    /// A product of contiguous coordinates is a line, ring, mesh or torus, wherever it is cut out and even if it lies
-    /// across a border that wraps; its dimensions keep their order, and those with a single coordinate are dropped.
-    /// What is whole rings one way and pieces of them another, or no product at all, is a [`Graph`].
+    /// A product of contiguous coordinates is a line, ring, mesh or torus, also across a border
+    /// that wraps. Its dimensions keep their order; those with a single coordinate are dropped.
+    /// Other connected parts are [`Graph`]s, such as whole rings in one dimension and pieces of
+    /// rings in another.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes())?;
         let Some(sides) = self.sides(nodes) else { return Graph::induced(self, nodes) };
-        // A product is connected exactly if all its sides are.
+        // A product is connected if and only if all its sides are.
         let axes = sides.iter().zip(&self.extents);
         let starts: Vec<usize> = axes.clone().map(|(xs, &extent)| self.start(xs, extent)).collect::<Option<_>>()?;
 
-        // Two nodes have one link between them, as a ring and as a line; only longer sides are one or the other.
+        // A side of two nodes is a ring as well as a line; longer sides are either.
         let is_whole = |xs: &[usize], extent| self.wraps && xs.len() == extent;
         let rings = axes.clone().any(|(xs, &extent)| xs.len() > 2 && is_whole(xs, extent));
         let lines = axes.clone().any(|(xs, &extent)| xs.len() > 2 && !is_whole(xs, extent));
@@ -291,7 +292,7 @@ impl Topology for Grid {
 
         let mut extents: Coordinates = sides.iter().map(Vec::len).filter(|&length| length > 1).collect();
         if extents.is_empty() {
-            extents.push(1);
+            extents.extend([1]);
         }
         let number = |&node: &Node| {
             let at = self.coordinates(node);
@@ -340,14 +341,14 @@ mod tests {
         assert_eq!(mesh.node(&[0, 0, 1]), Node::new(1));
         assert_eq!(mesh.node(&[0, 1, 0]), Node::new(4));
         assert_eq!(mesh.node(&[1, 0, 0]), Node::new(12));
-        assert_eq!(mesh.coordinates(Node::new(23)).as_slice(), [1, 2, 3]);
+        assert_eq!(mesh.coordinates(Node::new(23))[..], [1, 2, 3]);
         for node in (0..24).map(Node::new) {
             assert_eq!(mesh.node(&mesh.coordinates(node)), node);
         }
     }
 
     #[test]
-    fn a_position_outside_is_a_node_out_of_range() {
+    fn position_outside_is_a_node_out_of_range() {
         let mesh = grid("mesh:2x3");
         for at in [&[2, 0][..], &[0, 3], &[0], &[0, 0, 0], &[usize::MAX, usize::MAX], &[]] {
             assert_eq!(mesh.node(at), Node::new(MAX_NODES), "{at:?}");
@@ -411,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_grids_without_nodes_or_with_too_many() {
+    fn empty_and_too_large_grids_are_refused() {
         for extents in [&[][..], &[0], &[3, 0], &[0, usize::MAX, usize::MAX], &[MAX_NODES + 1], &[1 << 16, 1 << 15]] {
             assert_eq!(Grid::mesh(extents), None, "{extents:?}");
             assert_eq!(Grid::torus(extents), None, "{extents:?}");
@@ -422,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_out_of_range_get_some_answer() {
+    fn nodes_out_of_range_do_not_panic_or_loop() {
         for text in ["line:1", "ring:3", "mesh:2x5", "torus:4x4x2"] {
             let grid = grid(text);
             for node in [grid.nodes(), grid.nodes() + 1, MAX_NODES - 1, MAX_NODES].map(Node::new) {
@@ -435,7 +436,7 @@ mod tests {
         }
     }
 
-    /// The part's text, and the numbers of the nodes.
+    /// Returns the part's text and the numbers of the nodes.
     fn part(host: &str, of: &[usize]) -> Option<(String, Vec<usize>)> {
         let (part, numbers) = grid(host).part(&nodes(of))?;
         Some((part.text(), numbers.into_iter().map(Node::index).collect()))
@@ -470,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_connected_otherwise_is_a_graph() {
+    fn other_connected_parts_are_graphs() {
         // Whole rings of 4, three of five of them: a cylinder.
         let cylinder: Vec<usize> = (4..16).collect();
         assert_eq!(part("torus:5x4", &cylinder), found("graph", &(0..12).collect::<Vec<_>>()));
@@ -478,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_connected_or_no_set_is_no_part() {
+    fn disconnected_and_invalid_sets_have_no_part() {
         assert_eq!(part("line:5", &[0, 1, 3]), None);
         assert_eq!(part("line:5", &[0, 4]), None);
         assert_eq!(part("ring:6", &[0, 1, 3, 4]), None);

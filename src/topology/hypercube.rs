@@ -14,28 +14,30 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     Named::network(Hypercube::new(dimensions))
 }
 
-/// 2^D nodes; two are linked where their numbers differ in one bit. Dimension i is bit i.
+/// The binary hypercube: 2^D nodes, linked if their numbers differ in one bit. Dimension i is bit i.
 ///
-/// Routes correct bit 0 first, then bit 1, and so on. Nothing is stored but the number of dimensions; an answer takes
-/// time in proportion to it at most.
+/// Routes correct bit 0 first, then bit 1, and so on. A hypercube stores the number of dimensions
+/// alone, and methods take time in proportion to it.
 ///
-/// The same network as the [`Grid`](super::Grid) `torus:2x2x..x2`, whose dimension 0 is the highest bit.
+/// It is the same network as the [`Grid`](super::Grid) `torus:2x2x..x2`, whose dimension 0 is the
+/// highest bit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hypercube {
     dimensions: usize,
 }
 
 impl Hypercube {
-    /// How many dimensions there may be: 2^30 nodes is the largest power of two that is not past [`MAX_NODES`].
+    /// The largest number of dimensions: 2^30 nodes, the largest power of two up to [`MAX_NODES`].
     pub const MAX_DIMENSIONS: usize = MAX_NODES.ilog2() as usize;
 
-    /// `None` where there are more than [`MAX_DIMENSIONS`](Self::MAX_DIMENSIONS). With no dimension it is one node.
+    /// Returns the hypercube of this many dimensions, or `None` for more than
+    /// [`MAX_DIMENSIONS`](Self::MAX_DIMENSIONS). Without dimensions it has one node.
     #[must_use]
     pub fn new(dimensions: usize) -> Option<Self> {
         (dimensions <= Self::MAX_DIMENSIONS).then_some(Self { dimensions })
     }
 
-    /// How many dimensions there are.
+    /// Returns the number of dimensions.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.dimensions
@@ -78,13 +80,13 @@ impl Topology for Hypercube {
         u32::try_from(self.dimensions).ok()
     }
 
-    /// One for each bit, the highest first: dimension i is the i-th from the last.
+    /// One factor per bit, the highest bit first: dimension i of the cube is the i-th from the last.
     fn factors(&self) -> Option<Vec<Factor>> {
         Some(vec![Factor::Complete(2); self.dimensions])
     }
 
-    /// Nodes that agree in some bits and take all values in the others are a hypercube, whose dimensions are these
-    /// others in the same order. What is connected otherwise is a [`Graph`].
+    /// Nodes that agree in some bits and take all values of the others form a hypercube, whose
+    /// dimensions are these others, in the same order. Other connected parts are [`Graph`]s.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         let set = as_set(nodes, self.nodes())?;
         let free = set.iter().fold(0, |free, node| free | (node.index() ^ set[0].index()));
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_torus_of_extents_2() {
+    fn hypercube_is_the_torus_of_extents_2() {
         let (cube, torus) = (Hypercube::new(5).unwrap(), Grid::torus(&[2; 5]).unwrap());
         assert_eq!(cube.edges(), torus.edges());
         for (from, to) in (0..32).flat_map(|from| (0..32).map(move |to| (Node::new(from), Node::new(to)))) {
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn from_no_dimension_to_thirty() {
+    fn dimensions_range_from_0_to_30() {
         let point = Hypercube::new(0).unwrap();
         assert_eq!((point.nodes(), point.channels(), point.neighbours(Node::new(0)).len()), (1, 0, 0));
         let largest = Hypercube::new(Hypercube::MAX_DIMENSIONS).unwrap();
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subcube_is_a_hypercube_and_keeps_the_order_of_bits() {
+    fn subcube_is_a_hypercube_with_bits_in_order() {
         // Bits 1 and 3 free, bit 0 set, bit 2 clear.
         let (part, numbers) = Hypercube::new(4).unwrap().part(&nodes(&[0b1001, 0b0001, 0b1011, 0b0011])).unwrap();
         assert_eq!(part.text(), "hypercube:2");

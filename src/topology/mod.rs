@@ -1,6 +1,4 @@
-//! Networks: nodes, the channels between them, and the way from one to another.
-//!
-//! A [`Topology`] is pure: it does no I/O, and two calls with the same arguments give the same answer, on every rank.
+//! Networks: nodes, channels, routes and distances.
 //!
 //! | text | type | nodes |
 //! |---|---|---|
@@ -10,8 +8,13 @@
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
-//! [`parse()`] reads the text, [`Topology::text`] writes it. To bring a network of your own, implement [`Topology`] and
-//! run [`conformance::run_all`] on it. For one that needs no closed form, a [`Graph`] of its links will do.
+//! [`parse()`] parses a text, [`load`](crate::load()) also reads the file of a `graph:@FILE`, and
+//! [`Topology::text`] writes the text.
+//!
+//! A network of your own is a [`Graph`] of its links or an implementation of [`Topology`], which
+//! [`conformance::run_all`] checks.
+//!
+//! A [`Topology`] is pure: it does no I/O, and the same call returns the same value on every rank.
 
 mod axes;
 mod complete;
@@ -23,6 +26,7 @@ mod generalized;
 mod graph;
 mod grid;
 mod hypercube;
+mod list;
 pub mod necklace;
 mod registry;
 mod text;
@@ -30,14 +34,15 @@ mod text;
 pub(crate) use axes::{Axis, Kind, axes};
 pub use complete::Complete;
 use definition::as_set;
-pub use definition::{Factor, Neighbours, Part, Topology};
+pub use definition::{Factor, Part, Topology};
 pub(crate) use definition::{same, same_links};
-pub use edge_list::edge_list;
+pub(crate) use edge_list::edge_list;
 pub use error::{GraphError, ParseError};
 pub use generalized::GeneralizedHypercube;
 pub use graph::Graph;
-pub use grid::{Coordinates, Grid};
+pub use grid::Grid;
 pub use hypercube::Hypercube;
+pub use list::{Coordinates, Neighbours};
 pub(crate) use registry::parse_or_file;
-pub use registry::{expected, parse};
+pub use registry::{parse, syntax};
 pub(crate) use text::Named;

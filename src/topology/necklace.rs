@@ -1,10 +1,11 @@
-//! Necklaces: words, up to rotation.
+//! Necklaces: classes of words that are rotations of each other.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §2.1, for words of bits; here of digits of any radix. The node numbers of a cube are the words
-//! of bits, those of a grid of equal extents the words whose radix is the extent.
+//! Source: Johnsson & Ho, TR-16-92, §2.1, for words of bits; here digits have any radix. The node
+//! numbers of a cube are words of bits. The node numbers of a grid of equal extents are words whose
+//! radix is the extent.
 //!
-//! A word of `length` digits is a number below `radix`^`length`; digit i has the weight `radix`^i. Rotating it to the left by one
-//! moves digit i to i + 1, and the last one to 0.
+//! A word of `length` digits is a number below `radix`^`length`; digit i has the weight `radix`^i.
+//! A rotation to the left by one moves digit i to i + 1, and the last digit to 0.
 //!
 //! ```
 //! use necklace::topology::necklace::Words;
@@ -20,9 +21,9 @@ use std::iter::successors;
 
 use crate::ids::MAX_NODES;
 
-/// All words of so many digits of one radix.
+/// The words of one length and radix.
 ///
-/// Methods take a word as its number, modulo [`count`](Self::count).
+/// Methods take a word by its number, modulo [`count`](Self::count).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Words {
     radix: usize,
@@ -39,45 +40,47 @@ pub struct Necklace {
 }
 
 impl Words {
-    /// `None` for a radix below 2, a length of 0, and more than [`MAX_NODES`] words.
+    /// Returns the words of this radix and length. `None` for a radix below 2, a length of 0, or
+    /// more than [`MAX_NODES`] words.
     #[must_use]
     pub fn new(radix: usize, length: usize) -> Option<Self> {
         let count = radix.checked_pow(u32::try_from(length).ok()?).filter(|&count| count <= MAX_NODES)?;
         (radix >= 2 && length >= 1).then_some(Self { radix, length, count })
     }
 
-    /// Words of bits.
+    /// Returns the words of bits of this length.
     #[must_use]
     pub fn binary(length: usize) -> Option<Self> {
         Self::new(2, length)
     }
 
-    /// How many values a digit has.
+    /// Returns the radix: the number of values of a digit.
     #[must_use]
     pub fn radix(self) -> usize {
         self.radix
     }
 
-    /// How many digits a word has.
+    /// Returns the number of digits of a word.
     #[must_use]
     pub fn length(self) -> usize {
         self.length
     }
 
-    /// How many words there are: `radix`^`length`.
+    /// Returns the number of words: `radix`^`length`.
     #[must_use]
     pub fn count(self) -> usize {
         self.count
     }
 
-    /// The word rotated to the left by so many digits.
+    /// Rotates a word to the left by `by` digits.
     #[must_use]
     pub fn rotated(self, word: usize, by: usize) -> usize {
         let turn = |word: usize| word % (self.count / self.radix) * self.radix + word / (self.count / self.radix);
         (0..by % self.length).fold(word % self.count, |word, _| turn(word))
     }
 
-    /// The fewest rotations by one, at least one, that lead back to the word. It divides the length.
+    /// Returns the period of a word: the smallest positive number of rotations by one that returns
+    /// the word. It divides the length.
     #[must_use]
     pub fn period(self, word: usize) -> usize {
         let word = word % self.count;
@@ -85,32 +88,33 @@ impl Words {
         1 + rotations.take_while(|&rotated| rotated != word).count()
     }
 
-    /// The smallest of its rotations.
+    /// Returns the distinguished word of a necklace: the smallest rotation.
     #[must_use]
     pub fn distinguished(self, word: usize) -> usize {
         (0..self.length).map(|by| self.rotated(word, by)).min().unwrap_or(word)
     }
 
-    /// Whether its necklace is degenerate: its period is less than its length.
+    /// Returns whether the period is less than the length: the necklace is degenerate.
     #[must_use]
     pub fn is_cyclic(self, word: usize) -> bool {
         self.period(word) < self.length
     }
 
-    /// The word with each digit z replaced by `radix` - 1 - z.
+    /// Replaces each digit z by `radix` - 1 - z.
     #[must_use]
     pub fn complement(self, word: usize) -> usize {
         self.count - 1 - word % self.count
     }
 
-    /// How many of its digits are not 0.
+    /// Returns the number of digits that are not 0.
     #[must_use]
     pub fn weight(self, word: usize) -> usize {
         let digits = successors(Some(word % self.count), |&rest| (rest > 0).then_some(rest / self.radix));
         digits.filter(|rest| !rest.is_multiple_of(self.radix)).count()
     }
 
-    /// All necklaces, by their distinguished words. Takes time in proportion to words and digits.
+    /// Returns all necklaces in the order of their distinguished words, in time proportional to
+    /// [`count`](Self::count) times [`length`](Self::length).
     pub fn necklaces(self) -> impl Iterator<Item = Necklace> {
         let is_first = move |&word: &usize| (1..self.length).all(|by| self.rotated(word, by) >= word);
         let of = move |distinguished| Necklace { words: self, distinguished, period: self.period(distinguished) };
@@ -119,38 +123,38 @@ impl Words {
 }
 
 impl Necklace {
-    /// Its smallest word.
+    /// Returns the smallest word.
     #[must_use]
     pub fn distinguished(self) -> usize {
         self.distinguished
     }
 
-    /// How many words it has.
+    /// Returns the number of words.
     #[must_use]
     pub fn period(self) -> usize {
         self.period
     }
 
-    /// Whether it has as many words as these have digits. It is degenerate otherwise.
+    /// Returns whether the necklace has as many words as a word has digits. If not, it is degenerate.
     #[must_use]
     pub fn is_full(self) -> bool {
         self.period == self.words.length
     }
 
-    /// How many digits of each of its words are not 0. Of weight q it is a q-necklace.
+    /// Returns the number of digits of each word that are not 0. A q-necklace has weight q.
     #[must_use]
     pub fn weight(self) -> usize {
         self.words.weight(self.distinguished)
     }
 
-    /// The necklace of the complements of its words.
+    /// Returns the necklace of the complements.
     #[must_use]
     pub fn complement(self) -> Self {
         let distinguished = self.words.distinguished(self.words.complement(self.distinguished));
         Self { distinguished, ..self }
     }
 
-    /// Its words: the distinguished one, and that rotated to the left once, twice, ...
+    /// Returns the words: the distinguished one, then its rotations to the left by one, two, ..
     pub fn members(self) -> impl Iterator<Item = usize> {
         let Self { words, distinguished, period } = self;
         successors(Some(distinguished), move |&word| Some(words.rotated(word, 1))).take(period)
@@ -168,7 +172,7 @@ mod tests {
         lengths.into_iter().flat_map(|(radix, most)| (1..=most).filter_map(move |length| Words::new(radix, length)))
     }
 
-    /// The digits of a word, by text: digit 0 is the last.
+    /// The digits of a word as text: digit 0 is the last.
     fn text(words: Words, word: usize) -> Vec<u8> {
         let mut rest = word;
         let mut digits: Vec<u8> = (0..words.length())
@@ -183,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn rotations_weights_and_complements_are_those_of_the_digits() {
+    fn rotation_weight_and_complement_act_on_digits() {
         for words in all_words() {
             for word in 0..words.count() {
                 let mut digits = text(words, word);
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn necklaces_are_the_classes_of_rotation() {
+    fn necklaces_partition_the_words_by_rotation() {
         for words in all_words() {
             let mut seen = BTreeSet::new();
             for necklace in words.necklaces() {
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_as_burnside_counts() {
+    fn number_of_necklaces_is_burnsides() {
         let gcd = |mut a: usize, mut b: usize| {
             while b > 0 {
                 (a, b) = (b, a % b);
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_are_no_words_is_refused() {
+    fn radixes_and_lengths_out_of_range_are_refused() {
         for (radix, length) in [(0, 1), (1, 1), (1, 100), (2, 0), (2, 31), (2, 64), (2, usize::MAX), (usize::MAX, 2)] {
             assert_eq!(Words::new(radix, length), None, "{radix} {length}");
         }

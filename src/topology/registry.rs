@@ -1,4 +1,4 @@
-//! All kinds of networks that texts name.
+//! The registry of network kinds, and the parser of topology texts.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::error::ParseError;
 use super::text::{Cursor, Fault, Named, Row};
 use super::{complete, edge_list, generalized, grid, hypercube};
 
-/// One row a kind.
+/// One row per kind.
 const ROWS: [&Row; 8] = [
     &grid::LINE,
     &grid::RING,
@@ -20,34 +20,35 @@ const ROWS: [&Row; 8] = [
     &edge_list::ROW,
 ];
 
-/// Names that are reserved for topologies still to come: networks of highly overlapping windows, `how:P,W,N` and
-/// `how-wrap:P,W,N` (P nodes a dimension, window W, N dimensions).
+/// Names reserved for networks of highly overlapping windows, which are not supported yet:
+/// `how:P,W,N` and `how-wrap:P,W,N` (P nodes per dimension, window W, N dimensions).
 const RESERVED: [&str; 2] = ["how", "how-wrap"];
 
-/// How texts look, as `line:N, ring:N, ..`: for messages, help and lists.
+/// Returns the syntax of all topology texts, `line:N, ring:N, ..`, for messages and help.
 #[must_use]
-pub fn expected() -> String {
+pub fn syntax() -> String {
     let all: Vec<&str> = ROWS.iter().flat_map(|row| row.syntax).copied().collect();
     let (last, others) = all.split_last().unwrap_or((&"", &[]));
     format!("{} or {last}", others.join(", "))
 }
 
-/// Reads a topology text:
+/// Parses a topology text:
 ///
 /// | text | topology |
 /// |---|---|
 /// | `line:N`, `ring:N` | [`Grid`](super::Grid) of one dimension |
-/// | `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`](super::Grid); with a single extent the same as `line` and `ring` |
+/// | `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`](super::Grid); a single extent gives a `line` or `ring` |
 /// | `hypercube:D` | [`Hypercube`](super::Hypercube) of 2^D nodes, D from 0 to 30 |
 /// | `ghc:K,N` | [`GeneralizedHypercube`](super::GeneralizedHypercube) of N dimensions, each of extent K |
 /// | `ghc:AxB[xC..]` | [`GeneralizedHypercube`](super::GeneralizedHypercube) of these extents |
 /// | `complete:N` | [`Complete`](super::Complete) |
-/// | `graph:@FILE` | a [`Graph`](super::Graph), whose edge list is in a file: [`load`](crate::load()) reads it, this does not |
+/// | `graph:@FILE` | a [`Graph`](super::Graph); only [`load`](crate::load()) reads the file |
 ///
-/// Names are in lower case. Numbers are decimal, without sign or leading zeros; extents are at least 1, and there are at
-/// most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. There is no white space, except in a file's name.
+/// Names are in lower case. Numbers are decimal, without sign or leading zeros. Extents are at
+/// least 1, and there are at most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. White space is
+/// allowed only in a file's name.
 ///
-/// Takes time and memory in proportion to the text, not to the numbers in it.
+/// Time and memory are proportional to the length of the text, not to the numbers in it.
 ///
 /// ```
 /// use necklace::topology::parse;
@@ -66,7 +67,8 @@ pub fn expected() -> String {
 ///
 /// # Errors
 ///
-/// [`ParseError`] says where the text is wrong and what would be right; [`ParseError::File`] where it names a file.
+/// [`ParseError::Text`] for an invalid text, [`ParseError::Unsupported`] for a reserved name,
+/// [`ParseError::File`] for a `graph:@FILE`.
 pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     match parse_or_file(text)? {
         Named::Network(topology) => Ok(topology),
@@ -78,7 +80,7 @@ pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     }
 }
 
-/// The same, up to the file that a text names.
+/// Parses a topology text, without reading the file that it may name.
 pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     let mut cursor = Cursor::new(text);
     topology(&mut cursor).map_err(|fault| match fault {
@@ -87,14 +89,14 @@ pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     })
 }
 
-/// Whether a text starts like one that is for this module to read.
+/// Returns whether a text starts like a text of this module.
 pub(super) fn is_ours(text: &str) -> bool {
     let name = name(text);
     let row = ROWS.iter().find(|row| row.name == name);
     row.is_some_and(|_| text[name.len()..].starts_with(if name == edge_list::ROW.name { ":@" } else { ":" }))
 }
 
-/// The name that a text starts with.
+/// Returns the name at the start of a text.
 fn name(text: &str) -> &str {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '-');
     &text[..text.len() - rest.len()]
@@ -105,9 +107,9 @@ fn topology(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     let name = name(text);
     if RESERVED.contains(&name) {
         let (text, name) = (text.to_owned(), name.to_owned());
-        return Err(Fault::Other(ParseError::Unsupported { text, name, expected: expected() }));
+        return Err(Fault::Other(ParseError::Unsupported { text, name, expected: syntax() }));
     }
-    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(Fault::Here(expected())) };
+    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(Fault::Here(syntax())) };
     cursor.skip(name);
     if !cursor.skip(":") {
         return Err(Fault::Here("\":\"".to_owned()));
@@ -126,7 +128,7 @@ mod tests {
 
     const KINDS: &str = "line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], complete:N or graph:@FILE";
 
-    /// Every kind, and some of each.
+    /// Several texts of every kind.
     const TEXTS: [&str; 19] = [
         "line:1",
         "line:7",
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_read_and_written_alike() {
+    fn examples_are_canonical() {
         for row in ROWS.into_iter().filter(|row| row.name != "graph") {
             assert_eq!(parse(row.example).unwrap().text(), row.example);
             assert!(row.example.starts_with(row.name) && row.syntax.iter().all(|syntax| syntax.starts_with(row.name)));
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_names_a_file_is_left_to_those_who_read_files() {
+    fn parse_reads_no_files() {
         assert!(matches!(parse_or_file("graph:@some where"), Ok(Named::File(path)) if path == "some where"));
         let error = parse("graph:@some where").err().unwrap();
         assert!(matches!(&error, ParseError::File { path, .. } if path == "some where"), "{error}");
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_show_where_what_and_what_instead() {
+    fn errors_show_column_fault_and_accepted_text() {
         let cases = [
             ("", 1, "the end", KINDS),
             ("toroid:4x4", 1, "\"toroid\"", KINDS),
@@ -251,15 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn reserved_names_are_not_there_yet() {
+    fn reserved_names_are_unsupported() {
         for (text, name) in [("how:8,2,2", "how"), ("how-wrap:8,2,2", "how-wrap"), ("how", "how")] {
-            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: expected() };
+            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: syntax() };
             assert_eq!(parse(text).err(), Some(error.clone()));
             assert!(error.to_string().contains("not supported yet"));
         }
     }
 
-    /// A valid text after one to four changes: characters dropped, doubled, swapped, replaced or put in.
+    /// A valid text with one to four characters dropped, doubled, swapped, replaced or inserted.
     #[derive(Clone, Debug)]
     struct Mutated(String);
 
@@ -285,7 +287,7 @@ mod tests {
         }
     }
 
-    /// Whether the text is refused with an error of sense, or accepted and written and read alike ever after.
+    /// Returns whether the text is refused with a sensible error, or accepted and reproduced.
     fn is_sound(text: &str) -> bool {
         match parse(text) {
             Ok(topology) => {

@@ -1,4 +1,4 @@
-//! Texts that name networks: how each kind is written, and what reads it.
+//! Topology texts: the row of each kind, and the cursor that its parser uses.
 
 use std::sync::Arc;
 
@@ -6,29 +6,30 @@ use super::definition::Topology;
 use super::error::ParseError;
 use crate::ids::MAX_NODES;
 
-/// A kind of network that texts name. Its file has the row, and [the registry](super::registry) lists it.
+/// A kind of network: the row of [the registry](super::registry) that its file defines.
 pub(super) struct Row {
-    /// What the text starts with, before a colon.
+    /// The name before the colon.
     pub(super) name: &'static str,
-    /// How texts of the kind look, for messages.
+    /// The syntax of the texts, for messages.
     pub(super) syntax: &'static [&'static str],
-    /// A small one.
+    /// The text of a small network.
     #[cfg_attr(not(test), allow(dead_code, reason = "read by the tests of every row"))]
     pub(super) example: &'static str,
-    /// Reads what stands behind the colon, to the end.
+    /// Parses the text after the colon, to the end.
     pub(super) read: fn(&mut Cursor<'_>) -> Result<Named, Fault>,
 }
 
-/// What a text names.
+/// The network or the file that a text names.
 pub(crate) enum Named {
     /// A network.
     Network(Arc<dyn Topology>),
-    /// The file that has its links.
+    /// The file with the edge list.
     File(String),
 }
 
 impl Named {
-    /// A network whose numbers were checked as they were read; still an error rather than a panic if they were not.
+    /// Wraps a network whose numbers were checked by the parser. If they were not, this is an
+    /// error rather than a panic.
     pub(super) fn network(topology: Option<impl Topology + 'static>) -> Result<Self, Fault> {
         match topology {
             Some(topology) => Ok(Self::Network(Arc::new(topology))),
@@ -37,17 +38,17 @@ impl Named {
     }
 }
 
-/// What stops the reader: something else than expected where the cursor is, or what an error says already.
+/// Why a parser stops: the text at the cursor is not the expected one, or another error.
 pub(super) enum Fault {
     Here(String),
     Other(ParseError),
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
-    /// In bytes, at the border of a character.
+    /// The offset in bytes, on a character boundary.
     at: usize,
 }
 
@@ -60,7 +61,7 @@ impl<'a> Cursor<'a> {
         &self.text[self.at..]
     }
 
-    /// Moves past `word`, if it is next.
+    /// Moves past `word` and returns true, if it comes next.
     pub(super) fn skip(&mut self, word: &str) -> bool {
         let is_next = self.rest().starts_with(word);
         self.at += if is_next { word.len() } else { 0 };
@@ -72,7 +73,7 @@ impl<'a> Cursor<'a> {
         self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\r']).len();
     }
 
-    /// Moves past a number from `least` to `most`, where `what` says what it means.
+    /// Parses a number from `least` to `most`. `what` names it in the error.
     pub(super) fn number(&mut self, what: &str, least: usize, most: usize) -> Result<usize, Fault> {
         let digits = self.digits();
         if digits.len() > 1 && digits.starts_with('0') {
@@ -87,11 +88,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves past `AxBxC..` from the second on: at most so many in all.
+    /// Parses the rest of `AxBxC..` after the first extent. At most `most` extents in all.
     pub(super) fn further(&mut self, first: usize, most: usize) -> Result<Vec<usize>, Fault> {
         let (mut extents, mut nodes) = (vec![first], first);
         while extents.len() < most && self.skip("x") {
-            // As many as the other extents leave room for: the product cannot overflow.
+            // The bound keeps the product from overflowing.
             let extent = self.number("an extent", 1, MAX_NODES / nodes)?;
             nodes *= extent;
             extents.push(extent);
@@ -103,19 +104,19 @@ impl<'a> Cursor<'a> {
         if self.rest().is_empty() { Ok(()) } else { Err(Fault::Here(expected.to_owned())) }
     }
 
-    /// The digits that come next: ASCII ones only.
+    /// Returns the ASCII digits that come next.
     fn digits(&self) -> &'a str {
         let rest = self.rest();
         let length = rest.bytes().take_while(u8::is_ascii_digit).count();
         &rest[..length]
     }
 
-    /// Where the cursor is, counted in characters from 1.
+    /// Returns the column of the cursor, counted in characters from 1.
     pub(super) fn column(&self) -> usize {
         self.text[..self.at].chars().count() + 1
     }
 
-    /// What is where the cursor is: a number or name as a whole, anything else as a single character.
+    /// Returns the text at the cursor for an error: a whole number or name, or else one character.
     pub(super) fn found(&self) -> String {
         const SHOWN: usize = 24;
         let rest = self.rest();

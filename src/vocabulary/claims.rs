@@ -1,52 +1,68 @@
-//! What an algorithm promises of a schedule.
+//! The costs that an algorithm claims for a schedule.
 
 use super::Ports;
 use crate::block::Volume;
 
-/// What an algorithm promises of its schedule for one problem, by formula. `None` is no promise.
+/// The costs of a schedule that its algorithm claims, by formula, for one problem. `None` claims
+/// nothing.
+///
+/// Verification counts the same costs and [compares](crate::schedule::Figures::contradicts) them.
+///
+/// ```
+/// use necklace::schedule::Claims;
+///
+/// let mut claims = Claims::default();
+/// claims.startups = Some(7);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Claims {
-    /// Rounds in which anything is sent.
+    /// The number of rounds in which anything is sent.
     pub startups: Option<u64>,
-    /// Sum over rounds of the largest transfer.
+    /// The sum over rounds of the largest transfer.
     pub transmission: Option<Volume>,
-    /// Sum over rounds of the most that one rank sends or receives. [Follows](Self::completed) for one port.
+    /// The sum over rounds of the most that one rank sends or receives. [Follows](Self::completed)
+    /// with one port.
     pub port_transmission: Option<Volume>,
-    /// Sum over rounds of what the busiest channel carries. [Follows](Self::completed) where nothing contends.
+    /// The sum over rounds of the load of the busiest channel. [Follows](Self::completed) without
+    /// contention.
     pub channel_transmission: Option<Volume>,
-    /// Sum over rounds of the largest product of a transfer's size and the channels it takes.
-    /// [Follows](Self::completed) where all messages go to neighbours.
+    /// The sum over rounds of the largest product of a transfer's size and its number of channels.
+    /// [Follows](Self::completed) if all messages go to neighbours.
     pub forwarded_transmission: Option<Volume>,
-    /// Sum over rounds of what the ends of that transfer pass one after the other: its size, twice where it takes more than
-    /// one channel. [Follows](Self::completed) where all messages go to neighbours.
+    /// The sum over rounds of that transfer's size, counted twice if the transfer takes more than
+    /// one channel: its two ends pass it one after the other. [Follows](Self::completed) if all
+    /// messages go to neighbours.
     pub end_transmission: Option<Volume>,
-    /// Sum over rounds of the longest route.
+    /// The sum over rounds of the longest route.
     pub hops: Option<u64>,
-    /// Where everyone sends to the same rank in every round, the channels on the longest chain of messages: see
-    /// [`Figures::chained_hops`](crate::schedule::Figures::chained_hops). Where nothing is claimed of it, it is the
-    /// [hops](Self::hops).
+    /// The number of channels on the longest chain of messages, if every rank sends to the same
+    /// rank in all rounds: see
+    /// [`Figures::chained_hops`](crate::schedule::Figures::chained_hops). Defaults to
+    /// [`hops`](Self::hops).
     pub chained_hops: Option<u64>,
-    /// The same of sizes times channels, else the [transmission forwarded](Self::forwarded_transmission).
+    /// The sum of size times channels on that chain. Defaults to
+    /// [`forwarded_transmission`](Self::forwarded_transmission).
     pub chained_forwarded: Option<Volume>,
-    /// Times that a rank's blocks are put into another order between phases.
+    /// The number of times that a rank's blocks are put into another order between phases.
     pub rearrangements: Option<u64>,
-    /// Sum over rounds of the most messages that one rank sends and the most that one receives.
-    /// [Follows](Self::completed) for one port.
+    /// The sum over rounds of the most messages that one rank sends plus the most that one
+    /// receives. [Follows](Self::completed) with one port.
     pub handled: Option<u64>,
-    /// Messages that the busiest rank sends.
+    /// The number of messages that the busiest rank sends.
     pub messages: Option<u64>,
-    /// Blocks that the busiest rank sends.
+    /// The number of blocks that the busiest rank sends.
     pub volume: Option<Volume>,
-    /// No channel carries two transfers in one round.
+    /// Whether no channel carries two transfers in one round.
     pub contention_free: bool,
 }
 
 impl Claims {
-    /// With what follows from them, for a schedule that keeps to these ports.
+    /// Adds the claims that follow from the others, for a schedule that keeps to this port model.
     #[must_use]
     pub fn completed(self, ports: Ports) -> Self {
         let one = ports == Ports::One;
-        // Every round in which anything is sent takes a hop at least.
+        // Every round in which anything is sent takes at least one hop.
         let to_neighbours = self.hops.is_some() && self.hops == self.startups;
         let transmission = |follows: bool| self.transmission.filter(|_| follows);
         Self {
@@ -59,17 +75,17 @@ impl Claims {
         }
     }
 
-    /// Those of a schedule in which so many rounds each move single blocks, and the busiest rank sends one in each; over
-    /// channels of their own if `apart`.
-    pub(crate) fn of_single_blocks(rounds: u64, apart: bool) -> Self {
+    /// Returns the claims for `rounds` rounds in which each message is one block and the busiest
+    /// rank sends one message. If `neighbours`, messages go to neighbours and do not contend.
+    pub(crate) fn of_single_blocks(rounds: u64, neighbours: bool) -> Self {
         Self {
             startups: Some(rounds),
             transmission: Some(Volume::from(rounds)),
-            hops: apart.then_some(rounds),
+            hops: neighbours.then_some(rounds),
             rearrangements: Some(0),
             messages: Some(rounds),
             volume: Some(Volume::from(rounds)),
-            contention_free: apart,
+            contention_free: neighbours,
             ..Self::default()
         }
     }

@@ -1,94 +1,94 @@
-//! Why a schedule cannot be built.
+//! Errors of building a schedule.
 
 use super::Mismatch;
 use crate::ids::{Node, Rank};
 use crate::quote::{quoted, shown};
 
-/// A schedule cannot be built for what is asked.
+/// Why a schedule cannot be built.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A topology text is not one.
+    /// The topology text is invalid.
     #[error(transparent)]
     Topology(#[from] crate::topology::ParseError),
-    /// The number of ranks does not suit the topology.
+    /// The number of ranks does not fit the topology.
     #[error(
         "{ranks} ranks on {}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, as by \
          NECKLACE_TOPOLOGY=complete:{ranks}",
         shown(topology)
     )]
     Ranks {
-        /// How many ranks there are.
+        /// The number of ranks.
         ranks: usize,
         /// The topology.
         topology: String,
-        /// How many nodes it has.
+        /// The number of nodes.
         nodes: usize,
     },
-    /// A rank is not one of the communicator.
+    /// A rank is out of range.
     #[error("rank {rank} is out of range: there are {ranks} ranks, 0 to {}", ranks - 1)]
     Rank {
         /// The rank.
         rank: Rank,
-        /// How many there are.
+        /// The number of ranks.
         ranks: usize,
     },
-    /// An array cannot lie on so many ranks.
+    /// An array cannot be distributed over this number of ranks.
     #[error(
         "an array of 2^{bits} elements on {ranks} ranks: the ranks must be a power of two, and no more than the elements"
     )]
     Array {
-        /// The base-2 logarithm of how many elements there are.
+        /// The base-2 logarithm of the number of elements.
         bits: usize,
-        /// How many ranks there are.
+        /// The number of ranks.
         ranks: usize,
     },
-    /// A placement puts a rank where it cannot sit.
-    #[error("rank {rank} cannot sit on node {node}: {}", match other {
-        Some(other) => format!("rank {other} sits there"),
-        None => format!("there are {nodes} nodes"),
+    /// A placement is invalid: two ranks share a node, or a node is out of range.
+    #[error("rank {rank} cannot be placed on node {node}: {}", match other {
+        Some(other) => format!("rank {other} is on this node"),
+        None => format!("the topology has {nodes} nodes"),
     })]
     Placement {
         /// The rank.
         rank: Rank,
-        /// The node it is put on.
+        /// The rank's node.
         node: Node,
-        /// How many nodes there are.
+        /// The number of nodes.
         nodes: usize,
-        /// Who sits there already.
+        /// The other rank on this node, if any.
         other: Option<Rank>,
     },
-    /// What ranks hold is too much to be listed block by block.
-    #[error("{what}: all ranks together hold {found} blocks, at most {limit} are listed")]
+    /// The ranks hold too many blocks to list.
+    #[error("{what}: all ranks together hold {found} blocks; at most {limit} can be listed")]
     Blocks {
-        /// What they are of.
+        /// The schedule that needs them.
         what: String,
-        /// How many there are.
+        /// The number found.
         found: u128,
-        /// How many there may be.
+        /// The largest number allowed.
         limit: u64,
     },
-    /// No algorithm of that name.
+    /// There is no algorithm of this name for the collective.
     #[error("no algorithm {} for {collective}; there are: {}", quoted(name), known.join(", "))]
     Unknown {
         /// The name.
         name: String,
-        /// What it was asked for.
+        /// The collective.
         collective: String,
-        /// The names there are.
+        /// The names of the algorithms for the collective.
         known: Vec<String>,
     },
-    /// What stands behind the colon of an algorithm's name is no parameter of it, or no value of that.
+    /// The text after the colon of an algorithm's name is not a parameter with an accepted value.
     #[error("{algorithm}: found {}, expected {expected}", quoted(found))]
     Parameters {
         /// The algorithm.
         algorithm: String,
-        /// What is wrong.
+        /// The invalid text.
         found: String,
-        /// What would be right.
+        /// What is accepted.
         expected: String,
     },
-    /// The algorithm is not made for this.
+    /// The algorithm does not fit the problem.
     #[error("{algorithm} does not fit {collective} on {}: {needs}", shown(topology))]
     Unfit {
         /// The algorithm.
@@ -97,11 +97,11 @@ pub enum BuildError {
         collective: String,
         /// The topology.
         topology: String,
-        /// What it would need, and what it found.
+        /// What the algorithm needs, and what it found.
         needs: String,
     },
-    /// The algorithm does this without a schedule of ours.
-    #[error("{algorithm} has no schedule for {collective} on {}: the backend does it in its own way", shown(topology))]
+    /// The algorithm is native: the backend's library executes it without a schedule.
+    #[error("{algorithm} has no schedule for {collective} on {}: the backend's library executes it", shown(topology))]
     Unscheduled {
         /// The algorithm.
         algorithm: String,
@@ -110,14 +110,17 @@ pub enum BuildError {
         /// The topology.
         topology: String,
     },
-    /// The ranks' shares of a schedule do not fit together: a bug of the algorithm.
-    #[error("{algorithm}, round {round}: what {} sends to {} is not what the other awaits", mismatch.source, mismatch.destination)]
+    /// The shares of two ranks do not match: a bug of the algorithm.
+    #[error(
+        "{algorithm}, round {round}: the send of rank {} to rank {} and the receive there do not match",
+        mismatch.source, mismatch.destination
+    )]
     Disagree {
         /// The algorithm.
         algorithm: String,
         /// The round.
         round: usize,
-        /// The two ends.
+        /// The two ends of the transfer.
         mismatch: Box<Mismatch>,
     },
 }

@@ -1,4 +1,4 @@
-//! The words in which schedules are spoken of: what is to be done, rounds of transfers, what is promised of them.
+//! The vocabulary of schedules: problems, rounds of transfers, shares, claims.
 
 mod claims;
 mod error;

@@ -1,27 +1,59 @@
-//! A schedule: what it is of, what it promises, its rounds.
+//! A schedule: its problem, its promises, its rounds.
 
 use super::{Ports, Problem, Round};
 
-/// What a schedule is of, and what it promises; all but its rounds.
+/// A schedule without its rounds: its problem and its promises.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outline {
-    /// What it schedules.
+    /// The problem that the schedule solves.
     pub problem: Problem,
-    /// The name of the algorithm, with its parameters, or whatever its author calls it.
+    /// The algorithm's name with its parameters, or any name that the author gave.
     pub algorithm: String,
-    /// The port model that it keeps to.
+    /// The port model that the schedule keeps to.
     pub ports: Ports,
-    /// Whether it promises that no channel carries two transfers in one round.
+    /// Whether the schedule promises that no channel carries two transfers in one round.
     pub contention_free: bool,
-    /// The names of its phases.
+    /// The names of the phases.
     pub phases: Vec<String>,
 }
 
-/// A whole schedule in memory: for small machines, for export, and for schedules from elsewhere.
+impl Outline {
+    /// Returns the outline of a schedule that promises no freedom from contention and has one
+    /// phase, named after the algorithm.
+    #[must_use]
+    pub fn new(problem: Problem, algorithm: impl Into<String>, ports: Ports) -> Self {
+        let algorithm = algorithm.into();
+        Self { problem, phases: vec![algorithm.clone()], algorithm, ports, contention_free: false }
+    }
+
+    /// Promises that no channel carries two transfers in one round.
+    #[must_use]
+    pub fn contention_free(self) -> Self {
+        Self { contention_free: true, ..self }
+    }
+
+    /// Sets the names of the phases.
+    #[must_use]
+    pub fn with_phases(self, phases: Vec<String>) -> Self {
+        Self { phases, ..self }
+    }
+}
+
+/// A whole schedule in memory: for small machines, for export, and for schedules that are read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Schedule {
-    /// What it is a schedule of.
+    /// The problem and the promises.
     pub outline: Outline,
-    /// Its rounds.
+    /// The rounds, in order.
     pub rounds: Vec<Round>,
+}
+
+impl Schedule {
+    /// Returns a schedule of these rounds.
+    #[must_use]
+    pub fn new(outline: Outline, rounds: Vec<Round>) -> Self {
+        Self { outline, rounds }
+    }
 }

@@ -1,4 +1,4 @@
-//! Which node each rank sits on.
+//! Placements of ranks on nodes.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::BuildError;
 use crate::ids::{Node, Rank};
 use crate::topology::Topology;
 
-/// Which node each rank sits on: distinct nodes, one a rank.
+/// The node of each rank. Nodes are distinct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// `None` for the identity.
@@ -21,17 +21,17 @@ struct Table {
 }
 
 impl Placement {
-    /// Rank i on node i.
+    /// Places rank i on node i.
     #[must_use]
     pub fn identity(ranks: usize) -> Self {
         Self { table: None, ranks }
     }
 
-    /// Rank i on the i-th of these nodes.
+    /// Places rank i on `node[i]`, in a network of `nodes` nodes.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Placement`] where two ranks share a node or a node is not below `nodes`.
+    /// [`BuildError::Placement`] if two ranks share a node or a node is not below `nodes`.
     pub fn new(node: Vec<Node>, nodes: usize) -> Result<Self, BuildError> {
         let mut rank = std::collections::HashMap::with_capacity(node.len());
         for (i, &n) in node.iter().enumerate() {
@@ -50,20 +50,20 @@ impl Placement {
         Ok(Self { table: Some(Arc::new(Table { node, rank })), ranks })
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// The node that a rank sits on.
+    /// Returns the node of a rank.
     #[must_use]
     pub fn node(&self, rank: Rank) -> Node {
         let table = self.table.as_ref().and_then(|table| table.node.get(rank.index()));
         table.copied().unwrap_or(Node::new(rank.index()))
     }
 
-    /// The rank that sits on a node, if any.
+    /// Returns the rank on a node, if any.
     #[must_use]
     pub fn rank(&self, node: Node) -> Option<Rank> {
         match &self.table {
@@ -72,7 +72,7 @@ impl Placement {
         }
     }
 
-    /// That there are ranks, and that all sit on nodes of this network.
+    /// Checks that there are ranks, and that their nodes exist in a network.
     pub(crate) fn check(&self, topology: &dyn Topology) -> Result<(), BuildError> {
         let (ranks, nodes) = (self.ranks, topology.nodes());
         if ranks == 0 || ranks > nodes {
@@ -85,7 +85,7 @@ impl Placement {
         }
     }
 
-    /// Whether rank i sits on node i.
+    /// Returns whether rank i sits on node i, for all i.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.table.is_none()

@@ -1,38 +1,42 @@
-//! How much a rank sends and receives at a time.
+//! Port models: how many transfers a rank takes part in at a time.
 
 use std::fmt;
 
-/// How many transfers a rank may have in one round.
+/// A port model: how many transfers a rank may send and receive in one round.
 ///
-/// | model | sends | receives |
-/// |---|---|---|
-/// | `one` | one | one |
-/// | `one-send` | one | any (Wang's model-1) |
-/// | `same-value` | any, over distinct first channels, all of the same blocks | any (his model-2) |
-/// | `all` | one transfer a channel | one transfer a channel (his model-3, Johnsson-Ho) |
-/// | `unlimited` | any | any: transfers share channels, the network queues them |
+/// | model | sends | receives | elsewhere |
+/// |---|---|---|---|
+/// | `one` | one | one | |
+/// | `one-send` | one | any number | Wang's model-1 |
+/// | `same-value` | any number of the same blocks, over distinct first channels | any number | Wang's model-2 |
+/// | `all` | one per channel | one per channel | Wang's model-3, Johnsson & Ho |
+/// | `unlimited` | any number | any number | |
+///
+/// With `unlimited`, transfers may share a channel; the network queues them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ports {
     /// One send and one receive.
     One,
-    /// One send, receives free.
+    /// One send, any number of receives.
     OneSend,
-    /// Sends of the same blocks over distinct channels, receives free.
+    /// Sends of the same blocks over distinct channels, any number of receives.
     SameValue,
-    /// One transfer a channel.
+    /// One transfer per channel.
     All,
     /// No limit.
     Unlimited,
 }
 
 impl Ports {
-    /// All of them.
-    pub const EVERY: [Self; 5] = [Self::One, Self::OneSend, Self::SameValue, Self::All, Self::Unlimited];
+    /// Returns all port models, the strictest first.
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        [Self::One, Self::OneSend, Self::SameValue, Self::All, Self::Unlimited].into_iter()
+    }
 
-    /// Whether whatever keeps to this model keeps to the other, on any network.
+    /// Returns whether every schedule that keeps to this model keeps to `other`, on any network.
     #[must_use]
-    pub fn implies(self, other: Self) -> bool {
+    pub(crate) fn implies(self, other: Self) -> bool {
         let stricter = |ports| match ports {
             Self::One => 0,
             Self::OneSend => 1,
@@ -42,7 +46,7 @@ impl Ports {
         self == other || other == Self::Unlimited || other != Self::All && stricter(self) < stricter(other)
     }
 
-    /// The name that users type and that JSON carries.
+    /// Returns the model's name in commands and JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,10 +58,10 @@ impl Ports {
         }
     }
 
-    /// The model of that name.
+    /// Returns the model with this name, or `None` if there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::EVERY.into_iter().find(|ports| ports.name() == name)
+        Self::all().find(|ports| ports.name() == name)
     }
 }
 

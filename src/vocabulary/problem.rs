@@ -1,4 +1,4 @@
-//! What a schedule is for: the network, who sits where, the collective; and what it promises.
+//! Problems: the input of algorithms.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::collective::{Collective, Custom};
 use crate::ids::Rank;
 use crate::topology::Topology;
 
-/// What is to be scheduled: a collective of ranks that sit on the nodes of a network.
+/// The input of an algorithm: a network, a placement of ranks, a collective, and whether
+/// contributions may be combined in any order.
 #[derive(Clone, Debug)]
 pub struct Problem {
     topology: Arc<dyn Topology>,
@@ -17,22 +18,23 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A rank on every node, rank i on node i; reductions may combine in any order.
+    /// Returns the problem with rank i on node i, for every node. Reductions may combine in any
+    /// order.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Rank`] where the root is not a rank.
+    /// [`BuildError::Rank`] if the root is out of range.
     pub fn new(topology: Arc<dyn Topology>, collective: Collective) -> Result<Self, BuildError> {
         let placement = Placement::identity(topology.nodes());
         Self::placed(topology, placement, collective)
     }
 
-    /// Ranks placed so.
+    /// Returns the problem with this placement. Reductions may combine in any order.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Rank`] where the root is not a rank; [`BuildError::Ranks`] where there are more ranks than nodes,
-    /// or none; [`BuildError::Placement`] where one sits on no node.
+    /// [`BuildError::Rank`] if the root is out of range; [`BuildError::Ranks`] if there are more
+    /// ranks than nodes, or none; [`BuildError::Placement`] if a rank's node is out of range.
     pub fn placed(
         topology: Arc<dyn Topology>,
         placement: Placement,
@@ -46,54 +48,54 @@ impl Problem {
         Ok(Self { topology, placement, collective, commutative: true })
     }
 
-    /// The same, where contributions must be combined in rank order.
+    /// Requires that contributions are combined in rank order.
     #[must_use]
     pub fn ordered(self) -> Self {
         Self { commutative: false, ..self }
     }
 
-    /// The network.
+    /// Returns the network.
     #[must_use]
     pub fn topology(&self) -> &Arc<dyn Topology> {
         &self.topology
     }
 
-    /// Who sits where.
+    /// Returns the placement.
     #[must_use]
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
 
-    /// What is to be done.
+    /// Returns the collective.
     #[must_use]
     pub fn collective(&self) -> &Collective {
         &self.collective
     }
 
-    /// Whether contributions may be combined in any order.
+    /// Returns whether contributions may be combined in any order.
     #[must_use]
     pub fn commutative(&self) -> bool {
         self.commutative
     }
 
-    /// Whether blocks have bytes: those of a barrier have none.
+    /// Returns whether blocks have bytes. Those of a barrier have none.
     pub(crate) fn has_bytes(&self) -> bool {
         self.collective.has_bytes()
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.placement.ranks()
     }
 
-    /// Every rank.
+    /// Returns all ranks, in order.
     pub fn all(&self) -> impl Iterator<Item = Rank> + use<> {
         (0..self.ranks()).map(Rank::new)
     }
 }
 
-/// Refuses a custom collective of more blocks than are [listed](Custom::MOST_BLOCKS).
+/// Fails for a custom collective of more than [`Custom::MOST_BLOCKS`] blocks.
 pub(crate) fn listable(what: String, blocks: u128) -> Result<(), BuildError> {
     let limit = Custom::MOST_BLOCKS;
     if blocks > limit.into() { Err(BuildError::Blocks { what, found: blocks, limit }) } else { Ok(()) }

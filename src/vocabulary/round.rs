@@ -1,24 +1,26 @@
-//! Rounds, as one rank sees them and as a whole.
+//! Rounds: one rank's part, and the whole.
 
 use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};
 
-/// How an arriving block, or the source of a local step, meets what is held under that name.
+/// How an arriving block, or the source of a local step, is merged with the block of that name
+/// that the rank already holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Combine {
-    /// It takes its place.
+    /// The new block replaces the held one.
     #[default]
     Replace,
-    /// It is combined with it, what comes before what is held.
+    /// The new block is combined with the held one, as the left operand.
     Left,
-    /// It is combined with it, what comes after what is held.
+    /// The new block is combined with the held one, as the right operand.
     Right,
 }
 
-/// The way a transfer takes through the network.
+/// The route of a transfer through the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// The topology's own, from the sender's node to the receiver's.
+    /// The topology's default route from the sender's node to the receiver's.
     #[default]
     Default,
     /// These nodes, both ends included.
@@ -27,84 +29,146 @@ pub enum Route {
 
 /// One rank's end of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct End {
     /// The rank at the other end.
     pub peer: Rank,
-    /// What travels, in the order both ends agree on.
+    /// The blocks of the message. Both ends list them in the same order.
     pub blocks: Vec<Block>,
-    /// How it meets what the receiver holds. Both ends say the same.
+    /// How the receiver merges the blocks. Both ends must agree.
     pub combine: Combine,
-    /// The way; the sender decides, the receiver's is not looked at.
+    /// The route. The sender's counts; the receiver's is ignored.
     pub route: Route,
 }
 
 impl End {
-    /// A plain transfer: replaces, by the default route.
+    /// Returns one end of a transfer that replaces blocks and takes the default route.
     #[must_use]
     pub fn new(peer: Rank, blocks: Vec<Block>) -> Self {
         Self { peer, blocks, combine: Combine::Replace, route: Route::Default }
     }
 
-    /// The same, combined so.
+    /// Sets how the receiver merges the blocks.
     #[must_use]
     pub fn combined(self, combine: Combine) -> Self {
         Self { combine, ..self }
     }
 
-    /// The same, by this route.
+    /// Sets the route: all its nodes, both ends included.
     #[must_use]
     pub fn via(self, route: Vec<Node>) -> Self {
         Self { route: Route::Via(route), ..self }
     }
 }
 
-/// Something a rank does by itself at the end of a round: `into` becomes `from`, or is combined with it.
+/// A copy or a combination that a rank performs on its own blocks at the end of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct LocalStep {
-    /// What is read.
+    /// The block that is read.
     pub from: Block,
-    /// What is written; of the same number of chunks.
+    /// The block that is written. It has as many chunks as `from`.
     pub into: Block,
-    /// How.
+    /// How `from` is merged into `into`.
     pub combine: Combine,
 }
 
-/// What one rank does in one round.
+impl LocalStep {
+    /// Returns the step that merges `from` into `into`.
+    #[must_use]
+    pub const fn new(from: Block, into: Block, combine: Combine) -> Self {
+        Self { from, into, combine }
+    }
+}
+
+/// One rank's part of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RankRound {
-    /// Which of the schedule's [phases](super::Outline::phases) the round belongs to. All ranks say the same.
+    /// The index of the round's [phase](super::Outline::phases), the same on all ranks.
     pub phase: usize,
-    /// What it sends.
+    /// What the rank sends.
     pub sends: Vec<End>,
-    /// What it receives; arrivals take effect in this order.
+    /// What the rank receives. Arrivals take effect in this order.
     pub receives: Vec<End>,
-    /// What it does afterwards, in this order.
+    /// What the rank does after its transfers, in this order.
     pub local: Vec<LocalStep>,
 }
 
-/// One rank's rounds, made one after the other. Ranks whose share ends early idle for the rest.
+impl RankRound {
+    /// Returns a round of phase 0 with these transfers and no local steps.
+    #[must_use]
+    pub fn new(sends: Vec<End>, receives: Vec<End>) -> Self {
+        Self { sends, receives, ..Self::default() }
+    }
+
+    /// Sets the index of the round's [phase](super::Outline::phases).
+    #[must_use]
+    pub fn in_phase(self, phase: usize) -> Self {
+        Self { phase, ..self }
+    }
+
+    /// Sets the local steps after the transfers.
+    #[must_use]
+    pub fn with_local(self, local: Vec<LocalStep>) -> Self {
+        Self { local, ..self }
+    }
+}
+
+/// One rank's rounds, computed one after the other. A rank whose share ends before the others'
+/// idles in the remaining rounds.
 pub type Share = Box<dyn Iterator<Item = RankRound> + Send>;
 
-/// A message by how much it is, not by what is in it.
+/// The size and route of a message, without its blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Amount {
-    /// The rank that receives it.
+    /// The rank that receives the message.
     pub peer: Rank,
-    /// How many blocks.
+    /// The size of the message, in blocks.
     pub volume: Volume,
-    /// The way.
+    /// The route.
     pub route: Route,
 }
 
-/// What one rank does in one round, without the blocks: all that the time of a schedule depends on.
+impl Amount {
+    /// Returns a message of this size that takes the default route.
+    #[must_use]
+    pub fn new(peer: Rank, volume: Volume) -> Self {
+        Self { peer, volume, route: Route::Default }
+    }
+
+    /// Sets the route: all its nodes, both ends included.
+    #[must_use]
+    pub fn via(self, route: Vec<Node>) -> Self {
+        Self { route: Route::Via(route), ..self }
+    }
+}
+
+/// One rank's part of a round by message sizes: all that simulated time depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RankAmounts {
     /// As [`RankRound::phase`].
     pub phase: usize,
-    /// What it sends, in the order of [`RankRound::sends`].
+    /// The messages that the rank sends, in the order of [`RankRound::sends`].
     pub sends: Vec<Amount>,
-    /// How many messages it receives.
+    /// The number of messages that the rank receives.
     pub receives: usize,
+}
+
+impl RankAmounts {
+    /// Returns a round of phase 0.
+    #[must_use]
+    pub fn new(sends: Vec<Amount>, receives: usize) -> Self {
+        Self { phase: 0, sends, receives }
+    }
+
+    /// Sets the index of the round's [phase](super::Outline::phases).
+    #[must_use]
+    pub fn in_phase(self, phase: usize) -> Self {
+        Self { phase, ..self }
+    }
 }
 
 impl From<RankRound> for RankAmounts {
@@ -114,44 +178,96 @@ impl From<RankRound> for RankAmounts {
     }
 }
 
-/// One rank's rounds by amounts, made one after the other.
+/// One rank's rounds by message sizes, computed one after the other.
 pub type Amounts = Box<dyn Iterator<Item = RankAmounts> + Send>;
 
 /// A transfer with both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Transfer {
-    /// Who sends.
+    /// The sender.
     pub source: Rank,
-    /// Who receives.
+    /// The receiver.
     pub destination: Rank,
-    /// What travels.
+    /// The blocks of the message, in order.
     pub blocks: Vec<Block>,
-    /// How it meets what the receiver holds.
+    /// How the receiver merges the blocks.
     pub combine: Combine,
-    /// The way.
+    /// The route.
     pub route: Route,
 }
 
-/// One round of everybody. The order of the transfers to one rank is the order in which they take effect there.
+impl Transfer {
+    /// Returns a transfer that replaces blocks and takes the default route.
+    #[must_use]
+    pub fn new(source: Rank, destination: Rank, blocks: Vec<Block>) -> Self {
+        Self { source, destination, blocks, combine: Combine::Replace, route: Route::Default }
+    }
+
+    /// Sets how the receiver merges the blocks.
+    #[must_use]
+    pub fn combined(self, combine: Combine) -> Self {
+        Self { combine, ..self }
+    }
+
+    /// Sets the route: all its nodes, both ends included.
+    #[must_use]
+    pub fn via(self, route: Vec<Node>) -> Self {
+        Self { route: Route::Via(route), ..self }
+    }
+}
+
+/// A round of all ranks. Transfers to one rank take effect there in the order in which they are
+/// listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Round {
-    /// Which of the schedule's [phases](super::Outline::phases) it belongs to.
+    /// The index of the round's [phase](super::Outline::phases).
     pub phase: usize,
-    /// What moves.
+    /// The transfers. All of them see the state before the round.
     pub transfers: Vec<Transfer>,
-    /// What ranks do afterwards; a rank's steps in order.
+    /// The local steps after the transfers, with their ranks. A rank's steps are in order.
     pub local: Vec<(Rank, LocalStep)>,
 }
 
-/// An end of a transfer whose other end is missing or different.
+impl Round {
+    /// Returns a round of phase 0 with these transfers and no local steps.
+    #[must_use]
+    pub fn new(transfers: Vec<Transfer>) -> Self {
+        Self { transfers, ..Self::default() }
+    }
+
+    /// Sets the index of the round's [phase](super::Outline::phases).
+    #[must_use]
+    pub fn in_phase(self, phase: usize) -> Self {
+        Self { phase, ..self }
+    }
+
+    /// Sets the local steps after the transfers, with their ranks.
+    #[must_use]
+    pub fn with_local(self, local: Vec<(Rank, LocalStep)>) -> Self {
+        Self { local, ..self }
+    }
+}
+
+/// A transfer whose ends do not match, or that has one end only.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Mismatch {
-    /// Who sends.
+    /// The sender.
     pub source: Rank,
-    /// Who receives.
+    /// The receiver.
     pub destination: Rank,
-    /// What the sender says, if anything.
+    /// The sender's end, if it has one.
     pub sent: Option<End>,
-    /// What the receiver says, if anything.
+    /// The receiver's end, if it has one.
     pub awaited: Option<End>,
+}
+
+impl Mismatch {
+    /// Returns the mismatch of these two ends.
+    #[must_use]
+    pub fn new(source: Rank, destination: Rank, sent: Option<End>, awaited: Option<End>) -> Self {
+        Self { source, destination, sent, awaited }
+    }
 }

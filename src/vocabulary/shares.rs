@@ -1,43 +1,45 @@
-//! Joins the ranks' shares into whole rounds.
+//! Joining the shares of all ranks into whole rounds.
 
 use std::collections::HashMap;
 
 use super::{BuildError, End, Mismatch, Outline, RankRound, Round, Schedule, Share, Transfer};
 use crate::ids::Rank;
 
-/// The shares of all ranks, advanced together: whole rounds, one at a time.
+/// An iterator over the whole rounds of a schedule, joined from the shares of all ranks.
 pub struct Shares {
     outline: Outline,
     shares: Vec<Share>,
 }
 
-/// A whole round, and where the ranks disagreed about it.
+/// A whole round, and the transfers that the ranks disagree on.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Joined {
-    /// The transfers that both ends agree on, and the local steps.
+    /// The transfers whose ends match, and the local steps.
     pub round: Round,
-    /// The ends that found no partner, or one that says something else.
+    /// The transfers with one end only, or with ends that differ.
     pub mismatches: Vec<Mismatch>,
 }
 
 impl Shares {
-    /// These shares, of all ranks in ascending order: as an [algorithm makes them](crate::algorithm::Algorithm::shares).
+    /// Joins the shares of all ranks, in rank order.
+    /// [`Algorithm::shares`](crate::algorithm::Algorithm::shares) does this for an algorithm.
     #[must_use]
     pub fn new(outline: Outline, shares: Vec<Share>) -> Self {
         Self { outline, shares }
     }
 
-    /// What the schedule is of.
+    /// Returns the schedule's problem and promises.
     #[must_use]
     pub fn outline(&self) -> &Outline {
         &self.outline
     }
 
-    /// The whole schedule, in memory.
+    /// Collects the whole schedule in memory.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Disagree`] where the ranks' shares do not fit together.
+    /// [`BuildError::Disagree`] if the shares of two ranks do not match.
     pub fn collect(mut self) -> Result<Schedule, BuildError> {
         let mut rounds = Vec::new();
         for joined in self.by_ref() {
@@ -60,7 +62,7 @@ impl Iterator for Shares {
         rounds.iter().any(Option::is_some).then(|| join(ranks.zip(rounds.into_iter().map(Option::unwrap_or_default))))
     }
 
-    /// As many as the longest share has.
+    /// The bounds of the longest share.
     fn size_hint(&self) -> (usize, Option<usize>) {
         let longest = |(least, most): (usize, Option<usize>), share: &Share| {
             let (low, high) = share.size_hint();
@@ -70,7 +72,8 @@ impl Iterator for Shares {
     }
 }
 
-/// Matches the i-th send from one rank to another with the i-th receive there. Ranks come in ascending order.
+/// Matches the i-th send from one rank to another with the i-th receive there. Ranks must be in
+/// ascending order.
 pub(crate) fn join(rounds: impl IntoIterator<Item = (Rank, RankRound)>) -> Joined {
     let mut joined = Joined::default();
     let mut sent: HashMap<(Rank, Rank), std::collections::VecDeque<End>> = HashMap::new();

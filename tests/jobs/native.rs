@@ -283,7 +283,7 @@ fn copy(from: &[Run], into: &[Run], buffers: &mut Buffers<'_>) {
 }
 
 /// A predefined operation, as a library has it: from its name alone.
-fn combine(Predefined { operation, number }: Predefined, into: &mut [u8], right: &[u8]) {
+fn combine(Predefined { operation, number, .. }: Predefined, into: &mut [u8], right: &[u8]) {
     fn each<T: Number + Ordered>(operation: Operation, into: &mut [u8], right: &[u8]) {
         let size = size_of::<T>();
         for (into, right) in into.chunks_exact_mut(size).zip(right.chunks_exact(size)) {
@@ -293,6 +293,7 @@ fn combine(Predefined { operation, number }: Predefined, into: &mut [u8], right:
                 Operation::Product => a.times(b),
                 Operation::Min => a.least(b),
                 Operation::Max => a.greatest(b),
+                other => panic!("{other:?}"),
             };
             into.copy_from_slice(bytemuck::bytes_of(&combined));
         }
@@ -308,6 +309,7 @@ fn combine(Predefined { operation, number }: Predefined, into: &mut [u8], right:
         Primitive::U64 => each::<u64>,
         Primitive::F32 => each::<f32>,
         Primitive::F64 => each::<f64>,
+        other => panic!("{other:?}"),
     };
     each(operation, into, right);
 }

@@ -3,7 +3,7 @@ use crate::fixtures::*;
 use necklace::collective::Collective;
 use necklace::ids::Channel;
 use necklace::schedule::{
-    Block, Combine, LocalStep, Ports, Round, Route, Schedule, Transfer, Violation, ViolationKind, Violations, verify,
+    Block, Combine, LocalStep, Ports, Route, Schedule, Transfer, Violation, ViolationKind, Violations, verify,
 };
 use necklace::{Node, Rank};
 
@@ -114,7 +114,7 @@ fn a_transfer_repeated_in_the_next_round_is_noticed() {
     each(
         |fixture, schedule, r, t| {
             let transfer = schedule.rounds[r].transfers[t].clone();
-            schedule.rounds.insert(r + 1, Round { phase: schedule.rounds[r].phase, ..round(vec![transfer]) });
+            schedule.rounds.insert(r + 1, round(vec![transfer]).in_phase(schedule.rounds[r].phase));
             // A temporary may hold something else by now, which is then overwritten once more, to no effect.
             (!fixture.name.starts_with("scan") && !fixture.name.starts_with("exscan")).then_some(())
         },

@@ -302,15 +302,11 @@ fn bruck_moves_bytes_for_any_ranks_and_radix() {
 #[derive(Debug)]
 struct BothWays;
 
-static BOTH_WAYS: About = About {
-    collective: "broadcast",
-    name: "both-ways",
-    summary: "four chunks in a pipeline, both ways round a ring",
-    source: "this test",
-    needs: "a ring",
-    claims: "nothing",
-    ports: Ports::All,
-};
+static BOTH_WAYS: About = About::new("broadcast", "both-ways", Ports::All)
+    .summary("four chunks in a pipeline, both ways round a ring")
+    .source("this test")
+    .needs("a ring")
+    .claims("nothing");
 
 impl Algorithm for BothWays {
     fn about(&self) -> &About {
@@ -379,8 +375,8 @@ fn several_messages_of_a_pair_in_one_round_keep_their_order() {
     let (a, b) = (whole.chunks(0, 2, 1).unwrap(), whole.chunks(1, 2, 1).unwrap());
     let ends = |peer| vec![End::new(Rank::new(peer), vec![b]), End::new(Rank::new(peer), vec![a])];
     let lay = |before: &[Block], after: &[Block]| Layout::consecutive(1, 6, before, after).unwrap();
-    let sender = RankRound { sends: ends(1), ..RankRound::default() };
-    let receiver = RankRound { receives: ends(0), ..RankRound::default() };
+    let sender = RankRound::new(ends(1), vec![]);
+    let receiver = RankRound::new(vec![], ends(0));
     let plans =
         [compile([sender], &lay(&[whole], &[whole])).unwrap(), compile([receiver], &lay(&[], &[whole])).unwrap()];
     let memory = vec![
@@ -394,22 +390,22 @@ fn several_messages_of_a_pair_in_one_round_keep_their_order() {
 fn inconsistent_shares_and_layouts_are_refused() {
     let whole = Block::from(Rank::new(0));
     let layout = Layout::consecutive(1, 6, &[whole], &[whole]).unwrap();
-    let sends = |block| RankRound { sends: vec![End::new(Rank::new(1), vec![block])], ..RankRound::default() };
+    let sends = |block| RankRound::new(vec![End::new(Rank::new(1), vec![block])], vec![]);
     let missing = compile([sends(Block::RESULT)], &layout);
     assert!(matches!(missing, Err(PlanError::Missing { block: Block::RESULT, round: 0 })), "{missing:?}");
     let cut = compile([sends(whole.chunks(0, 2, 1).unwrap()), sends(whole.chunks(0, 3, 1).unwrap())], &layout);
     assert!(matches!(cut, Err(PlanError::Cut { one: 2, other: 3, .. })), "{cut:?}");
     let undelivered = compile([], &Layout::consecutive(1, 6, &[], &[whole]).unwrap());
     assert!(matches!(undelivered, Err(PlanError::Missing { .. })), "{undelivered:?}");
-    let local = LocalStep { from: Block::RESULT, into: whole, combine: Combine::Left };
-    let missing = compile([RankRound { local: vec![local], ..RankRound::default() }], &layout);
+    let local = LocalStep::new(Block::RESULT, whole, Combine::Left);
+    let missing = compile([RankRound::default().with_local(vec![local])], &layout);
     assert!(matches!(missing, Err(PlanError::Missing { .. })), "{missing:?}");
     let pair = whole.chunks(0, 2, 2).unwrap();
-    let uneven = LocalStep { from: pair, into: Block::temporary(0), combine: Combine::Replace };
-    let uneven = compile([RankRound { local: vec![uneven], ..RankRound::default() }], &layout);
+    let uneven = LocalStep::new(pair, Block::temporary(0), Combine::Replace);
+    let uneven = compile([RankRound::default().with_local(vec![uneven])], &layout);
     assert!(matches!(uneven, Err(PlanError::Step { .. })), "{uneven:?}");
     let huge = Layout::new(8, Lengths::Equal(u64::MAX / 2)).with_input(vec![], 6).with_output(vec![], 6);
-    let arrival = RankRound { receives: vec![End::new(Rank::new(1), vec![whole])], ..RankRound::default() };
+    let arrival = RankRound::new(vec![], vec![End::new(Rank::new(1), vec![whole])]);
     assert_eq!(compile([arrival.clone()], &huge), Err(PlanError::Bytes));
     let large = Layout::new(1, Lengths::Equal(1 << 62)).with_input(vec![], 6).with_output(vec![], 6);
     assert_eq!(compile([arrival.clone(), arrival.clone(), arrival], &large), Err(PlanError::Bytes));
@@ -425,10 +421,9 @@ fn inconsistent_shares_and_layouts_are_refused() {
     assert_eq!(compile([], &shared), Err(PlanError::Shared { offset: 5 }));
     // Of 7 bytes, the first half is 3 and the second 4.
     let odd = Layout::consecutive(1, 7, &[whole], &[whole]).unwrap();
-    let step =
-        |combine| LocalStep { from: whole.chunks(0, 2, 1).unwrap(), into: whole.chunks(1, 2, 1).unwrap(), combine };
+    let step = |combine| LocalStep::new(whole.chunks(0, 2, 1).unwrap(), whole.chunks(1, 2, 1).unwrap(), combine);
     for combine in [Combine::Replace, Combine::Left] {
-        let uneven = compile([RankRound { local: vec![step(combine)], ..RankRound::default() }], &odd);
+        let uneven = compile([RankRound::default().with_local(vec![step(combine)])], &odd);
         assert!(matches!(uneven, Err(PlanError::Length { expected: 4, found: 3, .. })), "{uneven:?}");
     }
     let input = layout.input;
@@ -445,8 +440,8 @@ fn value_can_be_combined_with_itself() {
         &[(own, copy, Combine::Replace), (copy, own, Combine::Left), (copy, own, Combine::Left)],
     ];
     for steps in steps {
-        let local = steps.iter().map(|&(from, into, combine)| LocalStep { from, into, combine }).collect();
-        multiplied(steps.len(), &RankRound { local, ..RankRound::default() });
+        let local = steps.iter().map(|&(from, into, combine)| LocalStep::new(from, into, combine)).collect();
+        multiplied(steps.len(), &RankRound::default().with_local(local));
     }
 }
 

@@ -105,7 +105,7 @@ fn formulas_and_searches_agree_with_brute_force() {
             }
             assert_eq!((searched.average, searched.forwarded), (formula.average, formula.forwarded), "{text}");
             assert_eq!((searched.distance, searched.port), (formula.distance, formula.port), "{text}");
-            for ports in Ports::EVERY {
+            for ports in Ports::all() {
                 assert_eq!(searched.startups(ports), formula.startups(ports), "{text}");
             }
         }
@@ -149,7 +149,7 @@ fn large_networks_are_searched_in_part() {
 fn startup_bound_follows_the_port_model() {
     let startups = |topology: &str, name: &str| {
         let problem = problem(topology, Collective::named(name, Rank::new(0)).unwrap());
-        Ports::EVERY.map(|ports| Bounds::of(&problem).startups(ports))
+        Ports::all().map(|ports| Bounds::of(&problem).startups(ports)).collect::<Vec<_>>()
     };
     // One, one-send, same-value, all, unlimited: 144 <= 2^8, 5^4.
     assert_eq!(startups("torus:12x12", "alltoall"), [8, 8, 4, 4, 1]);

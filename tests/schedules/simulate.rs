@@ -7,9 +7,7 @@ use necklace::bounds::{Bounds, Search};
 use necklace::collective::{Collective, Custom};
 use necklace::cost::Demand;
 use necklace::machine::{Machine, Switching};
-use necklace::schedule::{
-    Block, Combine, Outline, Ports, Problem, Round, Route, Schedule, Share, Transfer, verify, verify_shares,
-};
+use necklace::schedule::{Block, Outline, Ports, Problem, Round, Schedule, Share, Transfer, verify, verify_shares};
 use necklace::simulate::{Played, SimulateError, Simulation, least};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
@@ -18,22 +16,20 @@ use quickcheck::{Arbitrary, Gen, QuickCheck};
 fn send(source: usize, destination: usize, blocks: usize) -> Transfer {
     let (source, destination) = (Rank::new(source), Rank::new(destination));
     let blocks = (0..blocks).map(|i| Block::new(source, Rank::new(i))).collect();
-    Transfer { source, destination, blocks, combine: Combine::Replace, route: Route::Default }
+    Transfer::new(source, destination, blocks)
 }
 
 fn via(transfer: Transfer, nodes: &[usize]) -> Transfer {
-    Transfer { route: Route::Via(nodes.iter().copied().map(Node::new).collect()), ..transfer }
+    transfer.via(nodes.iter().copied().map(Node::new).collect())
 }
 
 /// Rounds of any transfers, each in a phase of its own, with blocks of 10 bytes.
 fn on(topology: &Arc<dyn Topology>, machine: Machine, rounds: &[&[Transfer]]) -> Result<Played, SimulateError> {
     let problem = Problem::new(Arc::clone(topology), Collective::Alltoall).unwrap();
-    let (ports, phases) = (Ports::Unlimited, vec!["one".to_owned(); rounds.len()]);
-    let outline = Outline { problem, algorithm: String::new(), ports, contention_free: false, phases };
-    let round =
-        |(phase, transfers): (usize, &&[Transfer])| Round { phase, transfers: transfers.to_vec(), local: vec![] };
+    let outline = Outline::new(problem, "", Ports::Unlimited).with_phases(vec!["one".to_owned(); rounds.len()]);
+    let round = |(phase, transfers): (usize, &&[Transfer])| Round::new(transfers.to_vec()).in_phase(phase);
     let rounds = rounds.iter().enumerate().map(round).collect();
-    Simulation::new(&machine, 10).play_schedule(&Schedule { outline, rounds })
+    Simulation::new(&machine, 10).play_schedule(&Schedule::new(outline, rounds))
 }
 
 fn times(topology: &str, machine: Machine, rounds: &[&[Transfer]]) -> Vec<u64> {
@@ -301,27 +297,22 @@ fn counted_prices_equal_uncontended_simulations() {
         let topology = parse(if cube { "hypercube:4" } else { "ghc:4,2" }).unwrap();
         let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
         let (pre, post) = ((0..16).map(|rank| own(rank).collect()).collect(), vec![vec![]; 16]);
-        let custom = Collective::Custom(Arc::new(Custom { pre, post }));
+        let custom = Collective::Custom(Arc::new(Custom::new(pre, post)));
         // Nobody gets a block twice.
         let (mut made, mut phase, mut first) = (vec![], 0, 0);
         for (mask, blocks, new) in rounds {
             let (mask, blocks) = (usize::from(mask % 15) + 1, usize::from(blocks % 6).min(16 - first));
             phase += usize::from(new && !made.is_empty());
-            let sent = |rank| Transfer {
-                blocks: (first..first + blocks).map(|i| Block::new(Rank::new(rank), Rank::new(i))).collect(),
-                ..send(rank, rank ^ mask, 0)
+            let sent = |rank| {
+                let blocks = (first..first + blocks).map(|i| Block::new(Rank::new(rank), Rank::new(i)));
+                Transfer::new(Rank::new(rank), Rank::new(rank ^ mask), blocks.collect())
             };
-            made.push(Round { phase, transfers: (0..16).map(sent).collect(), local: vec![] });
+            made.push(Round::new((0..16).map(sent).collect()).in_phase(phase));
             first += blocks;
         }
-        let outline = Outline {
-            problem: Problem::new(topology, custom).unwrap(),
-            algorithm: String::new(),
-            ports: Ports::One,
-            contention_free: true,
-            phases: vec![String::new(); phase + 1],
-        };
-        let schedule = Schedule { outline, rounds: made };
+        let outline = Outline::new(Problem::new(topology, custom).unwrap(), "", Ports::One);
+        let outline = outline.contention_free().with_phases(vec![String::new(); phase + 1]);
+        let schedule = Schedule::new(outline, made);
         let proof = verify(&schedule).unwrap();
         let price = Demand::counted(&proof, &schedule.outline.problem).price(&machine, bytes.into());
         let found = Simulation::new(&machine, bytes.into()).play_schedule(&schedule).unwrap();

@@ -162,7 +162,7 @@ fn random_grids_link_what_differs_by_one_in_one_dimension() {
                 grid.distance(from, to) == apart
                     && grid.adjacent(from, to) == (apart == 1)
                     && grid.neighbours(from).contains(&to) == (apart == 1)
-                    && grid.coordinates(from).as_slice() == a.as_slice()
+                    && *grid.coordinates(from) == *a
             })
         })
     }
@@ -248,7 +248,7 @@ impl Topology for Star {
     fn neighbours(&self, node: Node) -> Neighbours {
         match node {
             HUB => (1..=self.spokes).map(Node::new).collect(),
-            _ => Neighbours::from_slice(&[HUB]),
+            _ => Neighbours::from(&[HUB][..]),
         }
     }
 

@@ -8,7 +8,7 @@ use necklace::algorithm::alltoall::{DirectRotated, Ring};
 use necklace::algorithm::{About, Algorithm, Claims, registry};
 use necklace::collective::{Collective, Custom};
 use necklace::schedule::{
-    Block, Combine, End, Mismatch, Outline, Ports, Problem, RankRound, Round, SampleError, Schedule, Share, Verifier,
+    Block, Combine, End, Mismatch, Ports, Problem, RankRound, Round, SampleError, Schedule, Share, Verifier,
     ViolationKind, Volume, verify, verify_sample, verify_shares,
 };
 use necklace::topology::parse;
@@ -87,7 +87,7 @@ fn channels_ports_and_phases_are_counted_too() {
     // Phases in which nothing is sent need no order of their own.
     let mut idle = ring_allreduce(3);
     idle.outline.phases.extend(["c".to_owned(), "d".to_owned()]);
-    idle.rounds.push(Round { phase: 3, ..Round::default() });
+    idle.rounds.push(Round::default().in_phase(3));
     let idle = verify(&idle).unwrap();
     assert_eq!((idle.rounds, idle.startups, idle.rearrangements), (5, 4, 1));
 }
@@ -95,18 +95,17 @@ fn channels_ports_and_phases_are_counted_too() {
 #[test]
 fn a_proof_contradicts_claims_that_are_wrong() {
     let proof = verify(&cube_alltoall(3)).unwrap();
-    let claims = Claims {
-        startups: Some(3),
-        transmission: Some(whole(12)),
-        hops: Some(3),
-        rearrangements: Some(2),
-        messages: Some(3),
-        volume: Some(whole(12)),
-        contention_free: true,
-        ..Claims::default()
-    };
+    let mut claims = Claims::default();
+    claims.startups = Some(3);
+    claims.transmission = Some(whole(12));
+    claims.hops = Some(3);
+    claims.rearrangements = Some(2);
+    claims.messages = Some(3);
+    claims.volume = Some(whole(12));
+    claims.contention_free = true;
     assert_eq!(proof.contradicts(&claims), []);
-    let wrong = Claims { startups: Some(4), messages: None, transmission: Some(Volume::new(25, 2)), ..claims };
+    let mut wrong = claims;
+    (wrong.startups, wrong.messages, wrong.transmission) = (Some(4), None, Some(Volume::new(25, 2)));
     let figures: Vec<_> = proof.contradicts(&wrong).into_iter().map(|contradiction| contradiction.figure).collect();
     assert_eq!(figures, ["start-ups", "transmission"]);
 }
@@ -145,7 +144,7 @@ fn a_block_in_many_chunks_costs_no_more_than_one() {
     let rounds = vec![round(vec![send(0, 1, vec![halves[0]])]), round(vec![send(0, 1, vec![halves[1]])])];
     let both = schedule("line:2", Collective::Broadcast { root: rank(0) }, Ports::One, true, rounds.clone());
     assert_eq!(verify(&both).unwrap().busiest_channel_total, whole(1));
-    let one = Schedule { rounds: rounds[..1].to_vec(), ..both };
+    let one = Schedule::new(both.outline, rounds[..1].to_vec());
     let violations = verify(&one).unwrap_err();
     assert_eq!(violations.all().iter().map(|v| v.location.block).collect::<Vec<_>>(), [Some(halves[1])]);
 }
@@ -175,7 +174,7 @@ fn unmatched_ends_are_violations() {
     let mut verifier = Verifier::new(&whole.outline);
     verifier.round(&whole.rounds[0]);
     let end = End::new(rank(2), vec![Block::from(rank(0))]);
-    let mismatch = Mismatch { source: rank(1), destination: rank(2), sent: None, awaited: Some(end) };
+    let mismatch = Mismatch::new(rank(1), rank(2), None, Some(end));
     verifier.mismatch(mismatch.clone());
     verifier.round(&whole.rounds[1]);
     let violations = verifier.finish().unwrap_err();
@@ -241,7 +240,7 @@ fn a_flawed_custom_collective_is_a_violation() {
     let block = Block::from(rank(0));
     let plain = vec![(block, vec![rank(0)])];
     let with = |pre: Vec<Vec<(Block, Vec<Rank>)>>, post| {
-        let collective = Collective::Custom(Arc::new(Custom { pre, post }));
+        let collective = Collective::Custom(Arc::new(Custom::new(pre, post)));
         let violations = verify(&schedule("line:2", collective, Ports::One, true, vec![])).unwrap_err();
         violations.all().iter().map(|violation| violation.kind.clone()).collect::<Vec<_>>()
     };
@@ -263,7 +262,7 @@ fn block_on_one_rank_before_and_after_is_personalised() {
     // A block that goes from rank 0 to rank 1, and one that stays at 0.
     let own = |i: i32| (Block::new(rank(0), rank(i as usize)), vec![rank(0)]);
     let verified = |post: Vec<Vec<(Block, Vec<Rank>)>>, rounds: Vec<Round>| {
-        let collective = Collective::Custom(Arc::new(Custom { pre: vec![vec![own(0), own(1)], vec![]], post }));
+        let collective = Collective::Custom(Arc::new(Custom::new(vec![vec![own(0), own(1)], vec![]], post)));
         verify(&schedule("line:2", collective, Ports::One, true, rounds))
     };
     let moved = vec![vec![own(0)], vec![own(1)]];
@@ -420,8 +419,8 @@ impl Arbitrary for Random {
             let made = schedule(&format!("complete:{n}"), collective, Ports::Unlimited, false, rounds);
             if bool::arbitrary(g) { ordered(made) } else { made }
         };
-        let outline = Outline { ports: Ports::Unlimited, contention_free: false, ..base.outline };
-        let mut made = Schedule { outline, ..base };
+        let mut made = base;
+        (made.outline.ports, made.outline.contention_free) = (Ports::Unlimited, false);
         let n = made.outline.problem.ranks();
         let mut of = cuts(&made);
         if matches!(made.outline.problem.collective(), Collective::Custom(_)) {

@@ -102,7 +102,7 @@ impl<const BYTES: usize> Op<[u8; BYTES]> for Pretender {
     }
 
     fn predefined(&self) -> Option<Predefined> {
-        Some(Predefined { operation: Operation::Sum, number: Primitive::F64 })
+        Some(Predefined::new(Operation::Sum, Primitive::F64))
     }
 }
 
@@ -391,8 +391,7 @@ pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
             is_unfit,
             &["explain (", "reduce", "torus:4x6"],
         );
-        let nothing =
-            Collective::Custom(std::sync::Arc::new(necklace::collective::Custom { pre: vec![], post: vec![] }));
+        let nothing = Collective::Custom(std::sync::Arc::new(necklace::collective::Custom::new(vec![], vec![])));
         says(comm.prove(&nothing, 8), is_unfit, &["prove (", "custom"]);
     });
 }

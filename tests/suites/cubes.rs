@@ -1,7 +1,7 @@
 //! Cubes and their sub-cubes: exchanges by necklaces, with all ports at once, and permutations of arrays.
 
 use necklace::collective::Collective;
-use necklace::permutation::{BitMap, Way};
+use necklace::permutation::{BitMap, Method};
 
 use super::definitions::{alltoall, everything};
 use crate::jobs::{on, watched};
@@ -62,7 +62,7 @@ pub(super) fn sub_cubes_of_any_dimensions_exchange_side_by_side() {
 }
 
 /// Elements that say where they were first; who has them and where is looked at afterwards.
-fn permuted(comm: &mut necklace::Communicator, map: &BitMap, way: Way) {
+fn permuted(comm: &mut necklace::Communicator, map: &BitMap, way: Method) {
     let each = (1 << map.bits()) / comm.size();
     let address = |place: usize| (comm.rank() * each + place) as u64;
     let own: Vec<u64> = (0..each).map(address).collect();
@@ -79,18 +79,18 @@ pub(super) fn arrays_are_permuted_on_cubes_and_on_their_parts() {
     watched("arrays", || {
         on("hypercube:3")
             .run(|mut comm| {
-                let (all, all_twice) = (Way::Exchange(0b111), Way::Exchanges(0b111));
+                let (all, all_twice) = (Method::Exchange(0b111), Method::Exchanges(0b111));
                 permuted(&mut comm, &BitMap::transpose(4, 4).unwrap(), all);
                 permuted(&mut comm, &BitMap::bit_reversal(7).unwrap(), all);
                 permuted(&mut comm, &BitMap::consecutive_to_cyclic(6, 3).unwrap(), all);
-                permuted(&mut comm, &BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap(), Way::Exchange(0b101));
+                permuted(&mut comm, &BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap(), Method::Exchange(0b101));
                 permuted(&mut comm, &BitMap::shuffle(6).unwrap(), all_twice);
                 permuted(&mut comm, &BitMap::unshuffle(7).unwrap(), all_twice);
-                permuted(&mut comm, &BitMap::moving(&[0, 1, 4, 2, 3]).unwrap(), Way::Straight);
-                permuted(&mut comm, &BitMap::moving(&[0, 1, 3, 2, 4]).unwrap(), Way::Exchanges(0b11));
-                permuted(&mut comm, &BitMap::vector_reversal(5).unwrap(), Way::Straight);
+                permuted(&mut comm, &BitMap::moving(&[0, 1, 4, 2, 3]).unwrap(), Method::Straight);
+                permuted(&mut comm, &BitMap::moving(&[0, 1, 3, 2, 4]).unwrap(), Method::Exchanges(0b11));
+                permuted(&mut comm, &BitMap::vector_reversal(5).unwrap(), Method::Straight);
                 let mut face = comm.split(comm.rank() as u32 & 2, 0).unwrap();
-                permuted(&mut face, &BitMap::transpose(2, 3).unwrap(), Way::Exchange(0b11));
+                permuted(&mut face, &BitMap::transpose(2, 3).unwrap(), Method::Exchange(0b11));
             })
             .unwrap();
     });

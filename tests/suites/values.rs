@@ -46,7 +46,8 @@ struct Mine {
 
 impl Mine {
     fn new(inner: &Arc<dyn Algorithm>, twist: Twist) -> Arc<Self> {
-        let about = About { name: "mine", ..inner.about().clone() };
+        let mut about = inner.about().clone();
+        about.name = "mine";
         Arc::new(Self { inner: Arc::clone(inner), about, twist, made: AtomicUsize::new(0) })
     }
 
@@ -86,7 +87,7 @@ impl Algorithm for Mine {
             }
             (Twist::LosesRound, _) => {
                 let phase = rounds.pop().map_or(0, |last| last.phase);
-                rounds.push(RankRound { phase, ..RankRound::default() });
+                rounds.push(RankRound::default().in_phase(phase));
             }
             _ => {}
         }
@@ -101,15 +102,10 @@ struct Pairs {
 
 impl Algorithm for Pairs {
     fn about(&self) -> &About {
-        const ABOUT: About = About {
-            collective: "alltoall",
-            name: "pairs",
-            summary: "in each round with the rank that adds up to the round",
-            source: "these tests",
-            needs: "nothing",
-            claims: "N rounds",
-            ports: Ports::One,
-        };
+        const ABOUT: About = About::new("alltoall", "pairs", Ports::One)
+            .summary("in each round with the rank that adds up to the round")
+            .source("these tests")
+            .claims("N rounds");
         &ABOUT
     }
 
@@ -123,7 +119,7 @@ impl Algorithm for Pairs {
             let peer = Rank::new((2 * ranks + round - shift % ranks - rank.index()) % ranks);
             let with = |block| if peer == rank { vec![] } else { vec![End::new(peer, vec![block])] };
             let (sends, receives) = (with(Block::new(rank, peer)), with(Block::new(peer, rank)));
-            RankRound { sends, receives, ..RankRound::default() }
+            RankRound::new(sends, receives)
         }))
     }
 }

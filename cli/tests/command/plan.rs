@@ -139,7 +139,7 @@ fn counted_figures_are_printed_beside_formulas() {
 #[test]
 fn requested_port_model_is_verified_and_exported() {
     let plan = |rest: &[&'static str]| [&["plan", "--collective=alltoall"], rest].concat();
-    for ports in Ports::EVERY {
+    for ports in Ports::all() {
         for topology in ["--topology=torus:4x4", "--topology=complete:6", "--topology=ring:7"] {
             let asked = format!("--ports={ports}");
             // With cheap bytes and expensive start-ups, `auto` sends many messages at once unless

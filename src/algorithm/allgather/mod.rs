@@ -1,4 +1,4 @@
-//! Allgather: everyone has a block that all shall have (gossip, all-to-all broadcast).
+//! Allgather: every rank sends one block to all ranks (gossip, all-to-all broadcast).
 
 mod recursive_doubling;
 mod ring;

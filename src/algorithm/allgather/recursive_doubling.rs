@@ -1,4 +1,5 @@
-//! Allgather by doubling: in round k sub-cubes of 2^k ranks exchange all they have.
+//! Allgather by recursive doubling: in round k, sub-cubes of 2^k ranks exchange all blocks that
+//! they hold.
 //!
 //! Source: Grama et al., §4.2.3 (Algorithm 4.7). Needs: a power of two of ranks. Model: one-port.
 //!
@@ -8,7 +9,7 @@
 //! | blocks sent | N - 1, the one-port lower bound |
 //! | hops on a cube | log N |
 //!
-//! A rank's own time and memory are in proportion to N.
+//! A rank takes time and memory in proportion to N.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
@@ -16,9 +17,9 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Route, Share};
 
-/// Exchanges of all that is known, dimension after dimension of a cube.
+/// Recursive doubling: pairs exchange all blocks that they hold, one cube dimension per round.
 ///
-/// On a cube of four dimensions, what is sent doubles from round to round:
+/// On a cube of four dimensions, the size of messages doubles from round to round:
 ///
 #[cfg_attr(doc, doc = include_str!("../../../doc/recursive-doubling.svg"))]
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,7 @@ impl Algorithm for RecursiveDoubling {
     }
 }
 
-/// What a rank has before round `k`: the blocks of its sub-cube of 2^k ranks.
+/// Returns the blocks that a rank holds before round `k`: those of its sub-cube of 2^k ranks.
 fn known(rank: Rank, k: u32) -> Vec<Block> {
     let first = rank.index() >> k << k;
     (first..first + (1 << k)).map(|source| Block::from(Rank::new(source))).collect()

@@ -1,4 +1,4 @@
-//! Allgather round a ring: everyone passes on what it received last.
+//! Allgather around a ring: every rank forwards the block that it received last.
 //!
 //! Source: Grama et al., §4.2.1. Needs: nothing; made for rings. Model: one-port.
 //!
@@ -8,7 +8,7 @@
 //! | blocks sent | N - 1, the one-port lower bound |
 //! | hops on a ring | N - 1 |
 //!
-//! A rank's own time and memory are in proportion to N.
+//! A rank takes time and memory in proportion to N.
 
 use crate::algorithm::alltoall::claims_of_a_ring;
 use crate::algorithm::{About, Algorithm, Claims};
@@ -16,7 +16,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// One way round a ring of the ranks in order.
+/// The ring algorithm, in one direction, with the ranks in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring;
 

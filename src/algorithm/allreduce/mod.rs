@@ -1,4 +1,4 @@
-//! Allreduce: everyone contributes to a result that all shall have.
+//! Allreduce: every rank contributes to one result, and all ranks get it.
 
 mod recursive_doubling;
 

@@ -1,10 +1,11 @@
-//! Allreduce by doubling, in rank order: neighbouring ranges of ranks exchange and combine.
+//! Allreduce by recursive doubling, in rank order: neighbouring ranges of ranks exchange and
+//! combine.
 //!
-//! Source: Grama et al., §4.3 (Algorithm 4.7 with a sum in place of the union); the folding of ranks past a power of two
-//! is the field's common practice. Needs: nothing. Model: one-port. Combines contributions in rank order, so operations
-//! need not commute; all ranks get the same bits.
+//! Source: Grama et al., §4.3 (Algorithm 4.7 with a sum in place of the union); folding the ranks
+//! beyond a power of two is common practice. Needs: nothing. Model: one-port. Combines
+//! contributions in rank order, so operations need not commute; all ranks get the same bits.
 //!
-//! With p = 2^q the largest power of two that is at most N:
+//! Let p = 2^q be the largest power of two up to N:
 //!
 //! | term | N = p | otherwise |
 //! |---|---|---|
@@ -12,14 +13,14 @@
 //! | blocks sent | q | q + 2 |
 //! | hops on a cube | q | |
 //!
-//! A rank's own time and memory are in proportion to log N.
+//! A rank takes time and memory in proportion to log N.
 //!
 //! # Idea
 //!
-//! The first 2 (N - p) ranks fold in pairs: the even one gives its contribution to the odd one, which stands for both.
-//! The p that stand then double: in round k each exchanges with the one whose standing differs in bit k. Those of each
-//! side stand for neighbouring ranges, so "left" or "right" keeps the order. At the end the odd ones hand the result
-//! back.
+//! The first 2 (N - p) ranks fold in pairs: the even rank sends its contribution to the odd rank,
+//! which represents both. The p representatives then double: in round k, each exchanges with the
+//! one whose index differs in bit k. The two sides represent neighbouring ranges of ranks, so
+//! combining left or right keeps the order. At the end the odd ranks send the result back.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
@@ -27,7 +28,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, Ports, Problem, RankRound, Share};
 
-/// Exchanges and combinations of neighbouring ranges.
+/// Recursive doubling, in rank order.
 ///
 /// On a cube of three dimensions:
 ///
@@ -53,7 +54,7 @@ impl Algorithm for RecursiveDoubling {
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks();
         let (doublings, folds) = (u64::from(ranks.ilog2()), if ranks.is_power_of_two() { 0 } else { 2 });
-        // Whoever stands for two hands the result back once.
+        // A representative of two ranks sends the result back once.
         let sent = doublings + folds / 2;
         let claims = Claims {
             messages: Some(sent),
@@ -80,10 +81,10 @@ impl Algorithm for RecursiveDoubling {
     }
 }
 
-/// The pairing that leaves a power of two of ranks standing.
+/// The folding of pairs that leaves a power of two of representatives.
 #[derive(Clone, Copy)]
 struct Fold {
-    /// How many ranks give their contribution to the next.
+    /// The number of ranks that send their contribution to the next rank.
     pairs: usize,
     doublings: u32,
 }
@@ -94,7 +95,7 @@ impl Fold {
         Self { pairs: ranks - (1 << doublings), doublings }
     }
 
-    /// A rank's number among those that stand.
+    /// Returns a rank's index among the representatives.
     fn standing(self, rank: Rank) -> Option<usize> {
         match rank.index() {
             r if r >= 2 * self.pairs => Some(r - self.pairs),
@@ -102,7 +103,7 @@ impl Fold {
         }
     }
 
-    /// Who stands with that number.
+    /// Returns the representative with an index.
     fn rank(self, standing: usize) -> Rank {
         Rank::new(if standing < self.pairs { 2 * standing + 1 } else { standing + self.pairs })
     }
@@ -115,7 +116,8 @@ impl Fold {
         self.pair_round(rank, 1, Combine::Replace)
     }
 
-    /// The round in which the even (0) or odd (1) one of each pair sends to the other; `None` where there are no pairs.
+    /// Returns the round in which the even (0) or odd (1) rank of each pair sends to the other;
+    /// `None` without pairs.
     fn pair_round(self, rank: Rank, sender: usize, combine: Combine) -> Option<RankRound> {
         let mut round = RankRound::default();
         if rank.index() < 2 * self.pairs {

@@ -1,8 +1,9 @@
-//! Alltoall in few rounds for any number of ranks: blocks travel by the digits of how far they have to go.
+//! Bruck's alltoall, in few rounds for any number of ranks: blocks move by the digits of the
+//! distance in ranks.
 //!
-//! Source: Bruck, Ho, Kipnis, Upfal & Weathersby, IEEE TPDS 8(11), 1997, §3 ("index", of any radix and with one or more
-//! ports). Differs from it: no rotations, see below. Needs: nothing. Model: one-port with `ports=one`; with `ports=all` a
-//! rank sends up to r - 1 messages in a round.
+//! Source: Bruck, Ho, Kipnis, Upfal & Weathersby, IEEE TPDS 8(11), 1997, §3 ("index", of any radix
+//! and with one or more ports). Differs from the paper: no rotations, see below. Needs: nothing.
+//! Model: one-port with `ports=one`; with `ports=all` a rank sends up to r - 1 messages in a round.
 //!
 //! In radix r, a digit position of weight w = 1, r, r^2, .. < N:
 //!
@@ -14,15 +15,18 @@
 //! | messages a rank | startups | startups of `ports=one` |
 //! | rearrangements | positions - 1 | positions - 1 |
 //!
-//! Where N is a power of r these are (r - 1) log_r N startups with `ports=one`, and (r - 1) (N/r) log_r N blocks.
+//! Where N is a power of r these are (r - 1) log_r N startups with `ports=one`, and (r - 1) (N/r)
+//! log_r N blocks.
 //!
-//! A rank's own time and memory are in proportion to the blocks that it sends. Contention-free on complete networks.
+//! A rank takes time and memory in proportion to the blocks that it sends. Contention-free on
+//! complete networks.
 //!
 //! # Idea
 //!
-//! A block from s to d has o = (d - s) mod N ranks to go. Write o in radix r; for each position of weight w and each
-//! value z of a digit there is a message that takes the blocks with this digit z w ranks on. A block moves once for each
-//! digit that is not 0. Radix 2 has the fewest rounds; radix N sends each block once, as `direct-rotated` does.
+//! A block from s to d has the offset o = (d - s) mod N. Write o in radix r. For each position of
+//! weight w and each digit value z > 0, one message moves the blocks with this digit by z w ranks.
+//! A block moves once for each digit that is not 0. Radix 2 has the fewest rounds; radix N sends
+//! each block once, as `direct-rotated` does.
 //!
 //! ```text
 //! N = 6, radix 2: what rank 0 sends        (source, destination)
@@ -31,22 +35,25 @@
 //! to 4: o = 4, 5                           (5,4) (0,4)
 //! ```
 //!
-//! The original keeps the blocks in N slots by o, so it rotates them before and after. Here a block is named by its source
-//! and destination and lies where the plan puts it; nothing is rotated.
+//! The paper keeps the blocks in N slots by o, and so rotates them before and after. Here a block
+//! is named by its source and destination and lies where the plan puts it; nothing is rotated.
 //!
 //! # Why it is correct
 //!
-//! 1. Before the position of weight w, rank u holds the block with o to go from the source u - (o mod w), for each o.
-//! 2. The message of z from u to v = u + z w takes those whose o has the digit z there: o = j r w + z w + (o mod w). The
-//!    destination is u - (o mod w) + o = v + j r w. Hence for each j the sources are u and the w - 1 ranks behind it;
-//!    fewer only for the last j, where o would pass N.
-//! 3. The messages of one position are of different blocks, none of which comes by another of them: they may share a
-//!    round.
+//! 1. Before the position of weight w, rank u holds the block with offset o from the source u - (o
+//!    mod w), for each o.
+//! 2. The message of z from u to v = u + z w has the blocks whose offset has the digit z there: o =
+//!    j r w + z w + (o mod w). The destination is u - (o mod w) + o = v + j r w. Hence for each j
+//!    the sources are u and the w - 1 ranks behind it; fewer only for the last j, where o would
+//!    pass N.
+//! 3. The messages of one position have different blocks, and none forwards a block of another:
+//!    they may share a round.
 //!
 //! # Order
 //!
-//! Destination by destination, the receiver first, sources ascending: what arrives for good is one piece of the output (two
-//! if it wraps), and what goes on is in pieces of up to w blocks, one a destination and message that brought them.
+//! Sorted by destination, the receiver first, then by source: delivered blocks are one piece of the
+//! output (two if it wraps), and blocks to be forwarded are in pieces of up to w blocks, one per
+//! destination and message.
 
 use std::iter::successors;
 use std::ops::Range;
@@ -102,29 +109,29 @@ impl Default for Bruck {
 }
 
 impl Bruck {
-    /// Of that radix, one message a round. `None` for radixes below 2.
+    /// Returns the algorithm of this radix, with one message per round. `None` for a radix below 2.
     #[must_use]
     pub fn new(radix: usize) -> Option<Self> {
         (radix >= 2).then_some(Self { radix, all_ports: false })
     }
 
-    /// The same with all messages of one digit position in one round.
+    /// Puts all messages of one digit position into one round.
     #[must_use]
     pub fn all_ports(self) -> Self {
         Self { all_ports: true, ..self }
     }
 
-    /// The weights of the digit positions that numbers below `size` have.
+    /// Returns the weights of the digit positions of numbers below `size`.
     fn weights(self, size: usize) -> impl Iterator<Item = usize> {
         successors(Some(1_usize), move |weight| weight.checked_mul(self.radix)).take_while(move |&weight| weight < size)
     }
 
-    /// The largest value that the digit of that weight has in numbers below `size`.
+    /// Returns the largest digit of this weight in numbers below `size`.
     fn largest(self, size: usize, weight: usize) -> usize {
         (self.radix - 1).min((size - 1) / weight)
     }
 
-    /// Of each round, the digit position with its weight, and the values of the digit.
+    /// Returns, for each round, the digit position with its weight, and the values of the digit.
     fn steps(self, size: usize) -> impl Iterator<Item = ((usize, usize), Range<usize>)> {
         self.weights(size).enumerate().flat_map(move |position| {
             let end = self.largest(size, position.1) + 1;
@@ -133,13 +140,13 @@ impl Bruck {
         })
     }
 
-    /// How many numbers below `size` have the digit `value` there.
+    /// Returns how many numbers below `size` have the digit `value` at this weight.
     fn numbers(self, size: usize, weight: usize, value: usize) -> usize {
         let all = self.radix.saturating_mul(weight);
         size / all * weight + (size % all).saturating_sub(value.saturating_mul(weight)).min(weight)
     }
 
-    /// What `from` sends to `to`, `value` times the weight ahead of it.
+    /// Returns the message of `from` to the rank `value` times the weight ahead.
     fn message(self, size: usize, from: usize, weight: usize, value: usize) -> End {
         let to = from + value * weight;
         let mut blocks = Vec::with_capacity(self.numbers(size, weight, value));
@@ -151,7 +158,7 @@ impl Bruck {
         End::new(Rank::new(to % size), blocks)
     }
 
-    /// One rank's round of the messages with these values of the digit in that position.
+    /// Returns a rank's round of the messages with these digit values at a position.
     fn round(self, size: usize, rank: usize, (position, weight): (usize, usize), values: Range<usize>) -> RankRound {
         let sends = values.clone().map(|value| self.message(size, rank, weight, value));
         let receives = values.map(|value| {
@@ -180,7 +187,7 @@ impl Algorithm for Bruck {
         Some(Arc::new(Self { all_ports: settings.of(&PORTS) == 1, ..one_port }))
     }
 
-    /// For each number of positions from 2 on, the smallest radix that does with it.
+    /// For each number of positions from 2 on, the smallest radix that suffices.
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         let size = problem.ranks();
         let mut radixes: Vec<usize> = (2..=size.ilog2().max(1))
@@ -209,11 +216,11 @@ impl Algorithm for Bruck {
             ..Claims::of_single_blocks(rounds, is_complete(problem))
         };
         let claims = match self.all_ports {
-            // Port by port, both in and out.
+            // One message in and one out per port.
             true => Claims { port_transmission: Some(volume.into()), handled: Some(2 * messages), ..claims },
             false => claims,
         };
-        // A radix in the order of a large size has as many messages as that.
+        // A radix close to a large size has as many messages as that size.
         if messages > 1 << 20 || !Crossing::known(problem, messages) {
             return claims;
         }

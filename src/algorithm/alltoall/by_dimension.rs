@@ -1,10 +1,12 @@
-//! Alltoall one dimension after the other: in rows, then in columns, and so on.
+//! Alltoall by dimension: within rows, then within columns, and so on.
 //!
-//! Source: Grama et al., §4.5.2 (equation 4.8). Needs: a product of lines, rings and complete networks (a grid, a cube, a
-//! generalized hypercube), a rank on every node. Model: one-port; `within=direct` sends to all of a row at once, and the
-//! network queues what shares a channel.
+//! Source: Grama et al., §4.5.2 (equation 4.8). Needs: a product of lines, rings and complete
+//! networks (a grid, a cube, a generalized hypercube), a rank on every node. Model: one-port;
+//! `within=direct` sends to all nodes of a row at once; the network queues messages that share a
+//! channel.
 //!
-//! The sum over the dimensions, k the extent, N nodes, by what is done within a row (`within`):
+//! The sum over the dimensions, for extents k and N nodes, by the algorithm within a row
+//! (`within`):
 //!
 //! | term | `ring` | `ring-both` | `direct-rotated` | `direct` |
 //! |---|---|---|---|---|
@@ -16,20 +18,20 @@
 //! | hops, in a line | (k - 1)^2 | (k - 1)^2 | k (k - 1) - floor(k^2/4) | k - 1 |
 //! | contention-free in | lines, rings, complete rows | the same | complete rows | complete rows |
 //!
-//! Rearrangements: one less than there are extents above 1, which alone count. By default, `within=kind`, it is `ring` in
-//! lines and rings and `direct-rotated` in complete rows. Equation 4.8 is `ring` in two dimensions of sqrt(N) each:
-//! 2 (sqrt(N) - 1) start-ups and N (sqrt(N) - 1) blocks. A rank's own time and memory are in proportion to the blocks that
-//! it sends.
+//! Rearrangements: one less than the number of extents above 1; extents of 1 do not count. The
+//! default, `within=kind`, is `ring` in lines and rings and `direct-rotated` in complete rows.
+//! Equation 4.8 is `ring` in two dimensions of sqrt(N) each: 2 (sqrt(N) - 1) start-ups and N
+//! (sqrt(N) - 1) blocks. A rank takes time and memory in proportion to the blocks that it sends.
 //!
 //! # Idea
 //!
-//! Within each row, what is for the same column is one message: after the exchange in rows every block is in its
-//! column. Then the same within columns. The last dimension comes first.
+//! Within each row, the blocks for one column form one message: after the exchange in rows, every
+//! block is in its column. Columns follow in the same way. The last dimension comes first.
 //!
 //! # Why it is correct
 //!
-//! All nodes [walk through their digits](super::digits), which are whole coordinates, in the same order. The network's own
-//! routes between two nodes of a row stay in it, since they are shortest.
+//! All nodes [correct their digits](super::digits), which are whole coordinates, in the same order.
+//! Default routes between two nodes of a row stay in the row, since they are shortest paths.
 
 use std::sync::Arc;
 
@@ -66,7 +68,7 @@ static WITHIN: Parameter = Parameter {
     default: 0,
 };
 
-/// The walks that the words stand for; none for what depends on the kind.
+/// The walks of the words; `None` if it depends on the kind of the row.
 const WALKS: [Option<Walk>; 5] =
     [None, Some(Walk::OneWay), Some(Walk::BothWays), Some(Walk::Rotated), Some(Walk::AtOnce)];
 
@@ -94,7 +96,7 @@ impl Algorithm for ByDimension {
         Some(Arc::new(Self(settings.clone())))
     }
 
-    /// Those that differ from the default here: in rows of two there is one way.
+    /// The values of `within` that differ from the default here: rows of two have one schedule.
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         let rows = rows(problem);
         let differs =
@@ -118,7 +120,7 @@ impl Algorithm for ByDimension {
         let at_once = self.about().ports != Ports::One;
         let known = axes_of_routes(problem).is_some();
         let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum();
-        // Along one dimension alone it is a ring of all ranks.
+        // Along a single dimension it is a ring of all ranks.
         let chained = match rows[..] {
             [(_, row)] => chained(row, self.walk(row), nodes),
             _ => None,
@@ -172,24 +174,25 @@ impl ByDimension {
     }
 }
 
-/// The dimensions in which anything is to be done, the last first, and what their rows are.
+/// Returns the dimensions of more than one node, the last first, and their factors.
 fn rows(problem: &Problem) -> Vec<(usize, Factor)> {
     let factors = problem.topology().factors().unwrap_or_default();
     factors.into_iter().enumerate().rev().filter(|(_, row)| row.extent() > 1).collect()
 }
 
-/// Whether all of a row are neighbours.
+/// Returns whether all nodes of a row are neighbours.
 fn is_complete(row: Factor) -> bool {
     matches!(row, Factor::Complete(_) | Factor::Ring(..=3) | Factor::Line(..=2))
 }
 
 fn is_contention_free(row: Factor, walk: Walk) -> bool {
     let round_a_circle = matches!(walk, Walk::OneWay | Walk::BothWays);
-    // The last of a line reaches the first over the channels that nobody else uses.
+    // The last node of a line reaches the first over channels that no other message uses.
     is_complete(row) || round_a_circle && matches!(row, Factor::Line(_) | Factor::Ring(_))
 }
 
-/// The sum over the rounds of what the busiest channel carries, where blocks that have half a ring to go all go one way.
+/// Returns the sum over rounds of the load of the busiest channel, if blocks that travel half a
+/// ring all take the same direction.
 fn channels(row: Factor, walk: Walk, nodes: u64) -> Volume {
     let k = row.extent() as u64;
     let each = Volume::from(nodes / k);
@@ -201,7 +204,8 @@ fn channels(row: Factor, walk: Walk, nodes: u64) -> Volume {
     }
 }
 
-/// The sum over the rounds of the largest message times its way: messages of a round have one size.
+/// Returns the sum over rounds of the largest product of a message's size and hops. Messages of a
+/// round have one size.
 fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let (hops, rounds) = (hops(row, walk)?, walk.rounds(row.extent()) as u64);
     Some(match walk {
@@ -210,8 +214,8 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     })
 }
 
-/// The channels on the longest chain of messages round a line, and sizes times channels: from everyone to the next, but one time
-/// back, at worst of the first message, which is the largest.
+/// Returns the hops of the longest chain of messages along a line, and the sum of size times hops:
+/// every message goes to the next node except one that goes back, at worst the first and largest.
 fn chained(row: Factor, walk: Walk, nodes: u64) -> Option<(u64, Volume)> {
     let k = row.extent() as u64;
     let first = Volume::ratio(u128::from(nodes) * u128::from(k - 1), k.into());
@@ -219,19 +223,19 @@ fn chained(row: Factor, walk: Walk, nodes: u64) -> Option<(u64, Volume)> {
     (matches!(row, Factor::Line(2..)) && walk == Walk::OneWay).then(|| (2 * k - 3, forwarded()))
 }
 
-/// The sum over the rounds of the largest message, twice where its way is longer than a channel.
+/// Returns the sum over rounds of the largest message, counted twice if it takes more than one hop.
 fn at_ends(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let (hops, rounds) = (hops(row, walk)?, walk.rounds(row.extent()) as u64);
     let sent = walk.transmission(row.extent(), nodes);
     Some(match (row, walk) {
-        // Among more than three in a ring the one before and the one behind are neighbours; all others are farther.
+        // In a ring of more than three, only the next and the previous node are neighbours.
         (Factor::Ring(4..), Walk::Rotated) => Volume::from(nodes / row.extent() as u64) * (2 * rounds - 2),
         _ if hops > rounds => sent * 2,
         _ => sent,
     })
 }
 
-/// The sum over the rounds of the longest way.
+/// Returns the sum over rounds of the longest route.
 fn hops(row: Factor, walk: Walk) -> Option<u64> {
     let k = row.extent() as u64;
     Some(match (row, walk) {

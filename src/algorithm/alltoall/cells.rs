@@ -1,12 +1,13 @@
-//! Groups of dimensions of a grid that are walked through together, in cells: what exchanges on tori and on meshes share.
+//! Groups of dimensions that exchanges on tori and meshes correct together, in cells.
 //!
-//! A coordinate is written as cell · c + the place in the cell, with cells of c = 4, 2 or 1 nodes. First blocks go to
-//! their cells, a dimension a phase, in hops of c, round the circles that nodes with the same place in their cells form;
-//! then, if c = 4, to their halves of the cells, in hops of two; then, if c > 1, to their places, between neighbours.
+//! A coordinate is written as cell · c + place, with cells of c = 4, 2 or 1 nodes. Blocks first
+//! move to their cells, one dimension per phase, in hops of c, around the circles of nodes with the
+//! same place in their cells; then, if c = 4, to their halves of the cells, in hops of two; then,
+//! if c > 1, to their places, between neighbours.
 //!
-//! A group is walked through in several dimensions at once: the *class* of a node, the places in its cells taken
-//! together, decides which dimension it takes first and in which direction, so that in every row there is room. Groups
-//! come one after the other: what one does in its dimensions has nothing to do with the others.
+//! A group of dimensions is corrected at once: the *class* of a node, given by its places in its
+//! cells, decides which dimension it takes first and in which direction, so that no channel is
+//! shared. Groups follow one another, independently.
 
 use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::Claims;
@@ -14,33 +15,33 @@ use crate::block::Volume;
 use crate::topology::Grid;
 use crate::vocabulary::Problem;
 
-/// Dimensions that are walked through together.
+/// Dimensions that are corrected together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
-    /// The longest first.
+    /// The dimensions, the longest first.
     pub(super) dimensions: Vec<usize>,
-    /// How many nodes a cell has: 4, 2 or 1.
+    /// The nodes of a cell: 4, 2 or 1.
     pub(super) cell: usize,
-    /// How blocks go to their cells.
+    /// How blocks move to their cells.
     pub(super) walk: Walk,
-    /// Over which channels.
+    /// The channels they use.
     pub(super) way: Way,
 }
 
-/// An exchange: its groups, in their order, on a grid of these extents.
+/// An exchange on a grid: its extents and its groups, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cells {
     extents: Vec<usize>,
     groups: Vec<Group>,
 }
 
-/// What grids need besides their kind: a rank on every node.
+/// Returns the unmet requirement if not every node has a rank.
 pub(super) fn no_rank_on_every_node(problem: &Problem) -> Option<String> {
     let (ranks, nodes) = (problem.ranks(), problem.topology().nodes());
     (ranks != nodes).then(|| format!("it needs a rank on every node, there are {ranks} on {nodes} nodes"))
 }
 
-/// The dimensions that have anything to walk through, the longest first, of equals the last first.
+/// Returns the dimensions with more than one node, the longest first, of equal ones the last first.
 pub(super) fn by_extent(grid: &Grid) -> Vec<usize> {
     let extents = grid.extents();
     let mut order: Vec<usize> = (0..extents.len()).rev().filter(|&dimension| extents[dimension] > 1).collect();
@@ -53,17 +54,17 @@ impl Cells {
         Self { extents: grid.extents().to_vec(), groups }
     }
 
-    /// The longest way round a circle of cells in a group.
+    /// Returns the length of the longest circle of cells in a group.
     fn circle(&self, group: &Group) -> usize {
         group.dimensions.iter().map(|&dimension| self.extents[dimension] / group.cell).max().unwrap_or(1)
     }
 
-    /// The groups whose cells are of more than so many nodes.
+    /// Returns the groups whose cells have more than `than` nodes.
     fn larger(&self, than: usize) -> impl Iterator<Item = &Group> {
         self.groups.iter().filter(move |group| group.cell > than)
     }
 
-    /// What it costs: the formulas that the algorithms' headers state, group by group.
+    /// Returns the claims by the formulas of the algorithms' headers, group by group.
     pub(super) fn claims(&self) -> Claims {
         let nodes: u64 = self.extents.iter().map(|&extent| extent as u64).product();
         let (mut startups, mut hops, mut messages, mut phases) = (0, 0, 0, 0);
@@ -76,7 +77,8 @@ impl Cells {
             phases += n * u64::from(longest > 1);
             let sent = group.walk.transmission(longest, nodes) * n;
             transmission += sent;
-            // Every round has a longest hop, and all messages of the longest dimension are of one size.
+            // Every round has a longest hop, and all messages of the longest dimension have one
+            // size.
             forwarded += sent * group.longest_hop(longest);
             ends += sent * group.longest_hop(longest).min(2);
             for &dimension in &group.dimensions {
@@ -85,7 +87,7 @@ impl Cells {
                 volume += group.walk.volume(circle, nodes);
             }
         }
-        // Halves and places: in every round everyone sends half of what it holds.
+        // Halves and places: in every round, every node sends half of its blocks.
         for than in [2, 1] {
             let rounds: u64 = self.larger(than).map(|group| group.dimensions.len() as u64).sum();
             let half = Volume::new(nodes, 2) * rounds;
@@ -108,7 +110,7 @@ impl Cells {
         }
     }
 
-    /// The names of its phases.
+    /// Returns the names of the phases.
     pub(super) fn phases(&self) -> Vec<String> {
         let n: usize = self.groups.iter().map(|group| group.dimensions.len()).sum();
         let cells = (1..=n).map(|f| format!("cells, dimension {f} of {n}"));
@@ -116,7 +118,7 @@ impl Cells {
         cells.chain(halves).chain(self.larger(1).next().map(|_| "units".to_owned())).collect()
     }
 
-    /// The walk: for each group its cells, then halves, then places.
+    /// Returns the digits in order: for each group its cells, then halves, then places.
     pub(super) fn digits(self) -> Digits<impl Fn(&[usize]) -> Vec<Digit> + Send + 'static> {
         let mut slots: Vec<Slot> = Vec::new();
         for group in &self.groups {
@@ -135,7 +137,7 @@ impl Cells {
         Digits::new(&extents, slots, move |at| self.order(at))
     }
 
-    /// The digits of the node there, in its order.
+    /// Returns the digits of the node at a position, in its order.
     fn order(&self, at: &[usize]) -> Vec<Digit> {
         let patterns = || self.groups.iter().map(|group| (group, pattern(at, &group.dimensions, group.cell)));
         let cells = patterns().flat_map(|(group, pattern)| {
@@ -157,7 +159,7 @@ impl Cells {
 }
 
 impl Group {
-    /// The channels of the longest hop round a circle of so many cells.
+    /// Returns the number of channels of the longest hop around a circle of `circle` cells.
     fn longest_hop(&self, circle: usize) -> u64 {
         let cells = match self.way {
             Way::Line => circle.saturating_sub(1),
@@ -168,10 +170,12 @@ impl Group {
     }
 }
 
-/// The dimension and the direction that a node takes in each of a group's phases, the longest dimension first.
+/// Returns the dimension and the direction that a node takes in each phase of a group, the longest
+/// dimension first.
 ///
-/// Two dimensions: Suh & Shin §3.1.2 and §4.1; more: §3.2.2, in the order of the 3-D text's sentences where its equations
-/// differ. One alone: the first half of the places in a cell up, the others down.
+/// Two dimensions: Suh & Shin §3.1.2 and §4.1; more: §3.2.2, in the order of the 3-D text's
+/// sentences where its equations differ. One dimension: the first half of the places in a cell goes
+/// up, the other down.
 fn pattern(at: &[usize], dimensions: &[usize], cell: usize) -> Vec<(usize, bool)> {
     match *dimensions {
         [only] => vec![(only, 2 * (at[only] % cell) < cell)],
@@ -182,7 +186,7 @@ fn pattern(at: &[usize], dimensions: &[usize], cell: usize) -> Vec<(usize, bool)
         }
         [ref inner @ .., z] => {
             let mut phases = pattern(at, inner, cell);
-            // Even planes leave the last dimension to the end, odd planes begin with it.
+            // Even planes take the last dimension last, odd planes first.
             match at[z] % cell {
                 even @ (0 | 2) => phases.push((z, even == 0)),
                 odd => phases.insert(0, (z, odd == 1)),
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_parities_of_a_mesh_take_the_row_first_as_in_section_4_1() {
+    fn even_mesh_parities_take_the_row_first() {
         let (r, c) = (0, 1);
         for (at, first) in [([0, 0], c), ([1, 1], c), ([3, 5], c), ([0, 1], r), ([1, 0], r)] {
             assert_eq!(directions(&[6, 6], &at, 2)[0], (first, true), "{at:?}");

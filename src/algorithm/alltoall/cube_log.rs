@@ -1,7 +1,8 @@
-//! Alltoall by the dimensions of a cube: in round k everyone exchanges half of what it holds across bit k.
+//! Alltoall by the dimensions of a cube: in round k, every rank exchanges half of its blocks with
+//! the rank whose number differs in bit k.
 //!
-//! Source: Grama et al., §4.5.3 (the first algorithm, Figure 4.20, equation 4.9). Differs from it: bit 0 is first. Needs:
-//! a power of two of ranks. Model: one-port.
+//! Source: Grama et al., §4.5.3 (the first algorithm, Figure 4.20, equation 4.9). Differs from it:
+//! bit 0 is first. Needs: a power of two of ranks. Model: one-port.
 //!
 //! | term | whole schedule | paper |
 //! |---|---|---|
@@ -10,20 +11,21 @@
 //! | hops on a cube | log N | |
 //! | rearrangements | log N - 1 | §4.5.3 has one more: before the first round |
 //!
-//! A rank's own time and memory are in proportion to the (N/2) log N blocks that it sends. Contention-free on cubes, where
-//! every exchange is between neighbours, and on complete networks. It is offered on other networks too, like the other
-//! algorithms of pairs: where start-ups are dear it is what [`Bruck`](super::Bruck) of radix 2 is for any number of
-//! ranks, with as many blocks in as many rounds, but with one partner a round instead of two.
+//! A rank takes time and memory in proportion to the (N/2) log N blocks that it sends.
+//! Contention-free on cubes, where every exchange is between neighbours, and on complete networks.
+//! Like the other pairwise algorithms it fits other networks too. It sends as many blocks in as
+//! many rounds as [`Bruck`](super::Bruck) of radix 2, but with one partner per round instead of
+//! two.
 //!
 //! # Idea
 //!
-//! Before round k a rank holds, for each of the 2^k ranks whose numbers agree with its own from bit k up, the blocks for
-//! those destinations that agree with its own below bit k: the sources' low bits are done, the destinations' high bits are
-//! still to come. It hands over those whose destination differs in bit k.
+//! Before round k a rank holds, for each of the 2^k ranks whose numbers agree with its own from bit
+//! k up, the blocks for the destinations that agree with its own number below bit k. It sends the
+//! blocks whose destination differs in bit k.
 //!
-//! The order within a message decides how many pieces of memory it is. Destination by destination, what comes for the
-//! receiver itself is one run of sources and lands in its output as one piece; what goes on lies in scratch so that the
-//! blocks for one destination are one piece in each message they came by.
+//! The order of blocks within a message decides the number of memory pieces. Sorted by destination,
+//! the blocks for the receiver itself are one run of sources, and so one piece of its output.
+//! Blocks to be forwarded lie in scratch, one piece per destination and message.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
@@ -31,7 +33,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Route, Share};
 
-/// Exchanges of half of everything, dimension after dimension of a cube.
+/// Pairs exchange half of their blocks, one cube dimension per round.
 ///
 /// On a cube of three dimensions:
 ///
@@ -100,8 +102,9 @@ impl Algorithm for CubeLog {
     }
 }
 
-/// What `from` sends to `to`, which differs in bit `k`: for each destination that agrees with `to` up to this bit, `to`
-/// itself first, the blocks of the 2^k sources that agree with `from` from this bit up.
+/// Returns the blocks that `from` sends to `to`, which differs in bit `k`: for each destination
+/// that agrees with `to` in bits 0 to `k`, `to` first, those of the 2^k sources that agree with
+/// `from` from bit `k` up.
 fn handed_over(size: usize, from: Rank, to: Rank, k: u32) -> Vec<Block> {
     let first = from.index() >> k << k;
     let destinations = (0..size).step_by(2 << k).map(|ahead| Rank::new((to.index() + ahead) % size));

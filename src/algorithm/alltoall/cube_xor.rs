@@ -1,7 +1,8 @@
 //! Alltoall by pairs on a cube, without contention.
 //!
-//! Source: Grama et al., §4.5.3 (Algorithm 4.10 with E-cube routes, equation 4.10). Needs: a rank on every node of a
-//! binary cube, or of any product of complete networks whose extents are powers of two. Model: one-port, cut-through.
+//! Source: Grama et al., §4.5.3 (Algorithm 4.10 with E-cube routes, equation 4.10). Needs: a rank
+//! on every node of a binary cube, or of any product of complete networks whose extents are powers
+//! of two. Model: one-port, cut-through.
 //!
 //! | term | whole schedule | paper |
 //! |---|---|---|
@@ -10,27 +11,28 @@
 //! | messages a rank | N - 1 | |
 //! | hops on a binary cube | (N/2) log N | |
 //!
-//! A rank's own time and memory are in proportion to N.
+//! A rank takes time and memory in proportion to N.
 //!
 //! # Idea
 //!
-//! The rounds are those of [`DirectXor`], which does as well on any network with a power of two of ranks but there may
-//! contend. This row is the promise that it does not: it fits only where default routes, which correct one coordinate
-//! after the other in one order, are E-cube routes.
+//! The rounds are those of [`DirectXor`], which fits every network with a power of two of ranks,
+//! but may contend. This algorithm promises no contention: it fits only if default routes, which
+//! correct the coordinates in one order, are E-cube routes.
 //!
 //! # Why it is correct
 //!
-//! 1. In round i every message corrects the same digits, those that are not 0 in i, in the same order.
-//! 2. When a digit is corrected, each message is where its sender's number has been changed by exclusive or with the digits
-//!    of i before it. That is a different node for each message, so all of them leave by different channels; and channels
-//!    of different digits differ.
+//! 1. In round i every message corrects the same digits, those that are not 0 in i, in the same
+//!    order.
+//! 2. When a digit is corrected, each message is at its sender's number xor the earlier digits of
+//!    i. That is a different node for each message, so all messages leave over different channels.
+//!    Channels of different digits differ.
 
 use super::DirectXor;
 use crate::algorithm::{About, Algorithm, Claims, cube_digits};
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
 
-/// The exchange by pairs where it is free of contention.
+/// The exchange by pairs, on networks where it is contention-free.
 #[derive(Clone, Copy, Debug)]
 pub struct CubeXor;
 

@@ -1,21 +1,24 @@
-//! The one walk that all exchanges by digits make: message combining, one digit of the destination after the other.
+//! Message combining, one digit of the destination after the other: the schedule of all exchanges
+//! by digits.
 //!
-//! A node's coordinates are written in digits: a whole coordinate is one, or cells, halves of cells and units are. For
-//! each node an order of its digits is given. Digit by digit, each node passes on, among the nodes that differ from it
-//! in that digit only, what it holds for them; a [`Walk`] says how: round a circle one way or both ways, straight to
-//! each in turn, or to all at once.
+//! A node's coordinates are written in digits: a digit is a whole coordinate, or a cell, half of a
+//! cell or unit. Each node has an order of its digits. Digit by digit, each node exchanges blocks
+//! among the nodes that differ from it in that digit alone. A [`Walk`] says how: around a circle in
+//! one or both directions, directly to each node in turn, or to all at once.
 //!
 //! # Why it is correct
 //!
-//! Needed: nodes that exchange a digit have the same digits in the same order, up to that one.
+//! Requirement: nodes that exchange a digit have the same digits in the same order, up to that
+//! digit.
 //!
-//! 1. What a node holds is a product over its digits. A digit already walked through is the node's own in the
-//!    destination and anything in the source; one still to come is the node's own in the source and anything in the
-//!    destination; the one at hand is in between, as its walk has it.
-//! 2. A message is of that product what the walk moves of the digit at hand. After the last round of the digit all is
-//!    where it belongs in that digit; after the last digit all is where it belongs.
+//! 1. The blocks of a node are a product over its digits. For a corrected digit, the destination
+//!    has the node's value, and the source any value. For a later digit, the source has the node's
+//!    value, and the destination any value. The current digit is in between, as its walk defines.
+//! 2. A message is the part of that product that the walk moves in the current digit. After the
+//!    last round of a digit, all blocks are at their destination in that digit; after the last
+//!    digit, they are at their destination.
 //!
-//! A rank makes its messages from its own position alone, in time in proportion to their blocks.
+//! A rank computes its messages from its own position alone, in time proportional to their blocks.
 
 use std::ops::RangeInclusive;
 
@@ -24,34 +27,35 @@ use crate::ids::{Node, Rank};
 use crate::topology::Coordinates;
 use crate::vocabulary::{Amount, Amounts, End, Placement, RankAmounts, RankRound, Route, Share};
 
-/// How those that differ in one digit only exchange among themselves; they stand in a circle.
+/// How the nodes that differ in one digit alone, arranged in a circle, exchange blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Walk {
-    /// One way round, everyone passing on what is not its own.
+    /// In one direction around the circle, forwarding blocks.
     OneWay,
-    /// Each block the shorter way round; rounds ahead and rounds back take turns.
+    /// In the shorter direction for each block; rounds ahead and rounds back alternate.
     BothWays,
-    /// In round i straight to the one i further on.
+    /// In round i, directly to the node i further on.
     Rotated,
-    /// Straight to each, in one round.
+    /// Directly to each node, in one round.
     AtOnce,
 }
 
-/// The way that messages of a digit take.
+/// The routes of the messages of a digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// The topology's own.
+    /// The topology's default routes.
     Default,
-    /// The coordinate is a ring: up for ahead, down for back.
+    /// The coordinate is a ring: ahead is up, back is down.
     Ring,
-    /// The coordinate is a line, the circle's last comes next to its first.
+    /// The coordinate is a line. The last node of the circle sends to the first along the whole
+    /// line.
     Line,
-    /// The circle is laid on a line doubled up, so that those next to each other in the circle are at most two places
-    /// apart on the line: out over the even places, home over the odd ones.
+    /// The circle is folded over a line, so that neighbours in the circle are at most two places
+    /// apart: up over the even places, back over the odd ones.
     Folded,
 }
 
-/// A digit of a coordinate: worth `unit` a step, of `base` values.
+/// A digit of a coordinate: it has `base` values, each worth `unit`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Digit {
     pub(super) dimension: usize,
@@ -63,40 +67,42 @@ pub(super) struct Digit {
     pub(super) up: bool,
 }
 
-/// A place in everybody's order of digits.
+/// An index in the order of digits, the same for all nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// The schedule's phase that it belongs to.
+    /// The phase of the schedule.
     pub(super) phase: usize,
-    /// The rounds that the longest walk there takes.
+    /// The rounds of the longest walk there.
     pub(super) rounds: usize,
 }
 
-/// A message of a walk, the same for everybody when positions are counted from the sender, round the circle.
+/// A message of a walk, with positions relative to the sender, so that it is the same for all
+/// senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hop {
     to: usize,
-    /// Whether it goes back rather than ahead.
+    /// Whether the message goes back rather than ahead.
     back: bool,
-    /// Whose blocks.
+    /// The source of the blocks.
     source: usize,
-    /// For whom: those so many steps along the circle, the way it goes.
+    /// The destinations: these steps along the circle, in the message's direction.
     reach: RangeInclusive<usize>,
-    /// The nodes of the circle.
+    /// The number of nodes of the circle.
     base: usize,
 }
 
 impl Walk {
-    /// The rounds it takes.
+    /// Returns the number of rounds.
     pub(super) fn rounds(self, base: usize) -> usize {
         let others = base.saturating_sub(1);
         if self == Self::AtOnce { others.min(1) } else { others }
     }
 
-    /// What each of `nodes` nodes sends in all rounds.
+    /// Returns the volume that each of `nodes` nodes sends in all rounds.
     ///
-    /// One way round, in round r (L - r)/L of its `nodes` blocks. Both ways, in the r-th round of a way (R + 1 - r)/L of
-    /// them, with R = L/2 ahead and (L - 1)/2 back, rounded down.
+    /// In one direction, round r sends (L - r)/L of the node's `nodes` blocks. In both, the r-th
+    /// round of a direction sends (R + 1 - r)/L of them, with R = L/2 ahead and (L - 1)/2 back,
+    /// rounded down.
     pub(super) fn volume(self, base: usize, nodes: u64) -> Volume {
         let base = base as u64;
         match self {
@@ -106,7 +112,7 @@ impl Walk {
         }
     }
 
-    /// The sum over the rounds of the largest message.
+    /// Returns the sum over rounds of the largest message.
     pub(super) fn transmission(self, base: usize, nodes: u64) -> Volume {
         match self {
             Self::AtOnce if base > 1 => Volume::from(nodes / base as u64),
@@ -114,7 +120,7 @@ impl Walk {
         }
     }
 
-    /// What everybody sends in a round, counted from 1.
+    /// Returns the messages of a node in a round, counted from 1.
     fn hops(self, base: usize, round: usize) -> Vec<Hop> {
         let straight = |to| Hop { to, back: false, source: 0, reach: to..=to, base };
         match self {
@@ -129,26 +135,27 @@ impl Walk {
 }
 
 impl Hop {
-    /// To the next in the circle, what the i-th round of passing on has of the blocks that go at most `reach` far: the
-    /// nearest destination first, so that what goes on further is one piece.
+    /// Returns the message to the next node in the i-th round of forwarding blocks that travel at
+    /// most `reach` steps. The nearest destination is first, so that the blocks to be forwarded
+    /// further are one piece.
     fn passing_on(base: usize, i: usize, reach: usize, back: bool) -> Self {
         let along = |steps| along(base, steps, back);
         Self { to: along(1), back, source: along((base + 1 - i) % base), reach: 1..=reach + 1 - i, base }
     }
 
-    /// For whom: the nearest first.
+    /// Returns the destinations, the nearest first.
     fn destinations(&self) -> impl Iterator<Item = usize> {
         let (base, back) = (self.base, self.back);
         self.reach.clone().map(move |steps| along(base, steps, back))
     }
 
-    /// How many those are.
+    /// Returns the number of destinations.
     fn many(&self) -> usize {
         self.reach.end() + 1 - self.reach.start()
     }
 }
 
-/// The position so many steps from 0 round a circle.
+/// Returns the position `steps` steps from 0 around a circle.
 fn along(base: usize, steps: usize, back: bool) -> usize {
     if back { (base - steps % base) % base } else { steps }
 }
@@ -158,13 +165,13 @@ impl Digit {
         at[self.dimension] / self.unit % self.base
     }
 
-    /// The value that is so many positions from `value` on in the circle.
+    /// Returns the value `positions` positions after `value` in the circle.
     fn moved(&self, value: usize, positions: usize) -> usize {
         let positions = if self.up { positions } else { (self.base - positions) % self.base };
         self.place((self.position(value) + positions) % self.base)
     }
 
-    /// The value that stands at a position.
+    /// Returns the value at a position.
     fn place(&self, position: usize) -> usize {
         match self.way {
             Way::Folded if 2 * position < self.base => 2 * position,
@@ -173,7 +180,7 @@ impl Digit {
         }
     }
 
-    /// The position where a value stands.
+    /// Returns the position of a value.
     fn position(&self, value: usize) -> usize {
         match self.way {
             Way::Folded if value % 2 == 1 => self.base - value.div_ceil(2),
@@ -182,45 +189,46 @@ impl Digit {
         }
     }
 
-    /// The coordinates like these, but with that value of the digit.
+    /// Replaces the value of the digit in coordinates.
     fn with(&self, at: &[usize], value: usize) -> Coordinates {
-        let mut other = Coordinates::from_slice(at);
+        let mut other = Coordinates::from(at);
         other[self.dimension] = other[self.dimension] + value * self.unit - self.value(at) * self.unit;
         other
     }
 }
 
-/// Everybody's order of digits on a network whose nodes are numbered row-major.
+/// The order of digits of each node, on a network whose nodes are numbered row-major.
 pub(super) struct Digits<F> {
     extents: Coordinates,
-    /// By how much the numbers of neighbours in each dimension differ.
+    /// The stride of each dimension.
     strides: Coordinates,
     slots: Vec<Slot>,
     order: F,
 }
 
 impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
-    /// With the order in which the node at a position walks through its digits, one a slot.
+    /// Takes the function that returns the digits of the node at a position in its order, one per
+    /// slot.
     pub(super) fn new(extents: &[usize], slots: Vec<Slot>, order: F) -> Self {
         let stride = |dimension: usize| extents[dimension + 1..].iter().product();
         Self { extents: extents.into(), strides: (0..extents.len()).map(stride).collect(), slots, order }
     }
 
-    /// One rank's rounds.
+    /// Returns one rank's rounds.
     pub(super) fn share(self, placement: &Placement, rank: Rank) -> Share {
         let placement = placement.clone();
         let (steps, at) = self.steps(&placement, rank);
         Box::new(steps.map(move |(slot, phase, round)| self.round(&placement, &at, slot, phase, round)))
     }
 
-    /// One rank's rounds by amounts.
+    /// Returns one rank's rounds by message sizes.
     pub(super) fn amounts(self, placement: &Placement, rank: Rank) -> Amounts {
         let placement = placement.clone();
         let (steps, at) = self.steps(&placement, rank);
         Box::new(steps.map(move |(slot, phase, round)| self.amount(&placement, &at, slot, phase, round)))
     }
 
-    /// The slot, phase and number of each round, and the rank's coordinates.
+    /// Returns the slot, phase and number of each round, and the rank's coordinates.
     fn steps(
         &self,
         placement: &Placement,
@@ -247,7 +255,7 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
                 Way::Default => sent,
                 _ => sent.via(self.route(at, to[digit.dimension], digit, hop.back)),
             });
-            // The one that sees this one where this one sees its receiver.
+            // The sender for which this node is at the receiver's relative position.
             let from = digit.with(at, digit.moved(value, digit.base - hop.to));
             let digits = (self.order)(&from);
             let hops = digits.get(slot).map(|digit| digit.walk.hops(digit.base, round)).unwrap_or_default();
@@ -260,8 +268,8 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         made
     }
 
-    /// A round as [`round`](Self::round) makes it, without the blocks: of the digit at hand a message has those of the hop, of
-    /// all others every value.
+    /// Returns a round as [`round`](Self::round) does, by message sizes: a message has the hop's
+    /// values of the current digit, and all values of the others.
     fn amount(&self, placement: &Placement, at: &[usize], slot: usize, phase: usize, round: usize) -> RankAmounts {
         let digits = (self.order)(at);
         let mut made = RankAmounts { phase, ..RankAmounts::default() };
@@ -284,9 +292,9 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         made
     }
 
-    /// The blocks of a message of the node there: of all that it holds, what the hop moves of the digit at hand. That one
-    /// is the outermost loop, then come those still to be walked through, in their order, so that what the next round
-    /// passes on is the rear of what this one brings.
+    /// Returns the blocks of a message of the node at a position: those of its blocks that the hop
+    /// moves in the current digit. That digit is the outermost loop, then come the later digits in
+    /// order, so that the blocks that the next round forwards are the end of this message.
     fn blocks(&self, placement: &Placement, at: &[usize], digits: &[Digit], slot: usize, hop: &Hop) -> Vec<Block> {
         let mut pairs = vec![(0, 0)];
         let mut choose = |choices: &[(usize, usize)]| {
@@ -313,7 +321,7 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         pairs.into_iter().map(|(source, destination)| Block::new(rank(source), rank(destination))).collect()
     }
 
-    /// The nodes from one to the one at coordinate `to` of the digit's dimension.
+    /// Returns the route to the node at coordinate `to` in the digit's dimension.
     fn route(&self, at: &[usize], to: usize, digit: &Digit, back: bool) -> Vec<Node> {
         let (extent, stride, from) =
             (self.extents[digit.dimension], self.strides[digit.dimension], at[digit.dimension]);
@@ -342,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folded_circle_has_neighbours_at_most_two_places_apart_and_each_place_once() {
+    fn folded_circle_has_neighbours_within_two_places() {
         for base in 1..20 {
             let folded = digit(base, Way::Folded, true);
             let mut places: Vec<usize> = (0..base).map(|position| folded.place(position)).collect();
@@ -356,10 +364,10 @@ mod tests {
     }
 
     #[test]
-    fn every_walk_brings_everything_to_everyone() {
+    fn every_walk_delivers_all_blocks() {
         for walk in [Walk::OneWay, Walk::BothWays, Walk::Rotated, Walk::AtOnce] {
             for base in 1..12 {
-                // What position 0 holds, as offsets from it; all others hold the same, moved.
+                // The blocks of position 0 as offsets; all others have the same, shifted.
                 let mut held: Vec<(usize, usize)> = (0..base).map(|to| (0, to)).collect();
                 for round in 1..=walk.rounds(base) {
                     for hop in walk.hops(base, round) {

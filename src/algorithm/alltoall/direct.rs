@@ -1,7 +1,7 @@
-//! Alltoall in one round: everyone sends to everyone at once.
+//! Direct alltoall: every rank sends to every rank, in one round.
 //!
-//! Source: what MPI libraries call linear or spread-out. Needs: nothing. Model: unlimited; transfers share channels and
-//! the network queues them.
+//! Source: what MPI libraries call linear or spread-out. Needs: nothing. Model: unlimited;
+//! transfers share channels and the network queues them.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -11,13 +11,15 @@
 //! | blocks of the busiest channel | the most of all dimensions, see below |
 //! | hops | the diameter |
 //!
-//! For products of lines, rings and complete networks with a rank on every node the last two are formulas, by their default
-//! routes; elsewhere up to some 100 ranks are counted. Along a dimension of k of the N nodes a channel carries at most N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on a
-//! ring, N/k fl(k^2/4) on a line, N/k on a complete network; fl rounds down. Of blocks that have half a ring to go all
-//! take the same way round, which costs more than the lower bound.
+//! For products of lines, rings and complete networks with a rank on every node, the last two are
+//! formulas, by default routes; elsewhere they are counted for up to some 100 ranks. Along a
+//! dimension of k of the N nodes a channel carries at most N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on
+//! a ring, N/k fl(k^2/4) on a line, N/k on a complete network; fl rounds down. Blocks that travel
+//! half a ring all take the same direction, which costs more than the lower bound.
 //!
-//! A rank's own time and memory are in proportion to N. Each block crosses the network once, so no schedule moves
-//! fewer bytes; the price is N - 1 messages a rank, and on a sparse network the contention.
+//! A rank takes time and memory in proportion to N. Each block crosses the network once, so no
+//! schedule moves fewer bytes; the cost is N - 1 messages per rank, and contention on sparse
+//! networks.
 
 use crate::algorithm::loads::at_once;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
@@ -25,7 +27,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// Everyone sends to everyone in one round.
+/// The direct algorithm: every rank sends to every rank, in one round.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -65,7 +67,8 @@ impl Algorithm for Direct {
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let size = problem.ranks();
-        // Starting behind oneself spreads the ranks over the destinations where sends do leave one after the other.
+        // Starting with the next rank spreads the destinations if sends are executed one after the
+        // other.
         let peers = move || (1..size).map(move |i| Rank::new((rank.index() + i) % size));
         let rounds = size.min(2) - 1;
         Box::new((0..rounds).map(move |_| RankRound {

@@ -1,7 +1,7 @@
-//! Alltoall by rotation: in round i everyone sends to the rank i further on.
+//! Alltoall by rotation: in round i, every rank sends to the rank i further on.
 //!
-//! Source: Grama et al., §4.6 (the circular shifts that make up the exchange); "pairwise" in MPI libraries. Needs:
-//! nothing. Model: one-port.
+//! Source: Grama et al., §4.6 (the circular shifts that make up the exchange); "pairwise" in MPI
+//! libraries. Needs: nothing. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -11,9 +11,10 @@
 //!
 //! | blocks of the busiest channel, summed over rounds | on a ring or line fl(N^2/4): in round i it carries min(i, N - i) |
 //!
-//! A rank's own time and memory are in proportion to N. Contention-free on complete networks and, by the routes that are the
-//! default there, on cubes (Grama et al., 4.6.2); elsewhere a round's transfers share channels: on products of lines and
-//! rings as many as the largest digit of i, counted the shorter way round, says; a carry adds one.
+//! A rank takes time and memory in proportion to N. Contention-free on complete networks and, by
+//! default routes, on cubes (Grama et al., §4.6.2). Elsewhere the transfers of a round share
+//! channels: on products of lines and rings, as many as the largest digit of i in the shorter
+//! direction, plus one for a carry.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
@@ -21,9 +22,9 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// In round i, from every rank to the one i further on.
+/// Rotation: in round i, every rank sends to the rank i further on.
 ///
-/// On a mesh that it does not know, messages meet in channels; the first three rounds of eleven:
+/// On a mesh, messages share channels; the first three rounds of eleven:
 ///
 #[cfg_attr(doc, doc = include_str!("../../../doc/direct-rotated.svg"))]
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
-//! Alltoall by pairs: in round i ranks exchange with the one whose number differs by exclusive or with i.
+//! Alltoall by pairs: in round i, every rank exchanges with the rank whose number is its own xor i.
 //!
-//! Source: Grama et al., §4.5.3 (Algorithm 4.10, whatever the routes); Thakur & Choudhary as cited by Suh & Shin, §1.
-//! Needs: a power of two of ranks. Model: one-port.
+//! Source: Grama et al., §4.5.3 (Algorithm 4.10, whatever the routes); Thakur & Choudhary as cited
+//! by Suh & Shin, §1. Needs: a power of two of ranks. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | messages a rank | N - 1 |
 //! | hops, on a cube | (N/2) log N: each distance d occurs C(log N, d) times |
 //!
-//! A rank's own time and memory are in proportion to N. Contention-free on complete networks, and by dimension-ordered
-//! routes on cubes and other products of complete networks whose extents are powers of two: there it is
-//! [`CubeXor`](super::CubeXor), which says why.
+//! A rank takes time and memory in proportion to N. Contention-free on complete networks and, by
+//! dimension-ordered routes, on cubes and other products of complete networks whose extents are
+//! powers of two. [`CubeXor`](super::CubeXor) proves this.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, cube_digits, is_complete, no_power_of_two};
@@ -20,7 +20,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// In round i, exchanges between ranks whose numbers differ by exclusive or with i.
+/// Pairwise exchange: in round i, every rank exchanges with the rank whose number is its own xor i.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectXor;
 
@@ -45,9 +45,11 @@ impl Algorithm for DirectXor {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
-        // A digit of k values is 0 in one of k rounds (round 0, which is none, among them); else it costs a hop.
+        // A digit of k values is 0 in one of k rounds (round 0 included, in which nothing is sent);
+        // otherwise it costs a hop.
         let hops = |digits: &Vec<usize>| digits.iter().map(|&k| ranks - ranks / k as u64).sum();
-        // One digit alone is another in k - 1 rounds; in all others messages take several channels.
+        // A single digit alone differs in k - 1 rounds; in all other rounds messages take several
+        // channels.
         let near = |digits: &Vec<usize>| digits.iter().map(|&k| k as u64 - 1).sum::<u64>();
         let digits = cube_digits(problem);
         let on_cube: Option<u64> = digits.as_ref().map(hops);

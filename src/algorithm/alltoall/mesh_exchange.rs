@@ -1,9 +1,10 @@
 //! Message-combining alltoall on a mesh.
 //!
-//! Source: Suh & Shin, IEEE TPDS 2001, §4, for even extents. Differs from the paper as `torus-exchange` does, and in the
-//! last phase the parity of the coordinate along which a message goes decides its direction. For odd extents
-//! the paper's virtual nodes do not work; there the dimensions are taken in turn, over folded rings. Needs: a line or
-//! mesh, a rank on every node; extents of 1 do not count. Model: one-port, cut-through.
+//! Source: Suh & Shin, IEEE TPDS 2001, §4, for even extents. Differs from the paper as
+//! `torus-exchange` does; and in the last phase, the parity of the coordinate along which a message
+//! moves decides its direction. For odd extents the paper's virtual nodes do not work; there the
+//! dimensions are taken one after the other, over folded rings. Needs: a line or mesh, a rank on
+//! every node; extents of 1 do not count. Model: one-port, cut-through.
 //!
 //! With n >= 2 dimensions, all extents even, N nodes and N1 the longest extent:
 //!
@@ -14,8 +15,8 @@
 //! | hops | n/2 ((N1 - 2)^2 + 2) | §4.1, Table 1 |
 //! | rearrangements | n (0 if N1 = 2: the first n phases are empty) | §4.1, Table 1 |
 //!
-//! Other meshes, and lines, and all with `rings=folded`: the sum over the dimensions, k the extent. The g >= 2 dimensions
-//! of one even extent go together, with l = k/2.
+//! Other meshes, and lines, and all with `rings=folded`: the sum over the dimensions, k the extent.
+//! The g >= 2 dimensions of one even extent are combined, with l = k/2.
 //!
 //! | term | alone | g together |
 //! |---|---|---|
@@ -23,35 +24,40 @@
 //! | blocks sent | floor(k^2/4) N/k | g (floor(l^2/4)/l + 1/2) N |
 //! | hops | 2 (k - 1), 1 if k = 2 | g (4 (l - 1) + 1), 3 g if l = 2 |
 //!
-//! and as many rearrangements as there are phases less one: a phase for each dimension (none for g together of k = 2),
-//! one for units if any go together. On square meshes of even extent that is as many start-ups as the paper's and, from
-//! 6 x 6 on, fewer blocks (12 x 12: 576 to 864) and no more hops (42 to 204).
+//! The rearrangements are one less than the phases: a phase for each dimension (none for g together
+//! of k = 2), one for units if any go together. On square meshes of even extent, this takes as many
+//! start-ups as the paper's and, from 6 x 6 on, fewer blocks (12 x 12: 576 instead of 864) and no
+//! more hops (42 instead of 204).
 //!
-//! Contention-free. A rank's own time and memory are in proportion to the blocks that it sends, as in the tables. Lower
-//! bounds: N - 1 blocks with one port, N N1/4 by the bisection: on a line of even extent it is met.
+//! Contention-free. A rank takes time and memory in proportion to the blocks that it sends, as in
+//! the tables. Lower bounds: N - 1 blocks with one port, N N1/4 by the bisection, which is met on a
+//! line of even extent.
 //!
 //! # Idea
 //!
-//! As on a torus, in cells of two instead of four. Nodes of one parity in a row form a logical ring: everyone sends to
-//! the next of its parity, two hops up, and the last back to the first over the channels down that nobody else uses. In
-//! a row there is room for one parity; so those whose coordinates have an even sum take the row first, the others the
-//! column.
+//! As on a torus, in cells of two instead of four. Nodes of one parity in a row form a logical
+//! ring: each sends to the next of its parity, two hops up, and the last back to the first over the
+//! channels down, which no other message uses. A row has room for one parity; so nodes whose
+//! coordinates have an even sum take the row first, the others the column.
 //!
 //! ```text
 //! mesh, row of 6, even nodes:     0 > . > 2 > . > 4      up: 0 to 2 and 2 to 4; down: 4 to 0
 //! line of 7, folded:              0 2 4 6 5 3 1          up: 0 to 2 to 4 to 6; down: 6 to 5 to 3 to 1 to 0
 //! ```
 //!
-//! The way back makes hops long. Where the paper does not say otherwise, or is not to be followed, the ring is laid over
-//! the line doubled up, out over the even places and home over the odd ones: then nobody is farther than two places from
-//! the next, each channel still has one message in a round, and each block can go the shorter way round.
+//! The message back makes hops long. Where the paper's ring is not used, the ring is folded over
+//! the line, up over the even places and back over the odd ones: then neighbours in the ring are at
+//! most two places apart, each channel still has one message per round, and each block can take the
+//! shorter direction.
 //!
 //! # Why it is correct
 //!
-//! 1. Nodes that exchange in a phase have equal parities, so the same class and the same order of digits; units are
-//!    walked through by all alike. Hence [what a node holds is a product](super::digits), and all arrives.
-//! 2. No channel carries two transfers in a round: of a logical ring the messages up lie end to end, and so do those
-//!    down; in each row there is one. Units are exchanged over the channel between the two.
+//! 1. Nodes that exchange in a phase have equal parities, and so the same class and the same order
+//!    of digits; all nodes correct units in the same order. Hence [the blocks of a node are a
+//!    product](super::digits), and every block arrives.
+//! 2. No channel carries two transfers in a round: the messages up a logical ring lie end to end,
+//!    and so do those down; each row has one logical ring. Units are exchanged over the channel
+//!    between two neighbours.
 //!
 //! # Notation
 //!
@@ -66,7 +72,7 @@ use crate::ids::Rank;
 use crate::topology::Grid;
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
-/// Suh & Shin's exchange on meshes, and what becomes of it where extents are odd.
+/// Suh & Shin's exchange on meshes, extended to all extents.
 ///
 /// On 4 x 6 nodes; each arrow is a message, and no channel carries two at a time:
 ///
@@ -118,7 +124,7 @@ impl Algorithm for MeshExchange {
         Some(Arc::new(Self(settings.clone())))
     }
 
-    /// Folded rings, where they are not what is done anyway.
+    /// Folded rings, if they are not used by default.
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         let folded = Self(Settings::default().with(&RINGS, FOLDED));
         let differs = mesh(problem).is_some_and(|mesh| self.cells(&mesh) != folded.cells(&mesh));
@@ -156,7 +162,8 @@ fn mesh(problem: &Problem) -> Option<Grid> {
     Grid::of(&**problem.topology()).filter(|grid| !grid.wraps())
 }
 
-/// All dimensions together where the paper has it so and is to be followed, else those together that gain by it.
+/// Groups the dimensions: all together if the paper's conditions hold and its rings are used, else
+/// those that gain by it.
 fn cells(mesh: &Grid, folded: bool) -> Cells {
     let extent = |dimension: usize| mesh.extents()[dimension];
     let of_two = |dimensions: &[usize], walk, way| {

@@ -1,4 +1,5 @@
-//! Alltoall: everyone has a block for everyone (complete exchange, all-to-all personalized communication).
+//! Alltoall: every rank sends a block to every rank (complete exchange, all-to-all personalized
+//! communication).
 
 mod bruck;
 mod by_dimension;

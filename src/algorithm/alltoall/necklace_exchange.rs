@@ -1,10 +1,11 @@
 //! Alltoall on a binary cube with every channel busy in every round.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §3 (Algorithms 1 to 4), §5 (blocking), §6 (wide channels). Differs from the
-//! paper: nothing is aligned, see below; for the other differences see [`cube`](crate::algorithm::cube). Needs: 2^d ranks, those whose
-//! numbers differ in one bit on neighbouring nodes. Model: all-port.
+//! Source: Johnsson & Ho, TR-16-92, §3 (Algorithms 1 to 4), §5 (blocking), §6 (wide channels).
+//! Differs from the paper: nothing is aligned, see below; for the other differences see
+//! [`cube`](crate::algorithm::cube). Needs: 2^d ranks, those whose numbers differ in one bit on
+//! neighbouring nodes. Model: all-port.
 //!
-//! On N = K = 2^d ranks, of which each has a block for each, at the defaults (Algorithm 4 in blocks):
+//! On N = K = 2^d ranks, with default parameters (Algorithm 4 in blocks):
 //!
 //! | term | whole schedule | paper |
 //! |---|---|---|
@@ -15,20 +16,23 @@
 //! | blocks sent by a rank | d N/2 | |
 //! | hops | d | |
 //!
-//! `scheme=1`, `2`, `3` are the other algorithms: d ceil(N/2d) blocks over a channel in d rounds, N/2 in N/2, and N/2 in
-//! d + N/2 mod d. With `width=b` no message has more than b blocks, as over channels that carry b elements at a time: `width=1` are the
-//! paper's schedules of single elements, N/2 rounds for Algorithm 4. With a width b below N/2d
-//! Algorithm 4 takes ceil(N/2b) rounds.
+//! `scheme=1`, `2`, `3` are the other algorithms: d ceil(N/2d) blocks over a channel in d rounds,
+//! N/2 in N/2, and N/2 in d + N/2 mod d. With `width=b` no message has more than b blocks, as for
+//! channels that carry b elements at a time. `width=1` gives the paper's schedules of single
+//! elements, N/2 rounds for Algorithm 4. With a width b below N/2d Algorithm 4 takes ceil(N/2b)
+//! rounds.
 //!
-//! A rank's own time and memory are in proportion to the d N/2 blocks that it sends; shares that exist at the same time have a table
-//! of 8 bytes a block in common. Contention-free: all messages are between neighbours.
+//! A rank takes time and memory in proportion to the d N/2 blocks that it sends; shares that exist
+//! at the same time share a table of 8 bytes per block. Contention-free: all messages are between
+//! neighbours.
 //!
 //! # Idea
 //!
-//! What is done to a block depends on source xor destination alone, so [`cube`](crate::algorithm::cube) is about these relative addresses,
-//! and says why every channel is busy. The paper aligns the data before and after, so that all processors use the same address of
-//! their memories at a time. Here a block is named by its source and destination, and the plan knows where it lies: nothing is
-//! aligned.
+//! The path of a block depends on its relative address, source xor destination, alone.
+//! [`cube`](crate::algorithm::cube) schedules relative addresses and shows why every channel is
+//! busy. The paper aligns the data before and after, so that all processors use the same memory
+//! address at a time. Here a block is named by its source and destination, and the plan knows where
+//! it lies: nothing is aligned.
 
 use std::sync::Arc;
 
@@ -38,15 +42,16 @@ use crate::block::Volume;
 use crate::ids::{MAX_NODES, Rank};
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
-/// The exchange by necklaces of relative addresses.
+/// Johnsson & Ho's exchange on cubes, by necklaces of relative addresses.
 ///
-/// On a cube of three dimensions, where each rank sends one or two blocks over each of its three channels in each round:
+/// On a cube of three dimensions, where each rank sends one or two blocks over each of its three
+/// channels in each round:
 ///
 #[cfg_attr(doc, doc = include_str!("../../../doc/necklace-exchange.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct NecklaceExchange {
     scheme: Scheme,
-    /// The most blocks of a message; 0 for any number.
+    /// The most blocks of a message; 0 for no limit.
     width: usize,
 }
 
@@ -81,13 +86,13 @@ impl Default for NecklaceExchange {
 }
 
 impl NecklaceExchange {
-    /// By that scheme, in as few rounds as can be.
+    /// Returns the exchange by this scheme, in the fewest rounds.
     #[must_use]
     pub fn new(scheme: Scheme) -> Self {
         Self { scheme, width: 0 }
     }
 
-    /// The same with at most so many blocks in a message; any number for 0.
+    /// Sets the most blocks of a message; 0 for no limit.
     #[must_use]
     pub fn width(self, width: usize) -> Self {
         Self { width: width.min(MAX_NODES), ..self }
@@ -104,12 +109,12 @@ impl Algorithm for NecklaceExchange {
     }
 
     fn settings(&self) -> Settings {
-        let scheme = Scheme::ALL.iter().position(|scheme| *scheme == self.scheme).map_or(SCHEME.default, |i| i + 1);
+        let scheme = Scheme::all().position(|scheme| scheme == self.scheme).map_or(SCHEME.default, |i| i + 1);
         Settings::default().with(&SCHEME, scheme).with(&WIDTH, self.width)
     }
 
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        let scheme = *Scheme::ALL.get(settings.of(&SCHEME).checked_sub(1)?)?;
+        let scheme = Scheme::all().nth(settings.of(&SCHEME).checked_sub(1)?)?;
         Some(Arc::new(Self { scheme, width: settings.of(&WIDTH) }))
     }
 
@@ -141,7 +146,7 @@ impl Algorithm for NecklaceExchange {
         };
         let in_rows = width == 0 || width >= steps.div_ceil(rows);
         let rounds = if in_rows { rows } else { steps.div_ceil(width) };
-        // Where single elements travel, the pairs that are left over use some channels only.
+        // With single elements, the left-over pairs use only some channels.
         let idle = if width == 1 && self.scheme == Scheme::Pairs && odd > 0 { d * (d - odd) } else { 0 };
         let messages = d * rounds - idle;
         let volume = Some(Volume::from(pairs) * d);

@@ -1,7 +1,9 @@
-//! Alltoall round a ring, one way: everyone passes on what is not for itself.
+//! Alltoall around a ring, in one direction: every rank forwards the blocks that are not for
+//! itself.
 //!
-//! Source: Grama et al., §4.5.1 (Algorithm 4.9's ring, equation 4.7). Needs: nothing; made for rings, where neighbours
-//! in rank are neighbours in the network. Model: one-port, store-and-forward.
+//! Source: Grama et al., §4.5.1 (Algorithm 4.9's ring, equation 4.7). Needs: nothing; made for
+//! rings, where neighbours in rank are neighbours in the network. Model: one-port,
+//! store-and-forward.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -9,13 +11,13 @@
 //! | blocks sent | N (N - 1) / 2 |
 //! | hops on a ring | N - 1 |
 //!
-//! A rank's own time and memory are in proportion to the N (N - 1) / 2 blocks that it sends.
+//! A rank takes time and memory in proportion to the N (N - 1) / 2 blocks that it sends.
 //!
 //! # Idea
 //!
-//! Round i moves every block that still has somewhere to go one rank further. What a rank sends in round i comes from
-//! the rank i - 1 behind it, for the N - i ranks ahead that this source has not reached yet; the first of them is the
-//! receiver itself.
+//! Round i moves every undelivered block one rank further. The blocks that a rank sends in round i
+//! come from the rank i - 1 behind it, for the N - i ranks ahead that this source has not reached
+//! yet; the first of these is the receiver itself.
 
 use super::digits::{Digit, Digits, Slot, Walk, Way};
 use crate::algorithm::loads::{Circle, Pattern};
@@ -24,9 +26,9 @@ use crate::block::Volume;
 use crate::ids::Rank;
 use crate::vocabulary::{Amounts, Placement, Ports, Problem, Share};
 
-/// One way round a ring of the ranks in order.
+/// The ring algorithm, in one direction, with the ranks in order.
 ///
-/// On a ring of six; each rank keeps one block of what comes and hands on the rest:
+/// On a ring of six; each rank keeps one of the blocks that it receives and forwards the rest:
 ///
 #[cfg_attr(doc, doc = include_str!("../../../doc/ring.svg"))]
 #[derive(Clone, Copy, Debug)]
@@ -74,9 +76,9 @@ pub(super) fn round_the_ranks(
     Digits::new(&[base], vec![slot], move |_| vec![digit])
 }
 
-/// Those of so many blocks passed on from rank to rank, all the way round: contention-free on complete networks, and on
-/// products of lines, rings and complete networks, where what comes back from the end of a line has channels that nobody
-/// else uses. Chained, where it goes one way in every round: the channels and the sizes times channels.
+/// Returns the claims for blocks that are forwarded from rank to rank around a ring. It is
+/// contention-free on complete networks, and on products of lines, rings and complete networks:
+/// messages back from the end of a line use channels that no other message uses.
 pub(in crate::algorithm) fn claims_of_a_ring(
     problem: &Problem,
     sent: Volume,
@@ -94,7 +96,7 @@ pub(in crate::algorithm) fn claims_of_a_ring(
     Claims {
         hops: Some(hops * rounds),
         channel_transmission: Some(sent * load),
-        // Every round takes the same way, so each block takes it as often as it is sent.
+        // Every round takes the same route, so each block takes it as often as it is sent.
         forwarded_transmission: Some(sent * hops),
         end_transmission: Some(sent * hops.min(2)),
         chained_hops: chained.map(|(hops, _)| hops),

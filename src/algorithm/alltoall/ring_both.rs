@@ -1,7 +1,8 @@
-//! Alltoall round a ring, both ways: each block goes the shorter way round.
+//! Alltoall around a ring, in both directions: each block takes the shorter one.
 //!
-//! Source: Grama et al., §4.5.1 (its last paragraph before the cost analysis). Needs: nothing; made for rings, where
-//! neighbours in rank are neighbours in the network. Model: one-port, store-and-forward.
+//! Source: Grama et al., §4.5.1 (its last paragraph before the cost analysis). Needs: nothing; made
+//! for rings, where neighbours in rank are neighbours in the network. Model: one-port,
+//! store-and-forward.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -10,14 +11,16 @@
 //! | hops on a ring | N - 1 |
 //! | hops on a line | (N - 1)^2 |
 //!
-//! so T = (N - 1) t_s + floor(N^2/4) m t_w, half of what [`ring`](super::Ring)'s blocks cost. A rank's own time and memory
-//! are in proportion to the blocks that it sends. No schedule that passes blocks from neighbour to neighbour, one at a
-//! time in and out, sends fewer: floor(N^2/4) is the sum of a node's distances to the others.
+//! so T = (N - 1) t_s + floor(N^2/4) m t_w: half the transmission of [`ring`](super::Ring). A rank
+//! takes time and memory in proportion to the blocks that it sends. With one port, no schedule that
+//! forwards blocks between neighbours sends fewer: floor(N^2/4) is the sum of a node's distances to
+//! the others.
 //!
 //! # Idea
 //!
-//! One way round for the floor(N/2) ranks ahead, and the other way round for the rest. Rounds ahead and rounds back take
-//! turns, so that a rank which can do both at once need not wait: each round depends on the one before the last.
+//! Blocks for the floor(N/2) ranks ahead go up, the others down. Rounds up and down alternate, so
+//! that a rank that can do both at once need not wait: each round depends on the one before the
+//! last.
 
 use super::digits::Walk;
 use super::ring::round_the_ranks;
@@ -27,7 +30,7 @@ use crate::block::Volume;
 use crate::ids::Rank;
 use crate::vocabulary::{Amounts, Placement, Ports, Problem, Share};
 
-/// Both ways round a ring of the ranks in order.
+/// The ring algorithm, in both directions, with the ranks in order.
 #[derive(Clone, Copy, Debug)]
 pub struct RingBoth;
 
@@ -51,7 +54,7 @@ impl Algorithm for RingBoth {
         let sent = Some(Volume::from(ranks * ranks / 4));
         let single = Claims::of_single_blocks(ranks - 1, is_complete(problem));
         let claims = Claims { transmission: sent, volume: sent, ..single };
-        // All rounds ahead take the same ways, and all rounds back.
+        // All rounds up take the same routes, and so do all rounds down.
         let [ahead, back] = [ranks / 2, (ranks - 1) / 2];
         let rounds = |shift, rounds: u64| Some((Pattern::rotation(problem, shift)?, (1..=rounds).map(Volume::from)));
         let all = rounds(1 % ranks, ahead).zip(rounds(ranks - 1, back));

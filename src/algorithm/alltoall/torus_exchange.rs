@@ -1,10 +1,11 @@
 //! Message-combining alltoall on a torus.
 //!
-//! Source: Suh & Shin, IEEE TPDS 2001, §3.1 (two dimensions), §3.2 (n dimensions), for extents that are multiples of four.
-//! Differs from the paper: the order of blocks within a message, which is chosen so that what goes on together lies
-//! together; the dimensions are taken from the longest to the shortest, of equals the last first (the paper numbers them
-//! so). For other extents the paper's virtual nodes do not work; there the dimensions are taken in turn. Needs: a ring or
-//! torus, a rank on every node; extents of 1 do not count. Model: one-port, cut-through.
+//! Source: Suh & Shin, IEEE TPDS 2001, §3.1 (two dimensions), §3.2 (n dimensions), for extents that
+//! are multiples of four. Differs from the paper: blocks within a message are ordered so that
+//! blocks that are forwarded together lie together; dimensions are taken from the longest to the
+//! shortest, of equal ones the last first (the paper numbers them so). For other extents the
+//! paper's virtual nodes do not work; there the dimensions are taken one after the other. Needs: a
+//! ring or torus, a rank on every node; extents of 1 do not count. Model: one-port, cut-through.
 //!
 //! With n >= 2 dimensions, all extents multiples of four, N nodes and N1 the longest extent:
 //!
@@ -16,8 +17,8 @@
 //! | blocks forwarded, were each node to store them | n/2 (N1 - 1) N | |
 //! | rearrangements | n + 1 (1 if N1 = 4: the first n phases are empty) | §3.1.4, Table 1 |
 //!
-//! Other tori: the sum over the dimensions, k the extent, l = k/2. Those whose extents are equal and multiples of four
-//! go together, as above.
+//! Other tori: the sum over the dimensions, k the extent, l = k/2. Dimensions whose extents are
+//! equal and multiples of four are combined, as above.
 //!
 //! | term | k even | k odd |
 //! |---|---|---|
@@ -25,18 +26,18 @@
 //! | blocks sent | (floor(l^2/4)/l + 1/2) N, so (k/8 + 1/2) N for multiples of four | floor(k^2/4) N/k |
 //! | hops | k - 1 | k - 1 |
 //!
-//! and as many rearrangements as there are phases less one: a phase for each dimension (none for an even k = 2), one
-//! for halves of cells of four if there are any, one for units if any extent is even.
+//! The rearrangements are one less than the phases: a phase for each dimension (none for an even
+//! k = 2), one for halves of cells of four if there are any, one for units if any extent is even.
 //!
-//! Contention-free. A rank's own time and memory are in proportion to the blocks that it sends, as in the tables. Lower
-//! bounds: N - 1 blocks with one port, N N1/8 by the bisection.
+//! Contention-free. A rank takes time and memory in proportion to the blocks that it sends, as in
+//! the tables. Lower bounds: N - 1 blocks with one port, N N1/8 by the bisection.
 //!
 //! # Idea
 //!
-//! Write each coordinate as cell · 4 + half · 2 + unit. A block goes to its destination digit by digit: first the cells,
-//! a dimension a phase, in hops of four, round rings that the nodes of equal `x mod 4` form; then the halves, in hops of
-//! two within a cell of four; then the units, between neighbours. Whoever holds blocks that have the same digit still
-//! to correct sends them together.
+//! Write each coordinate as cell · 4 + half · 2 + unit. A block moves to its destination digit by
+//! digit: first the cells, one dimension per phase, in hops of four, around the rings that nodes of
+//! equal `x mod 4` form; then the halves, in hops of two within a cell of four; then the units,
+//! between neighbours. A node sends the blocks that have the same digit to correct as one message.
 //!
 //! ```text
 //! 12 x 12, node (0,0), class 0:   o---o---o---o---o---o---o---o---o---o---o---o
@@ -46,13 +47,15 @@
 //! phase 4                         0 > 1 along c, then along r                        1 hop
 //! ```
 //!
-//! In a row all four residues mod 4 want the ring at once, and a ring has room for one up and one down. So the class of
-//! a node, the sum of its coordinates mod 4, decides: two classes take the row, one up and one down, while the other two
-//! take the column; in the next phase they change places.
+//! In a row, all four residues mod 4 need the ring at once, but a ring has room for one residue up
+//! and one down. So the class of a node, the sum of its coordinates mod 4, decides: two classes
+//! take the row, one up and one down, while the other two take the column; in the next phase they
+//! swap.
 //!
-//! A dimension by itself has room for two residues, so cells of two: the even nodes go up while the odd ones go down, and
-//! they change over after every round, so that each block goes the shorter way round. An odd extent has no cells; there
-//! all go up, then all down, from neighbour to neighbour.
+//! A single dimension has room for two residues, so it has cells of two: even nodes send up while
+//! odd nodes send down, and they swap after every round, so that each block takes the shorter
+//! direction. An odd extent has no cells; there all nodes send up, then all down, from neighbour to
+//! neighbour.
 //!
 //! ```text
 //! ring of 8, node 0:   0 ----> 2 ----> 4,   6 <---- 0,   0 > 1          rounds 1 and 3, round 2, round 4
@@ -61,12 +64,13 @@
 //!
 //! # Why it is correct
 //!
-//! 1. Nodes that exchange in a phase walk through the digits in the same order: those of one ring have equal residues,
-//!    so the same class; a hop of two changes the class by two, which changes directions but not dimensions; units are
-//!    walked through by all alike. Hence [what a node holds is a product](super::digits), and all arrives.
-//! 2. No channel carries two transfers in a round: on one ring, in one direction, only nodes of one residue send, and
-//!    hops of four (of two in cells of two) between nodes as far apart meet end to end. Within cells the halves and units
-//!    of a pair have the channels between them to themselves.
+//! 1. Nodes that exchange in a phase correct the digits in the same order: the nodes of one ring
+//!    have equal residues, and so the same class; a hop of two changes the class by two, which
+//!    changes directions but not dimensions; all nodes correct units in the same order. Hence [the
+//!    blocks of a node are a product](super::digits), and every block arrives.
+//! 2. No channel carries two transfers in a round: on one ring, in one direction, only nodes of one
+//!    residue send, and their hops of four (of two in cells of two) meet end to end. Within cells,
+//!    no other message uses the channels between the two nodes of a pair.
 //!
 //! # Notation
 //!
@@ -79,7 +83,7 @@ use crate::ids::Rank;
 use crate::topology::Grid;
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
-/// Suh & Shin's exchange, and what becomes of it where extents are no multiples of four.
+/// Suh & Shin's exchange on tori, extended to all extents.
 ///
 /// On 8 x 8 nodes; each arrow is a message, and no channel carries two at a time:
 ///
@@ -135,7 +139,7 @@ fn torus(problem: &Problem) -> Option<Grid> {
     Grid::of(&**problem.topology()).filter(|grid| grid.wraps())
 }
 
-/// All dimensions together where the paper has it so, else those together that gain by it.
+/// Groups the dimensions: all together if the paper's conditions hold, else those that gain by it.
 fn cells(torus: &Grid) -> Cells {
     let extent = |dimension: usize| torus.extents()[dimension];
     let of_four = |dimensions: &[usize]| {
@@ -149,7 +153,8 @@ fn cells(torus: &Grid) -> Cells {
     let dimensions = by_extent(torus);
     let groups = match of_four(&dimensions) {
         Some(all) => vec![all],
-        // Equal extents cost as many blocks together as apart, and fewer start-ups; unequal ones would cost more blocks.
+        // Equal extents cost as many blocks together as separately, and fewer start-ups; unequal
+        // ones would cost more blocks.
         None => dimensions
             .chunk_by(|&a, &b| extent(a) == extent(b))
             .flat_map(|equal| of_four(equal).map_or_else(|| equal.iter().map(alone).collect(), |group| vec![group]))

@@ -1,14 +1,15 @@
-//! Barrier by dissemination: in round k everyone tells the rank 2^k further on of all it has heard of.
+//! Barrier by dissemination: in round k, every rank tells the rank 2^k further on which ranks it
+//! knows to have called.
 //!
-//! Source: the pattern of Hensgen, Finkel & Manber as the field uses it; as an allgather of no bytes it is Bruck's.
-//! Needs: nothing. Model: one-port.
+//! Source: the pattern of Hensgen, Finkel & Manber as commonly used; as an allgather of empty
+//! blocks it is Bruck's. Needs: nothing. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
 //! | startups | ceil(log N), the one-port lower bound |
 //! | blocks sent | N - 1, each of no bytes |
 //!
-//! A rank's own time and memory are in proportion to N, as what it has heard of is written out for the proof.
+//! A rank takes time and memory in proportion to N, since its blocks are listed for verification.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
@@ -16,9 +17,9 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// News of who has come, handed on over distances that double.
+/// Dissemination over distances that double.
 ///
-/// Among eight:
+/// Among eight ranks:
 ///
 #[cfg_attr(doc, doc = include_str!("../../../doc/dissemination.svg"))]
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,7 @@ impl Algorithm for Dissemination {
         Box::new((0..doublings(size)).map(move |k| {
             let step = 1 << k;
             let (to, from) = (Rank::new((rank.index() + step) % size), behind(rank.index(), step));
-            // What lies `step` and more behind the receiver, up to what it has not heard of yet.
+            // The ranks at least `step` behind the receiver that it does not know yet.
             let news = |sender: Rank| {
                 let news = step.min(size - step);
                 (0..news).map(|by| Block::from(behind(sender.index(), by))).collect()

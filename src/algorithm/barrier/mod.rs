@@ -1,4 +1,4 @@
-//! Barrier: nobody leaves before everybody has come.
+//! Barrier: no rank returns before all ranks have called.
 
 mod dissemination;
 

@@ -1,6 +1,8 @@
-//! Broadcast along a binomial tree: in each round everyone who has the block sends it to one who has not.
+//! Broadcast along a binomial tree: in each round, every rank that has the block sends it to one
+//! that does not.
 //!
-//! Source: Grama et al., §4.1.3 (Algorithm 4.2, with the dimensions in ascending order). Needs: nothing. Model: one-port.
+//! Source: Grama et al., §4.1.3 (Algorithm 4.2, with the dimensions in ascending order). Needs:
+//! nothing. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -8,7 +10,7 @@
 //! | blocks sent | ceil(log N) |
 //! | hops on a cube | log N |
 //!
-//! A rank's own time and memory are in proportion to log N.
+//! A rank takes time and memory in proportion to log N.
 
 use crate::algorithm::tree::{at, from_root};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
@@ -16,7 +18,8 @@ use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// In round k, from the 2^k ranks that have it to the next 2^k, counted from the root.
+/// A binomial tree: in round k, the 2^k ranks that have the block send it to the next 2^k, counted
+/// from the root.
 ///
 /// On a cube of three dimensions:
 ///

@@ -1,4 +1,4 @@
-//! Broadcast: the root has a block that all shall have (one-to-all broadcast).
+//! Broadcast: the root sends one block to all ranks (one-to-all broadcast).
 
 mod binomial;
 

@@ -1,6 +1,6 @@
-//! What is scheduled together, and how.
+//! Groups of relative addresses, and the schemes that form them.
 
-/// How an exchange is scheduled.
+/// The scheme of an exchange, one of the paper's algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// Algorithm 1 (§3.1).
@@ -14,16 +14,18 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them; Algorithm i is number i - 1.
-    pub const ALL: [Self; 4] = [Self::Pairs, Self::Wrapped, Self::Mixed, Self::Necklaces];
+    /// Returns all schemes, in the order of the paper's algorithms.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::Pairs, Self::Wrapped, Self::Mixed, Self::Necklaces].into_iter()
+    }
 }
 
-/// What a relative address stands for crosses a dimension.
+/// The elements of a relative address cross a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Crossing {
     /// The relative address: source xor destination.
     pub address: usize,
-    /// The dimension; a bit of the address.
+    /// The dimension: a bit that is set in the address.
     pub dimension: usize,
 }
 
@@ -35,13 +37,14 @@ pub struct Group {
 }
 
 impl Group {
-    /// The relative addresses, also that which has nowhere to go, 0.
+    /// Returns the relative addresses, including 0, which crosses nothing.
     #[must_use]
     pub fn addresses(&self) -> &[usize] {
         &self.addresses
     }
 
-    /// What crosses in each of its steps. No address crosses twice in a step, and no dimension is crossed twice.
+    /// Returns the crossings of each step. In a step, no address crosses twice, and no dimension is
+    /// crossed twice.
     #[must_use]
     pub fn steps(&self) -> &[Vec<Crossing>] {
         &self.steps

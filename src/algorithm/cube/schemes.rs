@@ -4,7 +4,7 @@ use super::lines::greedy;
 use super::{Crossing, Group, Scheme};
 use crate::topology::necklace::{Necklace, Words};
 
-/// The groups of a scheme for d dimensions, at least one.
+/// Returns the groups of a scheme for at least one dimension.
 pub(super) fn groups(scheme: Scheme, d: usize) -> Vec<Group> {
     let pairs: Vec<usize> = (0..1 << (d - 1)).collect();
     let odd = pairs.len() % d;
@@ -19,7 +19,7 @@ pub(super) fn groups(scheme: Scheme, d: usize) -> Vec<Group> {
     }
 }
 
-/// That of a complement pair which crosses a dimension.
+/// Returns the crossing of a dimension by a complement pair.
 pub(super) fn of_pair(d: usize, pair: usize, dimension: usize) -> Crossing {
     let address = if pair >> dimension & 1 == 1 { pair } else { pair ^ ((1 << d) - 1) };
     Crossing { address, dimension }
@@ -29,7 +29,7 @@ fn both(d: usize, pairs: &[usize]) -> impl Iterator<Item = usize> {
     pairs.iter().flat_map(move |&pair| [pair, pair ^ ((1 << d) - 1)])
 }
 
-/// d pairs at a time; the u-th of them crosses dimension u + r in step r.
+/// Algorithm 1: d pairs at a time; the u-th pair crosses dimension u + r in step r.
 fn by_pairs(d: usize, pairs: &[usize]) -> impl Iterator<Item = Group> {
     pairs.chunks(d).map(move |pairs| {
         let step = |r: usize| pairs.iter().enumerate().map(move |(u, &pair)| of_pair(d, pair, (u + r) % d)).collect();
@@ -37,15 +37,17 @@ fn by_pairs(d: usize, pairs: &[usize]) -> impl Iterator<Item = Group> {
     })
 }
 
-/// The u-th pair crosses dimension r in step u + r, modulo the pairs. There are d at least.
+/// Algorithm 2: the u-th pair crosses dimension r in step u + r, modulo the number of pairs, which
+/// is at least d.
 fn wrapped(d: usize, pairs: &[usize]) -> Group {
     let all = pairs.len();
     let step = |t: usize| (0..d).map(move |r| of_pair(d, pairs[(t + all - r) % all], r)).collect();
     Group { addresses: both(d, pairs).collect(), steps: (0..all).map(step).collect() }
 }
 
-/// Cyclic addresses by d pairs at a time; what is left of them with a necklace; each other full necklace by itself. Of these a
-/// necklace and that of the complements follow each other, which together take d steps.
+/// Algorithm 4: cyclic addresses by d pairs at a time; the left-over pairs with a necklace; every
+/// other full necklace separately. A necklace is followed by that of its complements; together they
+/// take d steps.
 fn by_necklaces(d: usize) -> Vec<Group> {
     let Some(words) = Words::binary(d) else { return vec![] };
     let cyclic: Vec<usize> = (0..words.count() / 2).filter(|&word| words.is_cyclic(word)).collect();
@@ -59,7 +61,8 @@ fn by_necklaces(d: usize) -> Vec<Group> {
     let is_left = |necklace: &Necklace| joined(&necklace.complement());
     let full: Vec<Necklace> = words.necklaces().filter(|necklace| necklace.is_full() && !joined(necklace)).collect();
     let is_own = |necklace: &Necklace| necklace.complement() == *necklace;
-    // Of a pair of necklaces the lighter one is first, of equally heavy ones that with the smaller word.
+    // Of two complementary necklaces, the lighter one is first; of equal weights, the one with the
+    // smaller word.
     let is_first = |necklace: &Necklace| {
         let key = |necklace: Necklace| (necklace.weight(), necklace.distinguished());
         key(*necklace) < key(necklace.complement())
@@ -71,7 +74,7 @@ fn by_necklaces(d: usize) -> Vec<Group> {
     groups
 }
 
-/// A full necklace: the i-th bits of all members at a time.
+/// Returns the group of a full necklace: the i-th bits of all members in one step.
 fn by_bits(d: usize, necklace: Necklace) -> Group {
     let bits = (0..d).filter(|bit| necklace.distinguished() >> bit & 1 == 1);
     let crossing = |bit: usize| move |(r, address): (usize, usize)| Crossing { address, dimension: (bit + r) % d };
@@ -79,7 +82,8 @@ fn by_bits(d: usize, necklace: Necklace) -> Group {
     Group { addresses: necklace.members().collect(), steps: bits.map(step).collect() }
 }
 
-/// The pairs that are left of the cyclic addresses, fewer than d, with the necklace of 0^c 1^(d-c).
+/// Returns the group of the left-over pairs of cyclic addresses, fewer than d, with the necklace of
+/// 0^c 1^(d-c).
 fn joint(words: Words, left: &[usize]) -> Group {
     let d = words.length();
     let (c, q) = (left.len(), d - left.len());

@@ -1,10 +1,11 @@
-//! Whether ranks sit on cubes.
+//! Checks that ranks sit on cubes.
 
 use crate::ids::Rank;
 use crate::topology::Topology;
 use crate::vocabulary::Placement;
 
-/// Two ranks whose numbers differ in one of these bits and that are not on neighbouring nodes.
+/// Returns two ranks whose numbers differ in one of these bits and that are not on neighbouring
+/// nodes, if there are any.
 pub(crate) fn apart(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> Option<(Rank, Rank)> {
     let all_are = topology.cube().is_some() && placement.is_identity();
     let pairs = (0..if all_are { 0 } else { placement.ranks() })
@@ -13,14 +14,15 @@ pub(crate) fn apart(topology: &dyn Topology, placement: &Placement, bits: &[usiz
     ranks.into_iter().find(|&(low, high)| topology.distance(placement.node(low), placement.node(high)) != 1)
 }
 
-/// Whether the network is a cube and nothing else, with a rank on every node, of the same number. Networks that have all channels of a
-/// cube among others, as [`Topology::cube`] tells, are none.
+/// Returns whether the network is a cube without further links, with rank i on node i.
+/// [`Topology::cube`] allows further links.
 pub(crate) fn is_cube(topology: &dyn Topology, placement: &Placement) -> bool {
     let by_two = || topology.factors().is_some_and(|factors| factors.iter().all(|factor| factor.extent() == 2));
     placement.is_identity() && placement.ranks() == topology.nodes() && by_two()
 }
 
-/// Whether the ranks that agree in all bits but these sit on cubes: neighbours where one differs, no neighbours where two do.
+/// Returns whether ranks that agree in all bits except these sit on cubes: neighbours if they
+/// differ in one of them, no neighbours if in two.
 pub(crate) fn are_cubes(topology: &dyn Topology, placement: &Placement, bits: &[usize]) -> bool {
     if is_cube(topology, placement) {
         return true;

@@ -1,11 +1,13 @@
-//! What a rank does in an exchange within its cube, or sub-cube.
+//! A rank's share of an exchange within its cube or sub-cube.
 //!
-//! 1. A block of relative address r has crossed the dimensions `done` before a round, a part of the bits of r: it is at source xor
-//!    `done`. So rank u has it from the source u xor `done`, for the destination u xor `done` xor r.
+//! 1. Before a round, a block of relative address r has crossed the dimensions `done`, a subset of
+//!    the bits of r: it is at source xor `done`. So at rank u it has the source u xor `done`, and
+//!    the destination u xor `done` xor r.
 //! 2. An address crosses each of its bits once, so it arrives.
-//! 3. No address crosses twice in a round, so what a rank sends it has held before.
+//! 3. No address crosses twice in a round, so a rank holds every block that it sends.
 //!
-//! What differs from rank to rank is u alone. So all ranks' shares read one table, [`Relative`], which lasts as long as any of them.
+//! Only u differs between ranks. So the shares of all ranks read one table, [`Relative`], which
+//! lives as long as any of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
@@ -15,27 +17,28 @@ use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, RankAmounts, RankRound, Route, Share};
 
-/// An exchange among the ranks whose numbers agree in all but some bits.
+/// An exchange within sub-cubes: among ranks whose numbers agree in all bits except some.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Within {
-    /// How it is scheduled.
+    /// The scheme.
     pub(crate) scheme: Scheme,
-    /// How many elements a channel carries in a round; any number for 0.
+    /// The elements that a channel carries in a round; 0 for no limit.
     pub(crate) width: usize,
-    /// The bits in which ranks of one sub-cube differ. Dimension k of the exchange is bit `bits[k]`.
+    /// The bits in which the ranks of a sub-cube differ. Dimension k of the exchange is bit
+    /// `bits[k]`.
     pub(crate) bits: Vec<usize>,
 }
 
 impl Within {
-    /// A rank's rounds, where a source has a block for a destination.
+    /// Returns a rank's rounds, with one block per source and destination.
     pub(crate) fn share(self, rank: Rank) -> Share {
         self.share_of(rank, |(source, destination), into| into.push(Block::new(source, destination)))
     }
 
-    /// A rank's rounds, where a source has for a destination what is added to a list.
+    /// Returns a rank's rounds. `has` lists the blocks that a source has for a destination.
     ///
-    /// The first share takes time and memory to make the table that all shares of this exchange read while they last:
-    /// in proportion to what a rank sends, 8 bytes an element.
+    /// The first share makes the table that all shares of this exchange read while they exist, in
+    /// time and memory proportional to the elements that a rank sends, 8 bytes each.
     pub(crate) fn share_of(self, rank: Rank, has: impl Fn((Rank, Rank), &mut Vec<Block>) + Send + 'static) -> Share {
         let table = self.table();
         let rounds = table.get_or_init(|| Relative::of(&self)).rounds.len();
@@ -45,7 +48,7 @@ impl Within {
         }))
     }
 
-    /// A rank's rounds by amounts, where a source has a block for a destination.
+    /// Returns a rank's rounds by message sizes, with one block per source and destination.
     pub(crate) fn amounts(self, rank: Rank) -> Amounts {
         let table = self.table();
         let rounds = table.get_or_init(|| Relative::of(&self)).rounds.len();
@@ -60,7 +63,7 @@ impl Within {
         }))
     }
 
-    /// The table of this exchange, which is that of its other shares where there are any.
+    /// Returns the table of this exchange, shared with its other shares.
     fn table(&self) -> Arc<OnceLock<Relative>> {
         type Tables = HashMap<Within, Weak<OnceLock<Relative>>>;
         static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(Mutex::default);
@@ -75,14 +78,14 @@ impl Within {
     }
 }
 
-/// What every rank sends, by how ranks' numbers differ from its own.
+/// The messages of a rank, by rank numbers relative to its own.
 #[derive(Debug)]
 struct Relative {
-    /// Of each round, for each bit that anything crosses: the elements that cross it.
+    /// For each round and each bit that is crossed, the elements that cross it.
     rounds: Vec<Vec<(u32, Box<[Ends]>)>>,
 }
 
-/// Where an element comes from and where it goes, by how their numbers differ from that of the rank it is at.
+/// The source and destination of an element, relative to the rank that holds it.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     source: u32,
@@ -94,7 +97,7 @@ impl Relative {
         let exchange = Exchange::new(*scheme, bits.len());
         let steps = exchange.map_or_else(Vec::new, |exchange| exchange.wide(*width));
         let spread = |word: usize| bits.iter().enumerate().fold(0, |sum, (k, bit)| sum | (word as u32 >> k & 1) << bit);
-        // What each relative address has crossed.
+        // The dimensions that each relative address has crossed.
         let mut done = vec![0; 1 << bits.len()];
         let round = |crossings: Vec<Crossing>| {
             let mut by_dimension: Vec<Vec<Ends>> = vec![vec![]; bits.len()];
@@ -129,8 +132,8 @@ fn round(rank: Rank, messages: &[(u32, Box<[Ends]>)], has: &impl Fn((Rank, Rank)
     RankRound { sends: ends(true), receives: ends(false), ..RankRound::default() }
 }
 
-/// What a rank sends of these: by destinations, and for one destination by sources, so that neighbours in its memory are
-/// neighbours in the message.
+/// Returns the blocks that a rank sends of these elements, sorted by destination, then by source,
+/// so that neighbours in memory are neighbours in the message.
 fn sent(from: Rank, elements: &[Ends]) -> Vec<(usize, usize)> {
     let of = |ends: &Ends| (from.index() ^ ends.destination as usize, from.index() ^ ends.source as usize);
     let mut all: Vec<(usize, usize)> = elements.iter().map(of).collect();

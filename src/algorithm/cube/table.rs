@@ -1,18 +1,19 @@
 //! The groups of an exchange side by side: blocks, and wide channels.
 //!
-//! Source: TR-16-92, §5 and §6. What is in a row can be sent at once, as one block a channel, so long as no address is in it twice. A
-//! group has as many entries as it has steps. With as many rows as the longest group has steps, the fewest that there can be, the
-//! groups are put into the table one after the other, column by column, and where one comes to the bottom it goes on at the top of
-//! the next column (McNaughton's wrap-around): a group is never longer than a column, so it is in no row twice. All rows are equally
-//! long up to one entry, so the blocks are as small as can be.
+//! Source: TR-16-92, §5 and §6. The entries of a row can be sent at once, one block per channel, if
+//! no address is in the row twice. A group has one entry per step. The table has as many rows as
+//! the longest group has steps, which is the minimum. The groups are entered one after the other,
+//! column by column; a group that reaches the bottom continues at the top of the next column
+//! (McNaughton's wrap-around). A group is never longer than a column, so it is in no row twice. The
+//! lengths of rows differ by at most one entry, so the blocks are as small as possible.
 
 use super::{Crossing, Group};
 
-/// Groups side by side.
+/// The groups of an exchange side by side.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
     groups: &'a [Group],
-    /// Of each row, from left to right: a group by its number, and which of its steps.
+    /// For each row, from left to right: the index of a group, and of its step.
     rows: Vec<Vec<(usize, usize)>>,
 }
 
@@ -30,22 +31,23 @@ impl<'a> Table<'a> {
         Self { groups, rows }
     }
 
-    /// The rows, each a transfer of a block over every channel: of its entries, from left to right, the group by its number and
-    /// which of its steps.
+    /// Returns the rows, each a transfer of one block over every channel: its entries from left to
+    /// right, as indices of a group and of its step.
     #[must_use]
     pub fn rows(&self) -> &[Vec<(usize, usize)>] {
         &self.rows
     }
 
-    /// What crosses in an entry.
+    /// Returns the crossings of an entry.
     fn crossings(&self, (group, step): (usize, usize)) -> &'a [Crossing] {
         &self.groups[group].steps[step]
     }
 
-    /// The table in pieces of at most `width` entries, row by row and within each from right to left: a step each, for channels
-    /// that carry `width` elements. In pieces of whole rows where that is fewer.
+    /// Returns the table in pieces of at most `width` entries, row by row, from right to left: one
+    /// step per piece, for channels that carry `width` elements. If `width` exceeds the rows,
+    /// pieces are whole rows.
     ///
-    /// No address is in a piece twice: of two entries of one group the second is behind the first by a whole row at least, and
+    /// No address is in a piece twice: two entries of one group are at least a whole row apart, and
     /// `width` is at most the shortest row.
     #[must_use]
     pub fn pieces(&self, width: usize) -> Vec<Vec<Crossing>> {

@@ -1,4 +1,4 @@
-//! Gather along a binomial tree: a scatter backwards.
+//! Gather along a binomial tree: the reverse of a scatter.
 //!
 //! Source: Grama et al., §4.4 (the dual of its scatter). Needs: nothing. Model: one-port.
 //!
@@ -8,7 +8,7 @@
 //! | blocks sent | N - 1 for powers of two, the lower bound; at most that otherwise |
 //! | hops on a cube | log N |
 //!
-//! A rank's own time and memory are in proportion to log N and the blocks that go through it.
+//! A rank takes time and memory in proportion to log N and to the blocks that pass through it.
 
 use crate::algorithm::tree::{at, below, from_root, transmission};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
@@ -16,7 +16,8 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// In round k, from the ranks whose place, counted from the root, ends with bit k, to the one 2^k before.
+/// A binomial tree: in round k, the ranks whose place relative to the root has lowest bit k send
+/// their blocks to the rank 2^k before.
 #[derive(Clone, Copy, Debug)]
 pub struct Binomial;
 

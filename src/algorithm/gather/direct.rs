@@ -1,20 +1,21 @@
-//! Gather all at once: everyone sends its block straight to the root.
+//! Direct gather: every rank sends its block to the root, in one round.
 //!
-//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited ports.
+//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
+//! ports.
 //!
 //! | term | whole schedule |
 //! |---|---|
 //! | startups | 1 |
 //! | blocks through the root's port | N - 1, the lower bound |
 //!
-//! The root's time and memory are in proportion to N, another rank's to 1.
+//! The root takes time and memory in proportion to N, other ranks O(1).
 
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// Everyone to the root, in one round.
+/// The direct algorithm: every rank sends to the root, in one round.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 

@@ -1,4 +1,4 @@
-//! Gather: everyone has a block for the root (all-to-one personalised).
+//! Gather: every rank sends a block to the root (all-to-one personalised).
 
 mod binomial;
 mod direct;

@@ -1,4 +1,4 @@
-//! Reduce-scatter: everyone contributes to every block; each rank has the result of its own.
+//! Reduce-scatter: every rank contributes to one result per rank, and each rank gets its own.
 
 mod pairwise;
 mod recursive_halving;

@@ -1,20 +1,23 @@
-//! Reduce-scatter by rotation: in round i everyone sends its contribution to the rank i further on.
+//! Reduce-scatter by rotation: in round i, every rank sends its contribution to the rank i further
+//! on.
 //!
-//! Source: Grama et al., §4.6 (the circular shifts of its exchange), with results in place of blocks; "pairwise exchange" in MPI
-//! libraries. Needs: nothing. Model: one-port. Combines contributions in rank order, so operations need not commute.
+//! Source: Grama et al., §4.6 (the circular shifts of its exchange), with results in place of
+//! blocks; "pairwise exchange" in MPI libraries. Needs: nothing. Model: one-port. Combines
+//! contributions in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
 //! | startups | N - 1 |
 //! | blocks sent | N - 1, the one-port lower bound |
 //!
-//! A rank's own time and memory are in proportion to N.
+//! A rank takes time and memory in proportion to N.
 //!
 //! # Idea
 //!
-//! Contributions come to a rank from the one before it, then from the one before that, and so on, round the ranks: first those of
-//! lower ranks, each to the left of what is there, then those of higher ranks, from the highest on. These are combined apart, each
-//! to the left of the ones before, and put to the right of the others in the end.
+//! Contributions reach a rank from the rank before it, then from the one before that, and so on:
+//! first those of lower ranks, each combined on the left; then those of higher ranks, from the
+//! highest down. The latter are combined separately, each on the left of the previous ones, and
+//! finally combined on the right of the result.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
@@ -24,7 +27,7 @@ use crate::vocabulary::{
     Amount, Amounts, Combine, End, LocalStep, Ports, Problem, RankAmounts, RankRound, Route, Share,
 };
 
-/// In round i, from every rank to the one i further on.
+/// Pairwise exchange: in round i, every rank sends to the rank i further on.
 #[derive(Clone, Copy, Debug)]
 pub struct Pairwise;
 
@@ -51,7 +54,7 @@ impl Algorithm for Pairwise {
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let (size, me) = (problem.ranks(), rank.index());
-        // What goes to lower ranks is combined apart there.
+        // Lower ranks combine it in the temporary.
         let apart = |to| LocalStep { from: Block::result(to), into: from_above(to), combine: Combine::Replace };
         let local = (0..me).map(|to| apart(Rank::new(to))).collect();
         let begin = (size > 1).then(|| RankRound { local, ..RankRound::default() });
@@ -60,7 +63,7 @@ impl Algorithm for Pairwise {
             let end = |peer: usize, sender: usize, receiver: usize| {
                 let result = Rank::new(receiver);
                 let block = if sender < receiver { Block::result(result) } else { from_above(result) };
-                // The highest is the first of those above.
+                // The highest rank is the first of the ranks above.
                 let combine = if sender == size - 1 { Combine::Replace } else { Combine::Left };
                 End::new(Rank::new(peer), vec![block]).combined(combine)
             };
@@ -76,7 +79,7 @@ impl Algorithm for Pairwise {
         Box::new(begin.into_iter().chain(rotation))
     }
 
-    // What is put apart first would take more than the messages of all ranks.
+    // The initial copies would be more than the messages of all ranks.
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         let (size, me) = (problem.ranks(), rank.index());
         let begin = (size > 1).then(RankAmounts::default);
@@ -88,7 +91,7 @@ impl Algorithm for Pairwise {
     }
 }
 
-/// What ranks above a rank contribute to its result: a temporary.
+/// Returns the temporary with the contributions of the ranks above.
 fn from_above(rank: Rank) -> Block {
     Block::raw(-2, rank.index() as i32)
 }

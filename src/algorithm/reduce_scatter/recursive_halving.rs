@@ -1,8 +1,9 @@
-//! Reduce-scatter by halving: in each round everyone hands over the contributions to half of the results that it still has.
+//! Reduce-scatter by recursive halving: in each round, every rank sends the contributions to half
+//! of the results that it still holds.
 //!
-//! Source: Grama et al., §4.3 (Algorithm 4.7 backwards, with contributions); "recursive halving" in MPI libraries, which take the
-//! bits from the highest on. Needs: a power of two of ranks. Model: one-port. Combines contributions in rank order, so operations
-//! need not commute.
+//! Source: Grama et al., §4.3 (Algorithm 4.7 backwards, with contributions); "recursive halving" in
+//! MPI libraries, which take the bits from the highest on. Needs: a power of two of ranks. Model:
+//! one-port. Combines contributions in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -10,13 +11,13 @@
 //! | blocks sent | N - 1, the one-port lower bound |
 //! | hops on a cube | log N |
 //!
-//! A rank's own time and memory are in proportion to N.
+//! A rank takes time and memory in proportion to N.
 //!
 //! # Idea
 //!
-//! In round k the ranks whose numbers differ in bit k exchange: each keeps the results of ranks that agree with its own number in that
-//! bit, as in all lower ones, and hands over the others. What either has combined is of neighbouring ranges of ranks, so "left"
-//! or "right" keeps the order.
+//! In round k, ranks whose numbers differ in bit k exchange: each keeps the results of ranks that
+//! agree with its own number in bits 0 to k, and sends the others. The two have combined
+//! neighbouring ranges of ranks, so combining left or right keeps the order.
 
 use crate::algorithm::loads::Pattern;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
@@ -24,7 +25,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, Ports, Problem, RankRound, Share};
 
-/// Exchanges of halves with the rank across each bit, from the lowest on.
+/// Recursive halving, from the lowest bit on.
 #[derive(Clone, Copy, Debug)]
 pub struct RecursiveHalving;
 
@@ -64,7 +65,7 @@ impl Algorithm for RecursiveHalving {
         Box::new((0..size.ilog2()).map(move |k| {
             let peer = me ^ (1 << k);
             let end = |sender: usize, receiver: usize| {
-                // The results that agree with the receiver's number in the bits up to k.
+                // The results of ranks that agree with the receiver in bits 0 to k.
                 let results = (receiver % (2 << k)..size).step_by(2 << k);
                 let combine = if sender < receiver { Combine::Left } else { Combine::Right };
                 let blocks = results.map(|result| Block::result(Rank::new(result))).collect();

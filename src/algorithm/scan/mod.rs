@@ -1,4 +1,4 @@
-//! Scan: rank i shall have the combination of ranks 0 to i (inclusive prefix).
+//! Scan: rank i gets the combined contributions of ranks 0 to i (inclusive prefix).
 
 mod recursive_doubling;
 

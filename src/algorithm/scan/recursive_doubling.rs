@@ -1,26 +1,28 @@
-//! Scan by doubling: in round k everyone gives the combination of the last 2^k ranks to the rank 2^k further on.
+//! Scan by recursive doubling: in round k, every rank sends the combined contributions of the last
+//! 2^k ranks to the rank 2^k further on.
 //!
-//! Source: Grama et al., §4.3 (prefix sums); the pattern without wrap-around is Hillis & Steele's. Needs: nothing.
-//! Model: one-port. Combines in rank order, so operations need not commute.
+//! Source: Grama et al., §4.3 (prefix sums); the pattern without wrap-around is Hillis & Steele's.
+//! Needs: nothing. Model: one-port. Combines in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
 //! | startups | ceil(log N) |
 //! | blocks sent | ceil(log N) |
 //!
-//! A rank's own time and memory are in proportion to log N.
+//! A rank takes time and memory in proportion to log N.
 //!
 //! # Idea
 //!
-//! A rank's own block is named for its result, `[-1, rank]`, which is of no use to others; so the running combination
-//! has a name that all share, a temporary: it starts as the rank's contribution, travels, and ends as the result.
+//! A rank's own block is named after its result, `[-1, rank]`, so it cannot be combined at other
+//! ranks. The running combination is therefore a temporary, which has the same name on all ranks:
+//! it starts as the rank's contribution, is sent, and ends as the result.
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 
-/// Running combinations, handed on over distances that double.
+/// Recursive doubling: running combinations are sent over distances that double.
 #[derive(Clone, Copy, Debug)]
 pub struct RecursiveDoubling;
 

@@ -1,4 +1,5 @@
-//! Scatter along a binomial tree: in each round everyone who has blocks of others hands half of them on.
+//! Scatter along a binomial tree: in each round, every rank that has blocks for others sends half
+//! of them on.
 //!
 //! Source: Grama et al., §4.4. Needs: nothing. Model: one-port.
 //!
@@ -8,7 +9,7 @@
 //! | blocks sent | N - 1 for powers of two, the lower bound; at most that otherwise |
 //! | hops on a cube | log N |
 //!
-//! A rank's own time and memory are in proportion to log N and the blocks that go through it.
+//! A rank takes time and memory in proportion to log N and to the blocks that pass through it.
 
 use crate::algorithm::tree::{at, below, from_root, transmission};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
@@ -16,7 +17,8 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// From the highest bit on, from the ranks whose place, counted from the root, ends before bit k, to the one 2^k after.
+/// A binomial tree: from the highest bit k down, the ranks whose place relative to the root is a
+/// multiple of 2^(k+1) send blocks to the rank 2^k after.
 #[derive(Clone, Copy, Debug)]
 pub struct Binomial;
 
@@ -38,7 +40,7 @@ impl Algorithm for Binomial {
     fn claims(&self, problem: &Problem) -> Claims {
         let size = problem.ranks();
         let rounds = u64::from(doublings(size));
-        // The root sends in every round, and the most of all.
+        // The root sends in every round, and sends the most.
         let sent = transmission(size);
         Claims {
             transmission: Some(sent),

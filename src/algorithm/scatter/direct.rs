@@ -1,20 +1,21 @@
-//! Scatter all at once: the root sends everyone its block.
+//! Direct scatter: the root sends every rank its block, in one round.
 //!
-//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited ports.
+//! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
+//! ports.
 //!
 //! | term | whole schedule |
 //! |---|---|
 //! | startups | 1 |
 //! | blocks through the root's port | N - 1, the lower bound |
 //!
-//! The root's time and memory are in proportion to N, another rank's to 1.
+//! The root takes time and memory in proportion to N, other ranks O(1).
 
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
-/// The root to everyone, in one round.
+/// The direct algorithm: the root sends to every rank, in one round.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 

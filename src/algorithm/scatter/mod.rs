@@ -1,4 +1,4 @@
-//! Scatter: the root has a block for everyone (one-to-all personalised).
+//! Scatter: the root sends a block to every rank (one-to-all personalised).
 
 mod binomial;
 mod direct;

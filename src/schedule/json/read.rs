@@ -117,7 +117,7 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
     let name = document.name.as_deref();
     let collective = collective(&document.collective, document.root, name, placement.ranks(), pre, post)?;
     let ports = ports.map_or(Ok(Ports::Unlimited), |name| {
-        let known = || Ports::EVERY.map(Ports::name).join(", ");
+        let known = || Ports::all().map(Ports::name).collect::<Vec<_>>().join(", ");
         Ports::named(&name).ok_or_else(|| member("ports", quoted(&name).to_string(), known()))
     })?;
     let problem = Problem::placed(topology, placement, collective)?;

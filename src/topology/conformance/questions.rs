@@ -1,16 +1,17 @@
-//! What the checks ask: of small networks everything, of large ones a sample that is the same in every run.
+//! The nodes, pairs and sets that the checks use: all of a small network; of a large one, a sample
+//! that is the same in every run.
 
 use std::collections::HashSet;
 
 use crate::ids::Node;
 use crate::topology::Topology;
 
-/// All of them.
+/// Returns all nodes.
 pub(super) fn nodes(topology: &dyn Topology) -> impl DoubleEndedIterator<Item = Node> {
     (0..topology.nodes()).map(Node::new)
 }
 
-/// Channels on a shortest path from a node to each, where there is one.
+/// Returns the length of a shortest path from a node to each node, if there is a path.
 pub(super) fn breadth_first(topology: &dyn Topology, from: Node) -> Vec<Option<usize>> {
     let mut hops = vec![None; topology.nodes()];
     hops[from.index()] = Some(0);
@@ -33,7 +34,7 @@ pub(super) fn breadth_first(topology: &dyn Topology, from: Node) -> Vec<Option<u
     hops
 }
 
-/// All nodes of a small network; of a large one, some from everywhere in it.
+/// Returns all nodes of a small network, or a sample of a large one.
 pub(super) fn sample(topology: &dyn Topology) -> Vec<Node> {
     const SMALL: usize = 128;
     const SOME: usize = 48;
@@ -53,13 +54,14 @@ pub(super) fn sample(topology: &dyn Topology) -> Vec<Node> {
     sample
 }
 
-/// All pairs of these.
+/// Returns all pairs of the sample.
 pub(super) fn pairs(topology: &dyn Topology) -> Vec<(Node, Node)> {
     let sample = sample(topology);
     sample.iter().flat_map(|&from| sample.iter().map(move |&to| (from, to))).collect()
 }
 
-/// Sets of nodes to take parts of: not empty, in range, without repetition, in no particular order.
+/// Returns sets of nodes for [`Topology::part`]: not empty, in range, without repetition, in any
+/// order.
 pub(super) fn sets(topology: &dyn Topology) -> Vec<Vec<Node>> {
     const LARGEST: usize = 64;
     let count = topology.nodes();
@@ -71,7 +73,7 @@ pub(super) fn sets(topology: &dyn Topology) -> Vec<Vec<Node>> {
         sets.push(topology.route(sample[0], node));
         sets.push(topology.route(node, sample[sample.len() / 2]));
     }
-    // Runs of numbers, every so many: in grids and cubes, lines, planes and boxes.
+    // Equidistant runs of numbers: in grids and cubes these are lines, planes and boxes.
     for width in [1, 2, 3, 4, 6, 8] {
         for stride in [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, count] {
             for start in [0, stride / 2, count / 2] {
@@ -84,7 +86,7 @@ pub(super) fn sets(topology: &dyn Topology) -> Vec<Vec<Node>> {
     for size in 2..LARGEST.min(count) {
         let mut set: Vec<Node> = (0..size).map(|_| scatter.below(count)).collect();
         sets.push(set.clone());
-        // A walk, which is connected, unlike most that are scattered.
+        // A walk, which is connected, unlike most random sets.
         for i in 1..size {
             let others = topology.neighbours(set[i - 1]);
             set[i] = others.get(scatter.below(others.len().max(1)).index()).copied().unwrap_or(set[i - 1]);
@@ -92,7 +94,7 @@ pub(super) fn sets(topology: &dyn Topology) -> Vec<Vec<Node>> {
         sets.push(set);
     }
     for set in &mut sets {
-        // Keep the order, since numbers must follow it; drop what no network has.
+        // Keep the order, since numbers must follow it; drop repeated nodes and nodes out of range.
         let mut seen = HashSet::new();
         set.retain(|node| node.index() < count && seen.insert(*node));
     }
@@ -100,11 +102,11 @@ pub(super) fn sets(topology: &dyn Topology) -> Vec<Vec<Node>> {
     sets
 }
 
-/// Numbers without a pattern, the same in every run (Marsaglia's xorshift64).
+/// Pseudo-random numbers, the same in every run (Marsaglia's xorshift64).
 struct Scatter(u64);
 
 impl Scatter {
-    /// A node below `count`, which is not 0.
+    /// Returns a node below `count`, which must not be 0.
     fn below(&mut self, count: usize) -> Node {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

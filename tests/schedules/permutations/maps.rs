@@ -1,7 +1,7 @@
 //! Maps do what their names say, and any map what it says.
 
 use necklace::local;
-use necklace::permutation::{BitMap, Way};
+use necklace::permutation::{BitMap, Method};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 use super::oracle::{permuted, permuted_to, proved};
@@ -72,7 +72,7 @@ fn named_permutations_are_what_they_say_on_every_network() {
             for (name, map, goes) in named(bits, rank_bits) {
                 let motion = permuted_to(network, &map, &*goes);
                 let permutation = proved(network, &map);
-                assert_eq!(motion.method, permutation.way(), "{name} of 2^{bits} on {network}");
+                assert_eq!(motion.method, permutation.method(), "{name} of 2^{bits} on {network}");
             }
         }
     }
@@ -111,7 +111,7 @@ fn any_map_puts_every_element_where_it_says() {
     fn holds(Case { rank_bits, map }: Case) -> bool {
         for network in [format!("hypercube:{rank_bits}"), format!("line:{}", 1 << rank_bits)] {
             let motion = permuted(&network, &map);
-            assert_eq!(motion.method, proved(&network, &map).way());
+            assert_eq!(motion.method, proved(&network, &map).method());
         }
         true
     }
@@ -145,7 +145,7 @@ fn elements_without_bytes_and_large_ones_that_stay_together_are_permuted_too() {
         motion
     });
     for motion in done.unwrap() {
-        assert_eq!((motion.method, motion.rounds, motion.transmission), (Way::Exchange(0b11), 2, 1 << 24));
+        assert_eq!((motion.method, motion.rounds, motion.transmission), (Method::Exchange(0b11), 2, 1 << 24));
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use necklace::algorithm::Algorithm;
 use necklace::collective::Collective;
 use necklace::communicator::PermuteReport;
-use necklace::permutation::{BitMap, Permutation, Way};
+use necklace::permutation::{BitMap, Method, Permutation};
 use necklace::schedule::{Placement, verify_shares};
 use necklace::topology::{Topology, parse};
 use necklace::{Communicator, Node, local};
@@ -47,7 +47,7 @@ pub(crate) fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u6
         assert_eq!(motion.method, way, "{map} on {network}");
         let found = (motion.rounds, motion.messages, motion.sent, motion.transmission);
         assert_eq!(found, leaving.cost(rank, way), "{map} on {network}, rank {rank}");
-        if way != Way::Straight {
+        if way != Method::Straight {
             assert_eq!(motion.channel, Some(motion.transmission), "{map} on {network}");
         }
     }
@@ -69,12 +69,12 @@ impl Leaving {
 
     /// An exchange if every rank's go to all that differ from it in some of these bits, which sit on cubes; two if not, and there
     /// are as many elements as such ranks.
-    fn way(&self, topology: &dyn Topology) -> Way {
+    fn way(&self, topology: &dyn Topology) -> Method {
         let Self(leaving) = self;
         let differ = |(rank, to): (usize, &BTreeMap<usize, u64>)| to.keys().fold(0, |all, to| all | rank ^ to);
         let bits = leaving.iter().enumerate().map(differ).fold(0, |all, it| all | it);
         if bits == 0 {
-            return Way::Local;
+            return Method::Local;
         }
         let is_whole = leaving.iter().all(|to| to.len() == 1 << bits.count_ones());
         let near = |one: usize, other: usize| topology.neighbours(Node::new(one)).contains(&Node::new(other));
@@ -83,26 +83,26 @@ impl Leaving {
             .all(|rank| by(1).all(|by| near(rank, rank ^ by)) && !by(2).any(|by| near(rank, rank ^ by)));
         let each: u64 = leaving[0].values().sum();
         match (on_cubes, is_whole) {
-            (true, true) => Way::Exchange(bits as u64),
-            (true, false) if each >> bits.count_ones() > 0 => Way::Exchanges(bits as u64),
-            _ => Way::Straight,
+            (true, true) => Method::Exchange(bits as u64),
+            (true, false) if each >> bits.count_ones() > 0 => Method::Exchanges(bits as u64),
+            _ => Method::Straight,
         }
     }
 
     /// Rounds, messages, elements sent, transmission.
-    fn cost(&self, rank: usize, way: Way) -> (usize, usize, u64, u64) {
+    fn cost(&self, rank: usize, way: Method) -> (usize, usize, u64, u64) {
         let others = || self.0[rank].iter().filter(|(to, _)| **to != rank).map(|(_, count)| *count);
         match way {
-            Way::Exchange(bits) => {
+            Method::Exchange(bits) => {
                 let (d, block) = (bits.count_ones() as usize, self.0[rank][&rank]);
                 let half = block << (d - 1);
                 (d, d * d, d as u64 * half, half)
             }
-            Way::Exchanges(bits) => {
+            Method::Exchanges(bits) => {
                 let (d, each) = (bits.count_ones() as usize, self.0[rank].values().sum());
                 (2 * d, 2 * d * d, d as u64 * each, each)
             }
-            Way::Straight => (1, others().count(), others().sum(), others().max().unwrap_or(0)),
+            Method::Straight => (1, others().count(), others().sum(), others().max().unwrap_or(0)),
             _ => (0, 0, 0, 0),
         }
     }
@@ -124,8 +124,10 @@ pub(crate) fn proved(network: &str, map: &BitMap) -> Permutation {
         // What a rank has for others is cut into no more parts than there are ranks in between.
         let Collective::Custom(custom) = problem.collective() else { panic!("{}", permutation.name()) };
         let chunks: u64 = custom.pre[0].iter().map(|(block, _)| u64::from(block.of())).sum();
-        match permutation.way() {
-            Way::Exchanges(bits) => assert_eq!(chunks, 1 << bits.count_ones(), "{} on {network}", permutation.name()),
+        match permutation.method() {
+            Method::Exchanges(bits) => {
+                assert_eq!(chunks, 1 << bits.count_ones(), "{} on {network}", permutation.name())
+            }
             _ => assert_eq!(chunks, custom.pre[0].len() as u64),
         }
     }

@@ -98,14 +98,13 @@ fn a_permutation_is_for_its_own_problem_only() {
 }
 
 #[test]
-fn maps_that_are_none_are_errors_of_calls_too() {
+fn invalid_maps_are_errors_of_calls() {
     let call = |comm: &mut Communicator| -> Result<PermuteReport, Error> {
         comm.permute(&BitMap::moving(&[0, 0])?, &[0_u8; 2], &mut [0; 2])
     };
     for error in local::run(2, |mut comm| call(&mut comm).unwrap_err()).unwrap() {
         assert!(
-            matches!(error.argument(), Some(ArgumentError::Map(_)))
-                && error.to_string().ends_with("bit 0 is there twice"),
+            matches!(error.argument(), Some(ArgumentError::Map(_))) && error.to_string().ends_with("duplicate bit 0"),
             "{error}"
         );
     }
@@ -125,7 +124,7 @@ fn permutations_are_of_ranks_on_nodes() {
 }
 
 #[test]
-fn what_ranks_hold_is_not_listed_without_end() {
+fn number_of_listed_blocks_is_limited() {
     let of = |bits: usize, d: usize| {
         let topology = parse(&format!("hypercube:{d}")).unwrap();
         Permutation::new(BitMap::bit_reversal(bits).unwrap(), topology, Placement::identity(1 << d)).unwrap()
@@ -140,23 +139,23 @@ fn what_ranks_hold_is_not_listed_without_end() {
 }
 
 #[test]
-fn maps_that_are_none_are_refused() {
+fn invalid_maps_are_refused() {
     let errors = [
         (BitMap::axis_exchange(4, &[0, 4], &[1, 2]), "bit 4 of addresses of 4 bits"),
         (BitMap::axis_exchange(4, &[0, 1], &[2, 9]), "bit 9 of addresses of 4 bits"),
-        (BitMap::axis_exchange(4, &[0, 1], &[1, 2]), "bit 1 is there twice"),
-        (BitMap::axis_exchange(4, &[0, 1], &[2]), "an axis of 2 bits cannot be exchanged with one of 1"),
-        (BitMap::moving(&[0, 0, 1]), "bit 0 is there twice"),
+        (BitMap::axis_exchange(4, &[0, 1], &[1, 2]), "duplicate bit 1"),
+        (BitMap::axis_exchange(4, &[0, 1], &[2]), "an axis of 2 bits cannot be exchanged with one of 1 bits"),
+        (BitMap::moving(&[0, 0, 1]), "duplicate bit 0"),
         (BitMap::moving(&[0, 3, 1]), "bit 3 of addresses of 3 bits"),
-        (BitMap::linear(&[0b01, 0b01], 0), "addresses that differ in 0b11 go to the same place"),
+        (BitMap::linear(&[0b01, 0b01], 0), "addresses that differ by 0b11 have the same image"),
         (BitMap::linear(&[0b01, 0b100], 0), "bit 2 of addresses of 2 bits"),
         (BitMap::cyclic_to_consecutive(4, 5), "bit 4 of addresses of 4 bits"),
         (BitMap::consecutive_to_cyclic(4, 5), "bit 4 of addresses of 4 bits"),
         (BitMap::complement(4, 0b10010), "bit 4 of addresses of 4 bits"),
         (BitMap::to_gray(4, 3, 2), "bit 4 of addresses of 4 bits"),
         (BitMap::from_gray(4, usize::MAX, 2), "of addresses of 4 bits"),
-        (BitMap::transpose(usize::MAX, 2), "62 are the most"),
-        (BitMap::identity(65), "addresses of 65 bits, 62 are the most"),
+        (BitMap::transpose(usize::MAX, 2), "at most 62 are supported"),
+        (BitMap::identity(65), "addresses of 65 bits; at most 62 are supported"),
     ];
     for (map, words) in errors {
         let error = map.map(|map| map.to_string()).unwrap_err().to_string();

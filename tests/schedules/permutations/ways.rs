@@ -4,7 +4,7 @@ use necklace::algorithm::Algorithm;
 use necklace::communicator::Options;
 use necklace::launch::Launch;
 use necklace::machine::Machine;
-use necklace::permutation::{BitMap, Permutation, Way};
+use necklace::permutation::{BitMap, Method, Permutation};
 use necklace::schedule::{Placement, verify_shares};
 use necklace::topology::parse;
 
@@ -18,7 +18,7 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
             let half = 1 << (bits - d - 1);
             let exchanged = |map: &BitMap| {
                 let motion = permuted(&network, map);
-                assert_eq!(motion.method, Way::Exchange((1 << d) - 1), "{map}");
+                assert_eq!(motion.method, Method::Exchange((1 << d) - 1), "{map}");
                 assert_eq!((motion.rounds, motion.messages, motion.transmission), (d, d * d, half), "{map}");
                 assert_eq!(motion.sent, d as u64 * half);
             };
@@ -35,7 +35,7 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
     // The paper's example: (a7 a6 a5 a4 a3 | a2 a1 a0) to (a7 a6 a0 a1 a2 | a3 a4 a5), in four sub-cubes.
     let map = BitMap::moving(&[5, 4, 3, 2, 1, 0, 6, 7]).unwrap();
     let motion = permuted("hypercube:5", &map);
-    assert_eq!((motion.method, motion.rounds, motion.transmission), (Way::Exchange(0b111), 3, 4));
+    assert_eq!((motion.method, motion.rounds, motion.transmission), (Method::Exchange(0b111), 3, 4));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
             // The most elements over a channel.
             let load = |map: BitMap| {
                 let permutation = proved(&network, &map).straight();
-                assert_eq!(permutation.way(), Way::Straight, "{map}");
+                assert_eq!(permutation.method(), Method::Straight, "{map}");
                 let proof = verify_shares(permutation.shares(&permutation.problem().unwrap()).unwrap()).unwrap();
                 assert_eq!(proof.rounds, 1);
                 let load = proof.channel_transmission.whole().unwrap() * permutation.block();
@@ -79,9 +79,9 @@ fn the_page_on_cubes_has_these_loads() {
         ("bit reversal of the ranks' numbers", BitMap::moving(&reversed)),
     ] {
         let permutation = proved("hypercube:6", &map.unwrap());
-        let (way, rounds) = match permutation.way() {
-            Way::Exchange(0b11_1111) => ("one", 6),
-            Way::Exchanges(0b11_1111) => ("two", 12),
+        let (way, rounds) = match permutation.method() {
+            Method::Exchange(0b11_1111) => ("one", 6),
+            Method::Exchanges(0b11_1111) => ("two", 12),
             other => panic!("{name}: {other}"),
         };
         let channel = permutation.channel().unwrap();
@@ -96,15 +96,15 @@ fn where_ranks_are_no_cube_elements_go_straight() {
     let map = BitMap::bit_reversal(6).unwrap();
     // Of the last two, ranks that differ in two bits are neighbours too: nobody need forward.
     for network in ["ring:8", "line:8", "torus:2x4", "complete:8", "ghc:2x4"] {
-        assert_eq!(permuted(network, &map).method, Way::Straight, "{network}");
+        assert_eq!(permuted(network, &map).method, Method::Straight, "{network}");
     }
     for network in ["mesh:2x2x2", "ghc:2x2x2", "torus:2x2x2"] {
-        assert_eq!(permuted(network, &map).method, Way::Exchange(0b111), "{network}");
+        assert_eq!(permuted(network, &map).method, Method::Exchange(0b111), "{network}");
     }
     // Of a network that is none two dimensions may be.
     let exchange = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
-    assert_eq!(permuted("ghc:2x4", &exchange).method, Way::Exchange(0b101));
-    assert_eq!(permuted("ghc:4x2", &exchange).method, Way::Exchange(0b101));
+    assert_eq!(permuted("ghc:2x4", &exchange).method, Method::Exchange(0b101));
+    assert_eq!(permuted("ghc:4x2", &exchange).method, Method::Exchange(0b101));
 }
 
 #[test]
@@ -123,43 +123,46 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
         ways[0]
     };
     let way = |machine, chosen, map: &BitMap, bytes| on("hypercube:5", machine, chosen, map, bytes);
-    let cube = Way::Exchange(0b11111);
+    let cube = Method::Exchange(0b11111);
     // Either way half of the elements go over a channel. Straight is a round instead of 5, and 31 messages and blocks sent instead of
     // 25 and 80.
     for (machine, bytes, expected) in [
-        (network, 8, Way::Straight),
+        (network, 8, Method::Straight),
         (slow, 8, cube),
-        (rounds, 8, Way::Straight),
+        (rounds, 8, Method::Straight),
         (messages, 8, cube),
-        (messages, 100_000, Way::Straight),
-        (Machine::THREADS, 8, Way::Straight),
-        (Machine::FREE, 8, Way::Straight),
+        (messages, 100_000, Method::Straight),
+        (Machine::THREADS, 8, Method::Straight),
+        (Machine::FREE, 8, Method::Straight),
     ] {
         assert_eq!(way(machine, "auto", &exchange, bytes), expected, "{machine} {bytes}");
         assert_eq!(way(machine, "exchange", &exchange, bytes), cube);
-        assert_eq!(way(machine, "straight", &exchange, bytes), Way::Straight);
+        assert_eq!(way(machine, "straight", &exchange, bytes), Method::Straight);
         for chosen in ["auto", "straight"] {
-            assert_eq!(way(machine, chosen, &BitMap::shuffle(12).unwrap(), bytes), Way::Straight);
+            assert_eq!(way(machine, chosen, &BitMap::shuffle(12).unwrap(), bytes), Method::Straight);
         }
         for chosen in ["auto", "exchange", "straight"] {
-            assert_eq!(way(machine, chosen, &BitMap::identity(12).unwrap(), bytes), Way::Local);
+            assert_eq!(way(machine, chosen, &BitMap::identity(12).unwrap(), bytes), Method::Local);
         }
     }
     // As the page says of threads and of processes of one host.
     let of_all = |d: usize, machine: Machine, bytes: u64| {
         let topology = parse(&format!("hypercube:{d}")).unwrap();
         let map = BitMap::transpose(d, d).unwrap();
-        Permutation::new(map, topology, Placement::identity(1 << d)).unwrap().cheaper(&machine, bytes).way()
+        Permutation::new(map, topology, Placement::identity(1 << d)).unwrap().cheaper(&machine, bytes).method()
     };
     for (machine, most) in [(Machine::THREADS, 9), (Machine::TCP, 4), (Machine::MPI, 5)] {
-        assert_eq!((of_all(most, machine, 1), of_all(most + 1, machine, 1 << 20)), (Way::Straight, Way::Straight));
-        assert_eq!(of_all(most + 1, machine, 1), Way::Exchange((2 << most) - 1), "{machine}");
+        assert_eq!(
+            (of_all(most, machine, 1), of_all(most + 1, machine, 1 << 20)),
+            (Method::Straight, Method::Straight)
+        );
+        assert_eq!(of_all(most + 1, machine, 1), Method::Exchange((2 << most) - 1), "{machine}");
     }
     // Where the network is no cube as a whole nobody knows which channels straight messages share.
     let part = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
-    assert_eq!(on("ghc:2x4", network, "auto", &part, 8), Way::Exchange(0b101));
-    assert_eq!(on("ghc:2x4", rounds, "auto", &part, 8), Way::Straight);
-    assert_eq!(on("ring:8", network, "auto", &part, 8), Way::Straight);
+    assert_eq!(on("ghc:2x4", network, "auto", &part, 8), Method::Exchange(0b101));
+    assert_eq!(on("ghc:2x4", rounds, "auto", &part, 8), Method::Straight);
+    assert_eq!(on("ring:8", network, "auto", &part, 8), Method::Straight);
 }
 
 /// Of a cube that has more nodes than there are ranks nothing is claimed but what is counted at ranks.
@@ -173,7 +176,7 @@ fn ranks_may_be_a_part_of_a_cube() {
         let made = Permutation::new(map.unwrap(), parse(network).unwrap(), Placement::identity(ranks)).unwrap();
         let straight = made.clone().straight();
         assert_eq!(straight.channel(), None);
-        assert_eq!(made.clone().cheaper(&Machine::FREE.with_channel(1), 1).way(), made.way(), "{network}");
+        assert_eq!(made.clone().cheaper(&Machine::FREE.with_channel(1), 1).method(), made.method(), "{network}");
         if made.map().bits() < 10 {
             let problem = straight.problem().unwrap();
             let proof = verify_shares(straight.shares(&problem).unwrap()).unwrap();

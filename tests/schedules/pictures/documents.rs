@@ -6,7 +6,7 @@ use std::sync::Arc;
 use necklace::algorithm::registry;
 use necklace::collective::Collective;
 use necklace::schedule::draw::{View, draw};
-use necklace::schedule::{Problem, Round, Schedule};
+use necklace::schedule::{Problem, Schedule};
 use necklace::topology::parse;
 use roxmltree::Document;
 
@@ -72,8 +72,8 @@ fn a_phase_looks_the_same_in_all_pictures_and_unlike_others() {
                 continue;
             }
             // A transfer a phase.
-            let rounds = (0..phases).map(|phase| Round { phase, ..round(vec![send(0, 1, vec![])]) }).collect();
-            let picture = draw(&Schedule { outline, rounds }, &View::default()).unwrap();
+            let rounds = (0..phases).map(|phase| round(vec![send(0, 1, vec![])]).in_phase(phase)).collect();
+            let picture = draw(&Schedule::new(outline, rounds), &View::default()).unwrap();
             let document = Document::parse(&picture).unwrap();
             let legend = document.descendants().find(|element| element.attribute("class") == Some("legend")).unwrap();
             let mut dashes = BTreeSet::new();

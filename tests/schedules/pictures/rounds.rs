@@ -166,13 +166,12 @@ impl Arbitrary for Any {
                 walk.extend(topology.route(walk[walk.len() - 1], seats[to]).into_iter().skip(1));
                 via(send(from, to, blocks), &walk.into_iter().map(Node::index).collect::<Vec<_>>())
             });
-            Round { phase: number / 2, ..round(transfers.collect()) }
+            round(transfers.collect()).in_phase(number / 2)
         });
         let rounds: Vec<Round> = rounds.collect();
         let problem = Problem::placed(topology, placement, Collective::Allgather).unwrap();
-        let (algorithm, ports) = ("any".to_owned(), Ports::Unlimited);
         let phases = vec!["one".to_owned(), "two".to_owned()];
-        Self(Schedule { outline: Outline { problem, algorithm, ports, contention_free: false, phases }, rounds })
+        Self(Schedule::new(Outline::new(problem, "any", Ports::Unlimited).with_phases(phases), rounds))
     }
 }
 

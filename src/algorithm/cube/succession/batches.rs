@@ -1,17 +1,20 @@
-//! Which elements go together, along which axes, and when.
+//! Batches: which elements are exchanged together, along which axes, and when.
 //!
-//! A [`Batch`] is a list of complement pairs that start with an axis one after the other, d of them every d steps, and with the next
-//! axis d steps after that. So a batch of n pairs keeps all channels of an axis busy for n steps, and its timetable is the
-//! step in which it starts with each axis.
+//! A [`Batch`] is a list of complement pairs that start with an axis one after the other, d of them
+//! every d steps, and with the next axis d steps after that. So a batch of n pairs keeps all
+//! channels of an axis busy for n steps, and its timetable is the step in which it starts with each
+//! axis.
 //!
-//! Pipelined (§4.1) all pairs are one batch. Concurrently (Algorithm 5, §4.2) some batches start elsewhere than with the first axis,
-//! where otherwise channels would wait for the first batch: for a = s - 2, s - 4 and so on one of 2d pairs (of d for a = 1)
-//! exchanges its place v with the axes from a on, beginning at once; later its place i with the axes up to a. At the end its place i has
-//! what v was, and its place v what the last axis was: the alignment after the exchanges puts them where they belong. On axis x the
-//! batches of all a up to x precede those that take all axes, and those of all a from x on follow them, in the order of a: so the
-//! second part of a batch starts when all pairs that take all axes, and those of the batches with larger a, have started. (Axes are
-//! counted from 0.) There are as many such batches, from the largest a on, as leave 2d pairs to the others: less would come
-//! back before they were through with v.
+//! Pipelined (§4.1) all pairs are one batch. Concurrently (Algorithm 5, §4.2) some batches start
+//! elsewhere than with the first axis, where otherwise channels would wait for the first batch: for
+//! a = s - 2, s - 4 and so on one of 2d pairs (of d for a = 1) exchanges its place v with the axes
+//! from a on, beginning at once; later its place i with the axes up to a. At the end its place i
+//! has what v was, and its place v what the last axis was: the alignment after the exchanges puts
+//! them where they belong. On axis x the batches of all a up to x precede those that take all axes,
+//! and those of all a from x on follow them, in the order of a: so the second part of a batch
+//! starts when all pairs that take all axes, and those of the batches with larger a, have started.
+//! (Axes are counted from 0.) There are as many such batches, from the largest a on, as leave 2d
+//! pairs to the others: less would come back before they were through with v.
 //!
 //! Of four axes of two bits, with 16 elements, by the place that is exchanged and the axis:
 //!
@@ -23,37 +26,40 @@
 //!                v2  v3  i0  i1  i2
 //! ```
 //!
-//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and the pairs that take all axes, and all
-//! second parts, start a step later.
+//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and the
+//! pairs that take all axes, and all second parts, start a step later.
 //!
 //! # Labels
 //!
-//! An element of rank c at the places i and v has two labels, made from its source: I, the sum of i and all axes, and V, the sum
-//! of v and the axes from a on. So each rank has one element of each pair of labels. While i is exchanged with all axes, elements are at
-//! location I of a rank. While v is exchanged with the axes from a on, they are at location V; then, i with those up to a, at
-//! the sum of both. A batch of a therefore has both of {V, not V} for its I, which is a complement pair in both parts; and it has all
-//! four of {I, not I} x {V, not V}, so that what it leaves to others are pairs by I.
+//! An element of rank c at the places i and v has two labels, made from its source: I, the sum of i
+//! and all axes, and V, the sum of v and the axes from a on. So each rank has one element of each
+//! pair of labels. While i is exchanged with all axes, elements are at location I of a rank. While
+//! v is exchanged with the axes from a on, they are at location V; then, i with those up to a, at
+//! the sum of both. A batch of a therefore has both of {V, not V} for its I, which is a complement
+//! pair in both parts; and it has all four of {I, not I} x {V, not V}, so that what it leaves to
+//! others are pairs by I.
 
 use super::windows;
 
-/// Places of which one is exchanged with axes.
+/// The part of memory that is exchanged with axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// i, with all axes.
+    /// Place i, with all axes.
     I,
-    /// v, with the axes from a on.
+    /// Place v, with the axes from a on.
     V,
-    /// i, with the axes up to a, after that.
+    /// Place i, with the axes up to a, after v.
     Second,
 }
 
-/// Consecutive axes that a batch is exchanged with.
+/// Consecutive axes with which a batch is exchanged.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) memory: Memory,
     pub(super) first: usize,
     pub(super) last: usize,
-    /// When it starts with the first of them. It starts with each next one d steps later.
+    /// The step in which it starts with the first axis. It starts with each next axis d steps
+    /// later.
     start: usize,
 }
 
@@ -61,20 +67,20 @@ pub(super) struct Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
     pub(super) i: usize,
-    /// Of the whole place v; only its d lowest bits are added to.
+    /// The label V. Axes are added to its d lowest bits only.
     pub(super) v: usize,
-    /// The first axis that is added to v; none for as many as there are.
+    /// The first axis that is added to v; no axis if this is the number of axes.
     pub(super) from: usize,
 }
 
-/// Pairs that follow each other.
+/// Pairs that are exchanged one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
     pub(super) pairs: Vec<Pair>,
     pub(super) parts: Vec<Part>,
 }
 
-/// What crosses an axis in some steps: d pairs of a batch and maybe some more, in as many steps.
+/// The crossings of an axis in some steps: d or more pairs of a batch, in as many steps as pairs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) start: usize,
@@ -84,7 +90,7 @@ pub(super) struct Slot {
     pub(super) pairs: usize,
 }
 
-/// The batches of s axes of d bits, with 2^`places` elements a rank.
+/// The shape of a succession: s axes of d bits, with 2^`places` elements per rank.
 #[derive(Clone, Copy)]
 struct Shape {
     axes: usize,
@@ -97,14 +103,16 @@ impl Shape {
         (1 << self.d) - 1
     }
 
-    /// All pairs by I, in the order of their copies; of each the first axis that is added to v.
+    /// Returns all pairs by I, in the order of their copies, each with the first axis that is added
+    /// to v.
     fn pairs(self, from: impl Fn(usize, usize) -> usize) -> Vec<Pair> {
         let copies = 1 << (self.places - self.d);
         let of = |v: usize| (0..1 << (self.d - 1)).map(move |i| (i, v));
         (0..copies).flat_map(of).map(|(i, v)| Pair { i, v, from: from(i, v) }).collect()
     }
 
-    /// The batch of all these, by I, in a good order; none where that is not known.
+    /// Returns the batch of these pairs, by I, in an order for which a schedule is known. Fails if
+    /// none is known.
     fn by_all_axes(self, mut pairs: Vec<Pair>, start: usize) -> Result<Batch, Needs> {
         let (d, all) = (self.d, pairs.len());
         let odd = all % d;
@@ -122,16 +130,16 @@ impl Shape {
     }
 }
 
-/// What a shape would have to be.
+/// The requirement that a shape does not meet.
 pub(super) type Needs = String;
 
-/// Everything in one batch.
+/// Returns one batch of all pairs.
 pub(super) fn pipelined(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
     let shape = Shape { axes, d, places };
     Ok(vec![shape.by_all_axes(shape.pairs(|_, _| axes), 0)?])
 }
 
-/// As many batches as can be start elsewhere, one at least.
+/// Returns batches of which as many as possible, at least one, start with a later axis.
 pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
     let shape = Shape { axes, d, places };
     if axes < 3 {
@@ -143,7 +151,8 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Bat
     let no_time = || {
         format!("a place of more bits, so that some of the {} complement pairs of elements can wait", 1 << (places - 1))
     };
-    // The first batch that started elsewhere is through with v before it comes back with i, if 2d pairs are between.
+    // The first batch that starts with a later axis has finished with v before it returns with i,
+    // if there are 2d pairs in between.
     let mut free = (1_usize << (places - 1)).checked_sub(2 * d).ok_or_else(no_time)?;
     let mut others: Vec<(usize, usize)> = Vec::new();
     for a in (1..=axes - 2).rev().step_by(2) {
@@ -156,14 +165,14 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Bat
     }
     let late = if others.last().ok_or_else(no_time)?.0 == 1 { d % 2 } else { 0 };
 
-    // Each of these has its own sets of I, not I and copies of v: of such sets there are enough.
+    // Each of these has its own sets of I, not I and copies of v. There are enough such sets.
     let cell = |number: usize| (number % (1 << (d - 1)), number >> (d - 1));
     let of_cell = |i: usize, v: usize| others.iter().enumerate().find(|(number, _)| cell(*number) == (i, v >> d));
     if cell(others.len() - 1).1 >= 1 << (places - 2 * d) {
         return Err(no_time());
     }
     let opposite = shape.opposite();
-    // For d + 1 pairs such words have a schedule, whatever is added; for 2d any would do.
+    // For d + 1 pairs, such words have a schedule, whatever is added. For 2d pairs any words do.
     let fours = |pairs: usize| (0..pairs / 2).map(|ones| (1 << ones) - 1);
     let taken = |pair: &Pair| {
         let low = pair.v & opposite;
@@ -186,7 +195,7 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Bat
     Ok(batches)
 }
 
-/// What crosses each axis, in the order of time.
+/// Returns the slots of each axis, in the order of time.
 pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Slot>> {
     let mut table = vec![vec![]; axes];
     for (number, batch) in batches.iter().enumerate() {
@@ -212,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_axes_take_the_slots_that_are_drawn() {
+    fn four_axes_take_the_drawn_slots() {
         let batches = concurrent(4, 2, 4).unwrap();
         let mut rows = std::collections::BTreeMap::new();
         for (x, of_axis) in timetable(&batches, 4, 2).iter().enumerate() {
@@ -237,9 +246,9 @@ mod tests {
         assert_eq!(found, drawn);
     }
 
-    /// No axis begins with anything before it is through with what it has.
+    /// An axis starts a slot only after the previous one has ended.
     #[test]
-    fn an_axis_has_one_thing_at_a_time() {
+    fn an_axis_has_one_slot_at_a_time() {
         for (axes, d, places) in
             [(3, 3, 6), (4, 3, 6), (5, 3, 8), (5, 5, 10), (6, 4, 9), (7, 2, 6), (12, 2, 9), (11, 1, 6)]
         {
@@ -253,7 +262,8 @@ mod tests {
                         assert!(pair[0].start + pair[0].pairs <= pair[1].start, "{axes} {d} {places}: {pair:?}");
                     }
                 }
-                // A batch comes to its next axis no sooner than its elements are through with the last.
+                // A batch reaches its next axis only after its elements have finished with the
+                // last.
                 for (number, batch) in batches.iter().enumerate() {
                     let window = d + usize::from(batch.pairs.len() % d > 0 && batch.parts.len() > 1);
                     let mut starts: Vec<usize> = table

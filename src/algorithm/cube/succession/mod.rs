@@ -1,9 +1,11 @@
 //! Exchanges in succession, along one axis of a cube after the other.
 //!
-//! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: see below; its Theorem 2 falls below K/2, which every axis has
-//! to carry, and its Algorithm 5 is drawn for six axes, not written down. The ranks' numbers are s axes of d bits each, (c_s .. c_1); the
-//! places within a rank are (v, i), of which i has d bits. Exchanged with one axis after the other, i goes to c_1, each c to the
-//! next, and c_s to the places: a generalized shuffle, a [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
+//! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: see below. The paper's
+//! Theorem 2 falls below K/2, which every axis must carry, and its Algorithm 5 is only drawn, for
+//! six axes. The ranks' numbers are s axes of d bits each, (c_s .. c_1); the places within a rank
+//! are (v, i), of which i has d bits. Exchanged with one axis after the other, i goes to c_1, each
+//! c to the next, and c_s to the places: a generalized shuffle, a
+//! [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
 //!
 //! With K = 2^m elements a rank:
 //!
@@ -14,26 +16,30 @@
 //! | hops | as many | as many | |
 //! | elements sent by a rank | s d K/2 | up to s d^2 more | |
 //!
-//! Where a place has the bits of two axes at least, the better of both keeps Theorem 2, put right: min(K/2 + (s - 1) d, max((s + 3) d,
-//! K/2 + 2d)). Where it has fewer there is the first only. A rank's own time and memory are in proportion to the elements that it
-//! sends. Contention-free.
+//! If a place has at least the bits of two axes, the better of both meets Theorem 2, corrected:
+//! min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). If it has fewer, only the first exists. A rank
+//! takes time and memory in proportion to the elements that it sends. Contention-free.
 //!
 //! # Idea
 //!
-//! The elements of all axes are aligned at once, before: that at (c_s .. c_1 | i) is at location a, the sum modulo 2 of all of these, and
-//! stays at that location of whatever rank it comes to; after the last exchange the sum of the axes it has come to takes it from there
-//! to its place. When it crosses axis x it has the relative address a xor X, where X is the sum of the other axes of that rank.
-//! (Here nothing is moved for the [alignment](Succession::alignment): it only names elements.)
+//! The elements of all axes are aligned at once, before: that at (c_s .. c_1 | i) is at location a,
+//! the sum modulo 2 of all of these, and stays at that location of whatever rank it comes to; after
+//! the last exchange the sum of the axes it has come to takes it from there to its place. When it
+//! crosses axis x it has the relative address a xor X, where X is the sum of the other axes of that
+//! rank. (Here nothing is moved for the [alignment](Succession::alignment): it only names
+//! elements.)
 //!
-//! While one group of locations crosses the second axis the next one crosses the first, and so on. The paper does so with Algorithm 4.
-//! But a location's relative address differs from axis to axis, and locations that are a necklace for one X are none for another: a
-//! group that was through with the first axis would not be a group of the second. Complement pairs stay complement pairs. So the groups
-//! are d pairs, as in Algorithm 1, each for d steps an axis. Where d does not divide the K/2 pairs the last group is d pairs and
-//! what is left over, in as many steps, with every element in a window of d steps (see `windows.rs`): then all channels of
-//! an axis are busy for K/2 steps, and those of the next d steps later.
+//! While one group of locations crosses the second axis the next one crosses the first, and so on.
+//! The paper does so with Algorithm 4. But a location's relative address differs from axis to axis,
+//! and locations that are a necklace for one X are none for another: a group that was through with
+//! the first axis would not be a group of the second. Complement pairs stay complement pairs. So
+//! the groups are d pairs, as in Algorithm 1, each for d steps an axis. Where d does not divide the
+//! K/2 pairs the last group is d pairs and what is left over, in as many steps, with every element
+//! in a window of d steps (see `windows.rs`): then all channels of an axis are busy for K/2 steps,
+//! and those of the next d steps later.
 //!
-//! So the last axis idles for (s - 1) d steps. Algorithm 5 lets some groups start there, with the other bits of the places,
-//! and come back to the first axes later (see `batches.rs`).
+//! So the last axis idles for (s - 1) d steps. Algorithm 5 lets some groups start there, with the
+//! other bits of the places, and come back to the first axes later (see `batches.rs`).
 
 mod batches;
 mod windows;
@@ -50,7 +56,7 @@ use crate::ids::Rank;
 use crate::topology::{Hypercube, Topology};
 use crate::vocabulary::{BuildError, End, Placement, Ports, Problem, RankRound, Share, listable};
 
-/// Exchanges of the places with s axes, of d bits each, one after the other.
+/// A succession of exchanges of the places with s axes of d bits each.
 #[derive(Clone, Debug)]
 pub struct Succession {
     axes: usize,
@@ -59,9 +65,9 @@ pub struct Succession {
     places: usize,
     topology: Arc<dyn Topology>,
     batches: Arc<[Batch]>,
-    /// What crosses each axis.
+    /// The crossings of each axis.
     timetable: Arc<[Vec<Slot>]>,
-    /// What is held before and after, once somebody has asked.
+    /// The pre- and postcondition, computed on first use.
     collective: Arc<OnceLock<Collective>>,
 }
 
@@ -79,25 +85,29 @@ impl Succession {
     /// The most bits of a place.
     pub const MAX_PLACE_BITS: usize = 20;
 
-    /// Of that many axes of d bits each, with 2^`place_bits` elements a rank: all elements take the axes in order, pipelined.
+    /// Returns the pipelined succession of exchanges with `axes` axes of `d` bits each, with
+    /// 2^`place_bits` elements per rank: all elements take the axes in order.
     ///
-    /// Takes time and memory in proportion to the elements of one rank: some 12 bytes for each, and 20/d for each and each axis.
+    /// Takes time and memory in proportion to the elements of one rank: some 12 bytes per element,
+    /// and 20/d per element and axis.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Parameters`] without axes or bits, for fewer places than an axis has numbers, for more than 15 bits an axis that do
-    /// not divide K/2, for more ranks than [`Hypercube`] has, and for more than 2^[`MAX_PLACE_BITS`](Self::MAX_PLACE_BITS) elements in a rank.
+    /// [`BuildError::Parameters`] for no axes or no bits, for a place of fewer bits than an axis,
+    /// for axes of more than 15 bits if their number does not divide K/2, for more ranks than a
+    /// [`Hypercube`] has, and for more than [`MAX_PLACE_BITS`](Self::MAX_PLACE_BITS) bits of a
+    /// place.
     pub fn pipelined(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
         Self::of(axes, d, place_bits, batches::pipelined)
     }
 
-    /// The same with some of the elements starting on other axes than the first, which would have to wait (Algorithm 5): as
-    /// many as there is time for.
+    /// Like [`pipelined`](Self::pipelined), but some elements, as many as possible, start with a
+    /// later axis instead of waiting for the first (Algorithm 5).
     ///
     /// # Errors
     ///
-    /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for places of less than two axes' bits, and for so few elements
-    /// that there is no time for any.
+    /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for a place of fewer bits
+    /// than two axes, and for too few elements.
     pub fn concurrent(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
         Self::of(axes, d, place_bits, batches::concurrent)
     }
@@ -136,43 +146,45 @@ impl Succession {
         })
     }
 
-    /// The axes.
+    /// Returns the number of axes.
     #[must_use]
     pub fn axes(&self) -> usize {
         self.axes
     }
 
-    /// The bits of an axis.
+    /// Returns the number of bits of an axis.
     #[must_use]
     pub fn axis_bits(&self) -> usize {
         self.d
     }
 
-    /// The bits of a place within a rank.
+    /// Returns the number of bits of a place.
     #[must_use]
     pub fn place_bits(&self) -> usize {
         self.places
     }
 
-    /// The steps of all.
+    /// Returns the number of steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.timetable.iter().flatten().map(|slot| slot.start + slot.pairs).max().unwrap_or(0)
     }
 
-    /// What is added modulo 2 to the lowest bits of a place of a rank: before the exchanges that makes the location at which elements
-    /// stay while they are exchanged, and afterwards the place at which they belong.
+    /// Returns the alignment of a rank: a place xor the alignment before the exchanges is the
+    /// location at which an element stays during the exchanges; that location xor the alignment
+    /// afterwards is its final place.
     #[must_use]
     pub fn alignment(&self, rank: Rank) -> usize {
         self.sum(rank.index(), 0..self.axes)
     }
 
-    /// What is held before and after: block [s, t, v, ..] is the element with that v that rank s has for rank t. When it is first
-    /// asked for, it takes time and memory in proportion to the elements of all ranks, some 100 bytes each.
+    /// Returns the problem, a custom collective: block [s, t, v, ..] is the element with index v
+    /// that rank s has for rank t. The first call takes time and memory proportional to the
+    /// elements of all ranks, some 100 bytes each.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Blocks`] for more of these than [`Custom::MOST_BLOCKS`].
+    /// [`BuildError::Blocks`] for more than [`Custom::MOST_BLOCKS`] elements.
     pub fn problem(&self) -> Result<Problem, BuildError> {
         let collective = self.collective()?.clone();
         Problem::placed(Arc::clone(&self.topology), Placement::identity(self.topology.nodes()), collective)
@@ -198,7 +210,7 @@ impl Succession {
         1 << (self.places - self.d)
     }
 
-    /// The element of a rank at a place.
+    /// Returns the element of a rank at a place.
     fn block(&self, source: usize, i: usize, copy: usize) -> Block {
         let ranks = self.topology.nodes();
         let destination = (source << self.d | i) % ranks;
@@ -218,24 +230,25 @@ impl Succession {
         axes.into_iter().fold(0, |sum, x| sum ^ self.axis(rank, x))
     }
 
-    /// The rank whose axis x has another number, and the number it had.
+    /// Replaces the number of axis x in a rank; returns the new rank and the old number.
     fn swapped(&self, rank: usize, x: usize, number: usize) -> (usize, usize) {
         let had = self.axis(rank, x);
         (rank ^ (had ^ number) << (x * self.d), had)
     }
 
-    /// Where on its way a pair's first element is in memory, while it is exchanged by that.
+    /// Returns the location of a pair's first element while it is exchanged through this memory.
     fn location(&self, memory: Memory, pair: &Pair) -> usize {
         match memory {
             Memory::I => pair.i,
             Memory::V => pair.v & self.opposite(),
-            // The pairs {(I, V), (I, not V)} and {(not I, not V), (not I, V)} have the same location here. Of the second the other
-            // element is named first, so that of two such pairs the first ones are opposites, as in the other part.
+            // The pairs {(I, V), (I, not V)} and {(not I, not V), (not I, V)} have the same
+            // location here. Of the second the other element is named first, so that of two such
+            // pairs the first ones are opposites, as in the other part.
             Memory::Second => pair.v & self.opposite() ^ pair.i.min(pair.i ^ self.opposite()),
         }
     }
 
-    /// The steps of what crosses axis x at a rank: by dimension.
+    /// Returns the crossings of axis x at a rank in a slot, step by step, by dimension.
     fn leg(&self, rank: usize, x: usize, slot: Slot) -> Vec<Vec<Crossed>> {
         let (d, batch) = (self.d, &self.batches[slot.batch]);
         let part = &batch.parts[slot.part];
@@ -247,11 +260,11 @@ impl Succession {
         let mut step = |t: usize| -> Vec<Crossed> {
             let crossing = |dimension: usize| {
                 let pair = match &windows {
-                    // Where there is no schedule nothing crosses, and so something does not arrive.
+                    // Without a schedule nothing crosses, and verification fails.
                     Some(steps) => steps.as_ref()?[t][dimension] % addresses.len(),
                     None => (dimension + d - t % d) % d,
                 };
-                // That of the pair which has the bit.
+                // The element of the pair that has the bit.
                 let address = of_pair(d, addresses[pair], dimension).address;
                 let is_second = address != addresses[pair];
                 let done = &mut done[pair][usize::from(is_second)];
@@ -263,11 +276,13 @@ impl Succession {
         (0..addresses.len()).map(&mut step).collect()
     }
 
-    /// What a rank sends when that crosses axis x: where the element comes from, and was there.
+    /// Returns the block that a rank sends in a crossing of axis x: the source and original place
+    /// of the element.
     fn sent(&self, rank: usize, x: usize, slot: Slot, crossed: &Crossed) -> Block {
         let &Crossed { address, before, location, pair, .. } = crossed;
         let part = &self.batches[slot.batch].parts[slot.part];
-        // Back to where it was before this part: each axis had what the next one has got, or memory.
+        // Back to where it was before this part: each axis had what the next one has got, or
+        // memory.
         let old = self.axis(rank, x) ^ before;
         let (mut rank, _) = self.swapped(rank, x, old);
         let mut memory = old ^ address;
@@ -291,19 +306,19 @@ impl Succession {
     }
 }
 
-/// What crosses a dimension of an axis.
+/// The crossing of a dimension of an axis.
 #[derive(Clone, Debug)]
 struct Crossed {
     dimension: usize,
-    /// Relative, along this axis.
+    /// The relative address along this axis.
     address: usize,
-    /// What of it was crossed before.
+    /// The dimensions that were crossed before.
     before: usize,
     location: usize,
     pair: Pair,
 }
 
-/// What is under way along an axis.
+/// The crossings under way along an axis.
 struct Leg {
     slot: Slot,
     steps: Vec<Vec<Crossed>>,
@@ -329,7 +344,7 @@ impl Algorithm for Succession {
 
     fn claims(&self, _: &Problem) -> Claims {
         let (steps, copies) = (self.steps() as u64, self.copies() as u64);
-        // Of each pair one element crosses each dimension.
+        // One element of each pair crosses each dimension.
         let sent = self.timetable.iter().flatten().map(|slot| (slot.pairs * self.d) as u64).sum();
         let volume = Some(Volume::new(sent, copies));
         Claims {

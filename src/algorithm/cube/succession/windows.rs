@@ -1,29 +1,36 @@
-//! Complement pairs that are no multiple of the dimensions, each element within a window of d steps.
+//! The schedule of complement pairs whose number is not a multiple of d, with each element in a
+//! window of d steps.
 //!
-//! A succession of exchanges does not know relative addresses but locations: what lies at location a of a node has the relative address
-//! a xor X in the next exchange, where X depends on the other axes of that node. Complement pairs of locations are complement pairs of
-//! relative addresses whatever X is, and d of them use all channels for d steps. Necklaces are none under another X, so Algorithm 4 does
-//! not help where d does not divide the pairs. This does: d + c pairs, 0 < c < d, in d + c steps with all channels busy in all of
-//! them, such that one element of each pair, an *early* one, crosses in the first d steps only, and the other, *late* one, in the last
-//! d. The next exchange can then begin d steps after this one, for all elements.
+//! A succession of exchanges schedules locations, not relative addresses: the element at location a
+//! of a node has the relative address a xor X in the next exchange, where X depends on the other
+//! axes of that node. Complement pairs of locations are complement pairs of relative addresses for
+//! every X, and d of them use all channels for d steps. Necklaces are not preserved, so Algorithm 4
+//! does not help if d does not divide the number of pairs. This does: d + c pairs, 0 < c < d, in
+//! d + c steps with all channels busy in all of them, such that one element of each pair, an
+//! *early* one, crosses in the first d steps only, and the other, *late* one, in the last d. The
+//! next exchange can then begin d steps after this one, for all elements.
 //!
-//! Of the early ones c crossings of each dimension are chosen, at most c of an element and so many that no more than d - c are left of
-//! it: those are the first c steps. By the same token c of each dimension of the late ones are the last c steps. What is left are
-//! d - c of each dimension, no more of any element: the steps between. Each part is a bipartite graph of elements and dimensions in
-//! which no node has more edges than there are steps and dimensions have just as many, so it falls into as many matchings (König).
+//! The first c steps take c crossings of each dimension by early elements: at most c per element,
+//! and enough that at most d - c are left of it. In the same way, the last c steps take c crossings
+//! of each dimension by late elements. The steps in between take the rest: d - c crossings of each
+//! dimension, and at most as many of any element. Each part is a bipartite graph of elements and
+//! dimensions in which no node has more edges than there are steps, and dimensions have exactly as
+//! many. So it decomposes into that many matchings (König).
 //!
-//! For that each dimension must be set in c to d of the early elements, under all X. It is for the d members of a necklace of weight w,
-//! of which w have it, with any c members of one of weight d - w: of these c - w at least (none if that is less), c and d - w at most
-//! have it. That a choice exists is otherwise not proved, but tested for each d with [`early`], and for each c that can be left over:
-//! under all X up to d = 10, under a sample beyond.
+//! This requires that each dimension is set in c to d of the early elements, under all X. That
+//! holds for the d members of a necklace of weight w, of which w have it, with any c members of one
+//! of weight d - w, of which at least max(c - w, 0) and at most min(c, d - w) have it. That a
+//! choice of crossings exists is not proved, but tested for each d with [`early`], and for each c
+//! that can be left over: under all X up to d = 10, under a sample beyond.
 
 use crate::topology::necklace::{Necklace, Words};
 
-/// The most dimensions for which that was tested.
+/// The most dimensions for which a choice was tested to exist.
 pub(super) const TESTED: usize = 15;
 
-/// One element of each of d + c complement pairs, 0 < c < d: a full necklace, and a part of the complements of another. After the
-/// address, which copy of it: of three dimensions there is one such necklace only, and it is used again.
+/// Returns one element of each of d + c complement pairs, 0 < c < d: a full necklace, and some
+/// complements of another. The second number is the copy of the address: three dimensions have only
+/// one such necklace, which is used twice.
 pub(super) fn early(d: usize, c: usize) -> Option<Vec<(usize, usize)>> {
     let words = Words::binary(d)?;
     let weight = (d - 1) / 2;
@@ -37,8 +44,9 @@ pub(super) fn early(d: usize, c: usize) -> Option<Vec<(usize, usize)>> {
     Some(first.chain(second).take(d + c).collect())
 }
 
-/// For early elements of these relative addresses, more than d, the elements that cross each dimension in each step: an early one by
-/// its number, and its complement by that and their number. `None` where there is no such schedule.
+/// Returns, for more than d early elements of these relative addresses, the element that crosses
+/// each dimension in each step: an early element by its index, its complement by that index plus
+/// the number of early elements. `None` if there is no such schedule.
 pub(super) fn schedule(d: usize, early: &[usize]) -> Option<Vec<Vec<usize>>> {
     let c = early.len().checked_sub(d)?;
     let late: Vec<usize> = early.iter().map(|address| address ^ ((1 << d) - 1)).collect();
@@ -55,7 +63,7 @@ pub(super) fn schedule(d: usize, early: &[usize]) -> Option<Vec<Vec<usize>>> {
 
 /// A choice of crossings.
 struct Part<'a> {
-    /// How many of each dimension, and of an element at most.
+    /// The crossings per dimension, and the most per element.
     c: u32,
     words: &'a [usize],
     chosen: Vec<usize>,
@@ -63,10 +71,11 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// c crossings of each dimension, at most c of an element, of which no more than d - c are left over.
+    /// Chooses c crossings of each dimension, at most c per element, so that at most d - c are left
+    /// of each element.
     fn of(d: usize, c: usize, words: &'a [usize]) -> Option<Self> {
         let mut part = Self { c: c as u32, words, chosen: vec![0; words.len()], of_dimension: vec![0; d] };
-        // Neither kind of step takes away what the other has come to.
+        // Neither kind of step undoes the other.
         for (element, word) in words.iter().enumerate() {
             let least = word.count_ones().saturating_sub((d - c) as u32);
             while part.chosen[element].count_ones() < least {
@@ -86,7 +95,8 @@ impl<'a> Part<'a> {
         Some(part)
     }
 
-    /// One crossing more of an element, of a dimension that has not enough yet; other elements may change theirs.
+    /// Adds a crossing of an element, in a dimension that needs more; other elements may change
+    /// theirs.
     fn widen(&mut self, element: usize, seen: &mut usize) -> bool {
         for dimension in bits(self.words[element] & !self.chosen[element]) {
             let bit = 1 << dimension;
@@ -115,7 +125,8 @@ impl<'a> Part<'a> {
         false
     }
 
-    /// One crossing more of a dimension, by an element that has not c yet; others may change theirs.
+    /// Adds a crossing of a dimension, by an element that has less than c; others may change
+    /// theirs.
     fn fill(&mut self, dimension: usize, seen: &mut [bool]) -> bool {
         let bit = 1 << dimension;
         for element in 0..self.words.len() {
@@ -143,11 +154,12 @@ fn bits(word: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS as usize).filter(move |bit| word >> bit & 1 == 1)
 }
 
-/// So many steps for the crossings that are left, as many of each dimension, no more of any element: by dimensions, who crosses.
+/// Decomposes the remaining crossings, `steps` of each dimension and at most as many of any
+/// element, into steps: for each dimension, the element that crosses.
 fn matchings(d: usize, steps: usize, mut left: Vec<usize>) -> Option<Vec<Vec<usize>>> {
     let step = |t: usize| {
         let mut matching = Matching { left: &left, of: vec![None; d], by: vec![None; left.len()] };
-        // Who has a crossing for each step that is left must have one now.
+        // An element with a crossing for each remaining step must cross now.
         let urgent = (0..left.len()).filter(|&element| left[element].count_ones() as usize == steps - t);
         let all = urgent.into_iter().all(|element| matching.give(element, &mut 0));
         let all = all
@@ -161,7 +173,7 @@ fn matchings(d: usize, steps: usize, mut left: Vec<usize>) -> Option<Vec<Vec<usi
     (0..steps).map(step).collect()
 }
 
-/// Who crosses what in one step.
+/// The crossings of one step.
 struct Matching<'a> {
     left: &'a [usize],
     /// By dimension, the element.
@@ -171,7 +183,7 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// Gives an element a dimension; others that have one may get another.
+    /// Assigns a dimension to an element; others may change theirs.
     fn give(&mut self, element: usize, seen: &mut usize) -> bool {
         for dimension in bits(self.left[element]) {
             if *seen >> dimension & 1 == 1 {
@@ -186,7 +198,7 @@ impl Matching<'_> {
         false
     }
 
-    /// Takes an element for a dimension; others that have one may get another.
+    /// Assigns an element to a dimension; others may change theirs.
     fn take(&mut self, dimension: usize, seen: &mut [bool]) -> bool {
         for element in 0..self.left.len() {
             if seen[element] || self.left[element] >> dimension & 1 == 0 {
@@ -208,7 +220,8 @@ mod tests {
 
     use super::*;
 
-    /// That all cross what they have to, each dimension is crossed in each step, and windows are kept.
+    /// Checks that all elements cross their dimensions, that each dimension is crossed in each
+    /// step, and that windows are kept.
     fn is_schedule(d: usize, early: &[usize], steps: &[Vec<usize>]) {
         let (pairs, c) = (early.len(), early.len() - d);
         assert_eq!(steps.len(), d + c);
@@ -227,9 +240,10 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_for_what_is_left_over_whatever_is_added() {
+    fn left_over_pairs_have_a_schedule_under_all_shifts() {
         for d in 3..=TESTED {
-            // Whatever is left over by d of the pairs, of 2^(d-1) and more; also where another batch has taken one.
+            // The pairs that d leaves over, of 2^(d-1) and more, also after another batch has taken
+            // one.
             let left = (d - 1..2 * d + 6).map(|bits| (1 << bits) % d).flat_map(|left| [left, (left + d - d % 2) % d]);
             for c in left.filter(|&c| c > 0).collect::<BTreeSet<usize>>() {
                 let chosen = early(d, c).unwrap();
@@ -247,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_for_one_more_pair_than_an_odd_number_of_dimensions() {
+    fn odd_dimensions_plus_one_pairs_have_a_schedule() {
         for d in (3..=TESTED).step_by(2) {
             let opposite = (1 << d) - 1;
             for x in (0..1 << d).step_by(if d > 9 { 7 } else { 1 }) {
@@ -260,8 +274,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_up_where_there_is_none() {
-        // Nobody early has bit 0: that dimension would idle in the first step.
+    fn impossible_windows_have_no_schedule() {
+        // No early element has bit 0: that dimension would idle in the first step.
         assert_eq!(schedule(3, &[0b000, 0b010, 0b100, 0b110]), None);
         assert_eq!(schedule(3, &[0b001]), None);
     }
