@@ -66,7 +66,7 @@ pub enum Error {
     Internal(&'static str),
 }
 
-/// Turns an invalid map into the error of a program that makes maps and calls.
+/// Converts the error of an invalid map, so that a program can use `?` on maps and calls.
 impl From<BitMapError> for Error {
     #[track_caller]
     fn from(error: BitMapError) -> Self {

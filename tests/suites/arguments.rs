@@ -109,11 +109,11 @@ impl<const BYTES: usize> Op<[u8; BYTES]> for Pretender {
 pub(super) fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned() {
     on_each("ring:3", |comm| {
         let mut receive = [[0xaa; 3]; 2];
-        let words = ["pretender", "[u8; 3]", "3 bytes at multiples of 1", "F64"];
+        let words = ["pretender", "[u8; 3]", "size 3 and alignment 1", "F64"];
         says(comm.allreduce(&[[1; 3]; 2], &mut receive, Pretender), is_operation, &words);
         says(comm.scan(&[[1; 3]; 2], &mut receive, Pretender), is_operation, &words);
         assert_eq!(receive, [[0xaa; 3]; 2]);
-        let words = ["[u8; 8]", "8 bytes at multiples of 1"];
+        let words = ["[u8; 8]", "size 8 and alignment 1"];
         says(comm.allreduce(&[[1; 8]; 2], &mut [[0xaa; 8]; 2], Pretender), is_operation, &words);
     });
 }
