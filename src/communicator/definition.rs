@@ -40,13 +40,14 @@ impl Kept for Field {
 /// unless another algorithm is cheaper. Members then compare what they call before the first call of
 /// each kind, algorithm, size, root and operation (and again now and then, if there are hundreds), not
 /// in every message. If they later make two different calls of these, the library decides what
-/// happens, until the timeout.
+/// happens, until a [deadline](crate::guide::failures#the-two-deadlines) passes.
 ///
 /// # Errors
 ///
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was. If a
 /// call fails under way (a member is missing, gone, or calls something else), every member gets the
-/// same [`Error::Failed`], within the [timeout](Options::timeout); a member that had done its part gets
+/// same [`Error::Failed`], at the latest after the [timeout](Options::timeout) or, if it waits for a rank
+/// that computes, the [arrival timeout](Options::arrival_timeout); a member that had done its part gets
 /// it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics. Calls in which
 /// ranks only send, such as broadcasts from different roots, do not show that they differ; members find
 /// out in a later call, by [`close`](Self::close), or when they leave.
@@ -134,7 +135,7 @@ impl Communicator {
                 history: History::default(),
                 native,
                 agreed: Agreed::default(),
-                timeout: options.timeout,
+                timeouts: options.timeouts,
                 told: false,
             },
             endpoint,

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::agreement::Agreed;
 use super::prepared::{Native, Prepared, Way};
@@ -10,7 +9,7 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::plan::{Buffers, Execution, Plan, Reduction};
 use crate::transport::native::NativeIo;
-use crate::transport::{ContextId, Failure, History, RoundIo, Signature, Transport, call_native, renumbered};
+use crate::transport::{ContextId, Failure, History, RoundIo, Signature, Timeouts, Transport, call_native, renumbered};
 
 /// A context, and how calls go over it.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub(super) struct Wire {
     /// Whether the backend has collectives of its own.
     pub(super) native: bool,
     pub(super) agreed: Agreed,
-    pub(super) timeout: Duration,
+    pub(super) timeouts: Timeouts,
     /// Whether the user knows that the context has failed.
     pub(super) told: bool,
 }
@@ -68,7 +67,7 @@ impl Wire {
         self.history.add(signature.fingerprint);
         let mut execution = Execution::new(plan);
         while let Some(round) = execution.advance(&mut buffers, reduction) {
-            let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeout);
+            let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeouts);
             let Some(io) = io else { return Err(short()) };
             self.transport.round(io).map_err(|failure| self.failed(failure))?;
         }
@@ -106,9 +105,9 @@ impl Wire {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         let Native { call, barrier, agreed } = native;
-        let ((rank, size), timeout) = ((self.transport.rank(), self.transport.size()), self.timeout);
+        let ((rank, size), timeouts) = ((self.transport.rank(), self.transport.size()), self.timeouts);
         // Before anything moves.
-        let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeout);
+        let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeouts);
         let Some(mut io) = io else {
             let words = "a buffer is shorter than the library's call needs, or not aligned as its elements are";
             return Err(Error::Argument(words.to_owned()));

@@ -49,7 +49,8 @@ pub use network::Network;
 /// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set ([`connect`] refuses it); `tcp`: a rank over TCP; `mpi`: a rank of MPI |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
 /// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring`; parts made by [`split`](Communicator::split) inherit those that fit them. [The log](crate::communicator#what-is-logged) says what runs |
-/// | `NECKLACE_TIMEOUT` | the maximum time in seconds without progress in a call, and until all ranks have come; 300 unless set |
+/// | `NECKLACE_TIMEOUT` | the maximum time in seconds without progress in a call while a process does not answer or messages are under way, and until all ranks have joined, or `off`; 300 unless set |
+/// | `NECKLACE_ARRIVAL_TIMEOUT` | how many seconds a call waits for a rank that answers but has not called, or `off`; 1800 unless set |
 /// | threads | |
 /// | `NECKLACE_RANKS` | the number of ranks; unless set, the number of nodes of the topology, or of cores |
 /// | processes | |
@@ -254,7 +255,7 @@ impl Launch {
             return Err(Error::Environment(format!("NECKLACE_RANKS is {ranks}, but {}", seat.words)));
         }
         let asked = self.asked(Some(seat.size), || 1, &variable)?;
-        let join = seating(seat)?.timeout(asked.options.patience());
+        let join = seating(seat)?.timeout(asked.options.join_timeout());
         Ok((asked, join))
     }
 
@@ -291,7 +292,7 @@ impl Launch {
         started: &Started,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<(Result<Asked, Error>, mpi::Join<'static>), Error> {
-        let join = mpi::Join::world_within(timed(&self.options, &variable)?.patience())?;
+        let join = mpi::Join::world_within(timed(&self.options, &variable)?.join_timeout())?;
         let size = join.size()?;
         if let Some(words) = started.several.as_ref().filter(|_| size == 1) {
             return Err(Error::Environment(format!(
@@ -352,13 +353,29 @@ impl fmt::Debug for Launch {
     }
 }
 
-/// Those options, with the timeout that the environment says.
+/// Returns the options with the timeouts of the environment.
 fn timed(options: &Options, variable: impl Fn(&str) -> Option<String>) -> Result<Options, Error> {
-    let seconds = number(&variable, "NECKLACE_TIMEOUT")?;
-    Ok(match seconds {
-        Some(seconds) => options.clone().timeout(Duration::from_secs(seconds as u64)),
-        None => options.clone(),
-    })
+    let mut options = options.clone();
+    if let Some(timeout) = timeout(&variable, "NECKLACE_TIMEOUT")? {
+        options = options.timeout(timeout);
+    }
+    if let Some(timeout) = timeout(&variable, "NECKLACE_ARRIVAL_TIMEOUT")? {
+        options = options.arrival_timeout(timeout);
+    }
+    Ok(options)
+}
+
+/// Reads a timeout: `Some(None)` if it is off.
+fn timeout(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<Option<Duration>>, Error> {
+    let Some(text) = variable(name) else { return Ok(None) };
+    match text.parse::<u64>() {
+        Ok(seconds) if seconds > 0 => Ok(Some(Some(Duration::from_secs(seconds)))),
+        _ if text == "off" => Ok(Some(None)),
+        _ => Err(Error::Environment(format!(
+            "{name} is {}, it must be a number of seconds of at least 1, or off",
+            quoted(&text)
+        ))),
+    }
 }
 
 /// What was asked for.
@@ -493,8 +510,11 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_by_name() {
-        let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many"), ("NECKLACE_TIMEOUT", "-1")];
-        for (name, value) in refused {
+        let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many")];
+        let timeouts = ["NECKLACE_TIMEOUT", "NECKLACE_ARRIVAL_TIMEOUT"];
+        let values = ["-1", "0", "1.5", "soon", "OFF", " off", "99999999999999999999"];
+        let refused_timeouts = timeouts.iter().flat_map(|name| values.map(|value| (*name, value)));
+        for (name, value) in refused.into_iter().chain(refused_timeouts) {
             let message = job(Launch::default(), &[(name, value)]).unwrap_err().to_string();
             assert!(message.contains(name) && message.contains(value), "{message}");
         }
@@ -536,6 +556,30 @@ mod tests {
         refused(Launch::default(), "NECKLACE_RANKS", "5", &["NECKLACE_RANKS is 5", "NECKLACE_SIZE is 4"]);
         refused(Launch::default(), "NECKLACE_TIMEOUT", "0", &["NECKLACE_TIMEOUT"]);
         refused(Launch::default(), "NECKLACE_KEY_FILE", "/no/such/file", &["/no/such/file"]);
+    }
+
+    #[test]
+    fn environment_sets_timeouts_and_turns_them_off() {
+        let program = Options::default().timeout(Duration::from_secs(3)).arrival_timeout(Duration::from_secs(4));
+        let timeouts = |variables: &[(&str, &str)]| {
+            let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).into());
+            let options = timed(&program, variable).unwrap();
+            (options.join_timeout(), format!("{options:?}"))
+        };
+        let (silence, arrival) = ("NECKLACE_TIMEOUT", "NECKLACE_ARRIVAL_TIMEOUT");
+        let off = format!("{:?}", Duration::MAX);
+        for (variables, expected) in [
+            (&[][..], ("3s", "4s")),
+            (&[(silence, "5")], ("5s", "4s")),
+            (&[(arrival, "6")], ("3s", "6s")),
+            (&[(silence, "off")], (&off, "4s")),
+            (&[(silence, "7"), (arrival, "off")], ("7s", &off)),
+        ] {
+            let (join, options) = timeouts(variables);
+            let words = format!("silence: {}, arrival: {}", expected.0, expected.1);
+            assert!(options.contains(&words), "{variables:?}: {options}");
+            assert_eq!(format!("{join:?}"), expected.0);
+        }
     }
 
     #[test]

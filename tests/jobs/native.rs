@@ -159,7 +159,7 @@ impl Native for Member {
         self.calls.note(self.context, &io);
         let (me, size) = (self.rank().index(), self.size());
         let (what, reduction) = (io.what(), io.reduction());
-        let (call, signature, timeout) = (io.call, io.signature, io.timeout);
+        let (call, signature, timeouts) = (io.call, io.signature, io.timeouts);
         let (input, output) = io.buffers();
         let mut scratch = vec![];
         let run = |buffer, block: usize, bytes: u64| Some(vec![Run::new(buffer, block as u64 * bytes, bytes)]);
@@ -216,7 +216,7 @@ impl Native for Member {
         };
         let mut buffers = Buffers { input, output, scratch: &mut scratch };
         let program = program(me, &sends, &receives, &buffers);
-        let round = RoundIo::new(&program, 0, buffers.reborrow(), call, signature, timeout).unwrap();
+        let round = RoundIo::new(&program, 0, buffers.reborrow(), call, signature, timeouts).unwrap();
         self.inner.round(round)?;
         if let (Some(from), Some(into)) = (&sends[me], &receives[me]) {
             copy(from, into, &mut buffers);

@@ -51,7 +51,8 @@ pub use self::refusal::{
     another_length_is_refused_before_a_byte_lands, messages_to_itself_are_refused,
 };
 pub use self::waiting::{
-    a_rank_that_gets_on_is_waited_for, memory_is_the_callers_after_a_round, silence_ends_at_the_deadline,
+    a_rank_that_gets_on_is_waited_for, busy_rank_is_not_a_silent_one, memory_is_the_callers_after_a_round,
+    silence_ends_at_the_deadline,
 };
 
 /// A check: a promise, and how to see whether a backend keeps it.
@@ -74,6 +75,7 @@ pub const CHECKS: &[(&str, Check)] = &checks![
     another_fingerprint_is_found,
     another_fingerprint_of_a_rank_not_awaited_is_found,
     silence_ends_at_the_deadline,
+    busy_rank_is_not_a_silent_one,
     a_rank_that_gets_on_is_waited_for,
     memory_is_the_callers_after_a_round,
     a_failure_is_everybodys_and_stays,

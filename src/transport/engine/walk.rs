@@ -16,7 +16,7 @@ use super::inquiry::Inquiry;
 use super::state::Engine;
 use super::words::{Standing, write_standing};
 use crate::ids::Rank;
-use crate::transport::{ContextId, rank_words};
+use crate::transport::{ContextId, Deadline, rank_words};
 
 /// Bytes that wait for somebody to read them, from where on it gets no more answers.
 const MOST_ANSWERS: usize = 1 << 20;
@@ -233,6 +233,14 @@ impl Walk {
             (_, Some((at, round)), Some(call)) if at == call => End::Busy(round),
             (_, Some((at, _)), _) => End::GoneOn(at),
         }
+    }
+
+    /// Returns the deadline that counts for what is at the end; `None` if it is not there yet.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        self.end.as_ref().map(|end| match end {
+            End::NotCalled | End::Busy(_) | End::Elsewhere => Deadline::Arrival,
+            End::Gone(_) | End::Left | End::GoneOn(_) | End::Circle | End::Mute => Deadline::Silence,
+        })
     }
 
     /// Whose fault it is, by its rank in the context where it began.
