@@ -13,7 +13,7 @@ use super::prepared::Key;
 use crate::collective::Collective;
 use crate::error::{BuildError, Error};
 use crate::ids::{MAX_NODES, Rank};
-use crate::op::{OnBytes, Op};
+use crate::op::{OnBytes, Op, by};
 use crate::plan::Reduction;
 
 impl Communicator {
@@ -93,6 +93,18 @@ impl Communicator {
         self.reduce_by(Collective::Allreduce, send, receive, &op)
     }
 
+    /// Combines in rank order, for a purpose that the ranks compare.
+    pub(super) fn allreduce_for<T: Pod>(
+        &mut self,
+        send: &[T],
+        receive: &mut [T],
+        purpose: String,
+        op: impl Fn(T, T) -> T + Send + Sync,
+    ) -> Result<(), Error> {
+        let key = Key { purpose: purpose.into(), commutes: false, ..key::<T>(Collective::Allreduce) };
+        self.regular(key, send, receive, Some(&OnBytes::new(&by("", op))))
+    }
+
     /// Combines the `send` of ranks 0 to i for rank i, element by element, in rank order unless the operation
     /// [commutes](Op::is_commutative).
     ///
@@ -138,17 +150,8 @@ impl Communicator {
     /// [`BuildError::Rank`] if the root is not a member ([`Error::Argument`] if it cannot be a rank at
     /// all); otherwise see [`Communicator`].
     pub fn broadcast<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), Error> {
-        self.broadcast_for(buffer, root, "".into())
-    }
-
-    pub(super) fn broadcast_for<T: Pod>(
-        &mut self,
-        buffer: &mut [T],
-        root: usize,
-        purpose: Cow<'static, str>,
-    ) -> Result<(), Error> {
         let root = self.root(root)?;
-        self.regular(Key { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
+        self.regular(Key { in_place: true, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
     }
 
     /// Collects a block from every rank at the root: block i of its `receive` is the `send` of rank i.

@@ -44,6 +44,9 @@ impl Kept for Field {
 ///
 /// # Errors
 ///
+/// Errors number the calls of a communicator from 1, its user's first; `split` and `close` count, and an
+/// `alltoallv` whose counts have to be exchanged first counts twice.
+///
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was. If a
 /// call fails under way (a member is missing, gone, or calls something else), every member gets the
 /// same [`Error::Failed`], at the latest after the [timeout](Options::timeout) or, if it waits for a rank
@@ -73,6 +76,9 @@ pub struct Communicator {
     pub(super) machine: Machine,
     pub(super) options: Options,
 }
+
+/// The number of a user's first call in the context.
+pub(super) const FIRST_CALL: u64 = 1;
 
 /// For how many collectives, each of another root if it has one, it is kept what there is to choose from.
 const FIELDS: usize = 16;
@@ -109,6 +115,7 @@ impl Communicator {
         }
         let members = (0..ranks).map(Rank::new).collect();
         let mut all = Self::open(endpoint, ContextId::WORLD, members, topology, placement, options)?;
+        all.wire.history = History::default();
         all.agree()?;
         Ok(all)
     }
@@ -132,7 +139,8 @@ impl Communicator {
                 context,
                 identity,
                 members,
-                history: History::default(),
+                // Call 0 makes the communicator; users count from 1.
+                history: History { calls: FIRST_CALL, ..History::default() },
                 native,
                 agreed: Agreed::default(),
                 timeouts: options.timeouts,
@@ -153,20 +161,23 @@ impl Communicator {
         })
     }
 
-    /// Rank 0 hands out its machine, so that `auto` decides alike everywhere. What is compared on the way holds the network
-    /// and the placement; the barrier keeps everybody until all have compared.
+    /// Compares network and placement among the ranks, and takes the machine of rank 0, so that `auto`
+    /// decides alike everywhere: call 0 of the context.
+    ///
+    /// Every rank needs something of every other for the result, so none gets on before all have
+    /// compared.
     fn agree(&mut self) -> Result<(), Error> {
         // Nothing that may differ decides before it is known not to differ.
-        self.algorithms.extend([("broadcast", "binomial".into()), ("barrier", "dissemination".into())]);
+        self.algorithms.extend([("allreduce", "recursive-doubling".into())]);
         let mut prices = self.machine.words();
+        let own = prices;
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
         let native = if self.wire.native { ", collectives of the backend's own" } else { "" };
         let purpose = format!("start{native}{links}{placed}");
-        self.broadcast_for(&mut prices, 0, purpose.into())?;
+        self.allreduce_for(&own, &mut prices, purpose.into(), |first, _| first)?;
         self.machine = Machine::of_words(prices);
-        self.barrier()?;
         self.algorithms.clear();
         self.cache.clear();
         Ok(())
@@ -214,6 +225,7 @@ impl Communicator {
     pub fn close(mut self) -> Result<(), Error> {
         self.wire.alive()?;
         let History { calls, digest } = self.wire.history;
+        let calls = calls - FIRST_CALL;
         let plan = self.barrier_of_agreement()?;
         let signature = self.planned(format!("close after {calls} calls ({digest:016x})"));
         self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)

@@ -56,7 +56,7 @@ impl Wire {
     pub(super) fn run(
         &mut self,
         plan: &Plan,
-        mut buffers: Buffers<'_>,
+        buffers: Buffers<'_>,
         signature: &Signature,
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
@@ -65,6 +65,19 @@ impl Wire {
         }
         let call = self.history.calls;
         self.history.add(signature.fingerprint);
+        self.rounds(plan, buffers, call, signature, reduction)
+    }
+
+    /// Executes the rounds of a plan, as part of that call.
+    #[inline(always)]
+    fn rounds(
+        &mut self,
+        plan: &Plan,
+        mut buffers: Buffers<'_>,
+        call: u64,
+        signature: &Signature,
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(), Error> {
         let mut execution = Execution::new(plan);
         while let Some(round) = execution.advance(&mut buffers, reduction) {
             let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeouts);
@@ -108,23 +121,24 @@ impl Wire {
         let ((rank, size), timeouts) = ((self.transport.rank(), self.transport.size()), self.timeouts);
         // Before anything moves.
         let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeouts);
-        let Some(mut io) = io else {
+        let Some(io) = io else {
             let words = "a buffer is shorter than the library's call needs, or not aligned as its elements are";
             return Err(Error::Argument(words.to_owned()));
         };
         self.agree(barrier, signature, agreed)?;
-        io.call = self.history.calls;
         self.history.add(signature.fingerprint);
         call_native(&mut *self.transport, io).map_err(|failure| self.failed(failure))
     }
 
-    /// Sees to it that all members make this call; a call of its own, unless they have agreed on it before.
+    /// Makes sure that all members make this call: by rounds that have its number, unless they have agreed
+    /// on it before.
     fn agree(&mut self, barrier: &Plan, signature: &Signature, agreed: &mut Option<u64>) -> Result<(), Error> {
         if agreed.is_none_or(|number| !self.agreed.has(number)) {
             *agreed = self.agreed.find(signature.fingerprint);
         }
         if agreed.is_none() {
-            self.run(barrier, Buffers { input: &[], output: &mut [], scratch: &mut [] }, signature, None)?;
+            let buffers = Buffers { input: &[], output: &mut [], scratch: &mut [] };
+            self.rounds(barrier, buffers, self.history.calls, signature, None)?;
             *agreed = Some(self.agreed.add(signature.fingerprint));
         }
         Ok(())

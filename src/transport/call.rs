@@ -61,7 +61,7 @@ pub struct RoundIo<'a> {
     program: &'a Program,
     round: usize,
     buffers: Buffers<'a>,
-    /// Zero-based number of the call within the context.
+    /// Number of the call within the context. Numbers rise from call to call.
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,

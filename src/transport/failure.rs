@@ -11,7 +11,8 @@ use crate::ids::Rank;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call} ({words}), round {round}: {cause}")]
 pub struct Failure {
-    /// Zero-based number of the call within the context.
+    /// Number of the call within the context. A communicator counts its user's calls from 1; call 0
+    /// makes the communicator of the job.
     pub call: u64,
     /// Description of the call, by the rank that found the failure.
     pub words: Arc<str>,

@@ -9,10 +9,10 @@
 //!   for a call depend on nothing but what all members are known to have in common: the context and the call's kind, sizes,
 //!   root, element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
 //!   [`Alltoallw`](NativeCall::Alltoallw) that is the kind alone: where blocks lie and how long they are is each member's own.
-//! - **Calls** come with numbers that rise, as those of rounds do, and each number is either that of a native call or of
-//!   rounds. All members call the same, in the same order; the communicator has them agree through rounds before it makes a call
-//!   for the first time, but not again. A backend that can find a disagreement later should; it has the
-//!   [`Signature`] for that.
+//! - **Calls** come with numbers that rise, as those of rounds do. All members call the same, in the same
+//!   order. Before a communicator makes a call for the first time, its members agree on it through rounds
+//!   with the number and the [`Signature`] of that call; later they do not. A backend that can find a
+//!   disagreement later should; it has the signature for that.
 //! - **Memory** is the caller's alone when the call returns, also with an error.
 //! - **Failure** is as of a round: the first of the context is everybody's, and the same on every member. What a library reports
 //!   is made one. Failures of a native call are those of its round 0.
@@ -228,7 +228,7 @@ pub struct NativeIo<'a> {
     input: &'a [u8],
     output: &'a mut [u8],
     reduction: Option<&'a dyn Reduction>,
-    /// Zero-based number of the call within the context.
+    /// Number of the call within the context, as of a round.
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,

@@ -209,9 +209,11 @@ impl Walk {
             };
             let hop = Hop { context: next, from: to, to: peer as usize };
             let met = |other: &Hop| (other.context, other.from) == (hop.context, hop.from);
+            let met = self.hops.iter().position(met);
             let too_long = self.hops.len() >= MOST_HOPS.max(2 * engine.connections.len());
-            if too_long || self.hops.iter().any(met) || peer as usize >= engine.connections.len() {
-                self.end = Some(if next == self.home { End::Circle } else { End::Elsewhere });
+            if too_long || met.is_some() || peer as usize >= engine.connections.len() {
+                let is_here = self.hops[met.unwrap_or(0)..].iter().any(|hop| hop.context == self.home);
+                self.end = Some(if is_here && met.is_some() { End::Circle } else { End::Elsewhere });
                 break;
             }
             self.hops.push(hop);

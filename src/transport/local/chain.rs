@@ -39,9 +39,9 @@ struct Hop {
 enum End {
     /// This process, which waits for nobody, as a member of that group.
     Rank(Arc<Group>, usize, Progress),
-    /// A rank that was met before, in the context where the chain begins.
+    /// A rank that was met before, on a circle through the context where the chain begins.
     Circle,
-    /// A circle of ranks in another context. They may be busy with each other; the rank of the context
+    /// A circle of ranks in other contexts. They may be busy with each other; the rank of the context
     /// where the chain begins that waits for them is the one that does not come.
     Elsewhere(usize),
 }
@@ -71,8 +71,9 @@ impl Chain {
         let (mut group, mut rank) = (home.clone(), from);
         let (mut hops, mut progress) = (Vec::<Hop>::new(), 0_u64);
         let end = loop {
-            if hops.iter().any(|hop| Arc::ptr_eq(&hop.group, &group) && hop.rank == rank) {
-                break if Arc::ptr_eq(&group, home) { End::Circle } else { End::Elsewhere(last) };
+            if let Some(met) = hops.iter().position(|hop| Arc::ptr_eq(&hop.group, &group) && hop.rank == rank) {
+                let is_here = hops[met..].iter().any(|hop| Arc::ptr_eq(&hop.group, home));
+                break if is_here { End::Circle } else { End::Elsewhere(last) };
             }
             let status = &group.member(rank).status;
             if Arc::ptr_eq(&group, home) {
