@@ -176,7 +176,7 @@ impl Communicator {
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
         let native = if self.wire.native { ", collectives of the backend's own" } else { "" };
         let purpose = format!("start{native}{links}{placed}");
-        self.allreduce_for(&own, &mut prices, purpose.into(), |first, _| first)?;
+        self.allreduce_for(&own, &mut prices, purpose, |first, _| first)?;
         self.machine = Machine::of_words(prices);
         self.algorithms.clear();
         self.cache.clear();

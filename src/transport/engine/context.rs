@@ -10,7 +10,7 @@ use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
 use super::outside::Outside;
-use super::vigil::Vigil;
+use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
@@ -59,7 +59,7 @@ pub(crate) struct Context {
     pub(crate) inquiry: Option<Inquiry>,
     /// Calls that are with a library beneath, where there is one; and what is known of the one under way.
     pub(crate) outside: Option<Arc<Outside>>,
-    pub(crate) vigil: Option<Vigil>,
+    pub(crate) watchdog: Option<Watchdog>,
 }
 
 /// Where this process is.
@@ -145,7 +145,7 @@ impl Context {
             declined: false,
             inquiry: None,
             outside: None,
-            vigil: None,
+            watchdog: None,
         }
     }
 

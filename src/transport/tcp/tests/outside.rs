@@ -13,7 +13,7 @@ use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::MOST_NAPS;
 use crate::transport::engine::limits::grace;
 use crate::transport::engine::outside::Outside;
-use crate::transport::engine::vigil::FIRST;
+use crate::transport::engine::watchdog::FIRST;
 use crate::transport::engine::words::{Standing, write_left, write_standing};
 use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 
@@ -146,7 +146,7 @@ fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
     // When it is over nobody is asked any more, and of the next call again not at once.
     watched.outside.leave();
     assert_eq!(watched.look(), None);
-    assert!(watched.alone.engine.contexts[&ContextId::WORLD].vigil.is_none());
+    assert!(watched.alone.engine.contexts[&ContextId::WORLD].watchdog.is_none());
     let begin = Instant::now();
     watched.outside.enter(CALL + 1, &signature(1), LONG.into());
     assert_eq!((watched.look(), watched.look()), (None, None));

@@ -8,7 +8,7 @@ use crate::transport::Timeouts;
 
 /// What is known of a call under way.
 #[derive(Debug)]
-pub(crate) struct Vigil {
+pub(crate) struct Watchdog {
     pub(super) call: u64,
     pub(super) since: Instant,
     /// When all members answered last.
@@ -19,16 +19,16 @@ pub(crate) struct Vigil {
     pub(super) failed: Option<Instant>,
     /// When to ask all members where they stand; and what they say.
     pub(super) next: Duration,
-    pub(super) roll: Option<Roll>,
+    pub(super) poll: Option<Poll>,
     /// When this was looked at last, and how often this process had slept before that.
     pub(super) looked: Instant,
     pub(super) naps: u32,
 }
 
-impl Vigil {
+impl Watchdog {
     pub(super) fn begin(call: u64) -> Self {
         let now = Instant::now();
-        Self { call, since: now, heard: now, alone: None, failed: None, next: FIRST, roll: None, looked: now, naps: 0 }
+        Self { call, since: now, heard: now, alone: None, failed: None, next: FIRST, poll: None, looked: now, naps: 0 }
     }
 
     /// Where this process was stopped, or had no processor, answers are from before that, if they have come: all is asked
@@ -44,7 +44,7 @@ impl Vigil {
 
 /// A question to all members.
 #[derive(Debug)]
-pub(super) struct Roll {
+pub(super) struct Poll {
     pub(super) number: u64,
     pub(super) since: Instant,
     /// By rank.
