@@ -24,7 +24,9 @@ use std::time::Instant;
 use necklace::plan::{Buffer, Buffers, Run};
 use necklace::topology::Grid;
 use necklace::transport::conformance::{self, Fixture};
-use necklace::transport::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport, position};
+use necklace::transport::{
+    Cause, ContextId, Deadline, Endpoint, Failure, OpenError, RoundIo, Signature, Transport, position,
+};
 use necklace::{Communicator, Rank};
 
 /// The state that the ranks of a job share.
@@ -162,7 +164,7 @@ impl Transport for MailboxTransport {
 
     fn round(&mut self, mut io: RoundIo<'_>) -> Result<(), Failure> {
         let (program, round) = (io.program(), io.round());
-        let (me, call, timeout, signature) = (self.me, io.call, io.timeout, io.signature);
+        let (me, call, timeouts, signature) = (self.me, io.call, io.timeouts, io.signature);
         let fail = |context: &mut Context, (culprit, cause): Fault| {
             let observer = Rank::new(me);
             let failure =
@@ -242,8 +244,12 @@ impl Transport for MailboxTransport {
                 seen = (Some((last, progress)), Instant::now());
             }
             let waited = seen.1.elapsed();
+            // Threads do not fall silent by themselves: if the last one waits too, they wait in a circle.
+            let is_circle = context.members[last].awaits.is_some();
+            let deadline = if is_circle { Deadline::Silence } else { Deadline::Arrival };
+            let timeout = timeouts.of(deadline);
             if waited >= timeout {
-                let cause = Cause::Deadline { waited: timeout, chain: words.into() };
+                let cause = Cause::Deadline { deadline, waited: timeout, chain: words.into() };
                 return Err(fail(context, (Some(Rank::new(last)), cause)));
             }
             let rest = timeout - waited;

@@ -53,9 +53,10 @@
 //!
 //! # Guarantees
 //!
-//! - **Nothing hangs.** A call that makes no progress for the [timeout](Options::timeout) fails on
-//!   every member, with an error that names the rank that the others wait for. A rank that panics,
-//!   leaves or is killed is reported at once.
+//! - **Nothing hangs.** A call fails on every member if a process is silent for the
+//!   [timeout](Options::timeout), or if a rank that answers does not come for the [arrival
+//!   timeout](Options::arrival_timeout), with an error that names the rank that the others wait for. A
+//!   rank that panics, leaves or is killed is reported at once.
 //! - **Disagreement is found.** Every message carries a fingerprint of collective, sizes,
 //!   algorithm, root and operation. (Over a library's own collectives, ranks compare them before
 //!   the first call of each kind.)

@@ -13,7 +13,7 @@ use super::planned_call::PlanKey;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
-use crate::op::{OnBytes, Op};
+use crate::op::{OnBytes, Op, by};
 use crate::plan::Reduction;
 
 impl Communicator {
@@ -100,6 +100,18 @@ impl Communicator {
         self.reduce_by(Collective::Allreduce, send, receive, &op).map_err(CallError::of("allreduce"))
     }
 
+    /// Combines in rank order, for a purpose that the ranks compare.
+    pub(super) fn allreduce_for<T: Pod>(
+        &mut self,
+        send: &[T],
+        receive: &mut [T],
+        purpose: String,
+        op: impl Fn(T, T) -> T + Send + Sync,
+    ) -> Result<(), CallError> {
+        let key = PlanKey { purpose: purpose.into(), commutes: false, ..key::<T>(Collective::Allreduce) };
+        self.regular(key, send, receive, Some(&OnBytes::new(&by("", op))))
+    }
+
     /// Combines the `send` of ranks 0 to i for rank i, element by element.
     ///
     /// Contributions are combined in rank order unless the operation
@@ -146,17 +158,12 @@ impl Communicator {
     /// [`ArgumentError::Root`] if the root is not a member; otherwise see [`Communicator`].
     #[track_caller]
     pub fn broadcast<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), Error> {
-        self.broadcast_for(buffer, root, "".into()).map_err(CallError::of("broadcast"))
+        self.broadcast_from(buffer, root).map_err(CallError::of("broadcast"))
     }
 
-    pub(super) fn broadcast_for<T: Pod>(
-        &mut self,
-        buffer: &mut [T],
-        root: usize,
-        purpose: Cow<'static, str>,
-    ) -> Result<(), CallError> {
+    fn broadcast_from<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), CallError> {
         let root = self.root(root)?;
-        self.regular(PlanKey { in_place: true, purpose, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
+        self.regular(PlanKey { in_place: true, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
     }
 
     /// Collects a block from every rank at the root.

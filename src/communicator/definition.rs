@@ -40,15 +40,20 @@ impl Footprint for Field {
 /// them unless another algorithm is cheaper. Members then do not compare calls in every message.
 /// They compare before the first call of each kind, algorithm, size, root and operation, and
 /// repeat that now and then if there are hundreds of kinds. If members make two different calls
-/// that they have compared before, the library decides what happens, until the timeout.
+/// that they have compared before, the library decides what happens, until a
+/// [deadline](crate::guide::failures#the-two-deadlines) passes.
 ///
 /// # Errors
+///
+/// Errors number the calls of a communicator from 1, its user's first. `split` and `close` count,
+/// and an `alltoallv` that exchanges its counts first counts twice.
 ///
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was.
 ///
 /// If a call fails under way (a member is missing, gone, or calls something else), every member
-/// gets the same [`Error::Failed`], within the [timeout](Options::timeout). A member that had done
-/// its part gets it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics.
+/// gets the same [`Error::Failed`], at the latest after the [timeout](Options::timeout) or, if it
+/// waits for a rank that computes, the [arrival timeout](Options::arrival_timeout). A member that
+/// had done its part gets it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics.
 ///
 /// Calls in which ranks only send, such as broadcasts from different roots, may not show that they
 /// differ. Members find out in a later call, by [`close`](Self::close), or when they leave.
@@ -74,6 +79,9 @@ pub struct Communicator {
     pub(super) machine: Machine,
     pub(super) options: Options,
 }
+
+/// The number of a user's first call in the context.
+pub(super) const FIRST_CALL: u64 = 1;
 
 /// The number of collectives, told apart by their roots, whose candidates are kept.
 const FIELDS: usize = 16;
@@ -120,6 +128,7 @@ impl Communicator {
         }
         let members = (0..ranks).map(Rank::new).collect();
         let mut all = Self::open(endpoint, ContextId::WORLD, members, topology, placement, options)?;
+        all.wire.history = History::default();
         all.agree()?;
         Ok(all)
     }
@@ -144,10 +153,11 @@ impl Communicator {
                 context,
                 identity,
                 members,
-                history: History::default(),
+                // Call 0 makes the communicator; users count from 1.
+                history: History { calls: FIRST_CALL, ..History::default() },
                 native,
                 agreed: Agreed::default(),
-                timeout: options.timeout,
+                timeouts: options.timeouts,
                 told: false,
             },
             endpoint,
@@ -166,22 +176,22 @@ impl Communicator {
     }
 
     /// Compares network and placement among the ranks, and takes the machine of rank 0, so that
-    /// `auto` decides alike everywhere.
+    /// `auto` decides alike everywhere: call 0 of the context.
     ///
-    /// The broadcast compares: its purpose has the network and the placement. The barrier holds
-    /// every rank until all have compared.
+    /// Every rank needs something of every other for the result, so none continues before all have
+    /// compared.
     fn agree(&mut self) -> Result<(), CallError> {
         // Machines and networks may still differ, so they must not decide which algorithm runs.
-        self.algorithms.extend([("broadcast", "binomial".into()), ("barrier", "dissemination".into())]);
+        self.algorithms.extend([("allreduce", "recursive-doubling".into())]);
         let mut prices = self.machine.words();
+        let own = prices;
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
         let native = if self.wire.native { ", collectives of the backend's own" } else { "" };
         let purpose = format!("start{native}{links}{placed}");
-        self.broadcast_for(&mut prices, 0, purpose.into())?;
+        self.allreduce_for(&own, &mut prices, purpose, |first, _| first)?;
         self.machine = Machine::of_words(prices);
-        self.barrier_for("".into())?;
         self.algorithms.clear();
         self.cache.clear();
         Ok(())
@@ -232,6 +242,7 @@ impl Communicator {
     pub fn close(mut self) -> Result<(), Error> {
         self.wire.alive()?;
         let History { calls, digest } = self.wire.history;
+        let calls = calls - FIRST_CALL;
         let plan = self.barrier_of_agreement().map_err(CallError::of("close"))?;
         let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
         self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)

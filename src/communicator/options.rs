@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use crate::machine::Machine;
+use crate::transport::Timeouts;
 use crate::vocabulary::Placement;
 
-/// Options of a new communicator, which must be the same on every rank.
+/// Options of a new communicator. All but the timeouts must be the same on every rank.
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub(super) timeout: Duration,
+    pub(super) timeouts: Timeouts,
     pub(super) fingerprints: bool,
     pub(super) plans: usize,
     pub(super) plan_bytes: usize,
@@ -19,7 +20,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            timeout: Duration::from_secs(300),
+            timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(30 * 60)),
             fingerprints: true,
             plans: 32,
             plan_bytes: 256 << 20,
@@ -30,10 +31,31 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets the maximum time without progress before a call fails. The default is 5 minutes.
+    /// Sets the maximum time without progress before a call fails, or turns it off with `None`. The
+    /// default is 5 minutes.
+    ///
+    /// It counts while a process says nothing (it is stopped, or its host or the network is down), while
+    /// messages under way make no progress, and while ranks wait for each other in a circle. A rank that
+    /// only computes is not silent: for that one the [arrival timeout](Self::arrival_timeout) counts.
+    ///
+    /// Ranks may have different timeouts: the first deadline that passes fails the call on every rank.
     #[must_use]
-    pub fn timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
+    pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        let silence = timeout.into().unwrap_or(Duration::MAX);
+        Self { timeouts: Timeouts::new(silence, self.timeouts.arrival), ..self }
+    }
+
+    /// Sets how long a call waits for a rank whose process answers but that has not made the call, or
+    /// turns it off with `None`. The default is 30 minutes.
+    ///
+    /// Raise it, or turn it off, if ranks compute for longer between calls. Turned off, a rank that
+    /// never calls is waited for as long as its process lives, as in MPI.
+    ///
+    /// Ranks may have different timeouts: the first deadline that passes fails the call on every rank.
+    #[must_use]
+    pub fn arrival_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        let arrival = timeout.into().unwrap_or(Duration::MAX);
+        Self { timeouts: Timeouts::new(self.timeouts.silence, arrival), ..self }
     }
 
     /// Sets whether ranks compare their calls, to find that they disagree. The default is true.
@@ -72,7 +94,7 @@ impl Options {
 
     /// Returns how long a rank waits for the others to join.
     #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-    pub(crate) fn patience(&self) -> Duration {
-        self.timeout
+    pub(crate) fn join_timeout(&self) -> Duration {
+        self.timeouts.silence
     }
 }

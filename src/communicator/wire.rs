@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::agreement::Agreed;
 use super::planned_call::{Executor, LibraryCall, PlannedCall};
@@ -10,7 +9,7 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::plan::{Buffers, Execution, Plan, Reduction};
 use crate::transport::native::NativeIo;
-use crate::transport::{ContextId, Failure, History, RoundIo, Signature, Transport, call_native, renumbered};
+use crate::transport::{ContextId, Failure, History, RoundIo, Signature, Timeouts, Transport, call_native, renumbered};
 
 /// A context of this process, in which it executes calls.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub(super) struct Wire {
     /// Whether the backend has collectives of its own.
     pub(super) native: bool,
     pub(super) agreed: Agreed,
-    pub(super) timeout: Duration,
+    pub(super) timeouts: Timeouts,
     /// Whether the failure of the context has been reported to the user.
     pub(super) told: bool,
 }
@@ -57,7 +56,7 @@ impl Wire {
     pub(super) fn run(
         &mut self,
         plan: &Plan,
-        mut buffers: Buffers<'_>,
+        buffers: Buffers<'_>,
         signature: &Signature,
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
@@ -66,9 +65,22 @@ impl Wire {
         }
         let call = self.history.calls;
         self.history.add(signature.fingerprint);
+        self.rounds(plan, buffers, call, signature, reduction)
+    }
+
+    /// Executes the rounds of a plan, as part of that call.
+    #[inline(always)]
+    fn rounds(
+        &mut self,
+        plan: &Plan,
+        mut buffers: Buffers<'_>,
+        call: u64,
+        signature: &Signature,
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(), Error> {
         let mut execution = Execution::new(plan);
         while let Some(round) = execution.advance(&mut buffers, reduction) {
-            let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeout);
+            let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeouts);
             let Some(io) = io else { return Err(short()) };
             self.transport.round(io).map_err(|failure| self.failed(failure))?;
         }
@@ -107,28 +119,28 @@ impl Wire {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         let LibraryCall { call, barrier, agreed } = native;
-        let ((rank, size), timeout) = ((self.transport.rank(), self.transport.size()), self.timeout);
+        let ((rank, size), timeouts) = ((self.transport.rank(), self.transport.size()), self.timeouts);
         // Checks the buffers before anything moves.
-        let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeout);
-        let Some(mut io) = io else {
+        let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeouts);
+        let Some(io) = io else {
             return Err(Error::Internal(
                 "a buffer is shorter than the library's call needs, or not aligned as its elements are",
             ));
         };
         self.agree(barrier, signature, agreed)?;
-        io.call = self.history.calls;
         self.history.add(signature.fingerprint);
         call_native(&mut *self.transport, io).map_err(|failure| self.failed(failure))
     }
 
-    /// Makes sure that all members make this call. If they have not agreed on it before, they meet
-    /// in a barrier, which is a call of its own.
+    /// Makes sure that all members make this call: by rounds that have its number, unless they have
+    /// agreed on it before.
     fn agree(&mut self, barrier: &Plan, signature: &Signature, agreed: &mut Option<u64>) -> Result<(), Error> {
         if agreed.is_none_or(|number| !self.agreed.has(number)) {
             *agreed = self.agreed.find(signature.fingerprint);
         }
         if agreed.is_none() {
-            self.run(barrier, Buffers { input: &[], output: &mut [], scratch: &mut [] }, signature, None)?;
+            let buffers = Buffers { input: &[], output: &mut [], scratch: &mut [] };
+            self.rounds(barrier, buffers, self.history.calls, signature, None)?;
             *agreed = Some(self.agreed.add(signature.fingerprint));
         }
         Ok(())

@@ -3,11 +3,10 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use super::backend::Size;
 use super::network::Network;
-use super::variable::{Variable, number, wrong};
+use super::variable::{Variable, number, timeout, wrong};
 use crate::communicator::{Communicator, How, Options};
 use crate::error::{BuildError, CallError, JobCause, JobError};
 use crate::ids::MAX_NODES;
@@ -33,13 +32,16 @@ pub(super) type NetworkFor = Arc<dyn Fn(usize) -> Network + Send + Sync>;
 pub(super) type Wrap = Arc<dyn Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync>;
 
 impl Defaults {
-    /// The options, with the timeout that the environment sets.
+    /// The options, with the timeouts that the environment sets.
     pub(super) fn options(&self, variable: Variable<'_>) -> Result<Options, JobError> {
-        let seconds = number(variable, "NECKLACE_TIMEOUT")?;
-        Ok(match seconds {
-            Some(seconds) => self.options.clone().timeout(Duration::from_secs(seconds as u64)),
-            None => self.options.clone(),
-        })
+        let mut options = self.options.clone();
+        if let Some(timeout) = timeout(variable, "NECKLACE_TIMEOUT")? {
+            options = options.timeout(timeout);
+        }
+        if let Some(timeout) = timeout(variable, "NECKLACE_ARRIVAL_TIMEOUT")? {
+            options = options.arrival_timeout(timeout);
+        }
+        Ok(options)
     }
 
     /// What is asked for on a job, whose number of ranks the launcher may have decided on.

@@ -175,7 +175,7 @@ impl Launch {
         let variable: Variable<'_> = if threads { &nothing } else { variable };
         let environment = Environment::new(variable, connects, &built)?;
         let (row, claim) = if threads { (THREADS, None) } else { environment.backend()? };
-        let timeout = defaults.options(variable)?.patience();
+        let timeout = defaults.options(variable)?.join_timeout();
         let enter = row.enter.ok_or_else(|| wrong(row.not_built()))?;
         let entry = enter(row, &environment, claim, timeout)?;
         let asked = match defaults.on(entry.size(), variable) {

@@ -15,7 +15,8 @@ use crate::error::JobError;
 /// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set ([`connect`] refuses it); `tcp`: a rank over TCP; `mpi`: a rank of MPI |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
 /// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring`; parts made by [`split`](Communicator::split) inherit those that fit them. [The log](crate::communicator#what-is-logged) says what runs |
-/// | `NECKLACE_TIMEOUT` | the maximum time in seconds without progress in a call, and until all ranks have come; 300 unless set |
+/// | `NECKLACE_TIMEOUT` | the maximum time in seconds without progress in a call while a process does not answer or messages are under way, and until all ranks have joined, or `off`; 300 unless set |
+/// | `NECKLACE_ARRIVAL_TIMEOUT` | how many seconds a call waits for a rank that answers but has not called, or `off`; 1800 unless set |
 /// | threads | |
 /// | `NECKLACE_RANKS` | the number of ranks; unless set, the number of nodes of the topology, or of cores |
 /// | processes | |

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::asked::Defaults;
 use super::backend::{Environment, ROWS, Row};
 use super::builder::Launch;
 use super::run::run;
@@ -44,8 +45,11 @@ fn a_network_for_any_number_of_ranks_gives_way_to_one_that_is_named() {
 
 #[test]
 fn what_makes_no_sense_is_refused_by_name() {
-    let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many"), ("NECKLACE_TIMEOUT", "-1")];
-    for (name, value) in refused {
+    let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many")];
+    let timeouts = ["NECKLACE_TIMEOUT", "NECKLACE_ARRIVAL_TIMEOUT"];
+    let values = ["-1", "0", "1.5", "soon", "OFF", " off", "99999999999999999999"];
+    let refused_timeouts = timeouts.iter().flat_map(|name| values.map(|value| (*name, value)));
+    for (name, value) in refused.into_iter().chain(refused_timeouts) {
         let message = job(Launch::default(), &[(name, value)], |_| ()).unwrap_err().to_string();
         assert!(message.contains(name) && message.contains(value), "{message}");
     }
@@ -142,4 +146,29 @@ fn algorithms_are_named_for_alltoall_or_by_collective() {
     assert_eq!(chosen("ring").unwrap()[0].0, "ring");
     assert_eq!(chosen("alltoall=direct-xor,allgather=ring").unwrap()[1], ("direct-xor".into(), "ring".into()));
     assert!(chosen("brick").unwrap_err().to_string().contains("direct-rotated"));
+}
+
+#[test]
+fn environment_sets_timeouts_and_turns_them_off() {
+    let program = Options::default().timeout(Duration::from_secs(3)).arrival_timeout(Duration::from_secs(4));
+    let program = Defaults { options: program, ..Defaults::default() };
+    let timeouts = |variables: &[(&str, &str)]| {
+        let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).into());
+        let options = program.options(&variable).unwrap();
+        (options.join_timeout(), format!("{options:?}"))
+    };
+    let (silence, arrival) = ("NECKLACE_TIMEOUT", "NECKLACE_ARRIVAL_TIMEOUT");
+    let off = format!("{:?}", Duration::MAX);
+    for (variables, expected) in [
+        (&[][..], ("3s", "4s")),
+        (&[(silence, "5")], ("5s", "4s")),
+        (&[(arrival, "6")], ("3s", "6s")),
+        (&[(silence, "off")], (&off, "4s")),
+        (&[(silence, "7"), (arrival, "off")], ("7s", &off)),
+    ] {
+        let (join, options) = timeouts(variables);
+        let words = format!("silence: {}, arrival: {}", expected.0, expected.1);
+        assert!(options.contains(&words), "{variables:?}: {options}");
+        assert_eq!(format!("{join:?}"), expected.0);
+    }
 }

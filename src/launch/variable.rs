@@ -1,6 +1,7 @@
 //! Reads variables of the environment.
 
 use std::env;
+use std::time::Duration;
 
 use crate::error::{JobCause, JobError};
 use crate::quote::quoted;
@@ -25,6 +26,16 @@ pub(super) fn number(variable: Variable<'_>, name: &str) -> Result<Option<usize>
     match text.parse() {
         Ok(number) if number > 0 => Ok(Some(number)),
         _ => Err(wrong(format!("{name} is {}, it must be a number of at least 1", quoted(&text)))),
+    }
+}
+
+/// A timeout in seconds; `Some(None)` if it is off.
+pub(super) fn timeout(variable: Variable<'_>, name: &str) -> Result<Option<Option<Duration>>, JobError> {
+    let Some(text) = variable(name) else { return Ok(None) };
+    match text.parse::<u64>() {
+        Ok(seconds) if seconds > 0 => Ok(Some(Some(Duration::from_secs(seconds)))),
+        _ if text == "off" => Ok(Some(None)),
+        _ => Err(wrong(format!("{name} is {}, it must be a number of seconds of at least 1, or off", quoted(&text)))),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::timeouts::Timeouts;
 use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
 
 /// Which context: equal on all members, and of no other context of the job.
@@ -61,12 +61,12 @@ pub struct RoundIo<'a> {
     program: &'a Program,
     round: usize,
     buffers: Buffers<'a>,
-    /// The how-manieth call of the context, from 0.
+    /// Number of the call within the context. Numbers rise from call to call.
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,
-    /// How long nothing may happen.
-    pub timeout: Duration,
+    /// How long the round may wait.
+    pub timeouts: Timeouts,
 }
 
 impl<'a> RoundIo<'a> {
@@ -80,11 +80,12 @@ impl<'a> RoundIo<'a> {
         buffers: Buffers<'a>,
         call: u64,
         signature: &'a Signature,
-        timeout: Duration,
+        timeouts: impl Into<Timeouts>,
     ) -> Option<Self> {
         let fits = program.sizes().fit(&buffers) && round < program.rounds().len();
+        let timeouts = timeouts.into();
         // No `then_some`, for which it would be put together elsewhere first.
-        if fits { Some(Self { program, round, buffers, call, signature, timeout }) } else { None }
+        if fits { Some(Self { program, round, buffers, call, signature, timeouts }) } else { None }
     }
 
     /// The round: its number and its messages.
@@ -136,7 +137,7 @@ impl<'a> RoundIo<'a> {
     where
         'a: 'b,
     {
-        RoundIo::new(program, round, self.buffers, self.call, self.signature, self.timeout)
+        RoundIo::new(program, round, self.buffers, self.call, self.signature, self.timeouts)
     }
 
     /// The runs of a message.

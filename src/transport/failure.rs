@@ -4,14 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ContextId;
+use super::{ContextId, Deadline};
 use crate::ids::Rank;
 
 /// Failure of a context, equal on every member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call} ({words}), round {round}: {cause}")]
 pub struct Failure {
-    /// Zero-based number of the call within the context.
+    /// Number of the call within the context. A communicator counts its user's calls from 1; call 0
+    /// makes the communicator of the job.
     pub call: u64,
     /// Description of the call, by the rank that found the failure.
     pub words: Arc<str>,
@@ -58,9 +59,11 @@ pub(crate) fn rank_words(rank: Rank, members: &[Rank]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// No progress until the deadline.
+    /// A deadline has passed.
     Deadline {
-        /// The time without progress.
+        /// Which one.
+        deadline: Deadline,
+        /// The timeout of the rank whose deadline passed.
         waited: Duration,
         /// Description of the ranks that wait for each other: `rank 0 waits for rank 3, which has not called`.
         chain: Arc<str>,
@@ -107,7 +110,20 @@ impl Cause {
     fn write(&self, f: &mut fmt::Formatter<'_>, members: &[Rank]) -> fmt::Result {
         let name = |rank: &Rank| rank_words(*rank, members);
         match self {
-            Self::Deadline { waited, chain } => write!(f, "no progress for {waited:?}: {chain}"),
+            Self::Deadline { deadline: Deadline::Silence, waited, chain } => {
+                write!(
+                    f,
+                    "no progress for {waited:?}, the timeout: {chain}; to wait longer, set Options::timeout or \
+                          NECKLACE_TIMEOUT to seconds or off"
+                )
+            }
+            Self::Deadline { deadline: Deadline::Arrival, waited, chain } => {
+                write!(
+                    f,
+                    "a rank has not come for {waited:?}, the arrival timeout: {chain}; to wait longer, set \
+                          Options::arrival_timeout or NECKLACE_ARRIVAL_TIMEOUT to seconds or off"
+                )
+            }
             Self::Gone { rank, how } => write!(f, "{} {how}", name(rank)),
             Self::Disagree { one, ones, other, others } => {
                 write!(f, "{} calls {ones}, {} calls {others}", name(one), name(other))

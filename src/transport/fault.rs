@@ -1,4 +1,4 @@
-//! Faults on purpose: a wrapper that does to any backend what a script says, for tests of what stands on top.
+//! A wrapper that injects faults into any backend, as a script says, for tests of programs and algorithms.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {

@@ -22,8 +22,13 @@
 //! - **Agreement.** Each message carries the call's [`Signature`]; a message of the same call with another fingerprint
 //!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for. (Who only sends does not
 //!   wait, and does not look; what members have called in all they compare as they [leave](Transport::conclude).)
-//! - **Deadline.** A round that makes no progress for [`RoundIo::timeout`] fails, naming the rank at the end of the
-//!   chain of who waits for whom; as long as those on the chain get something done in this context, the time starts again.
+//! - **Deadlines.** A round that waits too long fails, and names the rank at the end of the chain of
+//!   ranks that wait for each other. Two timeouts ([`RoundIo::timeouts`]) tell a dead process from a
+//!   busy one. If the rank at the end answers but has not called, or computes, the `arrival` timeout
+//!   counts; otherwise (its process does not answer, a message stays under way, the chain is a circle)
+//!   the `silence` timeout does. Both count from the last progress: while a rank on the chain gets
+//!   something done in this context, the time starts again; while a process answers, it is not silent.
+//!   Ranks that cannot fall silent by themselves, such as threads, need `silence` for circles only.
 //! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
 //!   equal [`Failure`]. Only a round that had all it needs may still end well, when the failure is one of a later call.
 //!   Where members cannot see each other's memory, one of them decides which was the first. Should more than one be lost
@@ -63,6 +68,7 @@ pub mod mpi;
 pub mod native;
 #[cfg(feature = "tcp")]
 pub mod tcp;
+mod timeouts;
 pub mod trace;
 
 pub use call::{ContextId, RoundIo, Signature};
@@ -73,3 +79,4 @@ pub(crate) use failure::{rank_words, renumbered};
 pub use history::History;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) use history::{Account, Discord, discord};
+pub use timeouts::{Deadline, Timeouts};

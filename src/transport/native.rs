@@ -9,15 +9,15 @@
 //!   for a call depend on nothing but what all members are known to have in common: the context and the call's kind, sizes,
 //!   root, element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
 //!   [`Alltoallw`](NativeCall::Alltoallw) that is the kind alone: where blocks lie and how long they are is each member's own.
-//! - **Calls** come with numbers that rise, as those of rounds do, and each number is either that of a native call or of
-//!   rounds. All members call the same, in the same order; the communicator has them agree through rounds before it makes a call
-//!   for the first time, but not again. A backend that can find a disagreement later should; it has the
-//!   [`Signature`] for that.
+//! - **Calls** come with numbers that rise, as those of rounds do. All members call the same, in the same
+//!   order. Before a communicator makes a call for the first time, its members agree on it through rounds
+//!   with the number and the [`Signature`] of that call; later they do not. A backend that can find a
+//!   disagreement later should; it has the signature for that.
 //! - **Memory** is the caller's alone when the call returns, also with an error.
 //! - **Failure** is as of a round: the first of the context is everybody's, and the same on every member. What a library reports
 //!   is made one. Failures of a native call are those of its round 0.
-//! - **Deadline.** A call that makes no progress for [`NativeIo::timeout`] fails, counted from the last progress, as far as the library
-//!   tells of any. A backend says what its library cannot do here.
+//! - **Deadlines.** A call fails by the deadlines of [`NativeIo::timeouts`], as a round does, as far as
+//!   the library reports progress. A backend documents what its library cannot do here.
 //! - **Results** are those of the collective's definition. Contributions are combined in rank order unless the operation is
 //!   predefined; how they are put into brackets is the library's affair. A [`Predefined`] operation may be done by the
 //!   library's own only if that gives what its documentation here says.
@@ -29,9 +29,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Cause, Failure, Signature};
+use super::{Cause, Failure, Signature, Timeouts};
 use crate::collective::Collective;
 use crate::ids::Rank;
 pub use crate::op::{Operation, Predefined, Primitive};
@@ -229,12 +228,12 @@ pub struct NativeIo<'a> {
     input: &'a [u8],
     output: &'a mut [u8],
     reduction: Option<&'a dyn Reduction>,
-    /// The how-manieth call of the context, from 0.
+    /// Number of the call within the context, as of a round.
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,
-    /// How long nothing may happen.
-    pub timeout: Duration,
+    /// How long the call may wait.
+    pub timeouts: Timeouts,
 }
 
 impl<'a> NativeIo<'a> {
@@ -249,8 +248,9 @@ impl<'a> NativeIo<'a> {
         reduction: Option<&'a dyn Reduction>,
         call: u64,
         signature: &'a Signature,
-        timeout: Duration,
+        timeouts: impl Into<Timeouts>,
     ) -> Option<Self> {
+        let timeouts = timeouts.into();
         let (sent, received) = what.lengths(rank, ranks)?;
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
         let fits = fits && reduction.is_some() >= what.reduces();
@@ -258,7 +258,7 @@ impl<'a> NativeIo<'a> {
         let align = if sent > 0 || received > 0 { what.alignment() } else { 1 };
         let fits = fits && input.as_ptr().addr().is_multiple_of(align) && output.as_ptr().addr().is_multiple_of(align);
         // No `then_some`, for which it would be put together elsewhere first.
-        if fits { Some(Self { what, rank, ranks, input, output, reduction, call, signature, timeout }) } else { None }
+        if fits { Some(Self { what, rank, ranks, input, output, reduction, call, signature, timeouts }) } else { None }
     }
 
     /// What is to be done.
@@ -312,20 +312,22 @@ impl<'a> NativeIo<'a> {
 
 impl fmt::Debug for NativeIo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, input, output, call, signature, timeout, .. } = self;
+        let Self { what, input, output, call, signature, timeouts, .. } = self;
         f.debug_struct("NativeIo")
             .field("what", what)
             .field("input", &input.len())
             .field("output", &output.len())
             .field("call", call)
             .field("signature", signature)
-            .field("timeout", timeout)
+            .field("timeouts", timeouts)
             .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::plan::Buffer;
 

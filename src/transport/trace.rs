@@ -1,4 +1,4 @@
-//! Who sent what when: a wrapper that notes every message of any backend, and every native call.
+//! A wrapper that records every message and every native call of any backend, with times.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {

@@ -24,6 +24,7 @@ enum Mutant {
     WritesBeforeItChecksTheLength,
     IgnoresFingerprints,
     IgnoresTheDeadline,
+    TakesBusyForSilent,
     BlamesNobody,
     TellsEachRankAnotherFailure,
     ForgetsItsFailure,
@@ -123,10 +124,12 @@ impl Transport for BrokenTransport {
             }
             _ => {}
         }
+        let io_timeouts = io.timeouts;
         let mut inner_io = io.reborrow();
         match how {
             Mutant::IgnoresFingerprints => inner_io.signature = &signature,
-            Mutant::IgnoresTheDeadline => inner_io.timeout = Duration::from_secs(3600),
+            Mutant::IgnoresTheDeadline => inner_io.timeouts = Duration::from_secs(3600).into(),
+            Mutant::TakesBusyForSilent => inner_io.timeouts = io_timeouts.shortest().into(),
             _ => {}
         }
         let busy = (how == Mutant::KeepsOneRoundOfAnyContextAtATime).then(|| self.busy.lock());
@@ -237,6 +240,8 @@ mutants! {
     an_endless_wait_is_noticed: IgnoresTheDeadline, silence_ends_at_the_deadline;
     an_endless_wait_of_two_contexts_is_noticed:
         IgnoresTheDeadline, contexts_driven_in_opposite_orders_by_one_thread_end;
+    busy_ranks_taken_for_silent_are_noticed: TakesBusyForSilent, busy_rank_is_not_a_silent_one;
+    busy_ranks_that_nobody_gives_up_are_noticed: IgnoresTheDeadline, busy_rank_is_not_a_silent_one;
     a_deadline_without_a_culprit_is_noticed: BlamesNobody, silence_ends_at_the_deadline;
     different_failures_are_noticed: TellsEachRankAnotherFailure, a_failure_is_everybodys_and_stays;
     different_deadlines_are_noticed: TellsEachRankAnotherFailure, silence_ends_at_the_deadline;

@@ -128,7 +128,7 @@ impl Rank {
         if disagrees {
             network = format!("mesh:1x{size}");
         }
-        let options = Options::default().timeout(timeout);
+        let options = Options::default().timeout(timeout).arrival_timeout(timeout);
         let mut comm = match Communicator::with_options(endpoint, parse(&network).unwrap(), options) {
             Ok(comm) => comm,
             Err(Error::Failed { failure, .. }) => return report(&told(FIRST, &failure)),

@@ -29,11 +29,6 @@ pub trait Backend: Sync {
         false
     }
 
-    /// How many calls of its context a collective is that a communicator does for the first time.
-    fn first_time(&self) -> u64 {
-        1
-    }
-
     /// A deadline as short as its ranks keep it on a loaded machine.
     fn soon(&self) -> Duration;
 
@@ -64,11 +59,6 @@ fn current() -> &'static dyn Backend {
 /// As [`Backend::is_native`].
 pub(crate) fn is_native() -> bool {
     current().is_native()
-}
-
-/// As [`Backend::first_time`].
-pub(crate) fn first_time() -> u64 {
-    current().first_time()
 }
 
 /// As [`Backend::soon`].

@@ -1,7 +1,7 @@
 //! Jobs of threads for tests, over a backend that has collectives of its own: a library that takes all members at their word,
 //! and that sees to it that they deserve it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,11 +24,6 @@ pub struct WithLibrary;
 impl Backend for WithLibrary {
     fn is_native(&self) -> bool {
         true
-    }
-
-    /// One more, to agree.
-    fn first_time(&self) -> u64 {
-        2
     }
 
     fn soon(&self) -> Duration {
@@ -57,13 +52,19 @@ pub fn offering(topology: Arc<dyn Topology>, calls: &Calls, offers: fn(&NativeCa
 #[derive(Clone, Debug, Default)]
 pub struct Calls(Arc<Mutex<Made>>);
 
-type Made = HashMap<(ContextId, u64), Arc<str>>;
+#[derive(Debug, Default)]
+struct Made {
+    native: HashMap<(ContextId, u64), Arc<str>>,
+    /// Calls that have rounds: those by messages, and those that members agreed on.
+    rounds: HashSet<(ContextId, u64)>,
+}
 
 impl Calls {
     /// Notes that a member makes a call; panics where another makes a different one, as a library would mix them up.
     fn note(&self, context: ContextId, io: &NativeIo<'_>) {
         let words = Arc::clone(&io.signature.words);
-        let first = self.0.lock().unwrap().entry((context, io.call)).or_insert_with(|| Arc::clone(&words)).clone();
+        let first =
+            self.0.lock().unwrap().native.entry((context, io.call)).or_insert_with(|| Arc::clone(&words)).clone();
         assert_eq!(first, words, "members make different calls, and the library is not told");
     }
 
@@ -71,10 +72,18 @@ impl Calls {
     #[must_use]
     pub fn of_all(&self) -> Vec<(u64, Arc<str>)> {
         let calls = self.0.lock().unwrap();
-        let of_all = calls.iter().filter(|((context, _), _)| *context == ContextId::WORLD);
+        let of_all = calls.native.iter().filter(|((context, _), _)| *context == ContextId::WORLD);
         let mut of_all: Vec<_> = of_all.map(|((_, call), words)| (*call, Arc::clone(words))).collect();
         of_all.sort();
         of_all
+    }
+
+    /// The numbers of those in the context of the whole job that members agreed on first, in order.
+    #[must_use]
+    pub fn agreed(&self) -> Vec<u64> {
+        let numbers = self.of_all().into_iter().map(|(number, _)| number);
+        let calls = self.0.lock().unwrap();
+        numbers.filter(|number| calls.rounds.contains(&(ContextId::WORLD, *number))).collect()
     }
 }
 
@@ -130,6 +139,7 @@ impl Transport for Member {
     }
 
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
+        self.calls.0.lock().unwrap().rounds.insert((self.context, io.call));
         self.inner.round(io)
     }
 
@@ -149,7 +159,7 @@ impl Transport for Member {
 /// What goes to a rank or comes from it; `None` where there is no message.
 type Part = Option<Vec<Run>>;
 
-/// Every call is one round, in which everybody exchanges with everybody, and something on either side of it.
+/// Every call is one round, after those of an agreement with the same number, in which everybody exchanges with everybody, and something on either side of it.
 impl Native for Member {
     fn offers(&mut self, what: &NativeCall) -> bool {
         (self.offers)(what)
@@ -160,7 +170,7 @@ impl Native for Member {
         self.calls.note(self.context, &io);
         let (me, size) = (self.rank().index(), self.size());
         let (what, reduction) = (io.what(), io.reduction());
-        let (call, signature, timeout) = (io.call, io.signature, io.timeout);
+        let (call, signature, timeouts) = (io.call, io.signature, io.timeouts);
         let (input, output) = io.buffers();
         let mut scratch = vec![];
         let run = |buffer, block: usize, bytes: u64| Some(vec![Run::new(buffer, block as u64 * bytes, bytes)]);
@@ -217,7 +227,7 @@ impl Native for Member {
         };
         let mut buffers = Buffers { input, output, scratch: &mut scratch };
         let program = program(me, &sends, &receives, &buffers);
-        let round = RoundIo::new(&program, 0, buffers.reborrow(), call, signature, timeout).unwrap();
+        let round = RoundIo::new(&program, 0, buffers.reborrow(), call, signature, timeouts).unwrap();
         self.inner.round(round)?;
         if let (Some(from), Some(into)) = (&sends[me], &receives[me]) {
             copy(from, into, &mut buffers);
@@ -255,7 +265,8 @@ fn program(me: usize, sends: &[Part], receives: &[Part], buffers: &Buffers<'_>) 
     };
     let (sends, receives) = (messages(sends), messages(receives));
     let [input, output, scratch] = [buffers.input.len(), buffers.output.len(), buffers.scratch.len()].map(|n| n as u64);
-    Program::new(runs, vec![ProgramRound { number: 0, sends, receives }], Sizes { input, output, scratch }).unwrap()
+    Program::new(runs, vec![ProgramRound { number: u32::MAX, sends, receives }], Sizes { input, output, scratch })
+        .unwrap()
 }
 
 /// Puts what a member has for itself where it wants it.

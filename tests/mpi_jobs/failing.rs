@@ -27,7 +27,8 @@ pub(crate) fn communicator(
     let join = Join::world().unwrap().timeout(Duration::from_secs(30)).staged(way == "staged");
     let (supervisor, endpoint) = join.supervised().unwrap();
     let network = Arc::new(Complete::new(rank.size).unwrap());
-    let mut comm = Communicator::with_options(endpoint, network, Options::default().timeout(timeout)).unwrap();
+    let options = Options::default().timeout(timeout).arrival_timeout(timeout);
+    let mut comm = Communicator::with_options(endpoint, network, options).unwrap();
     let messages = [
         ("alltoall", "direct"),
         ("allreduce", "recursive-doubling"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use necklace::Rank;
 use necklace::machine::Machine;
 use necklace::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
-use necklace::transport::{Cause, ContextId, Failure, OpenError, Signature};
+use necklace::transport::{Cause, ContextId, Deadline, Failure, OpenError, Signature, Timeouts};
 
 /// What can be written as bytes and read back.
 pub(crate) trait Code: Sized {
@@ -77,6 +77,7 @@ through! {
     Arc<str> as String: |value| value.to_string(), |sent| Some(sent.into());
     Duration as (u64, u32): |value| (value.as_secs(), value.subsec_nanos()),
         |sent| (sent.1 < 1_000_000_000).then(|| Self::new(sent.0, sent.1));
+    Timeouts as (Duration, Duration): |value| (value.silence, value.arrival), |sent| Some(Self::new(sent.0, sent.1));
     Rank as usize: |value| value.index(), |sent| Some(Self::new(sent));
     ContextId as u64: |value| value.number(), |sent| Some(Self::of(sent));
     Machine as String: |value| value.to_string(), |sent| sent.parse().ok();
@@ -195,8 +196,12 @@ enums! {
         1 = Output {},
         2 = Scratch {},
     }
+    Deadline {
+        0 = Silence {},
+        1 = Arrival {},
+    }
     Cause {
-        0 = Deadline { waited: waited, chain: chain },
+        0 = Deadline { deadline: deadline, waited: waited, chain: chain },
         1 = Gone { rank: rank, how: how },
         2 = Disagree { one: one, ones: ones, other: other, others: others },
         3 = Length { from: from, to: to, expected: expected, found: found },

@@ -180,7 +180,7 @@ impl Transport for Context {
     }
 
     fn round(&mut self, mut io: RoundIo<'_>) -> Result<(), Failure> {
-        let (program, call, signature, timeout) = (io.program(), io.call, io.signature.clone(), io.timeout);
+        let (program, call, signature, timeouts) = (io.program(), io.call, io.signature.clone(), io.timeouts);
         let index = program.rounds().iter().position(|round| round.number == io.number()).unwrap();
         let (sends, receives) = (io.sends(), io.receives());
         let new = self.program.as_ref() != Some(program);
@@ -198,7 +198,7 @@ impl Transport for Context {
             bytes.extend_from_slice(&buffer[place]);
         }
         let program = new.then(|| program.clone());
-        let round = Round { program, index, call, signature, timeout, bytes: Bytes(bytes) };
+        let round = Round { program, index, call, signature, timeouts, bytes: Bytes(bytes) };
         let moved = self.worker.ask::<Moved>(&Request::Round { transport: self.number, round });
         let (outcome, Bytes(received)) = moved.unwrap_or_else(|words| panic!("{words}"));
         let mut rest = &received[..];

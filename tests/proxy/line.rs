@@ -7,7 +7,7 @@ use std::time::Duration;
 use necklace::Rank;
 use necklace::machine::Machine;
 use necklace::plan::Program;
-use necklace::transport::{ContextId, Failure, OpenError, Signature};
+use necklace::transport::{ContextId, Failure, OpenError, Signature, Timeouts};
 
 use super::codec::{Bytes, Code, decoded, encoded, enums, structs};
 
@@ -52,13 +52,13 @@ pub(crate) struct Round {
     pub(crate) index: usize,
     pub(crate) call: u64,
     pub(crate) signature: Signature,
-    pub(crate) timeout: Duration,
+    pub(crate) timeouts: Timeouts,
     /// The bytes of what it sends, and those where it receives, in the order of messages and runs.
     pub(crate) bytes: Bytes,
 }
 
 structs! {
-    Round { program, index, call, signature, timeout, bytes }
+    Round { program, index, call, signature, timeouts, bytes }
 }
 
 enums! {
@@ -81,11 +81,8 @@ impl Request {
         match self {
             Self::Make { job, size, .. } => format!("making job {job} of {size} ranks"),
             Self::Open { job, context, .. } => format!("opening context {context} of job {job}"),
-            Self::Round { transport, round: Round { index, call, signature, timeout, .. } } => {
-                format!(
-                    "round {index} of call {call} ({}) by transport {transport}, timeout {timeout:?}",
-                    signature.words
-                )
+            Self::Round { transport, round: Round { index, call, signature, timeouts, .. } } => {
+                format!("round {index} of call {call} ({}) by transport {transport}, {timeouts:?}", signature.words)
             }
             Self::Abort { transport, failure } => format!("aborting transport {transport}: {failure}"),
             other => format!("{other:?}"),

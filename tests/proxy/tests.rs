@@ -5,7 +5,7 @@ use std::time::Duration;
 use necklace::Rank;
 use necklace::machine::Machine;
 use necklace::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
-use necklace::transport::{Cause, ContextId, Failure, OpenError, Signature};
+use necklace::transport::{Cause, ContextId, Deadline, Failure, OpenError, Signature, Timeouts};
 
 use super::codec::{Bytes, Code, decoded, encoded};
 use super::line::{Made, Moved, Opened, Request, Round};
@@ -28,7 +28,7 @@ fn failure(cause: Cause) -> Failure {
 fn causes() -> [Cause; 5] {
     let [one, other] = [3, 4].map(Rank::new);
     [
-        Cause::Deadline { waited: Duration::MAX, chain: "rank 0 waits".into() },
+        Cause::Deadline { deadline: Deadline::Arrival, waited: Duration::MAX, chain: "rank 0 waits".into() },
         Cause::Gone { rank: one, how: "".into() },
         Cause::Disagree { one, ones: "this".into(), other, others: "that".into() },
         Cause::Length { from: one, to: other, expected: 1 << 40, found: 0 },
@@ -66,7 +66,14 @@ fn what_a_proxy_says_arrives_as_it_was() {
     returns(Request::Open { job: 0, context: ContextId::WORLD.child(1, 2), members, transport: 1 });
     for program in [None, Some(program())] {
         let (signature, bytes) = (Signature { fingerprint: 5, words: "words".into() }, Bytes(vec![1, 2, 3]));
-        let round = Round { program, index: 1, call: 2, signature, timeout: Duration::from_nanos(1), bytes };
+        let round = Round {
+            program,
+            index: 1,
+            call: 2,
+            signature,
+            timeouts: Timeouts::new(Duration::from_nanos(1), Duration::MAX),
+            bytes,
+        };
         returns(Request::Round { transport: 9, round });
     }
 }

@@ -192,12 +192,12 @@ impl Held {
     /// Moves a round. The program stays where it is as long as it is the same.
     fn moves(&mut self, round: Round) -> Result<Moved, String> {
         let Self { transport, memory, program, .. } = self;
-        let Round { program: new, index, call, signature, timeout, bytes: Bytes(bytes) } = round;
+        let Round { program: new, index, call, signature, timeouts, bytes: Bytes(bytes) } = round;
         if let Some(new) = new {
             *program = new;
         }
         let (outcome, received) = memory.lend(program, index, &bytes, |buffers| {
-            let io = RoundIo::new(program, index, buffers, call, &signature, timeout).ok_or("that is no round")?;
+            let io = RoundIo::new(program, index, buffers, call, &signature, timeouts).ok_or("that is no round")?;
             Ok::<_, String>(catch_unwind(AssertUnwindSafe(|| transport.round(io))))
         })?;
         match outcome? {

@@ -42,6 +42,9 @@ macro_rules! suites {
             absent {
                 a_rank_that_never_comes_is_named_by_everybody
                 a_rank_that_comes_late_in_a_later_call_is_named_with_the_call
+                absent_rank_is_found_with_the_silence_timeout_off
+                computing_ranks_outlast_the_silence_timeout
+                errors_count_calls_from_the_users_first
                 a_rank_that_computes_for_too_long_in_the_middle_of_a_call_is_named
                 a_rank_that_returns_early_is_named_at_once
                 a_rank_that_panics_is_named_with_its_message

@@ -15,10 +15,12 @@ mod writer;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -47,8 +49,8 @@ Examples:
 
 The environment of each rank has NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (the address where rank 0 accepts the
 other ranks) and NECKLACE_KEY_FILE (a file with the key of this job, which only this user can read). It also has
-NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM and NECKLACE_TIMEOUT, if they are given as options or in the environment of
-this command. Ranks on other hosts run in the same working directory, and receive the variables NECKLACE_* and
+NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM, NECKLACE_TIMEOUT and NECKLACE_ARRIVAL_TIMEOUT, if they are given as options or
+in the environment of this command. Ranks on other hosts run in the same working directory, and receive the variables NECKLACE_* and
 RUST_* of this command. Standard input is empty.
 
 Within a Slurm allocation, the ranks run on its nodes (SLURM_JOB_NODELIST), with a slot for each task
@@ -79,7 +81,7 @@ Exit status: 0 if all ranks end with 0; otherwise the status of the first rank t
 127 if the program is not found, 126 if it cannot be started; 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP ends
 this command; 141 if nobody reads the output; 1 if a host fails; 2 if the command line is wrong.";
 
-/// Default timeout.
+/// How long a rank or a host may be silent by default.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Args, Debug)]
@@ -96,10 +98,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,..", value_parser = NonEmptyStringValueParser::new())]
     algorithm: Option<String>,
 
-    /// Fail a call after S seconds without progress, and the job if a host does not answer for S
-    /// seconds [default: NECKLACE_TIMEOUT, or 300]
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: Option<u64>,
+    /// Fail a call if a process is silent or messages make no progress for S seconds, and the job
+    /// if a host is silent for S seconds; or off [default: NECKLACE_TIMEOUT, or 300]
+    #[arg(long, value_name = "S|off")]
+    timeout: Option<Timeout>,
+
+    /// Fail a call if a rank that answers has not made the call for S seconds; or off, to wait as
+    /// long as it computes [default: NECKLACE_ARRIVAL_TIMEOUT, or 1800]
+    #[arg(long, value_name = "S|off")]
+    arrival_timeout: Option<Timeout>,
 
     /// Run on these hosts by ssh, with ranges such as node[01-04,7]:2 [default: the Slurm
     /// allocation, or this machine]
@@ -136,6 +143,37 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
+/// A timeout as users write it: seconds, or `off`.
+#[derive(Clone, Copy, Debug)]
+struct Timeout(Option<u64>);
+
+impl Timeout {
+    fn duration(self) -> Duration {
+        self.0.map_or(Duration::MAX, Duration::from_secs)
+    }
+}
+
+impl FromStr for Timeout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "off" => Ok(Self(None)),
+            Ok(seconds) if seconds > 0 => Ok(Self(Some(seconds))),
+            _ => Err("expected a number of seconds of at least 1, or off".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Timeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(seconds) => seconds.fmt(f),
+            None => f.write_str("off"),
+        }
+    }
+}
+
 fn ranks(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=hosts::MOST).contains(number));
     number.ok_or_else(|| format!("expected a number from 1 to {}", hosts::MOST))
@@ -167,6 +205,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         topology: Some(topology.to_owned()),
         algorithm: Some(algorithm.to_owned()),
         timeout: None,
+        arrival_timeout: None,
         hosts: vec![vec![Host::here()]],
         hostfile: None,
         agent: None,
@@ -225,7 +264,8 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let own = [("NECKLACE_SIZE", Some(size.to_string())), ("NECKLACE_TOPOLOGY", topology.map(|(_, text)| text))];
     let given = [
         ("NECKLACE_ALGORITHM", arguments.algorithm.clone()),
-        ("NECKLACE_TIMEOUT", arguments.timeout.map(|seconds| seconds.to_string())),
+        ("NECKLACE_TIMEOUT", arguments.timeout.map(|timeout| timeout.to_string())),
+        ("NECKLACE_ARRIVAL_TIMEOUT", arguments.arrival_timeout.map(|timeout| timeout.to_string())),
     ];
     let set = own.into_iter().chain(given).filter_map(|(name, value)| Some((name.into(), value?.into())));
     Ok(Job {
@@ -241,11 +281,11 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     })
 }
 
-/// Returns how long a host may be silent, which is the timeout of the ranks.
+/// Returns how long a host may be silent: as long as a rank may be.
 fn patience(arguments: &Arguments) -> Duration {
     // The ranks report an invalid value.
-    let of_environment = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok().filter(|seconds| *seconds > 0);
-    arguments.timeout.or_else(of_environment).map_or(PATIENCE, Duration::from_secs)
+    let of_environment = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok();
+    arguments.timeout.or_else(of_environment).map_or(PATIENCE, Timeout::duration)
 }
 
 /// Returns the number of ranks. Fails if the options disagree.

@@ -11,7 +11,7 @@ use super::Fixture;
 use super::draw::{Dice, Memory};
 use crate::ids::Rank;
 use crate::plan::Program;
-use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
 /// What a rank is given.
 #[derive(Clone, Debug)]
@@ -71,15 +71,15 @@ pub(super) struct Act {
     pub(super) program: Program,
     pub(super) memory: Memory,
     pub(super) signature: Signature,
-    pub(super) timeout: Duration,
+    pub(super) timeouts: Timeouts,
     pub(super) call: u64,
 }
 
 impl Act {
-    pub(super) fn new(transport: Box<dyn Transport>, program: &Program, timeout: Duration) -> Self {
+    pub(super) fn new(transport: Box<dyn Transport>, program: &Program, timeouts: impl Into<Timeouts>) -> Self {
         let memory = Memory::filled(program.sizes(), &mut Dice::new(transport.rank().index() as u64));
         let signature = signature(1, "the suite's call");
-        Self { transport, program: program.clone(), memory, signature, timeout, call: 0 }
+        Self { transport, program: program.clone(), memory, signature, timeouts: timeouts.into(), call: 0 }
     }
 
     pub(super) fn round(&mut self, round: usize) -> Result<(), Failure> {
@@ -93,7 +93,7 @@ impl Act {
             },
             self.call,
             &self.signature,
-            self.timeout,
+            self.timeouts,
         );
         io.map_or(Ok(()), |io| self.transport.round(io))
     }

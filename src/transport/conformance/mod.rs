@@ -1,7 +1,8 @@
-//! What every backend promises, as checks that anybody's backend can run.
+//! Checks of the [contract](super) of transports, for any backend.
 //!
-//! A [`Fixture`] makes jobs of the backend under test; [`run_all`] plays every check on a fresh one, each rank in a thread
-//! of this process (a backend of processes puts its endpoints in threads for that, as they would sit in processes).
+//! A [`Fixture`] makes jobs of the backend under test. [`run_all`] runs every check on a fresh job, with
+//! each rank in a thread of this process; a backend of processes puts its endpoints into threads for
+//! that.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {
@@ -51,10 +52,11 @@ pub use self::refusal::{
     another_length_is_refused_before_a_byte_lands, messages_to_itself_are_refused,
 };
 pub use self::waiting::{
-    a_rank_that_gets_on_is_waited_for, memory_is_the_callers_after_a_round, silence_ends_at_the_deadline,
+    a_rank_that_gets_on_is_waited_for, busy_rank_is_not_a_silent_one, memory_is_the_callers_after_a_round,
+    silence_ends_at_the_deadline,
 };
 
-/// A check: a promise, and how to see whether a backend keeps it.
+/// A check of one promise: an error says how the backend breaks it.
 pub type Check = fn(&dyn Fixture) -> Result<(), String>;
 
 macro_rules! checks {
@@ -74,6 +76,7 @@ pub const CHECKS: &[(&str, Check)] = &checks![
     another_fingerprint_is_found,
     another_fingerprint_of_a_rank_not_awaited_is_found,
     silence_ends_at_the_deadline,
+    busy_rank_is_not_a_silent_one,
     a_rank_that_gets_on_is_waited_for,
     memory_is_the_callers_after_a_round,
     a_failure_is_everybodys_and_stays,
@@ -89,11 +92,12 @@ pub const CHECKS: &[(&str, Check)] = &checks![
     contexts_driven_in_opposite_orders_by_one_thread_end,
 ];
 
-/// The promises a backend does not keep.
+/// The promises that a backend does not keep.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("{} of {} checks failed: {}", broken.len(), CHECKS.len(), self.list())]
 pub struct Broken {
-    /// Which checks, and what they say.
+    /// The checks that failed, and what they say.
     pub broken: Vec<(&'static str, String)>,
 }
 
@@ -104,11 +108,11 @@ impl Broken {
     }
 }
 
-/// Plays all checks.
+/// Runs all checks.
 ///
 /// # Errors
 ///
-/// All promises that are not kept.
+/// All promises that the backend does not keep.
 pub fn run_all(fixture: &dyn Fixture) -> Result<(), Broken> {
     let broken: Vec<_> =
         CHECKS.iter().filter_map(|(name, check)| check(fixture).err().map(|words| (*name, words))).collect();

@@ -1,12 +1,13 @@
 //! Waiting ends, and afterwards everybody's memory is its own.
 
 use std::thread;
+use std::time::Duration;
 
 use super::Fixture;
 use super::crew::{Act, all_equal, play};
 use super::draw::{Dice, sketch};
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId};
+use crate::transport::{Cause, ContextId, Deadline, Timeouts};
 
 /// Ranks that wait for each other, and in the end for one that says nothing, fail at their deadline, all alike, and name
 /// it; when that one calls at last, it learns the same.
@@ -24,7 +25,7 @@ pub fn silence_ends_at_the_deadline(fixture: &dyn Fixture) -> Result<(), String>
             _ => sketch(&[(2, &[], &[(1, 8)]), (3, &[(3, 8)], &[])])?,
         };
         let mut act = part.act(&program)?;
-        act.timeout = part.deadline;
+        act.timeouts = part.deadline.into();
         if part.rank == 3 {
             part.cue.wait(3, part.patience)?;
         }
@@ -37,6 +38,42 @@ pub fn silence_ends_at_the_deadline(fixture: &dyn Fixture) -> Result<(), String>
     match failure.cause {
         Cause::Deadline { .. } if named => Ok(()),
         _ => Err(format!("the silence of rank 3 is reported as: {failure}")),
+    }
+}
+
+/// A rank that computes for longer than the timeout for silence is waited for, and one that never comes
+/// is found by the arrival timeout though that for silence is off.
+///
+/// # Errors
+///
+/// What is not so.
+pub fn busy_rank_is_not_a_silent_one(fixture: &dyn Fixture) -> Result<(), String> {
+    play(fixture, 3, |part| {
+        let (next, last) = ([((part.rank + 1) % 3, 8)], [((part.rank + 2) % 3, 8)]);
+        let mut act = part.act(&sketch(&[(0, &next, &last)])?)?;
+        act.timeouts = Timeouts::new(part.deadline, part.patience);
+        if part.rank == 1 {
+            thread::sleep(part.deadline * 3);
+        }
+        act.must()?;
+        act.must()
+    })?;
+    let failures = play(fixture, 2, |part| {
+        let peer = [(1 - part.rank, 8)];
+        let mut act = part.act(&sketch(&[(0, &peer, &peer)])?)?;
+        act.timeouts = Timeouts::new(Duration::MAX, part.deadline);
+        if part.rank == 1 {
+            part.cue.wait(1, part.patience)?;
+        }
+        let failure = act.must_fail()?;
+        part.cue.give();
+        Ok(failure)
+    })?;
+    let failure = all_equal(&failures)?;
+    let named = failure.culprit == Some(Rank::new(1)) || !fixture.abilities().follows_chains;
+    match failure.cause {
+        Cause::Deadline { deadline: Deadline::Arrival, .. } if named => Ok(()),
+        _ => Err(format!("rank 1 does not come, which is reported as: {failure}")),
     }
 }
 
@@ -58,7 +95,7 @@ pub fn a_rank_that_gets_on_is_waited_for(fixture: &dyn Fixture) -> Result<(), St
             _ => {}
         }
         let mut act = part.act(&sketch(&rounds)?)?;
-        act.timeout = part.deadline;
+        act.timeouts = part.deadline.into();
         for round in 0..rounds.len() {
             if part.rank == 2 {
                 thread::sleep(part.deadline / 6);
@@ -95,7 +132,7 @@ pub fn memory_is_the_callers_after_a_round(fixture: &dyn Fixture) -> Result<(), 
             part.cue.give();
             part.cue.wait(2 * (met + 1), part.patience)?;
             if part.rank == 0 {
-                act.timeout = deadline;
+                act.timeouts = deadline.into();
             } else {
                 thread::sleep(late);
             }

@@ -10,11 +10,11 @@ use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
 use super::outside::Outside;
-use super::vigil::Vigil;
+use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
-use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, discord};
+use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, discord};
 
 /// See the [module](self). It begins when this process opens it, or when the first word of it comes.
 #[derive(Debug)]
@@ -35,7 +35,8 @@ pub(crate) struct Context {
     pub(crate) driver: u64,
     /// What it has been calling: the last changes, the latest first, each from which call on.
     said: VecDeque<(u64, Signature)>,
-    pub(crate) timeout: Duration,
+    /// Those of its last round.
+    pub(crate) timeouts: Timeouts,
     /// Counts whatever it gets done.
     pub(crate) progress: u64,
     pub(crate) failure: Option<Failure>,
@@ -58,7 +59,7 @@ pub(crate) struct Context {
     pub(crate) inquiry: Option<Inquiry>,
     /// Calls that are with a library beneath, where there is one; and what is known of the one under way.
     pub(crate) outside: Option<Arc<Outside>>,
-    pub(crate) vigil: Option<Vigil>,
+    pub(crate) watchdog: Option<Watchdog>,
 }
 
 /// Where this process is.
@@ -96,7 +97,7 @@ pub(crate) struct Turn {
     pub(crate) call: u64,
     pub(crate) number: u32,
     pub(crate) fingerprint: u64,
-    pub(crate) timeout: Duration,
+    pub(crate) timeouts: Timeouts,
     /// Lanes on which something is still to come, and to go.
     pub(crate) incoming: usize,
     pub(crate) outgoing: usize,
@@ -130,7 +131,7 @@ impl Context {
             posted: None,
             driver: 0,
             said: VecDeque::with_capacity(REMEMBERED + 1),
-            timeout: Duration::from_secs(10),
+            timeouts: Timeouts::new(Duration::from_secs(10), Duration::from_secs(10)),
             progress: 0,
             failure: None,
             history: None,
@@ -144,7 +145,7 @@ impl Context {
             declined: false,
             inquiry: None,
             outside: None,
-            vigil: None,
+            watchdog: None,
         }
     }
 
@@ -228,7 +229,7 @@ impl Turn {
         bases: Bases,
         call: u64,
         signature: &Signature,
-        timeout: Duration,
+        timeouts: Timeouts,
     ) -> Self {
         Self {
             number: program.rounds()[round].number,
@@ -237,7 +238,7 @@ impl Turn {
             bases,
             call,
             fingerprint: signature.fingerprint,
-            timeout,
+            timeouts,
             incoming: 0,
             outgoing: 0,
             doubt: None,

@@ -6,15 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::limits::REMEMBERED;
-use crate::transport::Signature;
+use crate::transport::{Signature, Timeouts};
 
 /// Which call of a library's a context is in. The thread in the call writes it, without the engine's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Outside {
     /// Twice the call, and one more if it is over; 0 before the first, which is call 1 here.
     at: AtomicU64,
-    /// The fingerprint and the deadline in nanoseconds of what was said last.
-    last: [AtomicU64; 2],
+    /// The fingerprint and the timeouts, in nanoseconds, of what was said last.
+    last: [AtomicU64; 3],
     said: Mutex<Said>,
 }
 
@@ -22,21 +22,24 @@ pub(crate) struct Outside {
 #[derive(Debug, Default)]
 struct Said {
     last: VecDeque<(u64, Signature)>,
-    timeout: Duration,
+    timeouts: Option<Timeouts>,
 }
 
 impl Outside {
     /// Begins a call.
     #[inline]
     #[cfg(any(feature = "mpi", test))]
-    pub(crate) fn enter(&self, call: u64, signature: &Signature, timeout: Duration) {
+    pub(crate) fn enter(&self, call: u64, signature: &Signature, timeouts: Timeouts) {
         // 584 years and more are as good as any.
-        let nanoseconds = timeout.as_secs().wrapping_mul(1_000_000_000).wrapping_add(timeout.subsec_nanos().into());
-        let [fingerprint, before] = self.last.each_ref().map(|last| last.load(Ordering::Relaxed));
-        if fingerprint != signature.fingerprint || before != nanoseconds || self.posted().is_none() {
+        let nanoseconds =
+            |time: Duration| time.as_secs().wrapping_mul(1_000_000_000).wrapping_add(time.subsec_nanos().into());
+        let (silence, arrival) = (nanoseconds(timeouts.silence), nanoseconds(timeouts.arrival));
+        let before = self.last.each_ref().map(|last| last.load(Ordering::Relaxed));
+        if before != [signature.fingerprint, silence, arrival] || self.posted().is_none() {
             self.say(call, signature);
-            self.said().timeout = timeout;
-            self.last[1].store(nanoseconds, Ordering::Relaxed);
+            self.said().timeouts = Some(timeouts);
+            self.last[1].store(silence, Ordering::Relaxed);
+            self.last[2].store(arrival, Ordering::Relaxed);
         }
         self.at.store(2 * (call + 1), Ordering::Release);
     }
@@ -79,9 +82,9 @@ impl Outside {
         self.said().last.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
     }
 
-    /// How long its last call may take.
-    pub(super) fn timeout(&self) -> Duration {
-        self.said().timeout
+    /// Returns how long its last call may wait.
+    pub(super) fn timeouts(&self) -> Timeouts {
+        self.said().timeouts.unwrap_or(Timeouts::new(Duration::ZERO, Duration::ZERO))
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
@@ -104,7 +107,7 @@ mod tests {
         let outside = Outside::default();
         assert_eq!((outside.inside(), outside.posted()), (None, None));
         for call in [0, 1, 5] {
-            outside.enter(call, &signature(1), LONG);
+            outside.enter(call, &signature(1), LONG.into());
             assert_eq!((outside.inside(), outside.posted()), (Some(call), Some(call)));
             outside.leave();
             assert_eq!((outside.inside(), outside.posted()), (None, Some(call)));
@@ -117,29 +120,30 @@ mod tests {
         assert_eq!(outside.called(0), None);
         // By messages, by the library, and by messages again.
         outside.say(3, &signature(1));
-        outside.enter(4, &signature(2), LONG);
-        outside.enter(5, &signature(2), LONG);
+        outside.enter(4, &signature(2), LONG.into());
+        outside.enter(5, &signature(2), LONG.into());
         outside.say(6, &signature(1));
         let known = [None, None, None, Some(1), Some(2), Some(2), Some(1), Some(1)];
         for (call, fingerprint) in (0..).zip(known) {
             assert_eq!(outside.called(call), fingerprint.map(signature), "{call}");
         }
         // The same again, after something else of which this does not know, is said again.
-        outside.enter(7, &signature(2), LONG);
+        outside.enter(7, &signature(2), LONG.into());
         assert_eq!((outside.called(6), outside.called(7)), (Some(signature(1)), Some(signature(2))));
         for call in 8..40 {
-            outside.enter(call, &signature(call), LONG);
+            outside.enter(call, &signature(call), LONG.into());
         }
         let remembered = (0..40).filter(|call| outside.called(*call) == Some(signature(*call))).count();
         assert_eq!((remembered, outside.called(7)), (REMEMBERED, None));
     }
 
     #[test]
-    fn the_deadline_is_that_of_the_last_call() {
+    fn timeouts_are_those_of_the_last_call() {
         let outside = Outside::default();
-        for timeout in [LONG, 2 * LONG, LONG] {
-            outside.enter(0, &signature(1), timeout);
-            assert_eq!(outside.said().timeout, timeout);
+        for (silence, arrival) in [(LONG, LONG), (2 * LONG, LONG), (2 * LONG, 3 * LONG), (LONG, LONG)] {
+            let timeouts = Timeouts::new(silence, arrival);
+            outside.enter(0, &signature(1), timeouts);
+            assert_eq!(outside.timeouts(), timeouts);
         }
     }
 }

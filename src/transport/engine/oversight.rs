@@ -6,16 +6,16 @@
 //! process cannot come back from the call to say so, the reason for which it ends the job.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::context::Context;
 use super::frame::{Header, Kind, Stamp};
 use super::limits::{LINGER, grace};
 use super::state::Engine;
-use super::vigil::{FIRST, Roll, Vigil};
+use super::watchdog::{FIRST, Poll, Watchdog};
 use super::words::Standing;
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Failure, rank_words};
+use crate::transport::{Cause, ContextId, Deadline, Failure, rank_words};
 
 impl Engine {
     /// Looks after the calls that are with a library. Returns why the job has to end, if it has.
@@ -31,18 +31,18 @@ impl Engine {
     fn look_after_one(&mut self, id: ContextId, call: Option<u64>) -> Option<Failure> {
         let context = self.contexts.get_mut(&id)?;
         let Some(call) = call else {
-            context.vigil = None;
+            context.watchdog = None;
             return None;
         };
-        if context.vigil.as_ref().is_none_or(|vigil| vigil.call != call) {
-            context.vigil = Some(Vigil::begin(call));
+        if context.watchdog.as_ref().is_none_or(|watchdog| watchdog.call != call) {
+            context.watchdog = Some(Watchdog::begin(call));
             return None;
         }
-        let timeout = context.outside.as_ref()?.timeout();
-        context.vigil.as_mut()?.look(timeout);
+        let timeouts = context.outside.as_ref()?.timeouts();
+        context.watchdog.as_mut()?.look(timeouts);
         // Who is in a later call has done its part of this one.
         if let Some(failure) = context.failure.clone().filter(|failure| failure.call <= call) {
-            let failed = context.vigil.as_mut()?.failed.get_or_insert_with(Instant::now);
+            let failed = context.watchdog.as_mut()?.failed.get_or_insert_with(Instant::now);
             return (failed.elapsed() > LINGER).then_some(failure);
         }
         if let Some((culprit, cause)) = self.finding(id, call) {
@@ -58,9 +58,10 @@ impl Engine {
     fn finding(&mut self, id: ContextId, call: u64) -> Option<(Option<Rank>, Cause)> {
         let context = self.contexts.get(&id)?;
         let me = context.rank_of(self.me)?;
-        let (outside, vigil) = (context.outside.as_ref()?, context.vigil.as_ref()?);
-        let timeout = outside.timeout();
-        let waited = vigil.since.elapsed();
+        let (outside, watchdog) = (context.outside.as_ref()?, context.watchdog.as_ref()?);
+        let timeouts = outside.timeouts();
+        let shortest = timeouts.shortest();
+        let waited = watchdog.since.elapsed();
         let others = || (0..context.members.len()).map(Rank::new).filter(|rank| *rank != me);
         let left = |rank: Rank| context.lanes[context.process(rank)].left.as_ref();
         let mine = outside.called(call)?;
@@ -79,69 +80,81 @@ impl Engine {
         // From here on without those who have left since they did their part of this, or of another that nobody remembers.
         let others = || others().filter(|rank| left(*rank).is_none_or(|left| left.call < Some(call)));
         let gone = others().find_map(|rank| Some((rank, self.gone(context, context.process(rank), call)?)));
-        if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(timeout)) {
+        if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(shortest)) {
             return Some((Some(rank), Cause::Gone { rank, how }));
         }
-        let Some(roll) = &vigil.roll else {
-            if waited >= vigil.next.min(timeout) {
-                self.call_roll(id, call);
+        let Some(poll) = &watchdog.poll else {
+            let first = watchdog.next == FIRST;
+            if waited >= if first { FIRST.min(shortest) } else { watchdog.next } {
+                self.poll_members(id, call);
             }
             return None;
         };
-        let complete = others().all(|rank| roll.answers[rank.index()].is_some());
-        if !complete && roll.since.elapsed() < grace(timeout) {
+        let complete = others().all(|rank| poll.answers[rank.index()].is_some());
+        if !complete && poll.since.elapsed() < grace(shortest) {
             return None;
         }
         for rank in others() {
-            let Some(Standing { posted, said: Some((fingerprint, words)), .. }) = &roll.answers[rank.index()] else {
+            let Some(Standing { posted, said: Some((fingerprint, words)), .. }) = &poll.answers[rank.index()] else {
                 continue;
             };
             if posted.is_some_and(|(at, _)| at >= call) && *fingerprint != mine.fingerprint {
                 return Some(disagree(rank, words));
             }
         }
-        let missing = others().find_map(|rank| match &roll.answers[rank.index()] {
-            None => Some((rank, "does not answer")),
-            Some(standing) if standing.posted.is_none_or(|(at, _)| at < call) => Some((rank, "has not called")),
-            Some(_) => None,
+        let silent = others().find(|rank| poll.answers[rank.index()].is_none());
+        let late = others().find(|rank| {
+            let standing = poll.answers[rank.index()].as_ref();
+            standing.is_some_and(|standing| standing.posted.is_none_or(|(at, _)| at < call))
         });
         // Who is in a later call has done its part of this one, or of another, as those who have left.
         let is_in_it = |rank: Rank| {
-            let posted = roll.answers[rank.index()].as_ref().and_then(|standing| standing.posted);
+            let posted = poll.answers[rank.index()].as_ref().and_then(|standing| standing.posted);
             posted.is_none_or(|(at, _)| at <= call)
         };
         let alone = context.members.len() > 1 && !others().any(is_in_it);
-        let vigil = self.contexts.get_mut(&id)?.vigil.as_mut()?;
-        vigil.roll = None;
+        let watchdog = self.contexts.get_mut(&id)?.watchdog.as_mut()?;
+        let now = Instant::now();
+        watchdog.poll = None;
+        if silent.is_none() {
+            watchdog.heard = now;
+        }
         if !alone {
-            vigil.alone = None;
-        } else if vigil.alone.get_or_insert_with(Instant::now).elapsed() >= timeout {
+            watchdog.alone = None;
+        } else if watchdog.alone.get_or_insert(now).elapsed() >= timeouts.silence {
             let me = rank_words(me, &self.contexts.get(&id)?.members);
             let chain = format!("{me} is in a call of the library's in which nobody else is any more").into();
-            return Some((None, Cause::Deadline { waited: timeout, chain }));
+            let (deadline, waited) = (Deadline::Silence, timeouts.silence);
+            return Some((None, Cause::Deadline { deadline, waited, chain }));
         }
-        if waited < timeout {
-            vigil.next = waited.saturating_mul(2);
-            return None;
-        }
-        let Some((rank, how)) = missing else {
-            // Others are in it, or were a moment ago: it takes as long as it takes.
-            (vigil.since, vigil.next, vigil.naps) = (Instant::now(), FIRST, 0);
-            return None;
+        let unheard = now.duration_since(watchdog.heard);
+        // Often at first, later at least twice in the shorter timeout, and when a deadline passes.
+        let left = [timeouts.silence.saturating_sub(unheard), timeouts.arrival.saturating_sub(waited)];
+        let left = left.into_iter().filter(|left| !left.is_zero());
+        watchdog.next = waited.saturating_add(left.fold(waited.min(shortest.mul_f64(0.4)), Duration::min));
+        let (rank, how, deadline) = match (silent, late) {
+            (Some(rank), _) if unheard >= timeouts.silence => (rank, "does not answer", Deadline::Silence),
+            (_, Some(rank)) if waited >= timeouts.arrival => (rank, "has not called", Deadline::Arrival),
+            (None, None) if waited >= shortest => {
+                // Others are in it, or were a moment ago: it takes as long as it takes.
+                (watchdog.since, watchdog.next, watchdog.naps) = (now, FIRST, 0);
+                return None;
+            }
+            _ => return None,
         };
         let name = |rank| self.contexts.get(&id).map_or_else(String::new, |context| rank_words(rank, &context.members));
         let chain = format!("{} is in a call of the library's with {}, which {how}", name(me), name(rank)).into();
-        Some((Some(rank), Cause::Deadline { waited: timeout, chain }))
+        Some((Some(rank), Cause::Deadline { deadline, waited: timeouts.of(deadline), chain }))
     }
 
     /// Asks all members where they stand.
-    fn call_roll(&mut self, id: ContextId, call: u64) {
+    fn poll_members(&mut self, id: ContextId, call: u64) {
         self.questions += 1;
         let number = self.questions;
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let answers = (0..context.members.len()).map(|_| None).collect();
-        if let Some(vigil) = &mut context.vigil {
-            vigil.roll = Some(Roll { number, since: Instant::now(), answers });
+        if let Some(watchdog) = &mut context.watchdog {
+            watchdog.poll = Some(Poll { number, since: Instant::now(), answers });
         }
         let stamp = Stamp { call, ..Stamp::default() };
         self.tell(id, Header { stamp, bytes: number, ..Header::new(Kind::Question, id) }, &[]);
@@ -152,9 +165,9 @@ impl Context {
     /// Takes note of an answer to a question of that number.
     pub(crate) fn answered(&mut self, from: usize, number: u64, standing: &Standing) {
         let Some(rank) = self.rank_of(from) else { return };
-        let roll = self.vigil.as_mut().and_then(|vigil| vigil.roll.as_mut());
-        if let Some(roll) = roll.filter(|roll| roll.number == number) {
-            roll.answers[rank.index()] = Some(standing.clone());
+        let poll = self.watchdog.as_mut().and_then(|watchdog| watchdog.poll.as_mut());
+        if let Some(poll) = poll.filter(|poll| poll.number == number) {
+            poll.answers[rank.index()] = Some(standing.clone());
         }
     }
 }

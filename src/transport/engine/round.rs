@@ -107,7 +107,8 @@ impl Transport for Driver {
         let process = Arc::clone(&self.process);
         let refusal = self.refusal(&io);
         let (id, rank) = (self.id, self.rank);
-        let about = About { id, rank, call: io.call, signature: io.signature, round: io.number(), timeout: io.timeout };
+        let about =
+            About { id, rank, call: io.call, signature: io.signature, round: io.number(), timeouts: io.timeouts };
         let (program, index, messages) = (io.program(), io.index(), (io.sends(), io.receives()));
         let bases = Bases::of(&mut io.buffers());
         // Declared before the engine is locked, so that it is dropped after that is let go of.
@@ -126,7 +127,7 @@ impl Transport for Driver {
             // SAFETY: what `io` lends stays where it is until this returns, and before that, even if something here panics,
             // `posted` withdraws the turn; the buffers are reached through these pointers alone.
             #[allow(unsafe_code)]
-            let turn = unsafe { Turn::new((program, index), bases, about.call, about.signature, about.timeout) };
+            let turn = unsafe { Turn::new((program, index), bases, about.call, about.signature, about.timeouts) };
             engine.post(self.id, turn, about.signature, messages);
         }
         loop {

@@ -165,11 +165,11 @@ impl Engine {
         signature: &Signature,
         (sends, receives): (&[Message], &[Message]),
     ) {
-        self.patience = self.patience.max(turn.timeout);
+        self.patience = self.patience.max(turn.timeouts.silence);
         let Some(context) = self.contexts.get_mut(&id) else { return };
         context.say(turn.call, signature);
         context.posted = Some((turn.call, turn.number));
-        (context.timeout, context.driver) = (turn.timeout, this_thread());
+        (context.timeouts, context.driver) = (turn.timeouts, this_thread());
         let mut first = 0;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;

@@ -67,7 +67,7 @@ impl Engine {
     pub(crate) fn press(&mut self) {
         let is_due = |context: &Context| {
             let proposal = context.proposal.as_ref().filter(|_| context.failure.is_none())?;
-            let late = proposal.since.elapsed() > grace(context.timeout);
+            let late = proposal.since.elapsed() > grace(context.timeouts.shortest());
             let other = self.arbiter(context, &proposal.failure) != proposal.to;
             (late || other).then_some((context.id, proposal.to, other))
         };
@@ -159,7 +159,7 @@ impl Engine {
 
     /// Whether nobody else can decide on the failure that this process has to decide on.
     fn may_go_ahead(&self, context: &Context, proposal: &Proposal) -> bool {
-        if proposal.asked && proposal.since.elapsed() > grace(context.timeout) {
+        if proposal.asked && proposal.since.elapsed() > grace(context.timeouts.shortest()) {
             return true;
         }
         let members = || context.members.iter().map(|member| member.index());

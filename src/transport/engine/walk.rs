@@ -16,7 +16,7 @@ use super::inquiry::Inquiry;
 use super::state::Engine;
 use super::words::{Standing, write_standing};
 use crate::ids::Rank;
-use crate::transport::{ContextId, rank_words};
+use crate::transport::{ContextId, Deadline, rank_words};
 
 /// Bytes that wait for somebody to read them, from where on it gets no more answers.
 const MOST_ANSWERS: usize = 1 << 20;
@@ -209,9 +209,11 @@ impl Walk {
             };
             let hop = Hop { context: next, from: to, to: peer as usize };
             let met = |other: &Hop| (other.context, other.from) == (hop.context, hop.from);
+            let met = self.hops.iter().position(met);
             let too_long = self.hops.len() >= MOST_HOPS.max(2 * engine.connections.len());
-            if too_long || self.hops.iter().any(met) || peer as usize >= engine.connections.len() {
-                self.end = Some(if next == self.home { End::Circle } else { End::Elsewhere });
+            if too_long || met.is_some() || peer as usize >= engine.connections.len() {
+                let is_here = self.hops[met.unwrap_or(0)..].iter().any(|hop| hop.context == self.home);
+                self.end = Some(if is_here && met.is_some() { End::Circle } else { End::Elsewhere });
                 break;
             }
             self.hops.push(hop);
@@ -233,6 +235,14 @@ impl Walk {
             (_, Some((at, round)), Some(call)) if at == call => End::Busy(round),
             (_, Some((at, _)), _) => End::GoneOn(at),
         }
+    }
+
+    /// Returns the deadline that counts for what is at the end; `None` if it is not there yet.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        self.end.as_ref().map(|end| match end {
+            End::NotCalled | End::Busy(_) | End::Elsewhere => Deadline::Arrival,
+            End::Gone(_) | End::Left | End::GoneOn(_) | End::Circle | End::Mute => Deadline::Silence,
+        })
     }
 
     /// Whose fault it is, by its rank in the context where it began.

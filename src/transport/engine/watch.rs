@@ -1,6 +1,7 @@
-//! What a round watches for while it waits: whether somebody it needs has gone, or calls something else, or whether nothing has
-//! happened for too long.
+//! What a round watches for while it waits: whether a rank that it needs has gone or calls something
+//! else, and whether one of its deadlines has passed.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::context::Doubt;
@@ -11,7 +12,7 @@ use super::state::Engine;
 use super::walk::{Look, Reply, Walk};
 use super::words::Standing;
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Failure, Signature};
+use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 
 /// A cause, and whose fault it is.
 pub(crate) type Fault = (Option<Rank>, Cause);
@@ -25,7 +26,7 @@ pub(crate) struct About<'a> {
     pub(crate) call: u64,
     pub(crate) signature: &'a Signature,
     pub(crate) round: u32,
-    pub(crate) timeout: Duration,
+    pub(crate) timeouts: Timeouts,
 }
 
 impl About<'_> {
@@ -63,9 +64,25 @@ pub(crate) struct Watch {
     /// When to ask the one it waits for what that calls; and whom it has asked.
     probe: Duration,
     probed: Option<Rank>,
-    walk: Option<Walk>,
-    /// What it saw at the end of the chain, half of the deadline ago, and now.
-    looks: [Option<Look>; 2],
+    /// The walk under way along the chain of ranks that wait for each other, and when it began.
+    walk: Option<(Walk, Instant)>,
+    /// What the last walk found.
+    found: Option<Found>,
+    /// When a walk last found a rank at the end that answers but has not come.
+    answered: Option<Instant>,
+    /// When the last walk ended; a new one begins some time after that.
+    walked: Instant,
+}
+
+/// What was at the end of the chain of ranks that wait for each other.
+#[derive(Debug)]
+struct Found {
+    look: Look,
+    deadline: Deadline,
+    /// Whether nobody on the chain got anything done since the walk before it, if there was one.
+    still: bool,
+    culprit: Option<Rank>,
+    chain: Arc<str>,
 }
 
 impl Watch {
@@ -86,8 +103,16 @@ impl Watch {
             probe: PROBE,
             probed: None,
             walk: None,
-            looks: [None; 2],
+            found: None,
+            answered: None,
+            walked: now,
         }
+    }
+
+    /// Begins anew, since something got done.
+    fn restart(&mut self, now: Instant) {
+        (self.since, self.walked, self.answered) = (now, now, None);
+        (self.walk, self.found) = (None, None);
     }
 
     /// The time, as last looked at.
@@ -121,12 +146,20 @@ impl Watch {
 
     /// Where this process was stopped, or had no processor, answers may have come that it has not read, and it has not asked
     /// when it would have: so it has some time left, whatever the clock says. Not any number of times.
-    fn look(&mut self, now: Instant, timeout: Duration) {
+    fn look(&mut self, now: Instant, timeouts: Timeouts) {
         let slept = now.duration_since(std::mem::replace(&mut self.looked, now));
-        if slept > grace(timeout) && self.naps < MOST_NAPS {
-            let spent = timeout.mul_f64(if self.looks[0].is_some() { 0.75 } else { 0.4 });
-            self.since = self.since.max(now.checked_sub(spent).unwrap_or(now));
-            (self.walk, self.looks[1], self.asked) = (None, None, false);
+        if slept > grace(timeouts.shortest()) && self.naps < MOST_NAPS {
+            let share = if self.found.is_some() { 0.75 } else { 0.4 };
+            let before = |timeout: Duration| now.checked_sub(timeout.mul_f64(share));
+            if let Some(since) = before(timeouts.arrival) {
+                self.since = self.since.max(since);
+            }
+            if let Some(answered) = before(timeouts.silence) {
+                self.answered = self.answered.max(Some(answered));
+            }
+            // The next walk begins at once.
+            self.walked = before(timeouts.shortest()).unwrap_or(now);
+            (self.walk, self.asked) = (None, false);
             self.naps += 1;
         }
     }
@@ -139,17 +172,10 @@ impl Watch {
         }
         let (turn, now) = (context.turn.as_ref()?, self.now);
         if context.progress != self.progress {
-            *self = Self {
-                progress: context.progress,
-                since: now,
-                naps: 0,
-                probe: PROBE,
-                walk: None,
-                looks: [None; 2],
-                ..*self
-            };
+            (self.progress, self.naps, self.probe) = (context.progress, 0, PROBE);
+            self.restart(now);
         }
-        self.look(now, about.timeout);
+        self.look(now, about.timeouts);
         if let Some(doubt) = turn.doubt.clone() {
             return match doubt {
                 Doubt::Known(cause) => Some((None, cause)),
@@ -179,7 +205,7 @@ impl Watch {
         }
         let waited = now.duration_since(self.since);
         self.compare(engine, about, waited);
-        self.deadline(engine, about, waited)
+        self.deadline(engine, about)
     }
 
     /// That somebody it needs has left.
@@ -206,14 +232,14 @@ impl Watch {
         let context = engine.contexts.get(&about.id)?;
         let Some(asked) = self.probed else {
             // One question at a time.
-            if self.walk.is_none() && waited >= self.probe.min(about.timeout / 8) {
+            if self.walk.is_none() && waited >= self.probe.min(about.timeouts.shortest() / 8) {
                 let process = context.awaits()?;
                 self.probed = context.rank_of(process);
                 engine.ask(about.id, process, about.id, about.call);
             }
             return None;
         };
-        let standing = match engine.reply(about.id, grace(about.timeout)) {
+        let standing = match engine.reply(about.id, grace(about.timeouts.shortest())) {
             Reply::Pending => return None,
             Reply::Standing(standing) => Some(standing),
             Reply::None => None,
@@ -242,7 +268,7 @@ impl Watch {
             let asked = engine.contexts.get(&about.id)?.process(from);
             engine.ask(about.id, asked, about.id, call);
         }
-        let said = match engine.reply(about.id, grace(about.timeout)) {
+        let said = match engine.reply(about.id, grace(about.timeouts.shortest())) {
             Reply::Pending => return None,
             Reply::Standing(standing) => standing.said,
             Reply::None => None,
@@ -266,39 +292,53 @@ impl Watch {
         Some((None, Cause::Disagree { one: about.rank, ones, other: from, others }))
     }
 
-    /// That nothing has happened for too long; looked at twice, since somebody may get on far away.
-    fn deadline(&mut self, engine: &mut Engine, about: &About<'_>, waited: Duration) -> Option<Fault> {
-        let (timeout, due) = (about.timeout, waited >= about.timeout);
-        let next = usize::from(self.looks[0].is_some());
+    /// Returns the fault of whoever is at the end of the chain of ranks that wait for each other, if its
+    /// deadline has passed.
+    ///
+    /// Walks along the chain begin after two fifths of the shorter timeout, and again as long after each.
+    /// The arrival timeout counts from the last progress of any rank on the chain, and the silence timeout
+    /// also from the last time that the rank at the end answered. A failure needs two walks that saw the
+    /// same, since ranks far away may get on meanwhile; one, if there was no time for more.
+    fn deadline(&mut self, engine: &mut Engine, about: &About<'_>) -> Option<Fault> {
+        let timeouts = about.timeouts;
+        let silent = self.now.duration_since(self.answered.map_or(self.since, |answered| answered.max(self.since)));
+        let due = silent >= timeouts.silence;
         if due {
             self.probed = None;
         }
-        if self.probed.is_none() && self.looks[1].is_none() && (due || waited >= timeout.mul_f64([0.4, 0.8][next])) {
-            if self.walk.is_none() {
-                self.walk = Walk::begin(engine, about.id);
-            }
-            self.looks[next] = self.walk.as_mut()?.advance(engine, grace(timeout), due);
-            if next == 0 && self.looks[0].is_some() && !due {
-                self.walk = None;
+        let step = timeouts.shortest().mul_f64(0.4);
+        if self.walk.is_none() && self.probed.is_none() && self.now.duration_since(self.walked) >= step {
+            self.walk = Walk::begin(engine, about.id).map(|walk| (walk, self.now));
+        }
+        if let Some((walk, begun)) = &mut self.walk {
+            // An answer that has not come by the deadline is none; but it has some time to come.
+            let late = due && self.now.duration_since(*begun) >= step / 4;
+            if let Some(look) = walk.advance(engine, grace(timeouts.shortest()), late) {
+                let (deadline, context) = (walk.deadline()?, engine.contexts.get(&about.id)?);
+                let (culprit, chain) = (walk.culprit(context), Arc::<str>::from(walk.words(context)));
+                let before = self.found.take();
+                let still = before.as_ref().is_none_or(|before| before.look.is_still(&look));
+                (self.walk, self.walked) = (None, self.now);
+                if !still {
+                    // A rank on the chain got something done since: the time starts again.
+                    (self.since, self.answered) = (self.now, None);
+                }
+                if deadline == Deadline::Arrival {
+                    self.answered = Some(self.now);
+                    let (waited, words) = (self.waited(), &about.signature.words);
+                    log::info!("call {} ({words}) has waited for {waited:.0?}: {chain}", about.call);
+                }
+                self.found = Some(Found { look, deadline, still, culprit, chain });
             }
         }
-        if !due {
-            return None;
-        }
-        let looks = self.looks;
-        let still = match looks {
-            [Some(before), Some(now)] => before.is_still(&now),
-            // There was no time for more than one.
-            _ => true,
+        let found = self.found.as_ref().filter(|found| found.still && self.walk.is_none())?;
+        let elapsed = match found.deadline {
+            Deadline::Silence => silent,
+            Deadline::Arrival => self.now.duration_since(self.since),
         };
-        if still {
-            let (walk, context) = (self.walk.as_ref()?, engine.contexts.get(&about.id)?);
-            let cause = Cause::Deadline { waited: timeout, chain: walk.words(context).into() };
-            return Some((walk.culprit(context), cause));
-        }
-        // Somebody on the chain got something done since: the deadline starts again.
-        *self = Self { since: self.now, walk: None, looks: [looks[1], None], ..*self };
-        None
+        let (deadline, waited) = (found.deadline, timeouts.of(found.deadline));
+        let cause = || Cause::Deadline { deadline, waited, chain: Arc::clone(&found.chain) };
+        (elapsed >= waited).then(|| (found.culprit, cause()))
     }
 }
 

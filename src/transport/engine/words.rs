@@ -8,7 +8,7 @@ use super::frame::MOST_WORDS;
 use super::lane::Left;
 use super::limits::REMEMBERED;
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Failure, History};
+use crate::transport::{Cause, ContextId, Deadline, Failure, History};
 
 /// Where a rank stands in a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,8 +131,11 @@ pub(crate) fn write_failure(failure: &Failure) -> Vec<u8> {
     to.option(*culprit, Writer::rank);
     to.text(words);
     match cause {
-        Cause::Deadline { waited, chain } => {
-            to.byte(0);
+        Cause::Deadline { deadline, waited, chain } => {
+            to.byte(match deadline {
+                Deadline::Silence => 0,
+                Deadline::Arrival => 5,
+            });
             to.number(waited.as_secs());
             to.number(u64::from(waited.subsec_nanos()));
             to.text(chain);
@@ -171,10 +174,11 @@ pub(crate) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
     let (call, round, observer) = (from.number()?, from.small()?, from.rank()?);
     let (culprit, words) = (from.option(Reader::rank)?, from.text()?);
     let cause = match from.byte()? {
-        0 => {
+        kind @ (0 | 5) => {
+            let deadline = if kind == 0 { Deadline::Silence } else { Deadline::Arrival };
             let (seconds, nanos) = (from.number()?, from.small()?);
             let nanos = Some(nanos).filter(|nanos| *nanos < 1_000_000_000).ok_or(Garbled)?;
-            Cause::Deadline { waited: Duration::new(seconds, nanos), chain: from.text()? }
+            Cause::Deadline { deadline, waited: Duration::new(seconds, nanos), chain: from.text()? }
         }
         1 => Cause::Gone { rank: from.rank()?, how: from.text()? },
         2 => Cause::Disagree { one: from.rank()?, ones: from.text()?, other: from.rank()?, others: from.text()? },
@@ -278,7 +282,11 @@ mod tests {
     fn failures(seed: (u64, u32), words: (&str, &str)) -> Vec<Failure> {
         let rank = |shift: u32| Rank::new((seed.1 >> shift) as usize % 1000);
         let causes = [
-            Cause::Deadline { waited: Duration::from_nanos(seed.0), chain: words.0.into() },
+            Cause::Deadline {
+                deadline: if seed.1.is_multiple_of(2) { Deadline::Silence } else { Deadline::Arrival },
+                waited: Duration::from_nanos(seed.0),
+                chain: words.0.into(),
+            },
             Cause::Gone { rank: rank(3), how: words.1.into() },
             Cause::Disagree { one: rank(1), ones: words.0.into(), other: rank(2), others: words.1.into() },
             Cause::Length { from: rank(4), to: rank(5), expected: seed.0, found: !seed.0 },

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use super::group::Group;
 use crate::ids::Rank;
-use crate::transport::{ContextId, rank_words};
+use crate::transport::{ContextId, Deadline, rank_words};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -38,9 +38,22 @@ struct Hop {
 #[derive(Debug)]
 enum End {
     /// This process, which waits for nobody, as a member of that group.
-    Rank(Arc<Group>, usize),
-    /// A rank that was met before.
+    Rank(Arc<Group>, usize, Progress),
+    /// A rank that was met before, on a circle through the context where the chain begins.
     Circle,
+    /// A circle of ranks in other contexts. They may be busy with each other; the rank of the context
+    /// where the chain begins that waits for them is the one that does not come.
+    Elsewhere(usize),
+}
+
+/// How far the rank at the end has come, compared with the call that the rank before it waits in.
+#[derive(Clone, Copy, Debug)]
+enum Progress {
+    Left,
+    NotCalled,
+    /// It is in the call, and waits for nobody after that round.
+    Busy(u32),
+    GoneOn(u64),
 }
 
 /// What has to stay the same for a deadline to hold: who is the last in the context where the chain begins, and that nobody
@@ -58,8 +71,9 @@ impl Chain {
         let (mut group, mut rank) = (home.clone(), from);
         let (mut hops, mut progress) = (Vec::<Hop>::new(), 0_u64);
         let end = loop {
-            if hops.iter().any(|hop| Arc::ptr_eq(&hop.group, &group) && hop.rank == rank) {
-                break End::Circle;
+            if let Some(met) = hops.iter().position(|hop| Arc::ptr_eq(&hop.group, &group) && hop.rank == rank) {
+                let is_here = hops[met..].iter().any(|hop| Arc::ptr_eq(&hop.group, home));
+                break if is_here { End::Circle } else { End::Elsewhere(last) };
             }
             let status = &group.member(rank).status;
             if Arc::ptr_eq(&group, home) {
@@ -72,16 +86,17 @@ impl Chain {
             } else if let Some(elsewhere) = elsewhere(&group, rank, groups) {
                 (group, rank) = elsewhere;
             } else {
-                break End::Rank(group, rank);
+                let progress = progress_of(&group, rank, hops.last());
+                break End::Rank(group, rank, progress);
             }
         };
         let failed = match &end {
-            End::Rank(group, rank) => {
+            End::Rank(group, rank, _) => {
                 let process = group.processes[*rank];
                 let failed = groups.iter().find(|other| other.failure().is_some() && other.rank_of(process).is_some());
                 failed.map(|other| other.context)
             }
-            End::Circle => None,
+            End::Circle | End::Elsewhere(_) => None,
         };
         Self { hops, end, last, progress, failed }
     }
@@ -92,8 +107,19 @@ impl Chain {
 
     /// Whose fault it is, by its number in `group`.
     pub(super) fn culprit(&self, group: &Group) -> Option<Rank> {
-        let End::Rank(at, rank) = &self.end else { return None };
-        group.rank_of(at.processes[*rank]).map(Rank::new)
+        match &self.end {
+            End::Rank(at, rank, _) => group.rank_of(at.processes[*rank]).map(Rank::new),
+            End::Elsewhere(last) => Some(Rank::new(*last)),
+            End::Circle => None,
+        }
+    }
+
+    /// Returns the deadline that counts for what is at the end.
+    pub(super) fn deadline(&self) -> Deadline {
+        match &self.end {
+            End::Rank(_, _, Progress::NotCalled | Progress::Busy(_)) | End::Elsewhere(_) => Deadline::Arrival,
+            End::Rank(_, _, Progress::Left | Progress::GoneOn(_)) | End::Circle => Deadline::Silence,
+        }
     }
 
     /// The chain in words. Ranks are numbered as in `home`, wherever they wait, and as in the job if that is another number.
@@ -121,21 +147,29 @@ impl Chain {
     }
 
     fn ending(&self) -> String {
-        let End::Rank(group, rank) = &self.end else {
-            return ", and so in a circle".to_owned();
-        };
-        let member = group.member(*rank);
-        // The call that the last hop waits in.
-        let awaited = self.hops.last().and_then(|hop| hop.group.member(hop.rank).status.post.read());
-        match (member.left(), member.status.post.read(), awaited) {
-            (Some(_), ..) => ", which has left".to_owned(),
-            (None, None, _) => ", which has not called".to_owned(),
-            (None, Some((at, _)), Some((call, _))) if at < call => ", which has not called".to_owned(),
-            (None, Some((at, _)), Some((call, _))) if at == call => {
-                format!(", which is busy elsewhere after round {}", member.status.round.load(Ordering::Relaxed))
-            }
-            (None, Some((at, _)), _) => format!(", which has gone on to call {at}"),
+        match &self.end {
+            End::Circle => ", and so in a circle".to_owned(),
+            End::Elsewhere(_) => ", and so on".to_owned(),
+            End::Rank(_, _, Progress::Left) => ", which has left".to_owned(),
+            End::Rank(_, _, Progress::NotCalled) => ", which has not called".to_owned(),
+            End::Rank(_, _, Progress::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
+            End::Rank(_, _, Progress::GoneOn(call)) => format!(", which has gone on to call {call}"),
         }
+    }
+}
+
+/// Returns how far a rank has come, compared with the call that the last hop waits in.
+fn progress_of(group: &Group, rank: usize, last: Option<&Hop>) -> Progress {
+    let member = group.member(rank);
+    let awaited = last.and_then(|hop| hop.group.member(hop.rank).status.post.read());
+    match (member.left(), member.status.post.read(), awaited) {
+        (Some(_), ..) => Progress::Left,
+        (None, None, _) => Progress::NotCalled,
+        (None, Some((at, _)), Some((call, _))) if at < call => Progress::NotCalled,
+        (None, Some((at, _)), Some((call, _))) if at == call => {
+            Progress::Busy(member.status.round.load(Ordering::Relaxed))
+        }
+        (None, Some((at, _)), _) => Progress::GoneOn(at),
     }
 }
 

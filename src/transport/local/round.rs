@@ -80,7 +80,7 @@ impl Transport for Local {
             return Err(failure.clone());
         }
         self.post(&io);
-        let (call, signature, program, timeout) = (io.call, io.signature, io.program(), io.timeout);
+        let (call, signature, program, timeouts) = (io.call, io.signature, io.program(), io.timeouts);
         let bases = Bases::of(&mut io.buffers());
         // From here to the end the buffers are reached through these pointers alone.
         let offer = Offer { call, signature, program, index: io.index() as u32, due: 0, bases };
@@ -107,7 +107,7 @@ impl Transport for Local {
             seat,
             offer: &offer,
             outbox: &outbox,
-            timeout,
+            timeouts,
             counts,
             pending,
             unwritten,

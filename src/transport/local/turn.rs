@@ -1,7 +1,7 @@
 //! A round under way: what it knows.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::chain::Look;
 use super::group::{Group, Member, Offer, Stamp};
@@ -10,7 +10,7 @@ use super::outbox::Outbox;
 use super::parts::{By, Counts, Part};
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces};
-use crate::transport::{Cause, Failure};
+use crate::transport::{Cause, Deadline, Failure, Timeouts};
 
 /// A member's place.
 #[derive(Debug)]
@@ -100,12 +100,21 @@ pub(super) struct Wait {
     pub(super) looks: u32,
     /// Since when it waits, once it has come to sleeping.
     pub(super) since: Option<Instant>,
-    /// What it saw at the end of the chain, half of the deadline ago.
-    pub(super) look: Option<Look>,
+    /// What it saw last at the end of the chain of ranks that wait for each other.
+    pub(super) look: Option<ChainLook>,
     /// Its parcels under way, as last seen.
     pub(super) open: u32,
     /// The members that have left, as last seen.
     pub(super) departures: u32,
+}
+
+/// A look at the chain of ranks that wait for each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChainLook {
+    pub(super) look: Look,
+    /// Which deadline counts for what is at the end.
+    pub(super) deadline: Deadline,
+    pub(super) at: Instant,
 }
 
 /// A cause, and whose fault it is.
@@ -150,7 +159,7 @@ pub(super) struct Turn<'a> {
     pub(super) pieces: Option<&'a Pieces>,
     /// Whether all are letters of one piece.
     pub(super) letters: bool,
-    pub(super) timeout: Duration,
+    pub(super) timeouts: Timeouts,
     pub(super) counts: &'a mut [Counts],
     /// What is still to be taken.
     pub(super) pending: &'a mut Vec<Part>,

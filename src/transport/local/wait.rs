@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::chain::Chain;
 use super::group::Leave;
-use super::turn::{EAGER, Fault, SPINS, Seat, Turn, YIELDS};
+use super::turn::{ChainLook, EAGER, Fault, SPINS, Seat, Turn, YIELDS};
 use crate::ids::Rank;
-use crate::transport::{Cause, Failure};
+use crate::transport::{Cause, Deadline, Failure};
 
 /// How long a rank sleeps at most without looking at what the others have posted.
 const PATROL: Duration = Duration::from_secs(1);
@@ -71,25 +71,47 @@ impl Turn<'_> {
         }
         self.look_at_the_posts()?;
         self.look_at_the_letters()?;
-        let (waited, timeout) = (since.elapsed(), self.timeout);
-        if waited < timeout / 2 {
-            return Ok(PATROL.min(timeout / 2 - waited));
-        }
-        if waited < timeout {
-            if self.wait.look.is_none() {
-                self.wait.look = Some(self.chain().look());
-            }
-            return Ok(PATROL.min(timeout - waited));
+        self.look_at_the_chain(since)
+    }
+
+    /// Looks at the chain of ranks that wait for each other, twice in the shorter timeout, and fails if
+    /// the deadline for what is at its end has passed. Returns how long the rank may sleep.
+    fn look_at_the_chain(&mut self, since: Instant) -> Result<Duration, Fault> {
+        let (timeouts, now) = (self.timeouts, Instant::now());
+        let (step, waited) = (timeouts.shortest() / 2, now.duration_since(since));
+        let looked = self.wait.look.map_or(since, |look| look.at);
+        let passed = |timeout: Duration| waited >= timeout && looked.duration_since(since) < timeout;
+        if now.duration_since(looked) < step && !passed(timeouts.silence) && !passed(timeouts.arrival) {
+            return Ok(self.until_next_look(since, now));
         }
         let (chain, home) = (self.chain(), &*self.seat.group);
-        let look = chain.look();
-        if self.wait.look == Some(look) {
-            let words = chain.words(home).into();
-            return Err((chain.culprit(home), Cause::Deadline { waited: timeout, chain: words }));
+        let look = ChainLook { look: chain.look(), deadline: chain.deadline(), at: now };
+        if look.deadline == Deadline::Arrival {
+            let (call, words) = (self.offer.call, &self.offer.signature.words);
+            log::info!("call {call} ({words}) has waited for {waited:.0?}: {}", chain.words(home));
         }
-        // Somebody on the chain got something done since: the deadline starts again.
-        (self.wait.look, self.wait.since) = (Some(look), Some(Instant::now()));
-        Ok(PATROL.min(timeout))
+        match self.wait.look.replace(look) {
+            Some(before) if (before.look, before.deadline) == (look.look, look.deadline) => {
+                let (deadline, waits) = (look.deadline, timeouts.of(look.deadline));
+                if waited >= waits {
+                    let chain_words = chain.words(home).into();
+                    return Err((chain.culprit(home), Cause::Deadline { deadline, waited: waits, chain: chain_words }));
+                }
+            }
+            // A rank on the chain got something done in between: the time starts again.
+            Some(_) => self.wait.since = Some(now),
+            None => {}
+        }
+        Ok(self.until_next_look(self.wait.since.unwrap_or(now), now))
+    }
+
+    /// Returns how long to sleep until the next look at the chain, or until the next deadline.
+    fn until_next_look(&self, since: Instant, now: Instant) -> Duration {
+        let looked = self.wait.look.map_or(since, |look| look.at);
+        let step = (self.timeouts.shortest() / 2).saturating_sub(now.duration_since(looked));
+        let deadlines = [self.timeouts.silence, self.timeouts.arrival].into_iter();
+        let left = deadlines.map(|timeout| timeout.saturating_sub(now.duration_since(since)));
+        left.filter(|left| !left.is_zero()).fold(PATROL.min(step), Duration::min)
     }
 
     fn chain(&self) -> Chain {

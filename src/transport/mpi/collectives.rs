@@ -88,7 +88,7 @@ impl Collectives {
     /// Does a call. What MPI says if it cannot; and whether a reduction has panicked.
     #[inline]
     pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
-        self.outside.enter(io.call, io.signature, io.timeout);
+        self.outside.enter(io.call, io.signature, io.timeouts);
         let done = self.comm().and_then(|comm| self.run(comm, io));
         self.outside.leave();
         done

@@ -1,8 +1,8 @@
-//! Ranks that are those of MPI: Open MPI or MPICH, over whatever network that knows.
+//! Ranks of MPI (Open MPI or MPICH), over any network that MPI supports.
 //!
-//! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started; [`Join`] is for programs that use MPI
-//! themselves, or have a communicator of their own. Messages go over a duplicate of that, so that nothing of the
-//! program's is in their way, nor they in its.
+//! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started; [`Join`] is
+//! for programs that use MPI themselves, or have a communicator of their own. Messages go over a
+//! duplicate of that communicator, so that they never meet those of the program.
 //!
 //! ```no_run
 //! use necklace::Communicator;
@@ -19,37 +19,44 @@
 //!
 //! # Beside a program's own use
 //!
-//! Whoever initializes MPI finalizes it. This crate does so with `MPI_THREAD_MULTIPLE`, at the first [`Join`], and finalizes when
-//! the process exits; a program that initializes it itself asks for that level, and drops what is of this crate before it
-//! finalizes. What it has not dropped says farewell within `MPI_Finalize`, and fails from then on.
+//! Whoever initializes MPI finalizes it. This crate initializes it with `MPI_THREAD_MULTIPLE` at the
+//! first [`Join`], and finalizes it when the process exits. A program that initializes MPI itself asks
+//! for that level, and drops endpoints and communicators of this crate before it finalizes. Those that
+//! remain say goodbye within `MPI_Finalize`, and fail from then on.
 //!
 //! # What it promises
 //!
-//! What [`transport`](crate::transport) says, as far as MPI allows. How a failure shows:
+//! The contract of [`transport`](crate::transport), as far as MPI allows. How a failure shows:
 //!
-//! - **A rank that panics, leaves or exits** says so, and fails those who need it at once.
-//! - **A rank that says nothing** is noticed at the deadline, and named. So is one that never calls.
-//! - **A rank that is killed** ends the job: its launcher sees to that. MPI tells the others nothing; without a launcher that cares
-//!   they notice at the deadline.
-//! - **What is lent to MPI** (messages of 8 KiB and more, straight from and into the caller's memory) comes back when the other side has
-//!   taken it. A receive is called back if its call fails; a send cannot be. Where one does not end, this process ends the
-//!   job, by `MPI_Abort`, with the failure on its standard error.
-//! - **A call of the library's own** ([`native`](crate::transport::native)) cannot be called back at all. All ranks are asked where they stand
-//!   while it takes long: if one does not come by the deadline, calls something else, or has left, the job ends likewise. If all
-//!   are in it, it takes as long as it takes.
+//! - **A rank that panics, leaves or exits** says so. Calls that need it fail at once.
+//! - **A rank that is silent** is named after the timeout for silence, and one that answers but does not
+//!   call after the arrival timeout.
+//! - **A rank that is killed** ends the job, by its launcher. MPI does not tell the other ranks; without
+//!   such a launcher they notice after the timeout.
+//! - **Memory lent to MPI** (messages of 8 KiB and more go straight from and into the caller's memory)
+//!   comes back when the other side has taken the message. A receive is cancelled if its call fails; a
+//!   send cannot be. If a send does not end, this process ends the job by `MPI_Abort`, with the failure
+//!   on its standard error.
+//! - **A call of the library** ([`native`](crate::transport::native)) cannot be cancelled at all. While it
+//!   takes long, a watchdog asks all ranks for their status. If one is silent, does not come within its
+//!   timeout, calls something else, or has left, the job ends in the same way. If all are in the call, it
+//!   takes as long as it takes.
 //!
-//! [`Join::staged`] lends nothing and has no calls of the library's own: then every failure of a call is an error, as on any other
-//! backend.
+//! [`Join::staged`] lends nothing and makes no calls of the library: then every failure of a call is an
+//! error, as on any other backend.
 //!
-//! A process that exits, of either kind, waits until all others of its communicators have come to their end, as `MPI_Finalize` would. Where that may never
-//! be, since another has gone silent or never called, it ends the job and says so.
+//! A process that exits waits until all others of its communicators have ended, as `MPI_Finalize` would.
+//! If that may never be, because a rank is silent or never called, it ends the job and says so.
 //!
 //! # What it costs
 //!
-//! Eight receives of 68 KiB that are always posted, and for each other rank 130 KiB of address space, of which memory is what was used; 700 KiB
-//! once it has sent and received letters by the handful. A thread that looks every 20 ms. MPI tells of nothing by itself, so ranks that wait poll: they give way for
-//! half a millisecond, and then sleep for up to one. Messages shorter than 8 KiB are copied once more at either end.
-//! A process that ends says so to every other, and a communicator that is dropped to every member.
+//! - **Memory:** eight receives of 68 KiB that are always posted, and for each other rank 130 KiB of
+//!   address space, of which only what was used is memory; 700 KiB once many packets were exchanged.
+//! - **Processors:** a thread that polls every 20 ms. MPI does not wake ranks that wait, so they poll:
+//!   they yield for half a millisecond, and then sleep for up to one.
+//! - **Copies:** messages shorter than 8 KiB are copied once more at either end.
+//! - **Messages at the end:** one from every process to every other, and one to every member from a
+//!   communicator that is dropped.
 #![allow(unsafe_code)]
 
 mod beginning;

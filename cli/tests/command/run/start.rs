@@ -16,7 +16,8 @@ fn rank_finds_its_number_and_job_in_its_environment() {
     let sandbox = Sandbox::new("who");
     let script = "env | grep ^NECKLACE_ | sort; wc -c <$NECKLACE_KEY_FILE; stat -c %a:%u $NECKLACE_KEY_FILE; \
         stat -c %a:%u $(dirname $NECKLACE_KEY_FILE); pwd; od -An -tx1 $NECKLACE_KEY_FILE | tr -d ' \\n'";
-    let mut command = sandbox.command(&["--topology", "ring:3", "--timeout", "7", "--", script]);
+    let mut command =
+        sandbox.command(&["--topology", "ring:3", "--timeout", "7", "--arrival-timeout", "off", "--", script]);
     // Variables of another job, of this host, and of this user.
     for stale in ["RANK", "SIZE", "ROOT", "ROOT_HELD", "KEY_FILE", "KEY_LOCKED", "RENDEZVOUS", "INSECURE", "RANKS"] {
         command.env(format!("NECKLACE_{stale}"), "stale");
@@ -51,7 +52,8 @@ fn rank_finds_its_number_and_job_in_its_environment() {
             keys.push(lines.pop().unwrap().to_owned());
             let own = ["NECKLACE_RANK=", "NECKLACE_ROOT", "NECKLACE_KEY_"];
             lines.retain(|line| !own.iter().any(|own| line.starts_with(own)));
-            let expected = [&["NECKLACE_ADDRESS=127.0.0.1", "NECKLACE_ALGORITHM=ring"].map(str::to_owned)[..], &rest];
+            let given = ["NECKLACE_ADDRESS=127.0.0.1", "NECKLACE_ALGORITHM=ring", "NECKLACE_ARRIVAL_TIMEOUT=off"];
+            let expected = [&given.map(str::to_owned)[..], &rest];
             assert_eq!(lines, expected.concat());
             assert_eq!(of_rank(&text, rank).last(), first.last());
         }
@@ -104,7 +106,9 @@ fn conflicting_numbers_of_ranks_are_refused() {
         (&[], &["-n N", "--topology"]),
         (&["-n", "0"], &["from 1 to"]),
         (&["-n", "many"], &["from 1 to"]),
-        (&["-n", "2", "--timeout", "0"], &["--timeout"]),
+        (&["-n", "2", "--timeout", "0"], &["'0'", "--timeout", "at least 1, or off"]),
+        (&["-n", "2", "--timeout", "soon"], &["'soon'", "--timeout", "at least 1, or off"]),
+        (&["-n", "2", "--arrival-timeout", "1.5"], &["'1.5'", "--arrival-timeout", "at least 1, or off"]),
         (&["-n", "2", "--hosts", "a:0"], &["slots of a"]),
         (&["-n", "2", "--hosts=-oProxyCommand=x"], &["HOST:SLOTS"]),
         (&["-n", "2", "--hosts", "-oProxyCommand=x"], &["unexpected argument '-o'"]),

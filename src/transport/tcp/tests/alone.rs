@@ -79,7 +79,7 @@ impl Alone {
         let signature = Signature { fingerprint: 1, words: "a call".into() };
         let bases = Bases::of(&mut Buffers { input: &input, output: &mut output, scratch: &mut [] });
         // SAFETY: program and buffers stay where they are until the turn is withdrawn; if `say` panics, nobody reaches for them.
-        let turn = unsafe { Turn::new((program, 0), bases, 0, &signature, Duration::from_secs(10)) };
+        let turn = unsafe { Turn::new((program, 0), bases, 0, &signature, Duration::from_secs(10).into()) };
         let round = &program.rounds()[0];
         self.engine.post(id, turn, &signature, (&round.sends, &round.receives));
         let said = say(self);

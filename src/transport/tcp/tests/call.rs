@@ -1,10 +1,8 @@
 //! Calls of one round.
 
-use std::time::Duration;
-
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
-use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
 /// A message: with whom, how long it is, and whether it lies in pieces of four bytes with gaps between them.
 pub(super) type Item = (usize, u64, bool);
@@ -39,11 +37,11 @@ pub(super) fn drive(
     number: u64,
     program: &Program,
     (input, output): (&[u8], &mut [u8]),
-    timeout: Duration,
+    timeouts: impl Into<Timeouts>,
 ) -> Result<(), Failure> {
     let signature = Signature { fingerprint: 1, words: "a call".into() };
     let buffers = Buffers { input, output, scratch: &mut [] };
-    transport.round(RoundIo::new(program, 0, buffers, number, &signature, timeout).unwrap())
+    transport.round(RoundIo::new(program, 0, buffers, number, &signature, timeouts).unwrap())
 }
 
 /// A call of messages whose bytes do not matter: with whom, and how many.
@@ -52,12 +50,12 @@ pub(super) fn exchange(
     number: u64,
     sends: &[(usize, u64)],
     receives: &[(usize, u64)],
-    timeout: Duration,
+    timeouts: impl Into<Timeouts>,
 ) -> Result<(), Failure> {
     let items = |list: &[(usize, u64)]| list.iter().map(|&(peer, bytes)| (peer, bytes, false)).collect::<Vec<Item>>();
     let program = call(&items(sends), &items(receives));
     let Sizes { input, output, .. } = program.sizes();
-    drive(transport, number, &program, (&vec![7; input as usize], &mut vec![0; output as usize]), timeout)
+    drive(transport, number, &program, (&vec![7; input as usize], &mut vec![0; output as usize]), timeouts)
 }
 
 /// Opens a context of all ranks of a job.

@@ -13,9 +13,9 @@ use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::MOST_NAPS;
 use crate::transport::engine::limits::grace;
 use crate::transport::engine::outside::Outside;
-use crate::transport::engine::vigil::FIRST;
+use crate::transport::engine::watchdog::FIRST;
 use crate::transport::engine::words::{Standing, write_left, write_standing};
-use crate::transport::{Cause, ContextId, Failure, Signature};
+use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 
 const RANKS: usize = 3;
 
@@ -44,10 +44,10 @@ fn standing(call: u64, fingerprint: u64) -> Standing {
 }
 
 impl Watched {
-    fn new(timeout: Duration) -> Self {
+    fn new(timeouts: impl Into<Timeouts>) -> Self {
         let (mut alone, outside) = (Alone::new(0, RANKS), Arc::<Outside>::default());
         alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().outside = Some(Arc::clone(&outside));
-        outside.enter(CALL, &signature(1), timeout);
+        outside.enter(CALL, &signature(1), timeouts.into());
         let mut watched = Self { alone, outside };
         assert_eq!(watched.look(), None);
         watched
@@ -146,9 +146,9 @@ fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
     // When it is over nobody is asked any more, and of the next call again not at once.
     watched.outside.leave();
     assert_eq!(watched.look(), None);
-    assert!(watched.alone.engine.contexts[&ContextId::WORLD].vigil.is_none());
+    assert!(watched.alone.engine.contexts[&ContextId::WORLD].watchdog.is_none());
     let begin = Instant::now();
-    watched.outside.enter(CALL + 1, &signature(1), LONG);
+    watched.outside.enter(CALL + 1, &signature(1), LONG.into());
     assert_eq!((watched.look(), watched.look()), (None, None));
     assert!(watched.alone.engine.questions == question || begin.elapsed() >= FIRST);
 }
@@ -183,7 +183,7 @@ fn who_does_not_come_is_named_at_the_deadline() {
         let mut watched = Watched::new(SHORT);
         let failure = watched.finds([Some(standing(CALL, 1)), standing_of_last]);
         let named =
-            matches!(&failure.cause, Cause::Deadline { waited, chain } if *waited == SHORT && chain.ends_with(how));
+            matches!(&failure.cause, Cause::Deadline { waited, chain, .. } if *waited == SHORT && chain.ends_with(how));
         assert!(failure.culprit == Some(Rank::new(2)) && named, "{failure:?}");
     }
     // Before that there is time; and who has not called at all yet is one of those.
@@ -193,13 +193,31 @@ fn who_does_not_come_is_named_at_the_deadline() {
 }
 
 #[test]
+fn each_deadline_of_a_library_call_finds_its_own() {
+    let (late, silent) = (Some(standing(CALL - 1, 1)), None);
+    for (deadline, timeouts, last, other) in [
+        (Deadline::Arrival, Timeouts::new(Duration::MAX, SHORT), &late, &silent),
+        (Deadline::Silence, Timeouts::new(SHORT, Duration::MAX), &silent, &late),
+    ] {
+        let mut watched = Watched::new(timeouts);
+        let failure = watched.finds([Some(standing(CALL, 1)), last.clone()]);
+        let passed = matches!(&failure.cause, Cause::Deadline { deadline: passed, waited, .. } if (*passed, *waited) == (deadline, SHORT));
+        assert!(failure.culprit == Some(Rank::new(2)) && passed, "{failure:?}");
+        // What the deadline that is off would find is waited for.
+        let mut watched = Watched::new(timeouts);
+        (0..3).for_each(|_| watched.answers([Some(standing(CALL, 1)), other.clone()]));
+        assert_eq!(watched.found(), None);
+    }
+}
+
+#[test]
 fn who_is_alone_in_a_call_is_so_for_a_whole_deadline_before_it_is_found() {
     let later = [Some(standing(CALL + 1, 1)), Some(standing(CALL + 1, 1))];
     let mut watched = Watched::new(SHORT);
     watched.answers(later.clone());
     assert_eq!(watched.found(), None);
     let failure = watched.finds(later.clone());
-    let is_so = matches!(&failure.cause, Cause::Deadline { waited, chain } if *waited == SHORT && chain.contains("nobody else"));
+    let is_so = matches!(&failure.cause, Cause::Deadline { waited, chain, .. } if *waited == SHORT && chain.contains("nobody else"));
     assert!(is_so && failure.culprit.is_none() && failure.call == CALL, "{failure:?}");
     // Whoever is in it after all has it begin anew.
     let mut watched = Watched::new(SHORT);

@@ -17,7 +17,7 @@ fn waited_once(meanwhile: impl FnOnce(&mut Alone)) -> Alone {
     let mut alone = Alone::new(RANKS - 1, RANKS);
     let rank = Rank::new(RANKS - 1);
     let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
-    alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().timeout = Duration::ZERO;
+    alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().timeouts = Duration::ZERO.into();
     let failure = Failure { call: 0, words: "a call".into(), round: 0, observer: rank, culprit: None, cause };
     alone.engine.propose(ContextId::WORLD, failure);
     meanwhile(&mut alone);

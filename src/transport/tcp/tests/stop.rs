@@ -15,7 +15,7 @@ use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
 use crate::transport::engine::words::{read_failure, write_failure};
-use crate::transport::{Cause, ContextId, Failure};
+use crate::transport::{Cause, ContextId, Deadline, Failure, Timeouts};
 
 /// Tells a process of the test that it is the one that is stopped: whom to connect to, and its timeout in milliseconds.
 const ROLE: &str = "NECKLACE_TEST_STOPPED";
@@ -128,6 +128,48 @@ fn who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends() 
     thread::sleep(Duration::from_millis(100));
     say(&mut waiting.one, message, &[7; 8]);
     assert_eq!(waiting.outcome(), Ok(()));
+}
+
+/// Rank 1 of 2, a process that opens its context and computes, until it is killed.
+fn compute(address: &str) {
+    let stream = TcpStream::connect(address).unwrap();
+    let endpoint = endpoint(1, vec![Some(stream), None], CROWD).unwrap();
+    let _world = open(&*endpoint, ContextId::WORLD);
+    thread::sleep(Duration::from_secs(600));
+}
+
+#[test]
+fn stopped_process_is_silent_and_a_computing_one_is_not() {
+    if let Ok(address) = std::env::var(ROLE) {
+        return compute(&address);
+    }
+    let test = "stopped_process_is_silent_and_a_computing_one_is_not";
+    let module = module_path!().split_once("::").unwrap().1;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args([&format!("{module}::{test}"), "--exact", "--nocapture"])
+        .env(ROLE, listener.local_addr().unwrap().to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let stream = listener.accept().unwrap().0;
+    let silence = Duration::from_secs(1);
+    let waiting = thread::spawn(move || {
+        let endpoint = endpoint(0, vec![None, Some(stream)], CROWD).unwrap();
+        let mut world = open(&*endpoint, ContextId::WORLD);
+        exchange(&mut *world, 0, &[], &[(1, 8)], Timeouts::new(silence, Duration::MAX))
+    });
+    thread::sleep(3 * silence);
+    let still_waits = !waiting.is_finished();
+    kill_process(Pid::from_child(&process), Signal::STOP).unwrap();
+    let failure = waiting.join().unwrap();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let failure = failure.unwrap_err();
+    assert!(still_waits, "{failure}");
+    let chain = "rank 0 waits for rank 1, which does not answer".into();
+    assert_eq!(failure.cause, Cause::Deadline { deadline: Deadline::Silence, waited: silence, chain });
+    assert_eq!(failure.culprit, Some(Rank::new(1)));
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Bench {
         let signature = Signature { fingerprint: FINGERPRINT, words: "a call".into() };
         let bases = Bases::of(&mut Buffers { input, output, scratch: &mut [] });
         // SAFETY: program and buffers stay where they are, and are touched again only when the turn has been withdrawn.
-        let turn = unsafe { Turn::new((program, round), bases, call, &signature, Duration::from_secs(1)) };
+        let turn = unsafe { Turn::new((program, round), bases, call, &signature, Duration::from_secs(1).into()) };
         let messages = (&program.rounds()[round].sends[..], &program.rounds()[round].receives[..]);
         engine.post(ContextId::WORLD, turn, &signature, messages);
     }

@@ -8,7 +8,7 @@ use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind, Stamp};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::words::{Standing, write_contexts, write_failure, write_left, write_standing};
-use crate::transport::{Cause, ContextId, Failure, History};
+use crate::transport::{Cause, ContextId, Deadline, Failure, History};
 
 /// Something that may be said at some time, with sense or without.
 pub(super) fn word(dice: &mut Dice) -> Frame {
@@ -40,7 +40,7 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
             let (one, other) = (rank(dice), rank(dice));
             let cause = match dice.below(3) {
                 0 => Cause::Gone { rank: one, how: "is away".into() },
-                1 => Cause::Deadline { waited: Duration::MAX, chain: "some".into() },
+                1 => Cause::Deadline { deadline: Deadline::Silence, waited: Duration::MAX, chain: "some".into() },
                 _ => Cause::Length { from: one, to: other, expected: dice.number(), found: dice.number() },
             };
             let culprit = (dice.below(2) == 0).then_some(other);

@@ -4,36 +4,39 @@ use std::time::{Duration, Instant};
 
 use super::limits::{MOST_NAPS, grace};
 use super::words::Standing;
+use crate::transport::Timeouts;
 
 /// What is known of a call under way.
 #[derive(Debug)]
-pub(crate) struct Vigil {
+pub(crate) struct Watchdog {
     pub(super) call: u64,
     pub(super) since: Instant,
+    /// When all members answered last.
+    pub(super) heard: Instant,
     /// Since when nobody else is in it.
     pub(super) alone: Option<Instant>,
     /// When it was found that the call does not end.
     pub(super) failed: Option<Instant>,
     /// When to ask all members where they stand; and what they say.
     pub(super) next: Duration,
-    pub(super) roll: Option<Roll>,
+    pub(super) poll: Option<Poll>,
     /// When this was looked at last, and how often this process had slept before that.
     pub(super) looked: Instant,
     pub(super) naps: u32,
 }
 
-impl Vigil {
+impl Watchdog {
     pub(super) fn begin(call: u64) -> Self {
         let now = Instant::now();
-        Self { call, since: now, alone: None, failed: None, next: FIRST, roll: None, looked: now, naps: 0 }
+        Self { call, since: now, heard: now, alone: None, failed: None, next: FIRST, poll: None, looked: now, naps: 0 }
     }
 
     /// Where this process was stopped, or had no processor, answers are from before that, if they have come: all is asked
     /// anew. Not any number of times.
-    pub(super) fn look(&mut self, timeout: Duration) {
+    pub(super) fn look(&mut self, timeouts: Timeouts) {
         let now = Instant::now();
         let slept = now.duration_since(std::mem::replace(&mut self.looked, now));
-        if slept > grace(timeout) && self.naps < MOST_NAPS {
+        if slept > grace(timeouts.shortest()) && self.naps < MOST_NAPS {
             *self = Self { failed: self.failed, naps: self.naps + 1, ..Self::begin(self.call) };
         }
     }
@@ -41,7 +44,7 @@ impl Vigil {
 
 /// A question to all members.
 #[derive(Debug)]
-pub(super) struct Roll {
+pub(super) struct Poll {
     pub(super) number: u64,
     pub(super) since: Instant,
     /// By rank.
