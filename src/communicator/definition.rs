@@ -265,7 +265,7 @@ impl Communicator {
     ///     comm.barrier().unwrap_err().to_string()
     /// })?;
     /// assert!(ends[1].contains("rank 0 gave up: input.csv has no header"), "{}", ends[1]);
-    /// # Ok::<(), necklace::Error>(())
+    /// # Ok::<(), necklace::JobError>(())
     /// ```
     pub fn abort(&mut self, reason: &str) {
         let (call, rank) = (self.wire.history.calls, Rank::new(self.rank()));

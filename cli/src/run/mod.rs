@@ -72,10 +72,11 @@ have left the process group).
 This command starts an agent on each host, which starts the ranks there. Each agent starts a reaper, which kills
 what is left when the agent ends. The job also ends if this command, an agent or a reaper is killed. If agent and
 reaper are killed at once, the ranks still end (on Linux; elsewhere, ranks that use the library). A rank that uses
-the library then also ends its process group and removes the key. Other processes continue, and the next job on
-that host removes a remaining key. If an agent or a reaper is stopped (SIGSTOP), the job ends with its own status
-if all ranks have ended and all their output has arrived; otherwise it fails when the agent has not answered for
-the timeout. If this command has ended, a reaper kills a stopped agent.
+the library then also ends its process group and removes the key. Other processes continue, and the next job
+on that host removes a key that is left, 10 seconds after it was written or later. If an agent or a reaper is
+stopped (SIGSTOP), the job ends with its own status if all ranks have ended and all their output has arrived;
+otherwise it fails when the agent has not answered for the timeout. If this command has ended, a reaper kills
+a stopped agent.
 
 Exit status: 0 if all ranks end with 0; otherwise the status of the first rank that fails, 128 + n for signal n;
 127 if the program is not found, 126 if it cannot be started; 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP ends

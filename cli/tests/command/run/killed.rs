@@ -158,9 +158,15 @@ fn library_ranks_remove_the_key_when_all_else_is_killed() {
     // Also if the rank is a child of the process that the agent has started, and has children
     // itself.
     for script in [format!("exec {rank}"), format!("sleep 1000 & {rank}; :")] {
-        for with_launcher in [false, true] {
+        for (with_launcher, stopped) in [(false, 0), (true, 0), (false, 1), (true, 2)] {
             let job = sandbox.start(&["-n", "2", "--", &script]);
-            until("the ranks watch", || (watching(&sandbox) == 2).then_some(()).ok_or_else(|| sandbox.left()));
+            let ranks = || {
+                let ranks = watching(&sandbox);
+                if ranks.len() == 2 { Ok(ranks) } else { Err(sandbox.left()) }
+            };
+            for rank in &until("the ranks watch", ranks)[..stopped] {
+                kill_process(*rank, Signal::STOP).unwrap();
+            }
             kill_all(&sandbox, with_launcher.then(|| job.launcher()));
             job.end();
             sandbox.nothing_is_left();
@@ -179,12 +185,12 @@ fn kill_all(sandbox: &Sandbox, launcher: Option<Pid>) {
     }
 }
 
-/// Returns the number of processes with a thread that waits for the end of their agent.
-fn watching(sandbox: &Sandbox) -> usize {
+/// Returns the processes with a thread that waits for the end of their agent.
+fn watching(sandbox: &Sandbox) -> Vec<Pid> {
     let watches = |process: &Pid| {
         let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).into_iter().flatten().flatten();
         let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
         names.any(|name| name.starts_with("necklace-launch"))
     };
-    sandbox.processes().iter().filter(|(process, _)| watches(process)).count()
+    sandbox.processes().into_iter().map(|(process, _)| process).filter(watches).collect()
 }

@@ -1,7 +1,7 @@
 //! Ends a rank whose launcher is gone.
 //!
 //! `necklace run` holds a lock on the key file of every host as long as it lives there. Usually the
-//! launcher or its guard ends the ranks. If all of these are killed at once, the lock is released:
+//! launcher or its reaper ends the ranks. If all of these are killed at once, the lock is released:
 //! then each rank removes the key and ends itself and its process group.
 
 use std::fs::{self, File};
@@ -16,8 +16,8 @@ use rustix::process::{Signal, kill_current_process_group};
 #[cfg(target_os = "linux")]
 use rustix::process::{parent_process_death_signal, set_parent_process_death_signal};
 
-/// How long the guard, if it lives, has to end the rank before the key is missing.
-const GUARD: Duration = Duration::from_millis(300);
+/// How long the reaper, if it lives, has to end the rank before the key is missing.
+const REAPER: Duration = Duration::from_millis(300);
 
 /// Ends this process when its launcher, which has locked that file, is gone. Does nothing if the
 /// lock cannot be watched.
@@ -36,15 +36,16 @@ pub(super) fn end_with_launcher(key: &Path) {
                 Err(_) => return,
             }
         }
-        thread::sleep(GUARD);
+        thread::sleep(REAPER);
         clear_up(&key);
     };
-    // The system would end this process before it could remove the key.
+    // Killed by the system when its parent ends, this process could not remove the key. Continued, it
+    // can, also if it is stopped.
     #[cfg(target_os = "linux")]
     let signal = parent_process_death_signal().ok().flatten();
     #[cfg(target_os = "linux")]
-    if signal == Some(Signal::KILL) {
-        let _ = set_parent_process_death_signal(None);
+    if matches!(signal, None | Some(Signal::KILL)) {
+        let _ = set_parent_process_death_signal(Some(Signal::CONT));
     }
     let watched = thread::Builder::new().name("necklace-launcher".to_owned()).stack_size(1 << 17).spawn(watch);
     #[cfg(target_os = "linux")]
