@@ -8,7 +8,7 @@ use crate::ids::Rank;
 /// The blocks that one rank holds, each with its contributors in order.
 pub type Holding = Vec<(Block, Vec<Rank>)>;
 
-/// A rank, the number of ranks, and the root if there is one.
+/// A rank, the number of ranks, and the root (rank 0 if the collective has none).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     pub(crate) rank: Rank,

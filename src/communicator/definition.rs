@@ -33,8 +33,10 @@ impl Footprint for Field {
 /// A group of ranks that call collectives together, on a network that they know.
 ///
 /// Every member calls the same collectives in the same order, as in MPI. A call returns when this
-/// rank's part is done; only [`barrier`](Self::barrier) waits for the others. One thread at a time
-/// drives a communicator; to use several threads, [`dup`](Self::dup) the communicator for each.
+/// rank's part is done. It may wait for other members until then, but only
+/// [`barrier`](Self::barrier) and [`close`](Self::close) promise that all have called. One thread at
+/// a time drives a communicator; to use several threads, [`dup`](Self::dup) the communicator for
+/// each.
 ///
 /// If the backend has [collectives of its own](crate::transport::native), as MPI does, `auto` uses
 /// them unless another algorithm is cheaper. Members then do not compare calls in every message.
@@ -45,15 +47,20 @@ impl Footprint for Field {
 ///
 /// # Errors
 ///
-/// Errors number the calls of a communicator from 1, its user's first. `split` and `close` count,
-/// and an `alltoallv` that exchanges its counts first counts twice.
+/// Errors give the number of the call on its communicator. The program's first call is number 1.
+/// `split`, `dup` and `close` count as calls. An `alltoallv` or `alltoallw` that first exchanges
+/// its counts counts as two.
 ///
-/// Mistakes in arguments are found before anything moves, and leave the communicator as it was.
+/// Mistakes in arguments are found before anything moves, and leave the communicator as it was. The
+/// other members wait until this rank repeats the call, aborts or leaves.
+///
+/// Lengths, roots and operations are part of a call. If members pass different ones, the call fails
+/// with [`Cause::Disagree`](crate::transport::Cause::Disagree) on all of them.
 ///
 /// If a call fails under way (a member is missing, gone, or calls something else), every member
 /// gets the same [`Error::Failed`], at the latest after the [timeout](Options::timeout) or, if it
 /// waits for a rank that computes, the [arrival timeout](Options::arrival_timeout). A member that
-/// had done its part gets it in its next call. After that, calls fail with [`Error::Dead`]. Nothing panics.
+/// had done its part gets it in its next call. After that, calls fail with [`Error::Dead`]. The crate itself does not panic.
 ///
 /// Calls in which ranks only send, such as broadcasts from different roots, may not show that they
 /// differ. Members find out in a later call, by [`close`](Self::close), or when they leave.

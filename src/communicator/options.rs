@@ -6,7 +6,10 @@ use crate::machine::Machine;
 use crate::transport::Timeouts;
 use crate::vocabulary::Placement;
 
-/// Options of a new communicator. All but the timeouts must be the same on every rank.
+/// Options of a new communicator.
+///
+/// Placement and fingerprints must be the same on every rank. The machine is that of rank 0.
+/// Timeouts and cache sizes may differ.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) timeouts: Timeouts,
@@ -31,27 +34,27 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets the maximum time without progress before a call fails, or turns it off with `None`. The
-    /// default is 5 minutes.
+    /// Sets the maximum time without progress before a call fails; `None` turns it off. The default
+    /// is 5 minutes.
     ///
-    /// It counts while a process says nothing (it is stopped, or its host or the network is down), while
-    /// messages under way make no progress, and while ranks wait for each other in a circle. A rank that
-    /// only computes is not silent: for that one the [arrival timeout](Self::arrival_timeout) counts.
+    /// It counts while a process is silent (stopped, or its host or network is down). It also counts
+    /// while messages under way make no progress, and while ranks wait for each other in a cycle. A
+    /// rank that computes is not silent: see [`arrival_timeout`](Self::arrival_timeout).
     ///
-    /// Ranks may have different timeouts: the first deadline that passes fails the call on every rank.
+    /// Ranks may have different timeouts. The first deadline that passes fails the call on all.
     #[must_use]
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let silence = timeout.into().unwrap_or(Duration::MAX);
         Self { timeouts: Timeouts::new(silence, self.timeouts.arrival), ..self }
     }
 
-    /// Sets how long a call waits for a rank whose process answers but that has not made the call, or
-    /// turns it off with `None`. The default is 30 minutes.
+    /// Sets how long a call waits for a rank whose process answers but that has not made the call.
+    /// `None` turns it off. The default is 30 minutes.
     ///
-    /// Raise it, or turn it off, if ranks compute for longer between calls. Turned off, a rank that
-    /// never calls is waited for as long as its process lives, as in MPI.
+    /// Raise it, or turn it off, if ranks compute for longer between calls. If it is off, a call
+    /// waits for such a rank as long as its process lives, as in MPI.
     ///
-    /// Ranks may have different timeouts: the first deadline that passes fails the call on every rank.
+    /// Ranks may have different timeouts. The first deadline that passes fails the call on all.
     #[must_use]
     pub fn arrival_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let arrival = timeout.into().unwrap_or(Duration::MAX);

@@ -8,7 +8,7 @@
 //! use necklace::transport::fault::{Fault, Faulty, What};
 //! use necklace::transport::local;
 //!
-//! // Process 2 is slow in each second round, and in call 4 it gives up.
+//! // Process 2 is slow in round 1 of every call, and in call 4 it gives up.
 //! let script = [
 //!     Fault::of(Rank::new(2), What::Delay(Duration::from_millis(5))).in_round(1),
 //!     Fault::of(Rank::new(2), What::GiveUp("out of memory".into())).in_call(4),

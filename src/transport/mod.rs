@@ -2,53 +2,58 @@
 //!
 //! This module is of the [lower tier](crate#stability) of stability.
 //!
-//! An [`Endpoint`] belongs to a process (or a thread that plays one) and owns the wire. A [`Transport`] is one context
-//! of it: a group of ranks whose messages never meet those of another context, though they may share the wire. Each
-//! communicator has one.
+//! An [`Endpoint`] belongs to a process, or to a thread that acts as one. It opens contexts. A
+//! [`Transport`] is one context: a group of ranks whose messages never match those of another
+//! context. Each communicator has one.
 //!
 //! # The contract of a round
 //!
-//! - **One verb.** [`Transport::round`] sends the messages it is given and receives the ones it is given, all of them
-//!   progressing together, and returns when all are done. No order among ranks is promised: nobody need post first, and
-//!   a rank may be rounds ahead of another. Nor is buffering: a send may wait until its receive is there.
-//! - **Matching.** A message is matched by (context, call, round, index within the pair), never by arrival. Calls rise from
-//!   round to round, and rounds within a call, so a backend may rely on the messages of a pair coming in that order.
-//! - **Memory.** When `round` returns, also with an error, nobody else touches the caller's memory any more.
-//! - **Empty messages** are real: they are sent, and awaited.
-//! - **To itself** a rank sends nothing; a message whose peer is the rank itself, or none of the context, is a failure of
-//!   that rank's making ([`Cause::Aborted`]).
-//! - **Lengths** are checked before a byte lands: a message of another length than awaited is a failure, and nothing of
-//!   it is written.
-//! - **Agreement.** Each message carries the call's [`Signature`]; a message of the same call with another fingerprint
-//!   is a failure. While it waits, a rank looks at what comes from any member, not only from those it waits for. (Who only sends does not
-//!   wait, and does not look; what members have called in all they compare as they [leave](Transport::conclude).)
-//! - **Deadlines.** A round that waits too long fails, and names the rank at the end of the chain of
-//!   ranks that wait for each other. Two timeouts ([`RoundIo::timeouts`]) tell a dead process from a
-//!   busy one. If the rank at the end answers but has not called, or computes, the `arrival` timeout
-//!   counts; otherwise (its process does not answer, a message stays under way, the chain is a circle)
-//!   the `silence` timeout does. Both count from the last progress: while a rank on the chain gets
-//!   something done in this context, the time starts again; while a process answers, it is not silent.
-//!   Ranks that cannot fall silent by themselves, such as threads, need `silence` for circles only.
-//! - **Failure.** The first failure of a context is everybody's: each member's `round`, running or later, returns an
-//!   equal [`Failure`]. Only a round that had all it needs may still end well, when the failure is one of a later call.
-//!   Where members cannot see each other's memory, one of them decides which was the first. Should more than one be lost
-//!   while they agree, or should two be left that cannot talk to each other, their failures may differ.
-//! - **Departure.** A member whose transport is dropped, or whose endpoint is before it has opened the context, has left.
-//!   Whoever waits for it, then or later, fails at once, not at the deadline; what it had done before counts, and who
-//!   needs no more of it goes on.
-//! - **Allocation.** A round of a program that has run before allocates nothing (what a library beneath the backend does
-//!   is its own affair).
-//! - **Threads.** A transport is driven by one thread at a time, different contexts by different threads as they like;
-//!   data for a context that nobody drives blocks no other and does not pile up.
+//! - **One operation.** [`Transport::round`] makes progress on all its sends and receives
+//!   together, and returns when all are complete. A send is complete when its memory may be
+//!   reused. Ranks may post in any order, and may be rounds ahead of each other. Buffering is not
+//!   promised: a send may wait for its receive.
+//! - **Matching.** A message matches by context, call, round and index within the pair, never by
+//!   arrival. Call numbers rise, and so do round numbers within a call. A backend may rely on the
+//!   messages of a pair coming in that order.
+//! - **Memory.** When `round` returns, also with an error, the backend no longer accesses the
+//!   caller's memory.
+//! - **Empty messages** are sent and awaited like others.
+//! - **Peers.** A message to the rank itself, or to no member, is a failure caused by that rank
+//!   ([`Cause::Aborted`]).
+//! - **Lengths** are checked before data is written. A message of another length than expected is
+//!   a failure, and none of it is written.
+//! - **Agreement.** Each message carries the call's [`Signature`]. Another fingerprint in the same
+//!   call is a failure. A waiting rank examines messages from all members, not only from those
+//!   that it waits for. A rank that only sends does not wait, so it examines nothing. Members
+//!   therefore compare all their calls when they [leave](Transport::conclude).
+//! - **Deadlines.** A round that waits too long fails, and names the rank at the end of the
+//!   wait-for chain. [`RoundIo::timeouts`] has two timeouts, to tell a dead process from a busy
+//!   one. The `arrival` timeout counts if the last rank answers but has not called, or computes.
+//!   Otherwise the `silence` timeout counts: the process does not answer, a message is still in
+//!   transit, or the chain is a cycle. Progress of any rank on the chain, in this context,
+//!   restarts both. An answer restarts `silence`. Threads cannot fall silent one by one, so they
+//!   need `silence` for cycles only.
+//! - **Failure.** The first failure of a context is common: every member's `round`, current or
+//!   later, returns an equal [`Failure`]. A round may still succeed if it had all that it needed
+//!   and the failure belongs to a later call. Where members do not share memory, one of them
+//!   decides which failure was first. Failures may differ if several members are lost meanwhile,
+//!   or if the last two cannot reach each other.
+//! - **Departure.** A member leaves when its transport is dropped, or when its endpoint is dropped
+//!   before it opens the context. A rank that waits for it, now or later, fails at once. What the
+//!   member sent before still counts: ranks that need nothing more from it continue.
+//! - **Allocation.** A round of a program that has run before allocates nothing. A library below
+//!   the backend may.
+//! - **Threads.** One thread at a time drives a transport. Different threads may drive different
+//!   contexts. Data for a context that no thread drives does not block others or accumulate.
 //!
-//! # Collectives of its own
+//! # Collectives of the backend's library
 //!
-//! A transport may stand on a library that has collectives ready, and offer those: [`native`] has the contract.
+//! A transport over a library with collectives may offer them: [`native`] has the contract.
 //!
-//! # Checking and wrapping
+//! # Tests and wrappers
 //!
-//! [`conformance::run_all`] checks it, for anybody's backend; all but the allocation and progress in other contexts.
-//! `local` is the one among threads; [`trace`] and [`fault`] wrap any.
+//! [`conformance::run_all`] checks this contract for any backend, except allocation, the memory of
+//! idle contexts, `conclude` and native collectives. [`trace`] and [`fault`] wrap any backend.
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 mod bases;

@@ -1,31 +1,31 @@
-//! Collectives of a backend's own: what a library beneath it, such as MPI, has ready.
+//! Native collectives: those of the library below a backend, such as MPI.
 //!
-//! A transport that has some says so by [`Transport::native`](super::Transport::native). A communicator over it may then hand a
-//! whole call to it, by the algorithm that is called `native`, in place of the rounds of a schedule.
+//! A transport offers them by [`Transport::native`](super::Transport::native). A communicator then
+//! passes whole calls to the library, under the algorithm `native`, in place of a schedule.
 //!
 //! # The contract of a native call
 //!
-//! - **Alike everywhere.** Whether there is a [`Native`], what it [offers](Native::offers) and which routine of a library it takes
-//!   for a call depend on nothing but what all members are known to have in common: the context and the call's kind, sizes,
-//!   root, element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
-//!   [`Alltoallw`](NativeCall::Alltoallw) that is the kind alone: where blocks lie and how long they are is each member's own.
-//! - **Calls** come with numbers that rise, as those of rounds do. All members call the same, in the same
-//!   order. Before a communicator makes a call for the first time, its members agree on it through rounds
-//!   with the number and the [`Signature`] of that call; later they do not. A backend that can find a
-//!   disagreement later should; it has the signature for that.
-//! - **Memory** is the caller's alone when the call returns, also with an error.
-//! - **Failure** is as of a round: the first of the context is everybody's, and the same on every member. What a library reports
-//!   is made one. Failures of a native call are those of its round 0.
-//! - **Deadlines.** A call fails by the deadlines of [`NativeIo::timeouts`], as a round does, as far as
-//!   the library reports progress. A backend documents what its library cannot do here.
-//! - **Results** are those of the collective's definition. Contributions are combined in rank order unless the operation is
-//!   predefined; how they are put into brackets is the library's affair. A [`Predefined`] operation may be done by the
-//!   library's own only if that gives what its documentation here says.
-//! - **Panics.** A [`Reduction`] may panic. Where a library cannot be unwound through, the backend catches it, has the library come to
-//!   its end, and lets it go on from there. If the library has given results that are of no meaning then, to whomever, the
-//!   call fails on every member ([`Cause::Aborted`]).
-//! - **Lengths** are 64-bit, and may be 0, as may be the size of an element: the members call all the same.
-//! - **Allocation** is the backend's affair; what stands above it allocates nothing.
+//! - **Same decision on every member.** What it [offers](Native::offers), and which routine it
+//!   uses, depend only on what all members share: the context and the call's kind, sizes, root,
+//!   element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
+//!   [`Alltoallw`](NativeCall::Alltoallw) that is the kind alone, since layouts are local.
+//! - **Calls** have rising numbers, like those of rounds. All members make the same calls in the
+//!   same order. Members compare a call before a communicator makes it for the first time, by
+//!   rounds with its number and [`Signature`]. Later they do not. A backend that can detect a
+//!   later disagreement should; it has the signature.
+//! - **Memory.** When the call returns, also with an error, the library no longer accesses it.
+//! - **Failure** is as for a round: the first failure of the context is common to all members. An
+//!   error of the library becomes a failure of round 0 of the call.
+//! - **Deadlines** of [`NativeIo::timeouts`] apply as far as the library reports progress. A
+//!   backend documents what its library cannot do.
+//! - **Results** follow the collective's definition. Contributions combine in rank order unless
+//!   the operation is predefined; the library chooses the grouping. For a [`Predefined`] operation
+//!   the library's own is allowed only if it gives the documented result.
+//! - **Panics.** A [`Reduction`] may panic. If the library cannot be unwound through, the backend
+//!   catches the panic, lets the library finish, and resumes it afterwards. If any member may have
+//!   a wrong result, the call fails on every member ([`Cause::Aborted`]).
+//! - **Lengths** have 64 bits. They may be 0, and so may the element size: all members still call.
+//! - **Allocation** is allowed in the backend. The layers above it allocate nothing.
 
 use std::fmt;
 use std::sync::Arc;

@@ -49,7 +49,7 @@ impl From<Duration> for Timeouts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Deadline {
-    /// A process does not answer, messages under way make no progress, or ranks wait in a circle.
+    /// A process does not answer, messages under way make no progress, or ranks wait in a cycle.
     Silence,
     /// A rank answers, but has not called, or computes in the middle of the call.
     Arrival,

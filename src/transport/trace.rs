@@ -65,7 +65,7 @@ pub struct Event {
     pub round: u32,
     /// The rank at the other end; for a native call the rank itself.
     pub peer: Rank,
-    /// The how-manieth message between the two, in this direction, in this round.
+    /// The index of the message among those between the two ranks, in this direction, in this round.
     pub index: u32,
     /// Which way.
     pub direction: Direction,

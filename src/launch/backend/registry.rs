@@ -3,7 +3,7 @@
 use super::row::Row;
 use super::{local, mpi, tcp};
 
-/// One row a backend, in the order in which they are asked: the first whose process this is has it.
+/// One row per backend, in the order in which they are asked. The first that says yes is used.
 pub(in crate::launch) const ROWS: [&Row; 3] = [&mpi::ROW, &tcp::ROW, &local::ROW];
 
 /// The backend of threads, for launches that read no environment.

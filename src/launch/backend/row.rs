@@ -1,4 +1,4 @@
-//! What a launch has to know about a backend.
+//! The description of a backend for `launch` and `connect`.
 
 use std::sync::Arc;
 use std::time::Duration;

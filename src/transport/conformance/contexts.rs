@@ -15,7 +15,7 @@ use crate::transport::{Cause, ContextId, Failure, OpenError};
 /// # Errors
 ///
 /// What is not so.
-pub fn what_cannot_be_opened_is_refused(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn what_cannot_be_opened_is_refused(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 3, |part| {
         let others: Vec<usize> = (0..3).filter(|rank| *rank != part.rank).collect();
         let open = |context: u64, members: &[usize]| {
@@ -49,7 +49,7 @@ pub fn what_cannot_be_opened_is_refused(fixture: &dyn Fixture) -> Result<(), Str
 /// # Errors
 ///
 /// What is not so.
-pub fn members_are_numbered_as_they_are_named(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn members_are_numbered_as_they_are_named(fixture: &dyn Fixture) -> Result<(), String> {
     let scenes: Vec<_> = [(3, 11), (5, 12), (2, 13)]
         .into_iter()
         .map(|(size, seed)| Scene::random(size, 4, seed))
@@ -75,7 +75,7 @@ pub fn members_are_numbered_as_they_are_named(fixture: &dyn Fixture) -> Result<(
 /// # Errors
 ///
 /// What is not so.
-pub fn a_failed_context_leaves_the_others_alone(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn a_failed_context_leaves_the_others_alone(fixture: &dyn Fixture) -> Result<(), String> {
     let scene = Arc::new(Scene::random(3, 4, 21)?);
     play(fixture, 3, move |part| {
         let before = part.open(ContextId::WORLD.child(1, 0), &[0, 1, 2])?;
@@ -98,7 +98,7 @@ pub fn a_failed_context_leaves_the_others_alone(fixture: &dyn Fixture) -> Result
 /// # Errors
 ///
 /// What is not so.
-pub fn messages_for_a_context_that_nobody_drives_block_no_other(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn messages_for_a_context_that_nobody_drives_block_no_other(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 2, |part| {
         let open = |which: u64| part.open(ContextId::WORLD.child(7, which), &[0, 1]);
         let peer = [(1 - part.rank, 100)];
@@ -138,7 +138,7 @@ pub fn messages_for_a_context_that_nobody_drives_block_no_other(fixture: &dyn Fi
 /// # Errors
 ///
 /// What is not so.
-pub fn contexts_are_driven_in_opposite_orders_by_threads(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn contexts_are_driven_in_opposite_orders_by_threads(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 2, |part| {
         let mut tasks = vec![exchange(part, 0)?, exchange(part, 1)?];
         if part.rank == 1 {
@@ -167,7 +167,7 @@ fn exchange(part: &Part, which: u64) -> Result<Task<()>, String> {
 /// # Errors
 ///
 /// What is not so.
-pub fn contexts_driven_in_opposite_orders_by_one_thread_end(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn contexts_driven_in_opposite_orders_by_one_thread_end(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 2, |part| {
         let peer = [(1 - part.rank, 8)];
         let program = sketch(&[(0, &peer, &peer)])?;

@@ -14,7 +14,7 @@ use crate::transport::{ContextId, Transport};
 /// # Errors
 ///
 /// What is not so.
-pub fn random_programs_arrive(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn random_programs_arrive(fixture: &dyn Fixture) -> Result<(), String> {
     for size in [1, 2, 3, 5, 8, 16].into_iter().filter(|size| *size <= fixture.abilities().most_ranks) {
         for seed in 0..4 {
             let scene = Arc::new(Scene::random(size, 6, seed + 100 * size as u64)?);
@@ -49,7 +49,7 @@ pub(super) fn arrives(scene: &Scene, transport: Box<dyn Transport>, part: &Part)
 /// # Errors
 ///
 /// What is not so.
-pub fn large_messages_arrive(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn large_messages_arrive(fixture: &dyn Fixture) -> Result<(), String> {
     let (one, other) = ((1 << 20) + 7, (9 << 20) + 1);
     let traffic = [vec![vec![vec![], vec![one, other]], vec![vec![other], vec![]]]];
     let scene = Arc::new(Scene::new(&traffic, Layout::Plain, 7)?);
@@ -61,7 +61,7 @@ pub fn large_messages_arrive(fixture: &dyn Fixture) -> Result<(), String> {
 /// # Errors
 ///
 /// What is not so.
-pub fn empty_messages_are_awaited(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn empty_messages_are_awaited(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 3, |part| {
         let program = match part.rank {
             0 => sketch(&[(0, &[(1, 0), (2, 0)], &[])])?,
@@ -84,7 +84,7 @@ pub fn empty_messages_are_awaited(fixture: &dyn Fixture) -> Result<(), String> {
 /// # Errors
 ///
 /// What is not so.
-pub fn messages_of_a_pair_keep_their_order(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn messages_of_a_pair_keep_their_order(fixture: &dyn Fixture) -> Result<(), String> {
     let many = vec![24; 40];
     let traffic = [vec![vec![vec![], many.clone()], vec![many, vec![]]]];
     let scene = Arc::new(Scene::new(&traffic, Layout::Plain, 3)?);
@@ -96,7 +96,7 @@ pub fn messages_of_a_pair_keep_their_order(fixture: &dyn Fixture) -> Result<(), 
 /// # Errors
 ///
 /// What is not so.
-pub fn calls_follow_each_other(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn calls_follow_each_other(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 3, |part| {
         let others: Vec<(usize, u64)> = (0..3).filter(|peer| *peer != part.rank).map(|peer| (peer, 1)).collect();
         let mut act = part.act(&sketch(&[(0, &others, &others), (1, &others, &others)])?)?;
@@ -119,7 +119,7 @@ pub fn calls_follow_each_other(fixture: &dyn Fixture) -> Result<(), String> {
 /// # Errors
 ///
 /// What is not so.
-pub fn ranks_run_ahead_of_each_other(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn ranks_run_ahead_of_each_other(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 3, |part| {
         let (to, from, last) = ([(1 - part.rank % 2, 8)], [(1 - part.rank % 2, 8)], [(2, 8)]);
         let mut rounds: Vec<_> = (0..50).map(|number| (number, &to[..], &from[..])).collect();

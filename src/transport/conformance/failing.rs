@@ -15,7 +15,7 @@ use crate::transport::{Cause, Failure};
 /// # Errors
 ///
 /// What is not so.
-pub fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 4, |part| {
         let program = match part.rank {
             3 => sketch(&[(0, &[(0, 8), (1, 8), (2, 8)], &[])])?,
@@ -56,7 +56,7 @@ pub fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result<(), St
 /// # Errors
 ///
 /// What is not so.
-pub fn a_departure_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn a_departure_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
     for (send, late) in [(false, false), (false, true), (true, false), (true, true)] {
         let failures = play(fixture, 3, move |part| {
             let large = [(2, 8 << 20)];
@@ -92,7 +92,7 @@ pub fn a_departure_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), Str
 /// # Errors
 ///
 /// What is not so.
-pub fn a_departure_harms_nobody_who_has_all(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn a_departure_harms_nobody_who_has_all(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 3, |part| {
         // Rank 0 takes part in the first round of the first call only.
         let program = match part.rank {
@@ -126,7 +126,7 @@ pub fn a_departure_harms_nobody_who_has_all(fixture: &dyn Fixture) -> Result<(),
 /// # Errors
 ///
 /// What is not so.
-pub fn a_panic_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn a_panic_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 2, |part| {
         let peer = [(1 - part.rank, 8)];
         let mut act = part.act(&sketch(&[(0, &peer, &peer)])?)?;
@@ -148,7 +148,7 @@ pub fn a_panic_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String>
 /// # Errors
 ///
 /// What is not so.
-pub fn a_rank_that_never_opened_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn a_rank_that_never_opened_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
     if !fixture.abilities().knows_who_never_opened {
         return Ok(());
     }

@@ -19,8 +19,10 @@
 //!     }
 //! }
 //!
-//! // `run_all` plays all of them; here is one.
-//! conformance::empty_messages_are_awaited(&Threads).unwrap();
+//! // `run_all` runs all of them; here is one.
+//! let (name, check) = conformance::CHECKS[2];
+//! assert_eq!(name, "empty_messages_are_awaited");
+//! check(&Threads).unwrap();
 //! # }
 //! ```
 
@@ -33,25 +35,25 @@ mod fixture;
 mod refusal;
 mod waiting;
 
-pub use self::contexts::{
+use self::contexts::{
     a_failed_context_leaves_the_others_alone, contexts_are_driven_in_opposite_orders_by_threads,
     contexts_driven_in_opposite_orders_by_one_thread_end, members_are_numbered_as_they_are_named,
     messages_for_a_context_that_nobody_drives_block_no_other, what_cannot_be_opened_is_refused,
 };
-pub use self::delivery::{
+use self::delivery::{
     calls_follow_each_other, empty_messages_are_awaited, large_messages_arrive, messages_of_a_pair_keep_their_order,
     random_programs_arrive, ranks_run_ahead_of_each_other,
 };
-pub use self::failing::{
+use self::failing::{
     a_departure_fails_those_who_wait, a_departure_harms_nobody_who_has_all, a_failure_is_everybodys_and_stays,
     a_panic_fails_those_who_wait, a_rank_that_never_opened_fails_those_who_wait,
 };
 pub use self::fixture::{Abilities, Fixture};
-pub use self::refusal::{
+use self::refusal::{
     another_fingerprint_is_found, another_fingerprint_of_a_rank_not_awaited_is_found,
     another_length_is_refused_before_a_byte_lands, messages_to_itself_are_refused,
 };
-pub use self::waiting::{
+use self::waiting::{
     a_rank_that_gets_on_is_waited_for, busy_rank_is_not_a_silent_one, memory_is_the_callers_after_a_round,
     silence_ends_at_the_deadline,
 };

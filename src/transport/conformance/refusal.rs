@@ -10,7 +10,7 @@ use crate::transport::{Cause, Failure};
 /// # Errors
 ///
 /// What is not so.
-pub fn messages_to_itself_are_refused(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn messages_to_itself_are_refused(fixture: &dyn Fixture) -> Result<(), String> {
     for send in [true, false] {
         let failures = play(fixture, 2, move |part| {
             let (me, none) = ([(part.rank, 8)], []);
@@ -28,7 +28,7 @@ pub fn messages_to_itself_are_refused(fixture: &dyn Fixture) -> Result<(), Strin
 /// # Errors
 ///
 /// What is not so.
-pub fn another_length_is_refused_before_a_byte_lands(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn another_length_is_refused_before_a_byte_lands(fixture: &dyn Fixture) -> Result<(), String> {
     for (sent, awaited) in [(10, 12), (12, 10), (0, 1), (1, 0), (1 << 20, (1 << 20) - 1), (3, 1 << 21)] {
         let failures = play(fixture, 2, move |part| {
             let program = match part.rank {
@@ -58,7 +58,7 @@ pub fn another_length_is_refused_before_a_byte_lands(fixture: &dyn Fixture) -> R
 /// # Errors
 ///
 /// What is not so.
-pub fn another_fingerprint_is_found(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn another_fingerprint_is_found(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 2, |part| {
         let peer = [(1 - part.rank, 64)];
         let mut act = part.act(&sketch(&[(0, &peer, &peer)])?)?;
@@ -75,7 +75,7 @@ pub fn another_fingerprint_is_found(fixture: &dyn Fixture) -> Result<(), String>
 /// # Errors
 ///
 /// What is not so.
-pub fn another_fingerprint_of_a_rank_not_awaited_is_found(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn another_fingerprint_of_a_rank_not_awaited_is_found(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 3, |part| {
         // Ranks 0 and 1 wait for each other; only the odd one out sends, to one that awaits nothing from it. It waits, too:
         // its message may be under way though its round is over.

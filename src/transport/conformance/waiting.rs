@@ -15,7 +15,7 @@ use crate::transport::{Cause, ContextId, Deadline, Timeouts};
 /// # Errors
 ///
 /// What is not so.
-pub fn silence_ends_at_the_deadline(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn silence_ends_at_the_deadline(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 4, |part| {
         // Each passes on what it gets from the next one, and that one says nothing.
         let program = match part.rank {
@@ -47,7 +47,7 @@ pub fn silence_ends_at_the_deadline(fixture: &dyn Fixture) -> Result<(), String>
 /// # Errors
 ///
 /// What is not so.
-pub fn busy_rank_is_not_a_silent_one(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn busy_rank_is_not_a_silent_one(fixture: &dyn Fixture) -> Result<(), String> {
     play(fixture, 3, |part| {
         let (next, last) = ([((part.rank + 1) % 3, 8)], [((part.rank + 2) % 3, 8)]);
         let mut act = part.act(&sketch(&[(0, &next, &last)])?)?;
@@ -82,7 +82,7 @@ pub fn busy_rank_is_not_a_silent_one(fixture: &dyn Fixture) -> Result<(), String
 /// # Errors
 ///
 /// What is not so.
-pub fn a_rank_that_gets_on_is_waited_for(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn a_rank_that_gets_on_is_waited_for(fixture: &dyn Fixture) -> Result<(), String> {
     if !fixture.abilities().follows_chains {
         return Ok(());
     }
@@ -113,7 +113,7 @@ pub fn a_rank_that_gets_on_is_waited_for(fixture: &dyn Fixture) -> Result<(), St
 /// # Errors
 ///
 /// What is not so.
-pub fn memory_is_the_callers_after_a_round(fixture: &dyn Fixture) -> Result<(), String> {
+pub(super) fn memory_is_the_callers_after_a_round(fixture: &dyn Fixture) -> Result<(), String> {
     // So many that copying them takes a good part of the time by which the two miss each other.
     const BYTES: u64 = 3_000_000;
     play(fixture, 2, |part| {
