@@ -19,8 +19,8 @@
 //! - **Deadlines** of [`NativeIo::timeouts`] apply as far as the library reports progress. A
 //!   backend documents what its library cannot do.
 //! - **Results** follow the collective's definition. Contributions combine in rank order unless
-//!   the operation is predefined; the library chooses the grouping. For a [`Predefined`] operation
-//!   the library's own is allowed only if it gives the documented result.
+//!   the operation is predefined or commutes; the library chooses the grouping. For a
+//!   [`Predefined`] operation the library's own is allowed only if it gives the documented result.
 //! - **Panics.** A [`Reduction`] may panic. If the library cannot be unwound through, the backend
 //!   catches the panic, lets the library finish, and resumes it afterwards. If any member may have
 //!   a wrong result, the call fails on every member ([`Cause::Aborted`]).
