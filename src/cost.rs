@@ -35,8 +35,9 @@
 //!   left.
 //! - If messages wait for a channel, the last of them takes its own time after the others. A
 //!   message from farther away waits less: the longer of its way and the others' time counts.
-//! - If every rank sends to one fixed rank in all rounds, a rank does not wait for messages that go
-//!   farther, and hops count along the [longest chain](Figures::chained_hops) of messages.
+//! - If each rank keeps the same destination in all rounds, as on a ring, ranks do not wait for
+//!   the longest route of every round. Hops then count along the
+//!   [longest chain](Figures::chained_hops) of messages that depend on each other.
 //!
 //! In these cases the price is an estimate, since ranks overlap what is added up here.
 //! [`simulate`](crate::simulate) plays the schedule out, and `necklace sweep` compares the choices

@@ -54,9 +54,10 @@
 //! # Guarantees
 //!
 //! - **Nothing hangs.** A call fails on every member if a process is silent for the
-//!   [timeout](Options::timeout), or if a rank that answers does not come for the [arrival
-//!   timeout](Options::arrival_timeout), with an error that names the rank that the others wait for. A
-//!   rank that panics, leaves or is killed is reported at once.
+//!   [timeout](Options::timeout). It also fails if a rank that answers does not call within the
+//!   [arrival timeout](Options::arrival_timeout). The error names the rank that the others wait
+//!   for. A rank that panics, leaves or is killed is reported at once. Two exceptions: a timeout
+//!   that is off, and some calls of `native`, where the backend's library decides.
 //! - **Disagreement is found.** Every message carries a fingerprint of collective, sizes,
 //!   algorithm, root and operation. (Over a library's own collectives, ranks compare them before
 //!   the first call of each kind.)

@@ -90,7 +90,9 @@ impl About {
 /// - A rank sends only blocks that it holds. Blocks are named by ranks, routes by nodes.
 /// - The schedule keeps to [`About::ports`] and to [`claims`](Self::claims).
 ///
-/// [`verify_shares`](crate::schedule::verify_shares) checks all of this.
+/// [`verify_shares`](crate::schedule::verify_shares) checks the rounds, the port model and the
+/// promise of no contention. [`Figures::contradicts`](crate::schedule::Figures::contradicts)
+/// compares the claims with the counts. Nothing checks time and memory.
 pub trait Algorithm: Send + Sync {
     /// Returns the description: name, source, requirements, port model.
     fn about(&self) -> &About;

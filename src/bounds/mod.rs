@@ -12,15 +12,15 @@
 //! Suh & Shin 2001, 3.1.4; Grama et al., 4.5; Wang 1999, 5; the rest is counting. A schedule need
 //! not reach a bound, and may be unable to reach several at once.
 //!
-//! The bounds on the transmission of alltoall with a rank on each of N nodes, in blocks. k is the
-//! extent of a dimension, fl(k) = floor(k^2/4):
+//! Lower bounds on the transmission of alltoall, in blocks, with a rank on each of N nodes. k is the
+//! extent of a dimension, fl(k) = floor(k^2/4), and log is to base 2:
 //!
-//! | network | channels | one port | one port, stored at every node |
+//! | network | busiest channel | busiest port | one port, store-and-forward |
 //! |---|---|---|---|
 //! | complete | 1 | N - 1 | N - 1 |
-//! | ring, torus | largest N fl(k) / 2k (N/2 for k = 2) | N - 1 | sum of N fl(k) / k |
-//! | line, mesh | largest N fl(k) / k | N - 1 | mean distance times N |
-//! | cube | N/2 | N - 1 | N/2 log N |
+//! | ring, torus | max over k of N fl(k) / 2k (N/2 for k = 2) | N - 1 | sum over k of N fl(k) / k |
+//! | line, mesh | max over k of N fl(k) / k | N - 1 | N times the mean distance |
+//! | hypercube | N/2 | N - 1 | (N/2) log N |
 //!
 //! ```
 //! use necklace::bounds::Bounds;

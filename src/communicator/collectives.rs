@@ -77,6 +77,10 @@ impl Communicator {
 
     /// Combines the `send` of all ranks, element by element, and gives the result to every rank.
     ///
+    /// The built-in schedule sends the whole vector in each of about log N rounds. For long vectors
+    /// on many ranks, [`reduce_scatter`](Self::reduce_scatter) and then
+    /// [`allgather`](Self::allgather) send less.
+    ///
     /// Contributions are combined in rank order unless the operation
     /// [commutes](Op::is_commutative).
     ///
@@ -93,8 +97,9 @@ impl Communicator {
     /// # Errors
     ///
     /// [`ArgumentError::Length`] unless both buffers have the same length;
-    /// [`ArgumentError::Operation`] if the operation claims to be a [predefined](Op::predefined)
-    /// one on numbers of another size or alignment; otherwise see [`Communicator`].
+    /// [`ArgumentError::Operation`] if an `Op` of your own says that it is
+    /// [predefined](Op::predefined) on a number type that does not fit `T`; otherwise see
+    /// [`Communicator`].
     #[track_caller]
     pub fn allreduce<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_by(Collective::Allreduce, send, receive, &op).map_err(CallError::of("allreduce"))
@@ -219,6 +224,8 @@ impl Communicator {
     }
 
     /// Combines block i of every rank's `send` for rank i, element by element.
+    ///
+    /// All blocks have the length of `receive`, as in `MPI_Reduce_scatter_block`.
     ///
     /// Contributions are combined in rank order unless the operation
     /// [commutes](Op::is_commutative).

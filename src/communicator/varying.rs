@@ -95,10 +95,11 @@ impl Communicator {
 
     /// Exchanges strided blocks between all ranks, without packing.
     ///
-    /// The elements of `send` that `from[j]` names go to rank j, into the elements that its
-    /// `into[i]` names for this rank i, in order. So a part of a matrix is sent from and received
-    /// into its place; it is transposed if one side names rows and the other columns. A block is a
-    /// [`Strided`], or an array or a vector of them, one after the other. Blocks may be empty.
+    /// `from[j]` names the elements of `send` that go to rank j. `into[i]` names the elements of
+    /// `receive` that rank i's block fills, in order. So a part of a matrix is sent from and
+    /// received into its place. It is transposed if one side names rows and the other columns. A
+    /// block is one [`Strided`], or an array or vector of them, taken one after the other. Blocks
+    /// may be empty.
     ///
     /// Uses the algorithm [chosen](Self::choose) for `alltoallv`, at the cost of
     /// [`alltoallv`](Self::alltoallv). In a loop, a plan made by

@@ -11,8 +11,8 @@ use crate::transport::Failure;
 
 /// Error of a job: why it did not begin, or how it failed.
 ///
-/// It names the rank that failed first, and the [cause](JobCause). `?` turns an [`Error`] of a call
-/// into it, so a `main` that returns it can hand on both.
+/// It names the rank that failed first, and the [cause](JobCause). `?` converts an [`Error`] of a
+/// call into it, so a `main` that returns a `JobError` can use `?` on both.
 ///
 /// ```
 /// use necklace::{Rank, error::JobCause};
@@ -23,8 +23,8 @@ use crate::transport::Failure;
 /// assert!(matches!(error.cause(), JobCause::Panicked(message) if message == "no"));
 /// ```
 ///
-/// The text says everything, so [`source`](StdError::source) skips what the text has said. The
-/// [cause](Self::cause) is an error too, whose sources are all there.
+/// The text includes that of the cause. So [`source`](StdError::source) returns only errors whose
+/// text is not yet included. For the complete chain, start at the [cause](Self::cause).
 #[derive(Clone)]
 pub struct JobError(Box<Contents>);
 

@@ -22,10 +22,13 @@ pub use job::{JobCause, JobError};
 /// Error of a call on a communicator.
 ///
 /// - [`Argument`](Self::Argument) is a mistake of the caller. It is found before anything moves,
-///   concerns this rank alone, and leaves the communicator usable.
+///   concerns this rank alone, and leaves the communicator usable. The other members wait until
+///   this rank repeats the call, aborts or leaves.
 /// - [`Failed`](Self::Failed) is common to all members: each gets an equal one, in its next call if
 ///   it had done its part.
 /// - [`Dead`](Self::Dead) is the error of every call after that.
+/// - [`Open`](Self::Open) means that a communicator could not be made.
+/// - [`Internal`](Self::Internal) is a bug in this crate.
 ///
 /// The text of an error includes its cause. [`source`](std::error::Error::source) returns the cause
 /// alone: an [`ArgumentError`], a [`Failure`] or an [`OpenError`].
@@ -41,23 +44,23 @@ pub enum Error {
         /// The mistake in the arguments.
         source: Box<ArgumentError>,
     },
-    /// The call failed on every member. The text gives the ranks of a part also by their ranks in
-    /// the job.
+    /// The call failed on every member. On a part made by `split`, the text also gives each rank's
+    /// number in the job.
     Failed {
-        /// This rank. It and the ranks in the failure are those of the communicator.
+        /// This rank, numbered within the communicator, as are the ranks in the failure.
         rank: Rank,
         /// The failure, equal on every member.
         failure: Box<Failure>,
-        /// The ranks of the members in the job; empty if all are the same there.
+        /// Entry i is the rank in the job of member i. Empty if both numbers are always equal.
         members: Arc<[Rank]>,
     },
     /// The communicator failed in an earlier call.
     Dead {
-        /// This rank. It and the ranks in the failure are those of the communicator.
+        /// This rank, numbered within the communicator, as are the ranks in the failure.
         rank: Rank,
         /// The failure of that call.
         failure: Box<Failure>,
-        /// The ranks of the members in the job; empty if all are the same there.
+        /// Entry i is the rank in the job of member i. Empty if both numbers are always equal.
         members: Arc<[Rank]>,
     },
     /// A context cannot be opened.

@@ -8,7 +8,19 @@ use crate::error::JobError;
 /// results.
 ///
 /// If a launcher has started this process as a rank of a job, there is one result, of this rank.
-/// Otherwise there is one for each of `NECKLACE_RANKS` threads.
+/// Otherwise the ranks are threads, with one result each: `NECKLACE_RANKS` of them, or one for each
+/// node of the network, or one for each core.
+///
+/// ```no_run
+/// let results = necklace::launch(|mut comm| {
+///     let mut sum = [0];
+///     comm.allreduce(&[comm.rank()], &mut sum, necklace::op::Sum).map(|()| sum[0])
+/// })?;
+/// for sum in results {
+///     println!("{}", sum?);
+/// }
+/// # Ok::<(), necklace::JobError>(())
+/// ```
 ///
 /// | variable | meaning |
 /// |---|---|
@@ -30,10 +42,10 @@ use crate::error::JobError;
 /// Unless `NECKLACE_BACKEND` is set, a process is a rank if a launcher says so. Without a key,
 /// ranks listen on the loopback interface only.
 ///
-/// `necklace run` sets all that is needed. A rank that it has started ends when its launcher on
-/// that host is killed. A process that returns waits until the other ranks have read what it has
-/// sent them; they do so whatever they are doing. It waits for a rank that is stopped or
-/// unreachable as long as the longest deadline was, at most half a minute.
+/// `necklace run` sets all that is needed. A rank that it has started ends when the agent on its
+/// host is killed. A process that returns waits until the other ranks have read what it sent. They
+/// read it even while they compute. For a rank that is stopped or unreachable it waits at most its
+/// longest timeout, and never more than 30 seconds.
 ///
 /// # Other launchers
 ///

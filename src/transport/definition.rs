@@ -56,18 +56,18 @@ pub trait Transport: Send + fmt::Debug {
     /// Returns the failure of the context, if it has failed.
     fn failure(&self) -> Option<Failure>;
 
-    /// Records what this member has called, just before it is dropped. The default does nothing.
+    /// Records the calls of this member, just before the transport is dropped. By default it does
+    /// nothing.
     ///
-    /// Members that leave a context after different calls have disagreed, though no message may have shown
-    /// it. A backend that compares these records has its launcher report that ([`launch`](crate::launch())
-    /// and `local::run` return it as an error).
+    /// Members that leave a context after different calls have disagreed, even if no message showed
+    /// it. A backend may compare these records. [`launch`](crate::launch()) and `local::run` return
+    /// a difference as an error.
     fn conclude(&mut self, history: History) {
         let _ = history;
     }
 
-    /// Returns the [collectives of its own](super::native), if it has any. The default is `None`.
-    ///
-    /// A transport has them on every member or on none, at any time.
+    /// Returns the [native collectives](super::native), or `None`, the default. The answer is the
+    /// same on every member and never changes.
     fn native(&mut self) -> Option<&mut dyn Native> {
         None
     }
