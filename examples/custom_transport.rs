@@ -244,7 +244,8 @@ impl Transport for MailboxTransport {
                 seen = (Some((last, progress)), Instant::now());
             }
             let waited = seen.1.elapsed();
-            // Threads do not fall silent by themselves: if the last one waits too, they wait in a circle.
+            // Threads do not fall silent by themselves: if the last one waits too, they wait in a
+            // circle.
             let is_circle = context.members[last].awaits.is_some();
             let deadline = if is_circle { Deadline::Silence } else { Deadline::Arrival };
             let timeout = timeouts.of(deadline);

@@ -1,5 +1,5 @@
-//! What allocates, and what does not: executions of plans that were made do not; planning takes memory in proportion to
-//! the rank's own blocks.
+//! What allocates, and what does not: executions of plans that were made do not; planning takes
+//! memory in proportion to the rank's own blocks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -349,7 +349,8 @@ fn named(topology: &str, collective: &str, algorithm: &str) -> (Problem, Arc<dyn
     (problem, algorithm)
 }
 
-/// Estimates are of what the system counts: more than is allocated at once, since freed memory lies in pieces.
+/// Estimates are of what the system counts: more than is allocated at once, since freed memory lies
+/// in pieces.
 #[test]
 fn what_a_proof_takes_is_estimated_and_not_too_low() {
     let mut wrong = Vec::new();

@@ -1,5 +1,5 @@
-//! What several of the tests share: cases that are watched, so that what hangs fails by its name; jobs of any backend, and the
-//! suites that run over each; the promises of transports.
+//! What several of the tests share: cases that are watched, so that what hangs fails by its name;
+//! jobs of any backend, and the suites that run over each; the promises of transports.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,8 @@ use necklace::topology::{Topology, parse};
 /// Far longer than any case takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a case in a thread of its own; panics with its name if it does not come back. The thread is then left behind.
+/// Runs a case in a thread of its own; panics with its name if it does not come back. The thread is
+/// then left behind.
 pub fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, result) = mpsc::channel();
     // Nobody listens any more if it is too late.

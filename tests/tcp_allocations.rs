@@ -1,4 +1,5 @@
-//! What was executed before allocates nothing over TCP, in whichever thread. Alone in its process, since all of it counts.
+//! What was executed before allocates nothing over TCP, in whichever thread. Alone in its process,
+//! since all of it counts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,16 +20,17 @@ const LONG: Duration = Duration::from_millis(100);
 /// Calls that are counted together.
 const CALLS: usize = 12;
 
-/// The ranks; whether one of them had to wait for long; and what was counted. They decide alike, so that none waits for one
-/// that is no longer there.
+/// The ranks; whether one of them had to wait for long; and what was counted. They decide alike, so
+/// that none waits for one that is no longer there.
 struct Together {
     all: Barrier,
     long: AtomicBool,
     counted: AtomicU64,
 }
 
-/// Does something again and again on every rank; from the second time on nothing may be allocated, by no thread. A thread that
-/// has only begun, of the test's or of a rank's, may allocate once; not while all is done anew.
+/// Does something again and again on every rank; from the second time on nothing may be allocated,
+/// by no thread. A thread that has only begun, of the test's or of a rank's, may allocate once; not
+/// while all is done anew.
 fn settles(together: &Together, comm: &mut Communicator, what: &str, mut call: impl FnMut(&mut Communicator)) {
     let Together { all, long, counted } = together;
     call(comm);

@@ -34,8 +34,8 @@ impl Footprint for Field {
 ///
 /// Every member calls the same collectives in the same order, as in MPI. A call returns when this
 /// rank's part is done. It may wait for other members until then, but only
-/// [`barrier`](Self::barrier) and [`close`](Self::close) promise that all have called. One thread at
-/// a time drives a communicator; to use several threads, [`dup`](Self::dup) the communicator for
+/// [`barrier`](Self::barrier) and [`close`](Self::close) promise that all have called. One thread
+/// at a time drives a communicator; to use several threads, [`dup`](Self::dup) the communicator for
 /// each.
 ///
 /// If the backend has [collectives of its own](crate::transport::native), as MPI does, `auto` uses
@@ -60,7 +60,8 @@ impl Footprint for Field {
 /// If a call fails under way (a member is missing, gone, or calls something else), every member
 /// gets the same [`Error::Failed`], at the latest after the [timeout](Options::timeout) or, if it
 /// waits for a rank that computes, the [arrival timeout](Options::arrival_timeout). A member that
-/// had done its part gets it in its next call. After that, calls fail with [`Error::Dead`]. The crate itself does not panic.
+/// had done its part gets it in its next call. After that, calls fail with [`Error::Dead`]. The
+/// crate itself does not panic.
 ///
 /// Calls in which ranks only send, such as broadcasts from different roots, may not show that they
 /// differ. Members find out in a later call, by [`close`](Self::close), or when they leave.

@@ -37,9 +37,9 @@ impl Options {
     /// Sets the maximum time without progress before a call fails; `None` turns it off. The default
     /// is 5 minutes.
     ///
-    /// It counts while a process is silent (stopped, or its host or network is down). It also counts
-    /// while messages under way make no progress, and while ranks wait for each other in a cycle. A
-    /// rank that computes is not silent: see [`arrival_timeout`](Self::arrival_timeout).
+    /// It counts while a process is silent (stopped, or its host or network is down). It also
+    /// counts while messages under way make no progress, and while ranks wait for each other in a
+    /// cycle. A rank that computes is not silent: see [`arrival_timeout`](Self::arrival_timeout).
     ///
     /// Ranks may have different timeouts. The first deadline that passes fails the call on all.
     #[must_use]

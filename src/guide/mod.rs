@@ -19,7 +19,8 @@
 //!
 //! The glossary of terms is `doc/glossary.md` in the repository.
 //!
-//! The programs of these chapters are compiled, and run where threads suffice, by `cargo test --doc`.
+//! The programs of these chapters are compiled, and run where threads suffice, by `cargo test
+//! --doc`.
 
 macro_rules! chapters {
     ($($chapter:ident $page:literal)*) => {$(

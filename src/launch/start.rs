@@ -69,18 +69,19 @@ use crate::error::JobError;
 ///
 /// A [`JobError`], which names the rank that failed first. Its [cause](JobError::cause) is:
 ///
-/// - [`JobCause::Environment`] for a variable that is invalid or missing, for launchers that disagree,
-///   and for a backend that this program was built without. If a launcher has started several
-///   processes, they never run as that many jobs of one rank.
-/// - [`JobCause::Network`] if the network is invalid or does not have as many nodes as there are ranks,
-///   [`JobCause::Ranks`] for no ranks or too many.
+/// - [`JobCause::Environment`] for a variable that is invalid or missing, for launchers that
+///   disagree, and for a backend that this program was built without. If a launcher has started
+///   several processes, they never run as that many jobs of one rank.
+/// - [`JobCause::Network`] if the network is invalid or does not have as many nodes as there are
+///   ranks, [`JobCause::Ranks`] for no ranks or too many.
 /// - `JobCause::Join`, over MPI `JobCause::Mpi`, if a rank cannot join the job, and
 ///   [`JobCause::Thread`] if the thread of a rank cannot be started.
-/// - [`JobCause::Panicked`] if the closure panics. The other ranks get an error in their calls. If one
-///   panics because of that error, as `unwrap` does, its own `JobError` is the failure of that call and
-///   names the rank that failed first.
-/// - [`JobCause::Call`] if a communicator cannot be made, or, on at least one of the ranks concerned, if
-///   ranks have dropped their communicators after different calls and no message had shown it.
+/// - [`JobCause::Panicked`] if the closure panics. The other ranks get an error in their calls. If
+///   one panics because of that error, as `unwrap` does, its own `JobError` is the failure of that
+///   call and names the rank that failed first.
+/// - [`JobCause::Call`] if a communicator cannot be made, or, on at least one of the ranks
+///   concerned, if ranks have dropped their communicators after different calls and no message had
+///   shown it.
 ///
 /// [`JobCause::Environment`]: crate::error::JobCause::Environment
 /// [`JobCause::Network`]: crate::error::JobCause::Network

@@ -1,11 +1,12 @@
-//! The second half of compiling: finds a place for every value, and byte ranges for every instruction.
+//! The second half of compiling: finds a place for every value, and byte ranges for every
+//! instruction.
 //!
 //! One pass serves all algorithms. A block that the rank starts with is sent from the user's
 //! buffer. A value that the user wants is stored in its final place, its *home*, as soon as it is
 //! made. If that place still holds a value that is needed (in place), the value waits in scratch
 //! and is copied home at the end. All other values live in scratch from their creation to their
-//! last read; those of one message lie in one piece. A place is reused only after the instruction that
-//! reads it last, so in a round no byte is received into memory that is sent. [`Program::new`]
+//! last read; those of one message lie in one piece. A place is reused only after the instruction
+//! that reads it last, so in a round no byte is received into memory that is sent. [`Program::new`]
 //! checks that.
 
 use super::execute::{Local, Step};
@@ -217,9 +218,9 @@ impl Compiler {
         }));
     }
 
-    /// Returns whether a value's home is free when instruction `now` makes the value: each tenant there
-    /// was read for the last time before, or is one of `operands`, which this instruction reads for the
-    /// last time, and has exactly this place.
+    /// Returns whether a value's home is free when instruction `now` makes the value: each tenant
+    /// there was read for the last time before, or is one of `operands`, which this instruction
+    /// reads for the last time, and has exactly this place.
     fn is_home_free(&self, value: ValueId, now: u32, operands: &[ValueId]) -> bool {
         let Some(home) = self.all.values[value].home.as_deref() else { return false };
         let (begin, end) = span(home);
@@ -233,8 +234,8 @@ impl Compiler {
         })
     }
 
-    /// Frees the scratch of the values that are not needed after instruction `now`, which reads or makes
-    /// them.
+    /// Frees the scratch of the values that are not needed after instruction `now`, which reads or
+    /// makes them.
     fn end(&mut self, values: impl IntoIterator<Item = ValueId>, now: u32) {
         let mut piece = 0..0;
         for value in values {

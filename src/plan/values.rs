@@ -2,8 +2,8 @@
 //!
 //! A block's name is bound to a *value* that never changes: the bytes that the rank starts with,
 //! those of one arrival, or the result of one combination. A local copy only binds another name to
-//! the same value. What remains is a list of [`Instruction`]s, each of which reads and makes values. So
-//! the last read of each value is known, and with it how long the value needs its place.
+//! the same value. What remains is a list of [`Instruction`]s, each of which reads and makes
+//! values. So the last read of each value is known, and with it how long the value needs its place.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;

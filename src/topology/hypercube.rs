@@ -14,7 +14,8 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
     Named::network(Hypercube::new(dimensions))
 }
 
-/// The binary hypercube: 2^D nodes, linked if their numbers differ in one bit. Dimension i is bit i.
+/// The binary hypercube: 2^D nodes, linked if their numbers differ in one bit. Dimension i is bit
+/// i.
 ///
 /// Routes correct bit 0 first, then bit 1, and so on. A hypercube stores the number of dimensions
 /// alone, and methods take time in proportion to it.
@@ -80,7 +81,8 @@ impl Topology for Hypercube {
         u32::try_from(self.dimensions).ok()
     }
 
-    /// One factor per bit, the highest bit first: dimension i of the cube is the i-th from the last.
+    /// One factor per bit, the highest bit first: dimension i of the cube is the i-th from the
+    /// last.
     fn factors(&self) -> Option<Vec<Factor>> {
         Some(vec![Factor::Complete(2); self.dimensions])
     }

@@ -135,7 +135,8 @@ impl Necklace {
         self.period
     }
 
-    /// Returns whether the necklace has as many words as a word has digits. If not, it is degenerate.
+    /// Returns whether the necklace has as many words as a word has digits. If not, it is
+    /// degenerate.
     #[must_use]
     pub fn is_full(self) -> bool {
         self.period == self.words.length

@@ -70,8 +70,8 @@ pub struct RoundIo<'a> {
 }
 
 impl<'a> RoundIo<'a> {
-    /// The `round`-th round of `program` on these buffers; `None` if there is no such round or a buffer is shorter than
-    /// the program needs.
+    /// The `round`-th round of `program` on these buffers; `None` if there is no such round or a
+    /// buffer is shorter than the program needs.
     #[must_use]
     #[inline]
     pub fn new(
@@ -130,8 +130,8 @@ impl<'a> RoundIo<'a> {
         RoundIo { buffers: self.buffers.reborrow(), ..*self }
     }
 
-    /// The same call on the same buffers, with the `round`-th round of another program in place of this one: for
-    /// wrappers that change what is sent. `None` as for [`new`](Self::new).
+    /// The same call on the same buffers, with the `round`-th round of another program in place of
+    /// this one: for wrappers that change what is sent. `None` as for [`new`](Self::new).
     #[must_use]
     pub fn replaced<'b>(self, program: &'b Program, round: usize) -> Option<RoundIo<'b>>
     where
@@ -146,10 +146,11 @@ impl<'a> RoundIo<'a> {
         self.program.runs(message)
     }
 
-    /// The buffers that the runs are of. Every run lies inside its buffer; what is received overlaps nothing that is
-    /// sent or received.
+    /// The buffers that the runs are of. Every run lies inside its buffer; what is received
+    /// overlaps nothing that is sent or received.
     ///
-    /// Their contents may be changed, but they cannot be exchanged for others, which might be shorter:
+    /// Their contents may be changed, but they cannot be exchanged for others, which might be
+    /// shorter:
     ///
     /// ```compile_fail,E0308
     /// fn exchange<'a>(io: &mut necklace::transport::RoundIo<'a>) {

@@ -15,14 +15,15 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     /// Returns the number of processes of the job.
     fn size(&self) -> usize;
 
-    /// Opens a context among `members`, ranks of the job in the order of their ranks in the context.
+    /// Opens a context among `members`, ranks of the job in the order of their ranks in the
+    /// context.
     ///
     /// Every member opens it with the same identity and the same members. None waits for another.
     ///
     /// # Errors
     ///
-    /// If this process is not a member, a member is out of range or named twice, or the identity is in use
-    /// here.
+    /// If this process is not a member, a member is out of range or named twice, or the identity is
+    /// in use here.
     fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError>;
 
     /// Returns the prices of messages, as far as they are known beforehand.
@@ -73,8 +74,8 @@ pub trait Transport: Send + fmt::Debug {
     }
 }
 
-/// Checks the members of a context of a job of `size` processes, and returns the rank of `process` among
-/// them. Every [`Endpoint::open`] begins with this check.
+/// Checks the members of a context of a job of `size` processes, and returns the rank of `process`
+/// among them. Every [`Endpoint::open`] begins with this check.
 ///
 /// # Errors
 ///

@@ -27,7 +27,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The same in words in which ranks are named by their numbers in the job, too, where those are others.
+    /// The same in words in which ranks are named by their numbers in the job, too, where those are
+    /// others.
     pub(crate) fn named<'a>(&'a self, members: &'a [Rank]) -> impl fmt::Display + 'a {
         struct Named<'a>(&'a Failure, &'a [Rank]);
         impl fmt::Display for Named<'_> {
@@ -65,7 +66,8 @@ pub enum Cause {
         deadline: Deadline,
         /// The timeout of the rank whose deadline passed.
         waited: Duration,
-        /// Description of the ranks that wait for each other: `rank 0 waits for rank 3, which has not called`.
+        /// Description of the ranks that wait for each other: `rank 0 waits for rank 3, which has
+        /// not called`.
         chain: Arc<str>,
     },
     /// A rank has left or is lost.

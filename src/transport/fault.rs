@@ -1,4 +1,5 @@
-//! A wrapper that injects faults into any backend, as a script says, for tests of programs and algorithms.
+//! A wrapper that injects faults into any backend, as a script says, for tests of programs and
+//! algorithms.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {
@@ -29,7 +30,8 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
 
-/// One thing that goes wrong: in every round of a process, unless told when. A [native](super::native) call is its round 0.
+/// One thing that goes wrong: in every round of a process, unless told when. A
+/// [native](super::native) call is its round 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     process: Rank,
@@ -45,11 +47,14 @@ pub struct Fault {
 pub enum What {
     /// The round begins so much later.
     Delay(Duration),
-    /// The process says nothing for so long, or until the context has failed; then the round begins.
+    /// The process says nothing for so long, or until the context has failed; then the round
+    /// begins.
     Silence(Duration),
-    /// The messages to a rank of the context are not sent. Those of a native call are: they are the backend's own.
+    /// The messages to a rank of the context are not sent. Those of a native call are: they are the
+    /// backend's own.
     Drop(Rank),
-    /// The first message to a rank of the context is sent with only so many bytes; whole in a native call.
+    /// The first message to a rank of the context is sent with only so many bytes; whole in a
+    /// native call.
     Truncate {
         /// To whom.
         to: Rank,
@@ -94,10 +99,11 @@ impl Fault {
     }
 }
 
-/// An endpoint whose transports follow a script. All endpoints of a job may have the same one: each does what is said of
-/// its own process, in the order of the script.
+/// An endpoint whose transports follow a script. All endpoints of a job may have the same one: each
+/// does what is said of its own process, in the order of the script.
 ///
-/// A faulty round allocates and, as the script says, waits or panics; one that no fault concerns is the backend's own.
+/// A faulty round allocates and, as the script says, waits or panics; one that no fault concerns is
+/// the backend's own.
 #[derive(Debug)]
 pub struct Faulty<E> {
     inner: E,

@@ -1,9 +1,10 @@
 //! What members of a context have called, compared as they leave it.
 //!
-//! A rank that only sends, such as the root of a broadcast, waits for nobody, and what comes for it meanwhile nobody looks at. So two
-//! ranks that each take themselves for the root both go on. If they await nothing of each other later, no message tells them; but
-//! each says what it has called when it leaves, and whoever leaves later compares. That costs correct programs no message and
-//! no wait.
+//! A rank that only sends, such as the root of a broadcast, waits for nobody, and what comes for it
+//! meanwhile nobody looks at. So two ranks that each take themselves for the root both go on. If
+//! they await nothing of each other later, no message tells them; but each says what it has called
+//! when it leaves, and whoever leaves later compares. That costs correct programs no message and no
+//! wait.
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use super::{Cause, Failure};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use crate::ids::Rank;
 
-/// What a member of a context has called: the same on all members of a sound program, once they are through.
+/// What a member of a context has called: the same on all members of a sound program, once they are
+/// through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
     /// How many calls.
@@ -84,7 +86,8 @@ pub(crate) fn discord(mine: &Account<'_>, theirs: &Account<'_>) -> Option<Failur
     failure(common, late.words(common), Some(early.rank), cause)
 }
 
-/// A failure of a context of this process: that members have left it after other calls, or one before a panic.
+/// A failure of a context of this process: that members have left it after other calls, or one
+/// before a panic.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Discord {

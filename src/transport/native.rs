@@ -56,7 +56,8 @@ pub trait Native {
 pub enum NativeCall {
     /// A collective of blocks of equal length.
     Regular(Regular),
-    /// An alltoall with blocks of any length, each in one piece: at most one run, with a count of 1.
+    /// An alltoall with blocks of any length, each in one piece: at most one run, with a count of
+    /// 1.
     Alltoallv {
         /// What goes to each rank: in the input.
         send: Blocks,
@@ -72,8 +73,8 @@ pub enum NativeCall {
     },
 }
 
-/// A collective of blocks of equal length. Those that a rank has before lie in the input, those that it has after in the output,
-/// one after the other by rank.
+/// A collective of blocks of equal length. Those that a rank has before lie in the input, those
+/// that it has after in the output, one after the other by rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Regular {
     /// Which, and from or to which root. Not a [custom](Collective::Custom) one.
@@ -82,10 +83,12 @@ pub struct Regular {
     pub element: u64,
     /// How many elements a block has.
     pub count: u64,
-    /// Whether there is no input: what goes out lies in the output, where what comes in its stead will. A broadcast always is.
+    /// Whether there is no input: what goes out lies in the output, where what comes in its stead
+    /// will. A broadcast always is.
     pub in_place: bool,
-    /// The operation of a reduction, if libraries have it, on numbers that are as long as an element, and no more aligned. Otherwise
-    /// [`NativeIo::reduction`] alone knows it, and [whether it commutes](Reduction::is_commutative).
+    /// The operation of a reduction, if libraries have it, on numbers that are as long as an
+    /// element, and no more aligned. Otherwise [`NativeIo::reduction`] alone knows it, and [whether
+    /// it commutes](Reduction::is_commutative).
     pub predefined: Option<Predefined>,
 }
 
@@ -96,7 +99,8 @@ impl Regular {
         self.element.checked_mul(if self.collective.has_bytes() { self.count } else { 0 })
     }
 
-    /// How long the input and the output of a rank of so many must be; `None` where there is no such call.
+    /// How long the input and the output of a rank of so many must be; `None` where there is no
+    /// such call.
     #[inline]
     fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
         let block = self.block()?;
@@ -130,8 +134,8 @@ impl fmt::Display for Regular {
     }
 }
 
-/// Where one member's blocks for all members, or from all, lie in a buffer: for each rank some runs, in order, as one string of
-/// bytes. Those of a member for itself are among them.
+/// Where one member's blocks for all members, or from all, lie in a buffer: for each rank some
+/// runs, in order, as one string of bytes. Those of a member for itself are among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     places: Vec<Place>,
@@ -139,7 +143,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Those, by rank. `None` where a run has no bytes, its pieces overlap, or it reaches past 2^63 bytes.
+    /// Those, by rank. `None` where a run has no bytes, its pieces overlap, or it reaches past 2^63
+    /// bytes.
     #[must_use]
     pub fn new(places: Vec<Place>) -> Option<Self> {
         let mut ends = places.iter().flatten().map(|run| run.end().filter(|end| i64::try_from(*end).is_ok()));
@@ -159,7 +164,8 @@ impl Blocks {
         self.places.get(rank.index()).map_or(&[], |place| place)
     }
 
-    /// Where the block for or from a rank begins, and how long it is, if it is in one piece; an empty one is at 0.
+    /// Where the block for or from a rank begins, and how long it is, if it is in one piece; an
+    /// empty one is at 0.
     #[must_use]
     pub fn piece(&self, rank: Rank) -> Option<(u64, u64)> {
         match self.of(rank) {
@@ -177,7 +183,8 @@ impl Blocks {
 }
 
 impl NativeCall {
-    /// How long the input and the output of a rank of so many must be; `None` where there is no such call.
+    /// How long the input and the output of a rank of so many must be; `None` where there is no
+    /// such call.
     #[inline]
     fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
         match self {
@@ -237,8 +244,9 @@ pub struct NativeIo<'a> {
 }
 
 impl<'a> NativeIo<'a> {
-    /// This rank's part of the call, among so many ranks, on these buffers; `None` if there is no such call among them, a buffer is shorter than
-    /// it needs or not as aligned, or it combines and there is no reduction.
+    /// This rank's part of the call, among so many ranks, on these buffers; `None` if there is no
+    /// such call among them, a buffer is shorter than it needs or not as aligned, or it combines
+    /// and there is no reduction.
     #[must_use]
     #[inline]
     pub fn new(
@@ -273,12 +281,14 @@ impl<'a> NativeIo<'a> {
         self.ranks
     }
 
-    /// The input, empty in place, and the output: as long as the call needs, or longer, and aligned as what is predefined of it is.
+    /// The input, empty in place, and the output: as long as the call needs, or longer, and aligned
+    /// as what is predefined of it is.
     pub fn buffers(&mut self) -> (&'a [u8], &mut [u8]) {
         (self.input, &mut *self.output)
     }
 
-    /// How contributions are combined, also by a [`Predefined`] operation. Always there for a reduction.
+    /// How contributions are combined, also by a [`Predefined`] operation. Always there for a
+    /// reduction.
     #[must_use]
     pub fn reduction(&self) -> Option<&'a dyn Reduction> {
         self.reduction

@@ -24,7 +24,8 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::Message;
 
-/// A trace, shared by all endpoints that it wraps and all transports that they open. Clones are the same trace.
+/// A trace, shared by all endpoints that it wraps and all transports that they open. Clones are the
+/// same trace.
 ///
 /// A round of a traced transport takes a lock once, and allocates.
 #[derive(Clone, Debug)]
@@ -43,12 +44,13 @@ pub enum Direction {
     Out,
     /// Received.
     In,
-    /// Neither: a whole call that the backend [did itself](super::native), whose messages are not known.
+    /// Neither: a whole call that the backend [did itself](super::native), whose messages are not
+    /// known.
     Native,
 }
 
-/// A message, as one end saw it. A round that goes well is seen from both ends. Or a [native](Direction::Native) call, as one
-/// member saw it.
+/// A message, as one end saw it. A round that goes well is seen from both ends. Or a
+/// [native](Direction::Native) call, as one member saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Which process of the job.
@@ -65,7 +67,8 @@ pub struct Event {
     pub round: u32,
     /// The rank at the other end; for a native call the rank itself.
     pub peer: Rank,
-    /// The index of the message among those between the two ranks, in this direction, in this round.
+    /// The index of the message among those between the two ranks, in this direction, in this
+    /// round.
     pub index: u32,
     /// Which way.
     pub direction: Direction,
@@ -103,8 +106,9 @@ impl Tracing {
         self.0.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The trace as the JSON that Chrome's `about:tracing` and Perfetto load: a process for each process of the job, in it
-    /// a thread for each context, on which a message lasts as long as its round.
+    /// The trace as the JSON that Chrome's `about:tracing` and Perfetto load: a process for each
+    /// process of the job, in it a thread for each context, on which a message lasts as long as its
+    /// round.
     #[must_use]
     pub fn chrome_trace(&self) -> String {
         chrome_trace(&self.events())

@@ -1,4 +1,5 @@
-//! The conformance suite can fail: each of these backends breaks one promise, and the check of that promise says so.
+//! The conformance suite can fail: each of these backends breaks one promise, and the check of that
+//! promise says so.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Processes that are started as a launcher would start them: this test's program, as many times as there are ranks.
+//! Processes that are started as a launcher would start them: this test's program, as many times as
+//! there are ranks.
 
 use std::env;
 use std::path::PathBuf;

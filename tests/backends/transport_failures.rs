@@ -186,7 +186,8 @@ fn two_contexts_driven_in_opposite_orders_are_both_named() {
         drop((first, second));
         failure
     });
-    // Whoever is first sees the circle. The other one may then see a rank that does not come, and a context that failed.
+    // Whoever is first sees the circle. The other one may then see a rank that does not come, and a
+    // context that failed.
     let mut circles = 0;
     for (failure, [mine, theirs]) in outcomes.iter().zip([[one, other], [other, one]]) {
         let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
@@ -307,8 +308,9 @@ fn endpoints_are_what_they_are_through_any_pointer() {
     assert_eq!(places, [(Rank::new(1), 2); 4]);
 }
 
-/// Rank 0 gets a short message of each in a round, a long one in the next: which of a sender's two comes first is never in
-/// doubt, though they come different ways, and the sender of a short one goes on at once.
+/// Rank 0 gets a short message of each in a round, a long one in the next: which of a sender's two
+/// comes first is never in doubt, though they come different ways, and the sender of a short one
+/// goes on at once.
 #[test]
 fn a_long_message_is_not_taken_for_the_short_one_before_it() {
     let size = 64;
@@ -325,7 +327,8 @@ fn a_long_message_is_not_taken_for_the_short_one_before_it() {
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
 }
 
-/// One sends a message of another length than the other awaits, and goes on: what it does next is not blamed.
+/// One sends a message of another length than the other awaits, and goes on: what it does next is
+/// not blamed.
 #[test]
 fn a_message_of_another_length_is_named_whatever_its_sender_does_next() {
     for (sent, awaited) in [(100, 300), (0, 300), (300, 100), (100, 99)] {
@@ -364,8 +367,8 @@ fn a_message_that_nobody_awaits_is_found_by_what_comes_after_it() {
     }
 }
 
-/// A rank waits for one that does not come, while another, which it does not wait for, has written to it from another call
-/// and gone on to the next.
+/// A rank waits for one that does not come, while another, which it does not wait for, has written
+/// to it from another call and gone on to the next.
 #[test]
 fn letters_of_ranks_that_are_not_awaited_are_looked_at() {
     let met = Barrier::new(3);

@@ -38,7 +38,8 @@ fn note(grown: usize, shrunk: usize) {
     });
 }
 
-// SAFETY: everything is the system's allocator's doing; counting neither allocates nor touches what is allocated.
+// SAFETY: everything is the system's allocator's doing; counting neither allocates nor touches what
+// is allocated.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Memory) -> *mut u8 {
         note(layout.size(), 0);

@@ -106,16 +106,17 @@ pub(crate) fn run(scenario: &Scenario, test: &str) -> Job {
     watch(scenario, &processes, &lines)
 }
 
-/// How long after the last fault a rank may take: three deadlines, and ten seconds for a machine that has other things to do.
-/// Where the ranks still meet, their deadlines follow one another: to reach rank 0, to hear who is where, to be connected,
-/// and to say why it comes to nothing.
+/// How long after the last fault a rank may take: three deadlines, and ten seconds for a machine
+/// that has other things to do. Where the ranks still meet, their deadlines follow one another: to
+/// reach rank 0, to hear who is where, to be connected, and to say why it comes to nothing.
 fn limit(scenario: &Scenario) -> Duration {
     let meeting = scenario.faults.iter().any(|fault| fault.stage == Stage::Meeting);
     let one = if meeting { 4 * scenario.patience + Duration::from_secs(8) } else { Duration::ZERO };
     one + 3 * scenario.timeout + Duration::from_secs(10)
 }
 
-/// How long a rank that has come to its end may take to end its process: it waits until the others have heard of it.
+/// How long a rank that has come to its end may take to end its process: it waits until the others
+/// have heard of it.
 const ENDING: Duration = Duration::from_secs(25);
 
 fn watch(scenario: &Scenario, processes: &Processes, lines: &Receiver<(usize, Option<String>)>) -> Job {

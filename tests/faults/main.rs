@@ -1,7 +1,9 @@
-//! Jobs of real processes to which something happens: what is promised of failures, at every stage, at random times.
+//! Jobs of real processes to which something happens: what is promised of failures, at every stage,
+//! at random times.
 //!
-//! A job of 2 to 8 ranks makes a few hundred calls, and one of its ranks is killed, stopped, cut off, or errs. Every result
-//! that a rank is given is right; every other rank hears of the failure, the same one, in time; and it names who is at fault.
+//! A job of 2 to 8 ranks makes a few hundred calls, and one of its ranks is killed, stopped, cut
+//! off, or errs. Every result that a rank is given is right; every other rank hears of the failure,
+//! the same one, in time; and it names who is at fault.
 //!
 //! | variable | says |
 //! |---|---|

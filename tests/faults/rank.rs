@@ -74,7 +74,8 @@ impl Rank {
         let position = Arc::new(Mutex::new(MEETING));
         let mine = scenario.faults.iter().filter(|fault| fault.rank == rank).copied();
         let (sudden, own): (Vec<_>, Vec<_>) = mine.partition(|fault| {
-            // While a rank meets others it is not to be had for anything; and words of the meeting are none of its data.
+            // While a rank meets others it is not to be had for anything; and words of the meeting
+            // are none of its data.
             fault.stage == Stage::Meeting && fault.kind.is_of_connection()
                 || fault.kind.is_sudden() && fault.stage != Stage::Between
         });
@@ -207,7 +208,8 @@ fn position_of(fault: &Fault) -> i64 {
     }
 }
 
-/// Waits for the moment, in a thread of its own. While it strikes the rank comes to no other position.
+/// Waits for the moment, in a thread of its own. While it strikes the rank comes to no other
+/// position.
 fn strike_suddenly(fault: Fault, position: &Mutex<i64>) {
     while *position.lock().unwrap() < position_of(&fault) {
         thread::park_timeout(Duration::from_millis(5));
@@ -238,8 +240,8 @@ fn sockets() -> Vec<TcpStream> {
     let sockets = open.filter_map(|entry| {
         let is_socket = fs::read_link(entry.path()).ok()?.to_str()?.starts_with("socket:");
         let number: RawFd = entry.file_name().to_str()?.parse().ok().filter(|_| is_socket)?;
-        // SAFETY: the descriptor was open a moment ago, and is only copied; should another have taken its number since, that
-        // one is copied.
+        // SAFETY: the descriptor was open a moment ago, and is only copied; should another have
+        // taken its number since, that one is copied.
         #[allow(unsafe_code)]
         let copy = unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned().ok()?;
         let stream = TcpStream::from(copy);

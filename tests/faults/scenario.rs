@@ -71,7 +71,8 @@ pub(crate) struct Fault {
     pub(crate) rank: usize,
     pub(crate) kind: Kind,
     pub(crate) stage: Stage,
-    /// Before or, `delay` later, somewhere about this call. In the meeting and the first round it is none.
+    /// Before or, `delay` later, somewhere about this call. In the meeting and the first round it
+    /// is none.
     pub(crate) at: usize,
     pub(crate) delay: Duration,
     /// Numbers for what else is to be chosen.
@@ -127,8 +128,9 @@ impl Kind {
         Self::Two,
     ];
 
-    /// Whether it comes at any instant of a call, by another thread; else the rank does it itself, before one. Bytes that
-    /// another thread writes into the middle of a frame would be taken for data, as if the rank had computed them.
+    /// Whether it comes at any instant of a call, by another thread; else the rank does it itself,
+    /// before one. Bytes that another thread writes into the middle of a frame would be taken for
+    /// data, as if the rank had computed them.
     pub(crate) fn is_sudden(self) -> bool {
         matches!(self, Self::Kill | Self::Stop | Self::Doze | Self::Exit | Self::Cut)
     }

@@ -14,7 +14,8 @@ struct Row {
     count: usize,
     well: usize,
     violated: usize,
-    /// Where ranks failed of different things: which they may after two faults, and two ranks that cannot talk to each other.
+    /// Where ranks failed of different things: which they may after two faults, and two ranks that
+    /// cannot talk to each other.
     unlike: usize,
     times: Vec<f64>,
 }

@@ -77,8 +77,8 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
         Some((_, Outcome::Failed { words, culprit, kind })) => Some((rank, words, *culprit, kind.as_str())),
         _ => None,
     });
-    // Who sleeps until all others have ended may find nothing of theirs but their absence: what they had to say may not have fitted
-    // between a full message and the end of their patience.
+    // Who sleeps until all others have ended may find nothing of theirs but their absence: what
+    // they had to say may not have fitted between a full message and the end of their patience.
     let missed = |rank: usize, kind: &str| fault.kind == Kind::Stop && rank == fault.rank && kind.starts_with("gone:");
     let failed: Vec<_> = failed.filter(|(rank, _, _, kind)| !missed(*rank, kind)).collect();
     for pair in failed.windows(2).filter(|_| !apart) {
@@ -162,10 +162,12 @@ fn names(words: &str, fault: &Fault, other: Option<usize>) -> bool {
         let said = fields.iter().chain([&plain]).any(|field| words.split(field.as_str()).skip(1).any(alone));
         said || listed.contains(&rank)
     };
-    // Where rank 0 is away the others may not know more than that it does not answer; and its size is nobody else's.
+    // Where rank 0 is away the others may not know more than that it does not answer; and its size
+    // is nobody else's.
     let away = fault.rank == 0 && ["File", "Silent", "Garbage", "Sizes"].iter().any(|error| words.starts_with(error));
     // A rank 0 that slept does not know it, and takes for missing who has given up.
     let slept = fault.rank == 0 && matches!(fault.kind, Kind::Stop | Kind::Doze);
-    // What happens to a connection may be seen by either end, and there is no telling who a stranger is.
+    // What happens to a connection may be seen by either end, and there is no telling who a
+    // stranger is.
     named(fault.rank) || other.is_some_and(named) || away || slept || fault.kind.is_of_connection()
 }

@@ -1,7 +1,7 @@
 //! Jobs for tests, over any backend.
 //!
-//! A suite names no backend: it asks this module for jobs, and gets those of the backend that [`over`] says. So suites are
-//! compiled once, and run over every backend.
+//! A suite names no backend: it asks this module for jobs, and gets those of the backend that
+//! [`over`] says. So suites are compiled once, and run over every backend.
 
 pub mod native;
 pub mod tcp;
@@ -93,7 +93,8 @@ pub(crate) fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + 
 /// Runs what a rank does, given its number.
 type Around = Arc<dyn Fn(usize, &mut dyn FnMut()) + Send + Sync>;
 
-/// As [`Launch::threads`], whose threads it borrows: each may take another endpoint in place of its own.
+/// As [`Launch::threads`], whose threads it borrows: each may take another endpoint in place of its
+/// own.
 pub struct Job {
     job: Launch,
     around: Around,

@@ -1,5 +1,5 @@
-//! Jobs of threads for tests, over a backend that has collectives of its own: a library that takes all members at their word,
-//! and that sees to it that they deserve it.
+//! Jobs of threads for tests, over a backend that has collectives of its own: a library that takes
+//! all members at their word, and that sees to it that they deserve it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,8 @@ struct Made {
 }
 
 impl Calls {
-    /// Notes that a member makes a call; panics where another makes a different one, as a library would mix them up.
+    /// Notes that a member makes a call; panics where another makes a different one, as a library
+    /// would mix them up.
     fn note(&self, context: ContextId, io: &NativeIo<'_>) {
         let words = Arc::clone(&io.signature.words);
         let first =
@@ -159,7 +160,8 @@ impl Transport for Member {
 /// What goes to a rank or comes from it; `None` where there is no message.
 type Part = Option<Vec<Run>>;
 
-/// Every call is one round, after those of an agreement with the same number, in which everybody exchanges with everybody, and something on either side of it.
+/// Every call is one round, after those of an agreement with the same number, in which everybody
+/// exchanges with everybody, and something on either side of it.
 impl Native for Member {
     fn offers(&mut self, what: &NativeCall) -> bool {
         (self.offers)(what)

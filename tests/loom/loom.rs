@@ -1,5 +1,5 @@
-//! Model checks of the in-process transport's synchronisation: every interleaving, on the files that the transport itself
-//! is built from.
+//! Model checks of the in-process transport's synchronisation: every interleaving, on the files
+//! that the transport itself is built from.
 
 #![allow(unsafe_code)]
 
@@ -38,7 +38,8 @@ struct Memory(UnsafeCell<u32>);
 // SAFETY: loom checks each access; that is what the models are for.
 unsafe impl Sync for Memory {}
 
-/// A parcel by which a receiver reaches the sender's memory, and how many there have been with those of its round.
+/// A parcel by which a receiver reaches the sender's memory, and how many there have been with
+/// those of its round.
 #[derive(Clone, Copy, Debug)]
 struct Parcel(*const Memory, u32);
 
@@ -85,7 +86,8 @@ impl<const R: usize> World<R> {
 
     fn note(&self) {
         let laid = self.laid.fetch_add(1, Ordering::Relaxed) + 1;
-        // SAFETY: each model lays out once a round, and waits for the tally in between; the memory outlives it.
+        // SAFETY: each model lays out once a round, and waits for the tally in between; the memory
+        // outlives it.
         unsafe { self.board.lay_out(Parcel(&self.memory, Self::due(laid))) };
         (0..R).for_each(|to| self.board.note(to, u64::from(laid) - 1));
     }
@@ -287,8 +289,8 @@ fn holding_fences_what_was_noted_for_those_who_sleep() {
     });
 }
 
-/// Two ranks, for each a letterbox that the other writes to, and what they sleep on. Loom objects to any access to a
-/// letter that is not ordered.
+/// Two ranks, for each a letterbox that the other writes to, and what they sleep on. Loom objects
+/// to any access to a letter that is not ordered.
 #[derive(Debug)]
 struct Letters {
     mails: [Letterbox<u64>; 2],
@@ -397,7 +399,8 @@ fn what_is_awaited_by_mail_is_not_taken_from_the_board() {
             let both = both.clone();
             move || {
                 let (post, world) = &*both;
-                // Message 0 is a letter, message 1 a parcel; who waits for the letter looks for a parcel too.
+                // Message 0 is a letter, message 1 a parcel; who waits for the letter looks for a
+                // parcel too.
                 let letter = loop {
                     // SAFETY: nothing was taken before.
                     if let Some((letter, _)) = unsafe { post.mails[1].read(0, 0, |letter| *letter) } {

@@ -1,4 +1,5 @@
-//! The suites of transports and communicators once more, over ranks that are processes: see `tests/proxy`.
+//! The suites of transports and communicators once more, over ranks that are processes: see
+//! `tests/proxy`.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, missing_docs)]

@@ -205,7 +205,8 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     if rank.rank == 1 {
         rank.hear_all("error");
         if rank.word(1) == "mixed" {
-            // The others end the job. Where one is in MPI_Finalize then, the launcher of Open MPI may hang, whoever has begun what.
+            // The others end the job. Where one is in MPI_Finalize then, the launcher of Open MPI
+            // may hang, whoever has begun what.
             rank.hear(0, "what it never says");
         }
     } else {

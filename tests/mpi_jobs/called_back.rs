@@ -1,5 +1,5 @@
-//! Memory that was lent to MPI for what is to come, and is called back, since it does not come by the deadline: from then on it is
-//! the user's, though it comes later.
+//! Memory that was lent to MPI for what is to come, and is called back, since it does not come by
+//! the deadline: from then on it is the user's, though it comes later.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;

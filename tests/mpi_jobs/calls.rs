@@ -1,5 +1,5 @@
-//! Random calls of all that the library does itself, by real ranks of MPI, against the definition. All ranks draw the same calls;
-//! what each of them sends is known to all.
+//! Random calls of all that the library does itself, by real ranks of MPI, against the definition.
+//! All ranks draw the same calls; what each of them sends is known to all.
 
 use std::any::type_name;
 use std::env;
@@ -414,7 +414,8 @@ pub(crate) fn join(rank: &Rank) -> Communicator {
     Communicator::new(endpoint, parse(&format!("complete:{}", rank.size)).unwrap()).unwrap()
 }
 
-/// Calls by one thread, or by two at the same time, whose communicators are parts of one, or of one each.
+/// Calls by one thread, or by two at the same time, whose communicators are parts of one, or of one
+/// each.
 pub(crate) fn calls(rank: &Rank) -> i32 {
     let number = |at: usize| rank.word(at).parse::<u64>().unwrap();
     let (seed, count) = (number(2), number(3));

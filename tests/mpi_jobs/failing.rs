@@ -1,4 +1,5 @@
-//! What goes wrong over messages: the same error on every rank, in time, and the processes end in order.
+//! What goes wrong over messages: the same error on every rank, in time, and the processes end in
+//! order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ const CULPRIT: usize = 1;
 /// How long a call waits.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A job's communicator, whose algorithms are by messages, or the library's own; and how many elements are to be moved.
+/// A job's communicator, whose algorithms are by messages, or the library's own; and how many
+/// elements are to be moved.
 pub(crate) fn communicator(
     rank: &Rank,
     way: &str,
@@ -111,7 +113,8 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
     0
 }
 
-/// That these ranks have failed alike, and their communicators take no more calls. Returns the failure.
+/// That these ranks have failed alike, and their communicators take no more calls. Returns the
+/// failure.
 pub(crate) fn same(ended: &Ended, ranks: &[usize]) -> String {
     let (failed, dead) = (ended.heard("failed "), ended.heard("dead "));
     let first = failed[ranks[0]].unwrap_or_else(|| panic!("{ended}"));

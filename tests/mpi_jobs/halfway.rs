@@ -1,5 +1,5 @@
-//! Letters that have begun to come and do not end, since who has sent them is stopped: there may be as many as are awaited, and
-//! others come nevertheless.
+//! Letters that have begun to come and do not end, since who has sent them is stopped: there may be
+//! as many as are awaited, and others come nevertheless.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -15,14 +15,17 @@ use crate::sending::{self, LETTER};
 /// Those who are stopped.
 const STOPPED: [usize; 3] = [3, 4, 5];
 
-/// More bytes than a letter has with what goes on credit: one that has more is sent because its receiver is ready.
+/// More bytes than a letter has with what goes on credit: one that has more is sent because its
+/// receiver is ready.
 const LONG: i32 = 69_000;
 
-/// So many of these are under way before their sender is stopped: of all of them more than are awaited.
+/// So many of these are under way before their sender is stopped: of all of them more than are
+/// awaited.
 const UNDER_WAY: usize = 3;
 
-/// Everybody calls alltoall. When the first long letters would go to rank 0, their senders say so, and wait for the word. The ranks
-/// that are not stopped then make calls among themselves, which need not wait for them.
+/// Everybody calls alltoall. When the first long letters would go to rank 0, their senders say so,
+/// and wait for the word. The ranks that are not stopped then make calls among themselves, which
+/// need not wait for them.
 pub(crate) fn halfway(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "staged", Duration::from_secs(30));
     let stopped = STOPPED.contains(&rank.rank);

@@ -1,4 +1,5 @@
-//! A job that mpirun starts, watched from outside: what each rank says, what it all ends with, and what is left of it.
+//! A job that mpirun starts, watched from outside: what each rank says, what it all ends with, and
+//! what is left of it.
 
 use std::env;
 use std::fs;
@@ -131,7 +132,8 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 impl Running {
-    /// Waits until a rank says something that begins so; returns the rest of it. If the job ends before, it fails.
+    /// Waits until a rank says something that begins so; returns the rest of it. If the job ends
+    /// before, it fails.
     pub(crate) fn hear(&mut self, rank: usize, words: &str) -> String {
         loop {
             let over = self.child.try_wait().unwrap().is_some();

@@ -1,4 +1,5 @@
-//! What goes wrong in the library's own collectives. What that has been lent does not come back: then the job ends, and says why.
+//! What goes wrong in the library's own collectives. What that has been lent does not come back:
+//! then the job ends, and says why.
 
 use std::time::Duration;
 
@@ -54,8 +55,8 @@ fn a_rank_that_goes_ends_the_job() {
     }
 }
 
-/// Who has done its part of the last call, as the first may have in a scan, exits, and drops nothing. The second comes late to
-/// that call, in which the third waits for it.
+/// Who has done its part of the last call, as the first may have in a scan, exits, and drops
+/// nothing. The second comes late to that call, in which the third waits for it.
 pub(crate) fn part(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
     comm.choose("scan", "native").unwrap();
@@ -88,8 +89,8 @@ pub(crate) fn busy(rank: &Rank) -> i32 {
     0
 }
 
-/// All know two calls. Rank 0 makes one, to which nobody comes: the other has the other so often, and then leaves, or stays in no
-/// call at all.
+/// All know two calls. Rank 0 makes one, to which nobody comes: the other has the other so often,
+/// and then leaves, or stays in no call at all.
 pub(crate) fn differ(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", TIMEOUT);
     let mut buffer = [1_u64; 2];

@@ -101,7 +101,8 @@ impl Rank {
     }
 }
 
-/// A failure as everybody is to hear of it, in one word what kind it is, then whose fault, then all of it.
+/// A failure as everybody is to hear of it, in one word what kind it is, then whose fault, then all
+/// of it.
 pub(crate) fn told(failure: &Failure) -> String {
     let kind = match &failure.cause {
         Cause::Deadline { .. } => "deadline",

@@ -1,5 +1,5 @@
-//! What is to happen when MPI is told to send something. MPI has a place for that: a program may have a function of MPI's of its
-//! own, which calls the library's by another name.
+//! What is to happen when MPI is told to send something. MPI has a place for that: a program may
+//! have a function of MPI's of its own, which calls the library's by another name.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};

@@ -54,8 +54,8 @@ pub(crate) fn any<T: Pod>(dice: &mut Dice) -> T {
     value
 }
 
-/// x -> a x + b, byte by byte: a is the first byte, the others are b, or halves of a byte where there is one only. Associative, and
-/// does not commute.
+/// x -> a x + b, byte by byte: a is the first byte, the others are b, or halves of a byte where
+/// there is one only. Associative, and does not commute.
 fn affine<T: Pod>(left: T, right: T) -> T {
     let mut result = right;
     match (bytes_of(&left), bytes_of_mut(&mut result)) {

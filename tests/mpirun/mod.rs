@@ -1,9 +1,11 @@
-//! How ranks of MPI are started: by the launcher that belongs to the library which this program is linked with.
+//! How ranks of MPI are started: by the launcher that belongs to the library which this program is
+//! linked with.
 
 use std::env;
 use std::process::Command;
 
-/// What starts them, where it is not the `mpirun` that goes by the library's name, or just `mpirun`.
+/// What starts them, where it is not the `mpirun` that goes by the library's name, or just
+/// `mpirun`.
 pub const MPIRUN: &str = "NECKLACE_MPIRUN";
 
 /// What starts so many processes; the program with its arguments is still to be added.

@@ -18,8 +18,9 @@ use super::memory::places;
 use super::pool::Pool;
 
 thread_local! {
-    /// The lines of this thread, by pool and worker: at the other end of each is a thread that does what this one does, so a
-    /// backend that looks at threads sees as many of them, each at the same.
+    /// The lines of this thread, by pool and worker: at the other end of each is a thread that does
+    /// what this one does, so a backend that looks at threads sees as many of them, each at the
+    /// same.
     static LINES: RefCell<HashMap<(u64, usize), Line>> = RefCell::default();
 }
 
@@ -31,7 +32,8 @@ struct Worker {
 }
 
 impl Worker {
-    /// What the worker answers. An error is one of the worker or its pool: nothing that a suite would expect.
+    /// What the worker answers. An error is one of the worker or its pool: nothing that a suite
+    /// would expect.
     fn ask<T: Code>(&self, request: &Request) -> Result<T, String> {
         self.say(request)?;
         self.hear(request)
@@ -110,7 +112,8 @@ impl Drop for Supervisor {
 }
 
 impl Proxy {
-    /// Those of a job on the first workers of a pool, by rank. All workers are asked before any is awaited.
+    /// Those of a job on the first workers of a pool, by rank. All workers are asked before any is
+    /// awaited.
     pub(super) fn job(pool: &Arc<Pool>, job: u64, size: usize, supervised: bool) -> Result<Vec<Self>, String> {
         let request = Request::Make { job, size, supervised };
         let workers: Vec<Worker> = (0..size).map(|number| Worker { pool: Arc::clone(pool), number }).collect();

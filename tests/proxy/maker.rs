@@ -46,9 +46,9 @@ impl Maker {
         self.number
     }
 
-    /// The endpoint of a job of the workers below `size`, of which this is one. All of them come, job by job in the same order;
-    /// no two jobs have the same number. Where somebody says why threads panic, it comes with whom to tell. There is room for files
-    /// in `place`.
+    /// The endpoint of a job of the workers below `size`, of which this is one. All of them come,
+    /// job by job in the same order; no two jobs have the same number. Where somebody says why
+    /// threads panic, it comes with whom to tell. There is room for files in `place`.
     pub(super) fn endpoint(
         &self,
         job: u64,
@@ -69,6 +69,7 @@ impl Maker {
         made.map_err(|error| error.to_string())
     }
 
-    /// When the worker ends and has no endpoint left, by its first thread. MPI is finalized when the process exits.
+    /// When the worker ends and has no endpoint left, by its first thread. MPI is finalized when
+    /// the process exits.
     pub(super) fn end(&self) {}
 }

@@ -1,7 +1,8 @@
 //! A worker's copy of a transport's buffers.
 //!
-//! It is full of poison. A round lays its bytes in and takes them out, and puts poison in their place: what is then no
-//! poison, somebody has written who should not have. What somebody reads who should not is poison, which the suites find.
+//! It is full of poison. A round lays its bytes in and takes them out, and puts poison in their
+//! place: what is then no poison, somebody has written who should not have. What somebody reads who
+//! should not is poison, which the suites find.
 
 use std::ops::Range;
 use std::{array, mem};
@@ -30,8 +31,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Lays in the bytes of a round; what `moves` returns, and the bytes of what was received. A complaint where
-    /// anything was written but that, before, meanwhile or after the last round.
+    /// Lays in the bytes of a round; what `moves` returns, and the bytes of what was received. A
+    /// complaint where anything was written but that, before, meanwhile or after the last round.
     pub(crate) fn lend<R>(
         &mut self,
         program: &Program,
@@ -43,7 +44,8 @@ impl Memory {
         let lengths = [input, output, scratch].map(|length| length as usize);
         self.reach(lengths);
         let last = mem::replace(&mut self.last, lengths);
-        // No more than either of the two has: long buffers take their time. All of it is looked at in the end.
+        // No more than either of the two has: long buffers take their time. All of it is looked at
+        // in the end.
         let both: [usize; 3] = array::from_fn(|i| last[i].max(lengths[i]));
         self.untouched(both).map_err(|place| format!("after its last round, {place}"))?;
         let round = &program.rounds()[index];

@@ -1,7 +1,8 @@
 //! Jobs whose ranks are processes, for suites whose ranks are threads.
 //!
-//! A transport's verb is data, so it can be done elsewhere: a rank's thread holds a [`Proxy`](endpoint::Proxy), and a *worker*
-//! process the real endpoint. The worker does each round on its own copy of the buffers, and sends back what came of it.
+//! A transport's verb is data, so it can be done elsewhere: a rank's thread holds a
+//! [`Proxy`](endpoint::Proxy), and a *worker* process the real endpoint. The worker does each round
+//! on its own copy of the buffers, and sends back what came of it.
 //!
 //! ```text
 //! thread of rank 0 ── proxy ══ Unix socket ══ worker 0 ── endpoint ─┐
@@ -17,8 +18,9 @@
 //! | `memory.rs` | a worker's copy of the buffers, which finds who still touches them after a round |
 //! | `line.rs`, `codec.rs` | what the two say to each other, and as which bytes |
 //!
-//! Each thread here has a thread of its own in each worker that it talks to, over a connection of their own: what one thread does
-//! is done by one thread there. The first connection of a worker says that it is there; when that closes, the worker ends.
+//! Each thread here has a thread of its own in each worker that it talks to, over a connection of
+//! their own: what one thread does is done by one thread there. The first connection of a worker
+//! says that it is there; when that closes, the worker ends.
 
 mod codec;
 mod endpoint;

@@ -60,7 +60,8 @@ fn make(size: usize, supervised: bool) -> Vec<Proxy> {
     })
 }
 
-/// Makes no more jobs in this pool, if there is one, and says on standard error what is still awaited of its workers.
+/// Makes no more jobs in this pool, if there is one, and says on standard error what is still
+/// awaited of its workers.
 pub(crate) fn retire() {
     if let Some(pool) = current().take() {
         for (words, since) in pool.awaited.lock().unwrap_or_else(PoisonError::into_inner).values() {

@@ -36,8 +36,8 @@ fn causes() -> [Cause; 5] {
     ]
 }
 
-/// A round that sends bytes 2..5 of the input and every second one of the output's first six, and receives two others of that
-/// and the whole scratch; another one between them that does nothing.
+/// A round that sends bytes 2..5 of the input and every second one of the output's first six, and
+/// receives two others of that and the whole scratch; another one between them that does nothing.
 fn program() -> Program {
     let strided = |offset, count| Run { buffer: Buffer::Output, offset, len: 1, stride: 2, count };
     let runs = vec![Run::new(Buffer::Input, 2, 3), strided(0, 3), strided(1, 2), Run::new(Buffer::Scratch, 0, 4)];

@@ -1,5 +1,5 @@
-//! What algorithms promise is what their schedules do: every row of the registry on every topology that it fits, verified
-//! and counted.
+//! What algorithms promise is what their schedules do: every row of the registry on every topology
+//! that it fits, verified and counted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

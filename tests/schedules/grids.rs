@@ -1,4 +1,5 @@
-//! The exchanges on tori and meshes of all extents: verified, and at the cost that their headers' tables state.
+//! The exchanges on tori and meshes of all extents: verified, and at the cost that their headers'
+//! tables state.
 
 use std::sync::Arc;
 
@@ -105,7 +106,8 @@ fn folded_rings_need_no_more_of_anything_on_square_meshes() {
         let paper = mesh_of_the_paper(extents);
         assert!(startups == paper[0] && blocks < paper[1] && hops <= paper[2] && rearrangements == paper[3]);
     }
-    // Extents that are not equal take turns; where the paper is not followed anyway nothing changes.
+    // Extents that are not equal take turns; where the paper is not followed anyway nothing
+    // changes.
     assert_eq!(cost(&on_folded_mesh(&[4, 6])), [3 + 5, 6 * 4 + 4 * 9, 6 + 10, 1]);
     assert_eq!(cost(&on_folded_mesh(&[6, 5])), cost(&on_mesh(&[6, 5])));
     let problem = |extents| Problem::new(Arc::new(Grid::mesh(extents).unwrap()), Collective::Alltoall).unwrap();
@@ -182,7 +184,8 @@ fn extents_of_1_do_not_count() {
     }
 }
 
-/// Where there is a choice, no dimension costs more start-ups or blocks than round a ring of channels the shorter way.
+/// Where there is a choice, no dimension costs more start-ups or blocks than round a ring of
+/// channels the shorter way.
 #[test]
 fn tori_in_turn_cost_no_more_than_half_rings() {
     for extents in [&[6, 6][..], &[10, 6], &[4, 6], &[2, 6], &[8, 3], &[8, 3, 8], &[6, 4, 4], &[5, 7], &[16], &[22]] {

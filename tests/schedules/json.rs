@@ -1,4 +1,5 @@
-//! Schedules survive the way through JSON, the independent checker agrees with the verifier, and bad text is an error.
+//! Schedules survive the way through JSON, the independent checker agrees with the verifier, and
+//! bad text is an error.
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,8 +21,8 @@ use necklace::topology::{Graph, Topology};
 use quickcheck::{Arbitrary, Gen};
 use serde_json::{Value, json};
 
-/// The fixtures, and what else a document can hold: a graph with links of its own, routes that are not the default,
-/// ranks on some of the nodes.
+/// The fixtures, and what else a document can hold: a graph with links of its own, routes that are
+/// not the default, ranks on some of the nodes.
 fn documents() -> Vec<Fixture> {
     let mut documents = all();
     let mut add = |name: &str, schedule: Schedule| {

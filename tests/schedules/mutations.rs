@@ -1,4 +1,5 @@
-//! The verifier is tested by mutation: whatever is done to a good schedule, it objects, and says where.
+//! The verifier is tested by mutation: whatever is done to a good schedule, it objects, and says
+//! where.
 use crate::fixtures::*;
 use necklace::collective::Collective;
 use necklace::ids::Channel;
@@ -46,8 +47,8 @@ impl Case<'_> {
         assert!(found, "{}: round {round}, {} to {} is not named: {}", self.name, ends.0, ends.1, self.violations);
     }
 
-    /// A violation that follows from what this rank did not get, or got wrongly: later, at the rank or at one that hears
-    /// of it from there.
+    /// A violation that follows from what this rank did not get, or got wrongly: later, at the rank
+    /// or at one that hears of it from there.
     fn follows(&self, from: Rank) {
         let mut reached = vec![from];
         for round in &self.schedule.rounds[self.round..] {
@@ -115,7 +116,8 @@ fn a_transfer_repeated_in_the_next_round_is_noticed() {
         |fixture, schedule, r, t| {
             let transfer = schedule.rounds[r].transfers[t].clone();
             schedule.rounds.insert(r + 1, round(vec![transfer]).in_phase(schedule.rounds[r].phase));
-            // A temporary may hold something else by now, which is then overwritten once more, to no effect.
+            // A temporary may hold something else by now, which is then overwritten once more, to
+            // no effect.
             (!fixture.name.starts_with("scan") && !fixture.name.starts_with("exscan")).then_some(())
         },
         |original, case| {
@@ -184,7 +186,8 @@ fn a_transfer_a_round_early_is_named() {
             fixture.chained.then_some(())
         },
         |original, case| {
-            // It is not held yet; or, if it is, it is one too many for the ports, or comes before what it must follow.
+            // It is not held yet; or, if it is, it is one too many for the ports, or comes before
+            // what it must follow.
             let round = case.round - 1;
             let named = case
                 .violations

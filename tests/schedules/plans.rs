@@ -1,5 +1,5 @@
-//! Plans move the right bytes: every algorithm of the registry, executed on a machine inside the test and compared with
-//! the definition of its collective.
+//! Plans move the right bytes: every algorithm of the registry, executed on a machine inside the
+//! test and compared with the definition of its collective.
 
 use std::sync::Arc;
 
@@ -30,7 +30,8 @@ fn layout(problem: &Problem, rank: usize, elements: usize) -> Layout {
     Layout::consecutive(ELEMENT, elements, &before, &after).unwrap()
 }
 
-/// The bytes of what a rank contributes to a block: different for every element, so that nothing is mistaken.
+/// The bytes of what a rank contributes to a block: different for every element, so that nothing is
+/// mistaken.
 fn content(holder: usize, block: Block, elements: usize) -> Vec<u8> {
     let element = |i: usize| {
         let mixed =
@@ -75,7 +76,8 @@ impl Reduction for Affine {
     }
 }
 
-/// Executes an algorithm for blocks of so many elements and compares every rank's output with the definition.
+/// Executes an algorithm for blocks of so many elements and compares every rank's output with the
+/// definition.
 fn check(algorithm: &dyn Algorithm, problem: &Problem, elements: usize) {
     let size = problem.ranks();
     let plans = plans(algorithm, problem, |rank| layout(problem, rank, elements));
@@ -173,7 +175,8 @@ fn allreduce_in_place_is_allreduce() {
     }
 }
 
-/// A matrix of 4-byte elements, block j being column j: the transpose of a matrix straight from and into its columns.
+/// A matrix of 4-byte elements, block j being column j: the transpose of a matrix straight from and
+/// into its columns.
 #[test]
 fn strided_blocks_are_sent_and_received_where_they_lie() {
     let (size, rows) = (16_usize, 3_usize);
@@ -258,7 +261,8 @@ fn blocks_in_user_buffers_are_not_copied() {
                     .map(Run::bytes)
                     .sum::<u64>()
             };
-            // Each of the 63 blocks for others leaves the input once; each of the 63 from others lands in the output once.
+            // Each of the 63 blocks for others leaves the input once; each of the 63 from others
+            // lands in the output once.
             assert_eq!((runs(Buffer::Input), runs(Buffer::Output)), (63 * ELEMENT as u64, 63 * ELEMENT as u64));
         }
     }
@@ -266,7 +270,8 @@ fn blocks_in_user_buffers_are_not_copied() {
 
 #[test]
 fn arrivals_of_combined_messages_are_in_few_pieces() {
-    // What is the receiver's own in one piece of the output, or two where ranks wrap; the rest in one piece of scratch.
+    // What is the receiver's own in one piece of the output, or two where ranks wrap; the rest in
+    // one piece of scratch.
     let cases = [("cube-log", "hypercube:6", 2), ("bruck", "complete:64", 3), ("bruck:radix=3", "complete:50", 3)];
     for (name, topology, most) in cases {
         let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
@@ -298,7 +303,8 @@ fn bruck_moves_bytes_for_any_ranks_and_radix() {
     QuickCheck::new().tests(60).quickcheck(holds as fn(u8, u8, bool, u8) -> bool);
 }
 
-/// An all-port broadcast of chunks both ways round a ring, and a reduction by hand: what later algorithms will need.
+/// An all-port broadcast of chunks both ways round a ring, and a reduction by hand: what later
+/// algorithms will need.
 #[derive(Debug)]
 struct BothWays;
 
@@ -322,7 +328,8 @@ impl Algorithm for BothWays {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        // The root's block in four chunks; one a round each way, so that several are on their way at once.
+        // The root's block in four chunks; one a round each way, so that several are on their way
+        // at once.
         let size = problem.ranks();
         let root = problem.collective().root().unwrap();
         let block = Block::from(root);
@@ -445,7 +452,8 @@ fn value_can_be_combined_with_itself() {
     }
 }
 
-/// Executes a round that combines rank 0's block with itself until it is there so many times, in place and not.
+/// Executes a round that combines rank 0's block with itself until it is there so many times, in
+/// place and not.
 fn multiplied(times: usize, round: &RankRound) {
     let own = Block::from(Rank::new(0));
     let layout = Layout::consecutive(ELEMENT, 3, &[own], &[own]).unwrap();

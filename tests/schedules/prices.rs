@@ -32,7 +32,8 @@ fn rounded(volume: Volume) -> f64 {
 
 #[test]
 fn lower_bounds_match_the_documented_table() {
-    // Average, dimension, cut; one port store-and-forward, one port wormhole; allgather all-port and one-port.
+    // Average, dimension, cut; one port store-and-forward, one port wormhole; allgather all-port
+    // and one-port.
     let table: [(&str, [f64; 7]); 7] = [
         ("ring:8", [8.0, 8.0, 8.0, 16.0, 8.0, 3.5, 7.0]),
         ("torus:12x12", [216.0, 216.0, 216.0, 864.0, 216.0, 35.8, 143.0]),
@@ -130,7 +131,8 @@ fn formulas_and_searches_agree_with_brute_force() {
     }
 }
 
-/// Where all are neighbours, that those who were not looked at are a channel apart at least is all there is to know.
+/// Where all are neighbours, that those who were not looked at are a channel apart at least is all
+/// there is to know.
 #[test]
 fn large_networks_are_searched_in_part() {
     let nodes = 1000;
@@ -217,7 +219,8 @@ fn claimed(topology: &str, algorithm: &str) -> Option<Demand> {
     Demand::claimed(&*find(problem.collective(), algorithm).ok()?, &problem).ok()
 }
 
-/// The rows "Proposed" of Table 2, for blocks of `m` bytes on 2^d x 2^d nodes, in picoseconds and without the total.
+/// The rows "Proposed" of Table 2, for blocks of `m` bytes on 2^d x 2^d nodes, in picoseconds and
+/// without the total.
 fn table_2(mesh: bool, d: u32, m: u64, startup: u64) -> [u64; 5] {
     let two = |exponent: u32| 1_u64 << exponent;
     let barrier = (126 * u64::from(d) - 113) * 1_000_000;
@@ -303,14 +306,17 @@ fn direct_on_a_torus_pays_for_its_busiest_channel() {
     let machine = Machine::FREE.with_byte(3).with_channel(2);
     assert_eq!(price(machine), 63 * 10 * 3);
     assert_eq!(price(machine.with_channel(3)), 80 * 10 * 3);
-    // Store-and-forward, the farthest of single blocks has 8 channels to go: 7 besides the queue of 80.
+    // Store-and-forward, the farthest of single blocks has 8 channels to go: 7 besides the queue of
+    // 80.
     assert_eq!(price(machine.with_channel(3).with_switching(Switching::StoreAndForward)), (80 + 7) * 10 * 3);
 }
 
-/// Grama et al., 4.5.1 to 4.5.3: rings and cubes by store-and-forward, the textbook's t_s, t_w and m.
+/// Grama et al., 4.5.1 to 4.5.3: rings and cubes by store-and-forward, the textbook's t_s, t_w and
+/// m.
 #[test]
 fn bytes_move_while_the_processor_is_at_the_next_message() {
-    // Seven messages out and seven in: of these two frame the transmission, and twelve go on beside it.
+    // Seven messages out and seven in: of these two frame the transmission, and twelve go on beside
+    // it.
     let direct = claimed("complete:8", "direct").unwrap();
     let machine = Machine::FREE.with_startup(1000).with_message(10).with_byte(3);
     let price = |bytes| direct.price(&machine, bytes);
@@ -424,12 +430,14 @@ fn auto_takes_the_cheapest() {
             }
         }
     }
-    // What a machine does not charge for need not be claimed: of this one's channels nothing is known.
+    // What a machine does not charge for need not be claimed: of this one's channels nothing is
+    // known.
     let unknown = Problem::new(graph("torus:12x12"), Collective::Alltoall).unwrap();
     let on_a_graph = Demand::claimed(&*find(unknown.collective(), "direct").unwrap(), &unknown).unwrap();
     assert!(on_a_graph.uncertain(&Machine::THREADS).is_empty());
     assert_eq!(on_a_graph.uncertain(&Machine::PARAGON), ["transmission by channel", "hops"]);
-    // Combining wins while blocks are small, straight sends once they are large: the papers' crossover.
+    // Combining wins while blocks are small, straight sends once they are large: the papers'
+    // crossover.
     let chosen = |bytes| {
         let problem = problem("torus:12x12", Collective::Alltoall);
         select(&problem, "auto", &Terms::new(bytes, &Machine::PARAGON)).unwrap().algorithm.name()

@@ -1,4 +1,5 @@
-//! What textbooks print of alltoall on flat networks, rings and cubes, counted from verified schedules.
+//! What textbooks print of alltoall on flat networks, rings and cubes, counted from verified
+//! schedules.
 
 use necklace::algorithm::alltoall::Bruck;
 use necklace::algorithm::{Algorithm, find};
@@ -91,7 +92,8 @@ fn on_other_networks_the_logarithmic_exchange_delivers_all_the_same() {
     }
 }
 
-/// For each digit position of the numbers below `n`: its digits' values, each with how many numbers have it.
+/// For each digit position of the numbers below `n`: its digits' values, each with how many numbers
+/// have it.
 fn digits(n: u64, radix: u64) -> Vec<Vec<u64>> {
     let mut positions = vec![];
     let mut weight = 1;

@@ -1,4 +1,5 @@
-//! The verifier accepts what is right, with the figures that a hand counts, and agrees with a naive replay.
+//! The verifier accepts what is right, with the figures that a hand counts, and agrees with a naive
+//! replay.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -278,8 +279,8 @@ fn block_on_one_rank_before_and_after_is_personalised() {
     }
 }
 
-// A naive replay: a table of single chunks, contributors as lists, and nothing clever. It stops where the verifier's
-// rules say that something wrong has no effect.
+// A naive replay: a table of single chunks, contributors as lists, and nothing clever. It stops
+// where the verifier's rules say that something wrong has no effect.
 
 type Unit = (i32, i32, u32);
 type Table = Vec<BTreeMap<Unit, Vec<Rank>>>;
@@ -557,7 +558,8 @@ impl Algorithm for Spoilt {
     }
 }
 
-/// Straight messages, to another rank in each round; one rank sends one more, which its receiver does not list.
+/// Straight messages, to another rank in each round; one rank sends one more, which its receiver
+/// does not list.
 struct Unlisted {
     round: usize,
 }
@@ -618,7 +620,8 @@ fn samples_find_violations_of_their_ranks() {
     for of in [4, 5] {
         assert!(matches!(faults(forgets, false, of)[0], ViolationKind::Unmatched(_)), "rank {of}");
     }
-    // Where they do agree, the sender is found to send what it does not hold, the receiver to lack something.
+    // Where they do agree, the sender is found to send what it does not hold, the receiver to lack
+    // something.
     assert!(faults(invents, true, 4).iter().any(|fault| matches!(fault, ViolationKind::NotHeld)));
     assert!(!faults(forgets, true, 5).is_empty());
     // Ranks that have no part in it are in order.

@@ -1,4 +1,5 @@
-//! Mistakes of one caller: found before anything moves, with the values, and the communicator goes on.
+//! Mistakes of one caller: found before anything moves, with the values, and the communicator goes
+//! on.
 
 use std::borrow::Cow;
 use std::fmt::Debug;

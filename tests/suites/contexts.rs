@@ -39,7 +39,8 @@ pub(super) fn a_large_message_does_not_hold_up_small_calls_of_another_communicat
             });
         })
         .unwrap();
-        // Each is counted twice. Were a small message to wait for a large one, there would be one of them for each.
+        // Each is counted twice. Were a small message to wait for a large one, there would be one
+        // of them for each.
         let large = large.into_inner() / 2;
         assert!(large < SMALL / 4, "{large} large messages went by meanwhile");
     });
@@ -47,7 +48,8 @@ pub(super) fn a_large_message_does_not_hold_up_small_calls_of_another_communicat
 
 /// A random call with the others, checked.
 fn call(comm: &mut Communicator, dice: &mut Dice) {
-    // Mostly short ones, which go at once; now and then some that wait until their receiver is ready.
+    // Mostly short ones, which go at once; now and then some that wait until their receiver is
+    // ready.
     let elements = if dice.below(12) == 0 { dice.below(30_000) } else { dice.below(60) };
     match dice.below(8) {
         0 => alltoall::<u64>(comm, elements),

@@ -1,4 +1,5 @@
-//! Cubes and their sub-cubes: exchanges by necklaces, with all ports at once, and permutations of arrays.
+//! Cubes and their sub-cubes: exchanges by necklaces, with all ports at once, and permutations of
+//! arrays.
 
 use necklace::collective::Collective;
 use necklace::permutation::{BitMap, Method};

@@ -123,7 +123,8 @@ pub fn broadcast<T: Element>(comm: &mut Communicator, elements: usize, root: usi
     same(comm, &format!("broadcast from {root}"), &buffer, &block(root, 1, elements));
 }
 
-/// Reductions that do not commute, of any type: they tell which contribution came first or last, and that of no more.
+/// Reductions that do not commute, of any type: they tell which contribution came first or last,
+/// and that of no more.
 pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
     let (me, size) = (comm.rank(), comm.size());
     let send = block::<T>(me, 2, elements);
@@ -138,12 +139,13 @@ pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
     same(comm, "scan to the last", &receive, &block(me, 2, elements));
 }
 
-/// Does a collective by its value, and checks that what it says is there afterwards is: blocks as they were, results combined in rank
-/// order.
+/// Does a collective by its value, and checks that what it says is there afterwards is: blocks as
+/// they were, results combined in rank order.
 pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usize) {
     let (me, size) = (Rank::new(comm.rank()), comm.size());
     let elements = if *collective == Collective::Barrier { 0 } else { elements };
-    // A rank's contribution to a result is what it holds under that name, or, in a scan, the only block that it holds.
+    // A rank's contribution to a result is what it holds under that name, or, in a scan, the only
+    // block that it holds.
     let content = |from: Rank, of: Block| {
         let held = collective.before(size, from);
         let of = held.iter().map(|(held, _)| *held).find(|held| *held == of).unwrap_or(held[0].0);
@@ -161,7 +163,8 @@ pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usiz
     same(comm, &collective.to_string(), &receive, &wanted);
 }
 
-/// x -> a x + b modulo 2^32, as one number; `left` is done first. Associative, and sensitive to order and repetition.
+/// x -> a x + b modulo 2^32, as one number; `left` is done first. Associative, and sensitive to
+/// order and repetition.
 pub fn compose(left: u64, right: u64) -> u64 {
     let parts = |map: u64| ((map >> 32) as u32, map as u32);
     let ((a, b), (c, d)) = (parts(left), parts(right));

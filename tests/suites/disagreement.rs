@@ -121,7 +121,8 @@ pub(super) fn any_two_different_calls_are_told_apart_by_everybody() {
 fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
     let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
         let call = if comm.rank() == dissenter { odd } else { most };
-        // Where a rank's part does not depend on the others it may be through; it learns at its next call.
+        // Where a rank's part does not depend on the others it may be through; it learns at its
+        // next call.
         let outcome = call.1(&mut comm).and_then(|()| comm.barrier());
         is_dead(&mut comm, &failure(&outcome).clone());
         outcome
@@ -131,7 +132,8 @@ fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
     assert!((one.index() == dissenter) != (other.index() == dissenter), "nobody names rank {dissenter}: {failure}");
     let (of_dissenter, of_other) = if one.index() == dissenter { (ones, others) } else { (others, ones) };
     assert!(of_dissenter.contains(odd.0), "{:?} is not named in {failure}", odd.0);
-    // Another rank may have been through its call and be in the barrier already, but then it is not the same call.
+    // Another rank may have been through its call and be in the barrier already, but then it is not
+    // the same call.
     assert!(of_other.contains(most.0) || of_other.contains("barrier"), "{:?} is not named in {failure}", most.0);
 }
 

@@ -21,8 +21,8 @@ pub fn run<R: Send>(job: Job, body: impl Fn(Communicator) -> R + Sync) -> Vec<R>
     results.unwrap()
 }
 
-/// Waits, by no call of a communicator's, until all its ranks are here. Else a rank that is still about to start would
-/// be told of a failure in a later call before its own part begins.
+/// Waits, by no call of a communicator's, until all its ranks are here. Else a rank that is still
+/// about to start would be told of a failure in a later call before its own part begins.
 pub fn gather(here: &AtomicUsize, comm: &Communicator) {
     here.fetch_add(1, Ordering::SeqCst);
     while here.load(Ordering::SeqCst) < comm.size() {
@@ -39,7 +39,8 @@ pub fn failure<T: std::fmt::Debug>(outcome: &Result<T, Error>) -> &Failure {
     }
 }
 
-/// That all ranks learn one and the same failure, each under its own number, and at most some of them late; returns it.
+/// That all ranks learn one and the same failure, each under its own number, and at most some of
+/// them late; returns it.
 #[track_caller]
 pub fn one_failure<T: std::fmt::Debug>(outcomes: &[Result<T, Error>]) -> Failure {
     for (i, outcome) in outcomes.iter().enumerate() {

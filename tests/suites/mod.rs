@@ -1,5 +1,6 @@
-//! What holds for a communicator over any backend: that it does what MPI's collectives do, by brute-force definitions (all
-//! collectives, types, sizes and algorithms), and that what is wrong is an error that says so, on every rank concerned.
+//! What holds for a communicator over any backend: that it does what MPI's collectives do, by
+//! brute-force definitions (all collectives, types, sizes and algorithms), and that what is wrong
+//! is an error that says so, on every rank concerned.
 //!
 //! [`suites`](crate::suites!) makes a test of each case, for one backend.
 
@@ -25,8 +26,8 @@ mod varying;
 
 use crate::jobs::{Backend, over};
 
-/// Expands to a test for each case of the suites, in a module for each suite, over the backend given. A case that is missing
-/// in the list is code that nobody uses, and so a warning.
+/// Expands to a test for each case of the suites, in a module for each suite, over the backend
+/// given. A case that is missing in the list is code that nobody uses, and so a warning.
 #[macro_export]
 macro_rules! suites {
     ($backend:expr) => {

@@ -18,7 +18,8 @@ pub(super) fn a_plan_is_executed_many_times_among_other_calls() {
                     let mut exchange = comm.alltoall_init::<u64>(5).unwrap();
                     let mut gather = comm.allgather_init::<f64>(3).unwrap();
                     assert!(exchange.description().contains(algorithm) && exchange.description().contains(topology));
-                    // What is chosen later, and what becomes of the cache, is none of a plan's business.
+                    // What is chosen later, and what becomes of the cache, is none of a plan's
+                    // business.
                     comm.choose("alltoall", "direct").unwrap();
                     let (mut received, mut gathered) = (poisoned(5 * size), poisoned(3 * size));
                     for turn in 0..5 {

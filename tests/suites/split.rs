@@ -39,7 +39,8 @@ pub(super) fn planes_of_a_cube_of_64_exchange_as_tori_do() {
         on("torus:4x4x4")
             .run(|mut comm| {
                 for shift in [0, 2, 4] {
-                    // The planes across one of the three dimensions, numbered by their coordinate in it.
+                    // The planes across one of the three dimensions, numbered by their coordinate
+                    // in it.
                     let plane = (comm.rank() >> shift & 3) as u32;
                     let mut plane = comm.split(plane, 0).unwrap();
                     assert_eq!(plane.topology().text(), "torus:4x4");

@@ -134,7 +134,8 @@ fn schedule(network: &Arc<dyn Topology>, collective: &Collective, name: &str) ->
     from_json(&String::from_utf8(share_json(shares, vec![]).unwrap()).unwrap()).unwrap()
 }
 
-/// The algorithms that fit a network and have a schedule, each with a collective from or to a rank in the middle.
+/// The algorithms that fit a network and have a schedule, each with a collective from or to a rank
+/// in the middle.
 fn fitting(network: &Arc<dyn Topology>) -> Vec<(Collective, Arc<dyn Algorithm>)> {
     let all = registry().iter().filter(|row| row.priced_as().is_none()).map(|row| {
         let root = Rank::new(network.nodes() / 2);
@@ -417,7 +418,8 @@ pub(super) fn algorithms_that_are_wrong_are_refused_before_anything_moves() {
                 let how = How::from(Mine::like(&Collective::Alltoall, "ring", twist));
                 let outcome = comm.using(&how).alltoall(&send, &mut receive);
                 is_wrong(outcome, &receive, &["mine is not a valid schedule of alltoall on ring:5", words]);
-                // It does not become right by being asked again, planned, chosen, or for other lengths.
+                // It does not become right by being asked again, planned, chosen, or for other
+                // lengths.
                 is_wrong(comm.using(&how).alltoall(&send, &mut receive), &receive, &[words]);
                 is_wrong(comm.using(&how).alltoall_init::<u64>(3).map(drop), &receive, &[words]);
                 let (one, places) = ([1; 5], [0, 1, 2, 3, 4]);
@@ -451,7 +453,8 @@ pub(super) fn an_algorithm_that_refuses_a_network_is_not_chosen() {
                 };
                 assert_eq!((algorithm.as_str(), needs.as_str()), ("mine", "an even number of ranks"));
             }
-            // An algorithm of the registry can be brought as a value, too; what the backend does itself is but a name.
+            // An algorithm of the registry can be brought as a value, too; what the backend does
+            // itself is but a name.
             comm.choose("alltoall", Arc::new(Direct)).unwrap();
             let native = find(&Collective::Alltoall, "native").unwrap();
             assert_eq!(comm.choose("alltoall", native).is_ok(), crate::jobs::is_native());

@@ -2,9 +2,10 @@
 //! reference for benchmarks, and unsuitable for anything else: a missing rank makes the others spin
 //! forever.
 //!
-//! - [`Kind::Staged`]: copy into a mailbox, signal, copy out. Every byte is copied twice, but a rank waits only once, for the
-//!   blocks of the others.
-//! - [`Kind::OneCopy`]: publish the addresses of the blocks, wait, copy from the senders, wait until the others have copied.
+//! - [`Kind::Staged`]: copy into a mailbox, signal, copy out. Every byte is copied twice, but a
+//!   rank waits only once, for the blocks of the others.
+//! - [`Kind::OneCopy`]: publish the addresses of the blocks, wait, copy from the senders, wait
+//!   until the others have copied.
 //!
 //! ```
 //! let heard: Vec<Vec<u8>> = std::thread::scope(|scope| {

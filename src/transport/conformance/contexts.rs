@@ -9,8 +9,8 @@ use super::draw::{Scene, sketch};
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure, OpenError};
 
-/// What [`Endpoint::open`](crate::transport::Endpoint::open) refuses: a member that there is not, one named twice, a context
-/// without the process itself, one that is open already.
+/// What [`Endpoint::open`](crate::transport::Endpoint::open) refuses: a member that there is not,
+/// one named twice, a context without the process itself, one that is open already.
 ///
 /// # Errors
 ///
@@ -93,7 +93,8 @@ pub(super) fn a_failed_context_leaves_the_others_alone(fixture: &dyn Fixture) ->
     .map(drop)
 }
 
-/// What was sent for a context that its receiver does not drive yet waits there, while another context of the two goes on.
+/// What was sent for a context that its receiver does not drive yet waits there, while another
+/// context of the two goes on.
 ///
 /// # Errors
 ///
@@ -133,7 +134,8 @@ pub(super) fn messages_for_a_context_that_nobody_drives_block_no_other(fixture: 
     .map(drop)
 }
 
-/// Two contexts of the same ranks, each driven by a thread of its own, begun in opposite orders, both go on.
+/// Two contexts of the same ranks, each driven by a thread of its own, begun in opposite orders,
+/// both go on.
 ///
 /// # Errors
 ///
@@ -161,8 +163,8 @@ fn exchange(part: &Part, which: u64) -> Result<Task<()>, String> {
     }))
 }
 
-/// Two contexts of the same ranks, driven by one thread a rank in opposite orders, wait for each other: that ends at the
-/// deadline.
+/// Two contexts of the same ranks, driven by one thread a rank in opposite orders, wait for each
+/// other: that ends at the deadline.
 ///
 /// # Errors
 ///

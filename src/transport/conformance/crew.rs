@@ -1,5 +1,5 @@
-//! The crew of a check: a thread for each rank of a fresh job, each with its part, and somebody who notices if one does
-//! not come back.
+//! The crew of a check: a thread for each rank of a fresh job, each with its part, and somebody who
+//! notices if one does not come back.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -154,8 +154,8 @@ where
 
 pub(super) type Task<R> = Box<dyn FnOnce() -> Result<R, String> + Send>;
 
-/// Runs tasks in threads of their own; what they return, or the first complaint, which is the nearest to the cause. Threads
-/// that are not back by then are left behind.
+/// Runs tasks in threads of their own; what they return, or the first complaint, which is the
+/// nearest to the cause. Threads that are not back by then are left behind.
 pub(super) fn together<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duration) -> Result<Vec<R>, String> {
     let (sender, results) = mpsc::channel();
     let mut done: Vec<Option<R>> = tasks.iter().map(|_| None).collect();

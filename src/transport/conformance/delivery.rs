@@ -7,9 +7,9 @@ use super::crew::{Act, Part, play};
 use super::draw::{Layout, Scene, sketch};
 use crate::transport::{ContextId, Transport};
 
-/// Random programs leave every byte of every rank's memory as it shall be: on many sizes of job, with strided and
-/// interleaved runs, of lengths from none to large, several messages a pair and round, sent from where earlier rounds have
-/// received to.
+/// Random programs leave every byte of every rank's memory as it shall be: on many sizes of job,
+/// with strided and interleaved runs, of lengths from none to large, several messages a pair and
+/// round, sent from where earlier rounds have received to.
 ///
 /// # Errors
 ///
@@ -91,7 +91,8 @@ pub(super) fn messages_of_a_pair_keep_their_order(fixture: &dyn Fixture) -> Resu
     play(fixture, 2, move |part| arrives(&scene, part.world()?, part)).map(drop)
 }
 
-/// A program runs many times on one context, each call with its own data, under changing fingerprints.
+/// A program runs many times on one context, each call with its own data, under changing
+/// fingerprints.
 ///
 /// # Errors
 ///

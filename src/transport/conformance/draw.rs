@@ -1,4 +1,5 @@
-//! Random programs, and what they must leave in memory: the oracle, which knows runs and nothing of transports.
+//! Random programs, and what they must leave in memory: the oracle, which knows runs and nothing of
+//! transports.
 
 use crate::ids::Rank;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
@@ -131,7 +132,8 @@ impl Scene {
     }
 }
 
-/// A round by hand: its number, what is sent, what is received; each message by its peer and length, in order of peers.
+/// A round by hand: its number, what is sent, what is received; each message by its peer and
+/// length, in order of peers.
 pub(super) type Sketch<'a> = (u32, &'a [(usize, u64)], &'a [(usize, u64)]);
 
 /// One rank's program by hand, messages laid side by side.

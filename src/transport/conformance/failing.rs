@@ -9,8 +9,8 @@ use super::draw::sketch;
 use crate::ids::Rank;
 use crate::transport::{Cause, Failure};
 
-/// One rank's abort fails all that wait, and every later round of every member, with the same failure; no second one takes
-/// its place.
+/// One rank's abort fails all that wait, and every later round of every member, with the same
+/// failure; no second one takes its place.
 ///
 /// # Errors
 ///
@@ -50,8 +50,8 @@ pub(super) fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result
     }
 }
 
-/// Who awaits something from a rank that has left fails, whether it left before or while it was waited for; so does who
-/// has much to send to it.
+/// Who awaits something from a rank that has left fails, whether it left before or while it was
+/// waited for; so does who has much to send to it.
 ///
 /// # Errors
 ///
@@ -87,7 +87,8 @@ pub(super) fn a_departure_fails_those_who_wait(fixture: &dyn Fixture) -> Result<
     Ok(())
 }
 
-/// What a rank has finished before it left counts: who needs no more of it goes on as if nothing were.
+/// What a rank has finished before it left counts: who needs no more of it goes on as if nothing
+/// were.
 ///
 /// # Errors
 ///
@@ -143,7 +144,8 @@ pub(super) fn a_panic_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), 
     gone(all_equal(&failures.into_iter().flatten().collect::<Vec<_>>())?, 1)
 }
 
-/// Who waits for a rank that is over without having opened the context fails like for any that left.
+/// Who waits for a rank that is over without having opened the context fails like for any that
+/// left.
 ///
 /// # Errors
 ///

@@ -35,9 +35,11 @@ pub trait Fixture: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// A deadline names the rank at the end of the chain of who waits for whom, and spares one that gets on.
+    /// A deadline names the rank at the end of the chain of who waits for whom, and spares one that
+    /// gets on.
     pub follows_chains: bool,
-    /// A rank may drop its endpoint without having opened a context, and those who wait for it there hear of it.
+    /// A rank may drop its endpoint without having opened a context, and those who wait for it
+    /// there hear of it.
     pub knows_who_never_opened: bool,
     /// The largest job it can make.
     pub most_ranks: usize,

@@ -1,8 +1,8 @@
 //! Checks of the [contract](super) of transports, for any backend.
 //!
-//! A [`Fixture`] makes jobs of the backend under test. [`run_all`] runs every check on a fresh job, with
-//! each rank in a thread of this process; a backend of processes puts its endpoints into threads for
-//! that.
+//! A [`Fixture`] makes jobs of the backend under test. [`run_all`] runs every check on a fresh job,
+//! with each rank in a thread of this process; a backend of processes puts its endpoints into
+//! threads for that.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {

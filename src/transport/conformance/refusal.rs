@@ -22,8 +22,8 @@ pub(super) fn messages_to_itself_are_refused(fixture: &dyn Fixture) -> Result<()
     Ok(())
 }
 
-/// A message longer or shorter than awaited is a failure, equal on both sides, that says how long it is; nothing of it is
-/// written.
+/// A message longer or shorter than awaited is a failure, equal on both sides, that says how long
+/// it is; nothing of it is written.
 ///
 /// # Errors
 ///
@@ -70,15 +70,16 @@ pub(super) fn another_fingerprint_is_found(fixture: &dyn Fixture) -> Result<(), 
     names_both(all_equal(&failures)?, ["call of rank 0", "call of rank 1"])
 }
 
-/// A rank finds that another calls something else though it awaits nothing from it: a message of it is enough.
+/// A rank finds that another calls something else though it awaits nothing from it: a message of it
+/// is enough.
 ///
 /// # Errors
 ///
 /// What is not so.
 pub(super) fn another_fingerprint_of_a_rank_not_awaited_is_found(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = play(fixture, 3, |part| {
-        // Ranks 0 and 1 wait for each other; only the odd one out sends, to one that awaits nothing from it. It waits, too:
-        // its message may be under way though its round is over.
+        // Ranks 0 and 1 wait for each other; only the odd one out sends, to one that awaits nothing
+        // from it. It waits, too: its message may be under way though its round is over.
         let (sends, receives): (&[_], &[_]) = match part.rank {
             0 => (&[], &[(1, 8)]),
             1 => (&[], &[(0, 8)]),

@@ -9,8 +9,8 @@ use super::draw::{Dice, sketch};
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Timeouts};
 
-/// Ranks that wait for each other, and in the end for one that says nothing, fail at their deadline, all alike, and name
-/// it; when that one calls at last, it learns the same.
+/// Ranks that wait for each other, and in the end for one that says nothing, fail at their
+/// deadline, all alike, and name it; when that one calls at last, it learns the same.
 ///
 /// # Errors
 ///
@@ -41,8 +41,8 @@ pub(super) fn silence_ends_at_the_deadline(fixture: &dyn Fixture) -> Result<(), 
     }
 }
 
-/// A rank that computes for longer than the timeout for silence is waited for, and one that never comes
-/// is found by the arrival timeout though that for silence is off.
+/// A rank that computes for longer than the timeout for silence is waited for, and one that never
+/// comes is found by the arrival timeout though that for silence is off.
 ///
 /// # Errors
 ///
@@ -107,8 +107,8 @@ pub(super) fn a_rank_that_gets_on_is_waited_for(fixture: &dyn Fixture) -> Result
     .map(drop)
 }
 
-/// Whether a round ends well or not, nobody touches its buffers any more: messages whose receiver comes when the sender
-/// gives up arrive whole, as they were, or not at all.
+/// Whether a round ends well or not, nobody touches its buffers any more: messages whose receiver
+/// comes when the sender gives up arrive whole, as they were, or not at all.
 ///
 /// # Errors
 ///

@@ -16,7 +16,8 @@ use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
 use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, discord};
 
-/// See the [module](self). It begins when this process opens it, or when the first word of it comes.
+/// See the [module](self). It begins when this process opens it, or when the first word of it
+/// comes.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) id: ContextId,
@@ -46,7 +47,8 @@ pub(crate) struct Context {
     pub(crate) troubled: Arc<AtomicBool>,
     /// What this process proposes, found by itself or by others, and to whom.
     pub(crate) proposal: Option<Proposal>,
-    /// Who has proposed something to this process, and not taken it back; and who has asked whether it may decide itself.
+    /// Who has proposed something to this process, and not taken it back; and who has asked whether
+    /// it may decide itself.
     pub(crate) turned: Vec<usize>,
     pub(crate) asking: Vec<usize>,
     /// How often one that could not decide has asked after all.
@@ -57,7 +59,8 @@ pub(crate) struct Context {
     /// Whether this process has said that it cannot.
     pub(crate) declined: bool,
     pub(crate) inquiry: Option<Inquiry>,
-    /// Calls that are with a library beneath, where there is one; and what is known of the one under way.
+    /// Calls that are with a library beneath, where there is one; and what is known of the one
+    /// under way.
     pub(crate) outside: Option<Arc<Outside>>,
     pub(crate) watchdog: Option<Watchdog>,
 }
@@ -87,8 +90,9 @@ pub(crate) struct Proposal {
 
 /// A round under way.
 ///
-/// Its pointers are to what the thread lends that drives the round. It stays in `Transport::round` until it has taken the turn
-/// out of the context again, under the lock of the engine, so what they point to lives as long as the turn is there.
+/// Its pointers are to what the thread lends that drives the round. It stays in `Transport::round`
+/// until it has taken the turn out of the context again, under the lock of the engine, so what they
+/// point to lives as long as the turn is there.
 #[derive(Debug)]
 pub(crate) struct Turn {
     program: *const Program,
@@ -105,8 +109,8 @@ pub(crate) struct Turn {
     pub(crate) doubt: Option<Doubt>,
 }
 
-// SAFETY: what it points to is lent by a thread that waits until the turn is over; whoever holds the lock of the engine may
-// touch it meanwhile, in whichever thread.
+// SAFETY: what it points to is lent by a thread that waits until the turn is over; whoever holds
+// the lock of the engine may touch it meanwhile, in whichever thread.
 #[allow(unsafe_code)]
 unsafe impl Send for Turn {}
 

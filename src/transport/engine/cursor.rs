@@ -19,7 +19,8 @@ fn pieces(run: &Run) -> (u64, u64, u64) {
     if whole { (run.bytes(), 0, 1) } else { (run.len, run.stride, run.count) }
 }
 
-/// Whether a message of so many bytes is in pieces so small that it is cheaper to gather them than to name them all.
+/// Whether a message of so many bytes is in pieces so small that it is cheaper to gather them than
+/// to name them all.
 pub(crate) fn is_scattered(runs: &[Run], bytes: u64) -> bool {
     /// Measured: below that, a piece costs more in a list of pieces than its copy does.
     const SMALL: u64 = 512;
@@ -55,8 +56,8 @@ impl Cursor {
         }
     }
 
-    /// The pieces from here on, of at most `limit` bytes together, as many as there is room for: each is made what `slice`
-    /// makes of it. Returns how many, and how many bytes.
+    /// The pieces from here on, of at most `limit` bytes together, as many as there is room for:
+    /// each is made what `slice` makes of it. Returns how many, and how many bytes.
     ///
     /// # Safety
     ///
@@ -115,7 +116,8 @@ impl Cursor {
     ///
     /// # Safety
     ///
-    /// As for [`piece`](Self::piece), none of the runs is of the input, and nobody else touches what lies there.
+    /// As for [`piece`](Self::piece), none of the runs is of the input, and nobody else touches
+    /// what lies there.
     pub(crate) unsafe fn put(&mut self, runs: &[Run], bases: &Bases, mut from: &[u8]) {
         debug_assert!(runs.iter().all(|run| run.buffer != Buffer::Input));
         // SAFETY: as the caller promises.

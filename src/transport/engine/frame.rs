@@ -1,5 +1,5 @@
-//! Frames: what goes over a connection once its job has met. A header of fixed length, and as many bytes after it as it
-//! says.
+//! Frames: what goes over a connection once its job has met. A header of fixed length, and as many
+//! bytes after it as it says.
 
 use crate::transport::ContextId;
 
@@ -74,7 +74,8 @@ impl Kind {
     }
 }
 
-/// Bytes of a message in one frame: so many that headers do not count, so few that others have their turn.
+/// Bytes of a message in one frame: so many that headers do not count, so few that others have
+/// their turn.
 pub(crate) const MOST_TEXT: u32 = 512 << 10;
 
 /// Bytes of what is said in words.
@@ -100,10 +101,12 @@ pub(crate) struct Header {
     pub(crate) text: u32,
     pub(crate) context: ContextId,
     pub(crate) stamp: Stamp,
-    /// How long the whole message is; where it goes on, how much of it came before; of a question, its number.
+    /// How long the whole message is; where it goes on, how much of it came before; of a question,
+    /// its number.
     pub(crate) bytes: u64,
     pub(crate) fingerprint: u64,
-    /// How much the sender has taken of what the receiver sent it in this context without being asked for it.
+    /// How much the sender has taken of what the receiver sent it in this context without being
+    /// asked for it.
     pub(crate) taken: u64,
 }
 
@@ -224,7 +227,8 @@ mod tests {
 
     #[test]
     fn no_bytes_make_a_frame_that_nobody_would_send() {
-        // A valid header with some bytes changed: what is read of it is within its bounds, and writes the same bytes again.
+        // A valid header with some bytes changed: what is read of it is within its bounds, and
+        // writes the same bytes again.
         fn bounded(word: u64, changes: Vec<(usize, u8)>) -> bool {
             let mut bytes = header(word).encode();
             changes.iter().for_each(|(at, change)| bytes[at % Header::BYTES] ^= change);

@@ -19,7 +19,8 @@ use crate::transport::ContextId;
 /// From here on what is left of a message is read straight to where it belongs.
 const DIRECT: usize = 4 << 10;
 
-/// Where at least so much is to come of a message, its next header is read alone, so that nothing of it is copied twice.
+/// Where at least so much is to come of a message, its next header is read alone, so that nothing
+/// of it is copied twice.
 const LONG: u64 = 32 << 10;
 
 /// Pieces that one call to the system fills.
@@ -69,8 +70,8 @@ impl Engine {
         {
             let runs = turn.runs(message);
             if !is_scattered(runs, message.bytes) {
-                // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is, and what is received
-                // is for this alone.
+                // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it
+                // is, and what is received is for this alone.
                 (pieces, direct) = unsafe {
                     into.to.slices((runs, &turn.bases), left, &mut slices[..PIECES - 1], |at, len| {
                         IoSliceMut::new(std::slice::from_raw_parts_mut(at, len))
@@ -78,7 +79,8 @@ impl Engine {
                 };
             }
         }
-        // What is not read straight to where it belongs comes over the desk, all that is there of it.
+        // What is not read straight to where it belongs comes over the desk, all that is there of
+        // it.
         let is_next = match connection.receiving {
             Receiving::Header => true,
             Receiving::Placed(_, left) => left == direct,
@@ -109,7 +111,8 @@ impl Engine {
         Ok(flow)
     }
 
-    /// Whether the next frame, after the one under way, may be of a message of which much is to come.
+    /// Whether the next frame, after the one under way, may be of a message of which much is to
+    /// come.
     fn expects_long(&self, from: usize) -> bool {
         let Some(connection) = &self.connections[from] else { return false };
         self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
@@ -195,8 +198,8 @@ impl Engine {
         let into = &mut context.lanes[from].into;
         let Some(message) = turn.next_in(into) else { return };
         match bytes {
-            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is, and what is received is
-            // for this alone.
+            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is,
+            // and what is received is for this alone.
             Some(bytes) => unsafe { into.to.put(turn.runs(message), &turn.bases, bytes) },
             None => into.to.advance(turn.runs(message), count),
         }
@@ -292,7 +295,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Receives a text apart from the stream: straight to where it belongs if that is one piece, and otherwise by way of a desk.
+    /// Receives a text apart from the stream: straight to where it belongs if that is one piece,
+    /// and otherwise by way of a desk.
     fn meet(&mut self, from: usize, receiving: Receiving, text: usize) -> Result<(), Fault> {
         let Self { connections, contexts, wire, .. } = self;
         let (Some(connection), Some(apart)) = (connections[from].as_mut(), wire.apart()) else {
@@ -311,8 +315,8 @@ impl Engine {
         }
         connection.receiving = receiving;
         connection.coming = Some(place.map_or(Lent::Own, |(id, _)| Lent::Round(id)));
-        // SAFETY: there is room for as much; what is received is for this alone, and the turn is withdrawn only once what is
-        // lent has come back.
+        // SAFETY: there is room for as much; what is received is for this alone, and the turn is
+        // withdrawn only once what is lent has come back.
         unsafe { apart.receive(from, place.map(|(_, at)| at), text) }
     }
 
@@ -489,8 +493,8 @@ impl Engine {
     }
 }
 
-/// Takes note of how much of what was sent without being asked for the receiver has taken. Returns whether something waited
-/// for that.
+/// Takes note of how much of what was sent without being asked for the receiver has taken. Returns
+/// whether something waited for that.
 fn credit_to(context: &mut Context, from: usize, taken: u64) -> Result<bool, Fault> {
     let out = &mut context.lanes[from].out;
     if taken > out.sent {

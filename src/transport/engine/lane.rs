@@ -1,11 +1,12 @@
 //! A lane: one pair of processes in one context, as one of the two sees it.
 //!
-//! What goes from one to the other is in the order of its stamps, so nothing is searched for: the next message that comes is
-//! the next one awaited, or one that is early and is kept, or a mistake.
+//! What goes from one to the other is in the order of its stamps, so nothing is searched for: the
+//! next message that comes is the next one awaited, or one that is early and is kept, or a mistake.
 //!
-//! **Credit.** A short message, and the head of a long one, is sent without being asked for, as long as what its receiver has
-//! not taken yet stays within the [`Credit`]; so what is kept for a context that nobody drives is bounded. The rest, and what
-//! there is no credit for, waits until its receiver says that it is ready, and goes straight to where it belongs.
+//! **Credit.** A short message, and the head of a long one, is sent without being asked for, as
+//! long as what its receiver has not taken yet stays within the [`Credit`]; so what is kept for a
+//! context that nobody drives is bounded. The rest, and what there is no credit for, waits until
+//! its receiver says that it is ready, and goes straight to where it belongs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ pub(crate) struct Credit {
 }
 
 impl Credit {
-    /// In a job of so many ranks: of what a context keeps at most, 64 MiB, each of them gets its part.
+    /// In a job of so many ranks: of what a context keeps at most, 64 MiB, each of them gets its
+    /// part.
     pub(crate) fn among(ranks: usize) -> Self {
         let lane = ((64 << 20) / ranks.max(1) as u64).clamp(16 << 10, 256 << 10);
         Self { message: lane / 4, lane }
@@ -90,7 +92,8 @@ pub(crate) struct Incoming {
     pub(crate) came: u64,
     pub(crate) to: Cursor,
     pub(crate) stash: Stash,
-    /// Bytes that came without being asked for; of those, how many have been taken; and of how many the sender knows.
+    /// Bytes that came without being asked for; of those, how many have been taken; and of how many
+    /// the sender knows.
     pub(crate) arrived: u64,
     pub(crate) taken: u64,
     pub(crate) told: u64,
@@ -106,11 +109,12 @@ pub(crate) struct Outgoing {
     /// How much of the first of them has gone, and where the rest is.
     pub(crate) went: u64,
     pub(crate) from: Cursor,
-    /// Whether the last of them is with the connection, which has not got rid of it; and how many bytes of all that goes over
-    /// the connection have gone when it has.
+    /// Whether the last of them is with the connection, which has not got rid of it; and how many
+    /// bytes of all that goes over the connection have gone when it has.
     pub(crate) settling: bool,
     pub(crate) end: u64,
-    /// Bytes sent without being asked for, and how many of those the receiver has taken as far as is known.
+    /// Bytes sent without being asked for, and how many of those the receiver has taken as far as
+    /// is known.
     pub(crate) sent: u64,
     pub(crate) taken: u64,
     /// The last call and round whose messages the receiver awaits.
@@ -130,7 +134,8 @@ impl Outgoing {
     }
 }
 
-/// Messages that came before anybody awaited them: their frames, one after the other, the last perhaps not whole yet.
+/// Messages that came before anybody awaited them: their frames, one after the other, the last
+/// perhaps not whole yet.
 #[derive(Debug, Default)]
 pub(crate) struct Stash {
     /// Those from `begin` on.
@@ -154,8 +159,9 @@ impl Stash {
         self.bytes.capacity()
     }
 
-    /// Makes room for all that may come within that credit, and as much again, so that what is taken leaves its place to what
-    /// comes without moving it often. Of memory, it costs what is used.
+    /// Makes room for all that may come within that credit, and as much again, so that what is
+    /// taken leaves its place to what comes without moving it often. Of memory, it costs what is
+    /// used.
     pub(crate) fn make_room(&mut self, credit: Credit) {
         let most = 2 * credit.lane as usize;
         if self.bytes.capacity() < most {

@@ -5,12 +5,13 @@ use std::time::Duration;
 /// How often a process reads what nobody waits for, and looks at what it waits for itself.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
-/// How long a process that ends waits at least until the others have read what it sent them. They have as long as their deadlines
-/// are, within bounds; unless something has failed, so that nobody needs any of it but word of the failure.
+/// How long a process that ends waits at least until the others have read what it sent them. They
+/// have as long as their deadlines are, within bounds; unless something has failed, so that nobody
+/// needs any of it but word of the failure.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
-/// How often one process is read from, or written to, before others have their turn: where the other is as fast as this one, the
-/// socket is never empty, or full.
+/// How often one process is read from, or written to, before others have their turn: where the
+/// other is as fast as this one, the socket is never empty, or full.
 pub(crate) const TURN: u32 = 16;
 
 /// So much is put together before it is written.

@@ -22,7 +22,8 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// That process of a job of so many, which talk over that wire. Where it `spins`, ranks that wait take nobody's core.
+    /// That process of a job of so many, which talk over that wire. Where it `spins`, ranks that
+    /// wait take nobody's core.
     ///
     /// # Errors
     ///
@@ -74,8 +75,8 @@ impl Drop for Member {
     }
 }
 
-/// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is dropped, the others do not hear
-/// of the panic.
+/// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is
+/// dropped, the others do not hear of the panic.
 #[derive(Debug)]
 pub struct Supervisor {
     member: Arc<Member>,
@@ -87,8 +88,8 @@ impl Supervisor {
         Self { member }
     }
 
-    /// A thread of this process has panicked; its transports are gone. Whoever waits for it, now or later, fails with this
-    /// message.
+    /// A thread of this process has panicked; its transports are gone. Whoever waits for it, now or
+    /// later, fails with this message.
     pub fn panicked(&self, message: &str) {
         self.member.process.lock().fell(&format!("panicked: {message}"));
     }
@@ -98,8 +99,9 @@ impl Supervisor {
         self.member.process.lock().failures.clone()
     }
 
-    /// The rank is through. If nobody drives its contexts any more, waits until the others have heard all that it had to say; then
-    /// they have said what they have called, or will compare it with what this one has. Returns what was found.
+    /// The rank is through. If nobody drives its contexts any more, waits until the others have
+    /// heard all that it had to say; then they have said what they have called, or will compare it
+    /// with what this one has. Returns what was found.
     pub(crate) fn end(self) -> Option<Discord> {
         let process = Arc::clone(&self.member.process);
         drop(self);

@@ -3,18 +3,19 @@
 
 // A process has one engine (`state`), behind one lock: its connections (`connection`), its contexts
 // (`context`), and for each context a lane to every other process (`lane`). A thread in a round
-// (`round`) moves what it can of all contexts, out (`outbound`) and in (`inbound`), and sleeps without
-// the lock; other threads then sleep until it has moved something for them. While no thread is in a
-// round, a thread of the process listens now and then (`process`).
+// (`round`) moves what it can of all contexts, out (`outbound`) and in (`inbound`), and sleeps
+// without the lock; other threads then sleep until it has moved something for them. While no thread
+// is in a round, a thread of the process listens now and then (`process`).
 //
-// A `wire` carries the bytes: sockets, or MPI. It carries frames (`frame`). A short message, and the
-// head of a long one, is sent eagerly, on credit; the rest once its receiver is ready (`lane`). Both go
-// straight from the sender's memory and, if they are awaited, straight into the receiver's (`cursor`),
-// unless they are in many small pieces. What comes early stays with the wire, or is kept.
+// A `wire` carries the bytes: sockets, or MPI. It carries frames (`frame`). A short message, and
+// the head of a long one, is sent eagerly, on credit; the rest once its receiver is ready (`lane`).
+// Both go straight from the sender's memory and, if they are awaited, straight into the receiver's
+// (`cursor`), unless they are in many small pieces. What comes early stays with the wire, or is
+// kept.
 //
-// A round that waits watches for faults (`watch`). A member that finds one proposes it to one of the
-// members, which decides (`verdict`). One that waits for long walks along the wait-for graph, by asking
-// from rank to rank (`walk`). Calls that a library makes have a `watchdog` (`oversight`).
+// A round that waits watches for faults (`watch`). A member that finds one proposes it to one of
+// the members, which decides (`verdict`). One that waits for long walks along the wait-for graph,
+// by asking from rank to rank (`walk`). Calls that a library makes have a `watchdog` (`oversight`).
 
 pub(super) mod connection;
 pub(super) mod context;

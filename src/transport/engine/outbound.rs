@@ -1,4 +1,5 @@
-//! What goes out: short messages put together and written at once, long ones straight from the memory of their rounds.
+//! What goes out: short messages put together and written at once, long ones straight from the
+//! memory of their rounds.
 #![allow(unsafe_code)]
 
 use std::io::IoSlice;
@@ -20,7 +21,8 @@ const SHORT: u64 = 2 << 10;
 const PIECES: usize = 64;
 
 impl Engine {
-    /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had its turn.
+    /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had
+    /// its turn.
     pub(crate) fn pump_out(&mut self, to: usize) {
         for _ in 0..TURN {
             let Self { connections, contexts, active, stage, credit, wire, rotation, parting, .. } = self;
@@ -80,7 +82,8 @@ impl Engine {
         self.put_off(to);
     }
 
-    /// Sends the text of the frame under way apart from the stream, if that is how it goes, and the header has gone.
+    /// Sends the text of the frame under way apart from the stream, if that is how it goes, and the
+    /// header has gone.
     fn part(&mut self, to: usize) {
         let Self { connections, contexts, wire, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
@@ -92,8 +95,9 @@ impl Engine {
             && let Some(message) = turn.next_out(out)
             && let Some(apart) = wire.apart()
         {
-            // SAFETY: the turn's runs lie inside of its buffers, and the piece is as long as it was when the frame was
-            // composed; the turn is withdrawn only once what is lent has come back, and nobody writes what is sent.
+            // SAFETY: the turn's runs lie inside of its buffers, and the piece is as long as it was
+            // when the frame was composed; the turn is withdrawn only once what is lent has come
+            // back, and nobody writes what is sent.
             let begun = unsafe {
                 let Some((from, _)) = out.from.piece(turn.runs(message), &turn.bases) else { return };
                 apart.send(to, from, sending.left)
@@ -116,8 +120,9 @@ impl Engine {
         self.pump_out(to);
     }
 
-    /// So many bytes of the frame under way have gone, and all that was before it, as far as the connection says. What has gone
-    /// does not wait for what follows it, of other contexts: its receiver may be through with it, and leave.
+    /// So many bytes of the frame under way have gone, and all that was before it, as far as the
+    /// connection says. What has gone does not wait for what follows it, of other contexts: its
+    /// receiver may be through with it, and leave.
     fn went(&mut self, to: usize, mut count: usize) {
         let Self { connections, contexts, active, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
@@ -169,8 +174,8 @@ impl Outgoing {
     }
 }
 
-/// Puts together what may go of a context, after so many bytes; and if a message is to go straight from its memory, its
-/// next frame.
+/// Puts together what may go of a context, after so many bytes; and if a message is to go straight
+/// from its memory, its next frame.
 fn compose(
     context: &mut Context,
     to: usize,
@@ -215,7 +220,8 @@ fn compose(
             });
         }
         stage.extend(header.encode());
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is; nobody writes what is sent.
+        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is;
+        // nobody writes what is sent.
         unsafe { out.from.take(runs, &turn.bases, text as usize, stage) };
         out.went += text;
         if out.went == message.bytes {
@@ -246,7 +252,8 @@ fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stag
         slices[1] = IoSlice::new(&header[sending.headed..]);
         let memory = (turn.runs(message), &turn.bases);
         let left = if sending.apart { 0 } else { sending.left };
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is; nobody writes what is sent.
+        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is;
+        // nobody writes what is sent.
         let (pieces, _) = unsafe {
             out.from.slices(memory, left, &mut slices[2..], |at, len| IoSlice::new(std::slice::from_raw_parts(at, len)))
         };

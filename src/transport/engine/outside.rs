@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::limits::REMEMBERED;
 use crate::transport::{Signature, Timeouts};
 
-/// Which call of a library's a context is in. The thread in the call writes it, without the engine's lock.
+/// Which call of a library's a context is in. The thread in the call writes it, without the
+/// engine's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Outside {
     /// Twice the call, and one more if it is over; 0 before the first, which is call 1 here.

@@ -1,9 +1,11 @@
-//! Calls that a library beneath does: the engine moves nothing for them, and cannot end them. It watches.
+//! Calls that a library beneath does: the engine moves nothing for them, and cannot end them. It
+//! watches.
 //!
-//! A thread that is in such a call comes back when the library lets it. If somebody does not come to the call, or comes to
-//! another, it never does, and what it has lent to the library is lost to it: then the job has to end. The thread that
-//! listens finds out, by asking all members where they stand; what it finds is a failure like any other, and, where this
-//! process cannot come back from the call to say so, the reason for which it ends the job.
+//! A thread that is in such a call comes back when the library lets it. If somebody does not come
+//! to the call, or comes to another, it never does, and what it has lent to the library is lost to
+//! it: then the job has to end. The thread that listens finds out, by asking all members where they
+//! stand; what it finds is a failure like any other, and, where this process cannot come back from
+//! the call to say so, the reason for which it ends the job.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -69,7 +71,8 @@ impl Engine {
             let (one, ones, other, others) = (me, mine.words.clone(), rank, words.clone());
             (None, Cause::Disagree { one, ones, other, others })
         };
-        // Who has left after it has done its part may be gone, and needs to say nothing more, if that was its part of this.
+        // Who has left after it has done its part may be gone, and needs to say nothing more, if
+        // that was its part of this.
         let was_in_another = |rank: Rank| {
             let (fingerprint, words) = left(rank)?.called(call)?;
             (*fingerprint != mine.fingerprint).then(|| disagree(rank, words))
@@ -77,7 +80,8 @@ impl Engine {
         if let Some(found) = others().find_map(was_in_another) {
             return Some(found);
         }
-        // From here on without those who have left since they did their part of this, or of another that nobody remembers.
+        // From here on without those who have left since they did their part of this, or of another
+        // that nobody remembers.
         let others = || others().filter(|rank| left(*rank).is_none_or(|left| left.call < Some(call)));
         let gone = others().find_map(|rank| Some((rank, self.gone(context, context.process(rank), call)?)));
         if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(shortest)) {
@@ -107,7 +111,8 @@ impl Engine {
             let standing = poll.answers[rank.index()].as_ref();
             standing.is_some_and(|standing| standing.posted.is_none_or(|(at, _)| at < call))
         });
-        // Who is in a later call has done its part of this one, or of another, as those who have left.
+        // Who is in a later call has done its part of this one, or of another, as those who have
+        // left.
         let is_in_it = |rank: Rank| {
             let posted = poll.answers[rank.index()].as_ref().and_then(|standing| standing.posted);
             posted.is_none_or(|(at, _)| at <= call)

@@ -1,4 +1,5 @@
-//! The endpoint: what a process shares among its contexts, and the thread that listens while nobody drives one.
+//! The endpoint: what a process shares among its contexts, and the thread that listens while nobody
+//! drives one.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,7 +19,8 @@ use crate::transport::ContextId;
 /// How long it waits at most: whoever has started it wants to know what came of it.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How long who waits on a wire that is polled only lets others run between two looks, and how long it sleeps at most.
+/// How long who waits on a wire that is polled only lets others run between two looks, and how long
+/// it sleeps at most.
 const YIELDING: Duration = Duration::from_micros(500);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
@@ -97,8 +99,8 @@ impl Shared {
         self.wake(engine);
     }
 
-    /// How long to sleep at once, for somebody who has waited so long: until the next tick, unless the wire is polled, which
-    /// costs the more the sooner it is polled again.
+    /// How long to sleep at once, for somebody who has waited so long: until the next tick, unless
+    /// the wire is polled, which costs the more the sooner it is polled again.
     fn nap(&self, engine: &Engine, waited: Duration) -> Duration {
         match (engine.polled, waited < YIELDING) {
             (false, _) => TICK,
@@ -189,8 +191,8 @@ impl Process {
         engine
     }
 
-    /// Ends a round, once what it has lent is back. Where that does not come, nobody may ever use that memory again, and the
-    /// job ends.
+    /// Ends a round, once what it has lent is back. Where that does not come, nobody may ever use
+    /// that memory again, and the job ends.
     pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, id: ContextId) -> MutexGuard<'s, Engine> {
         let begin = Instant::now();
         while !engine.call_back(id) {
@@ -238,8 +240,8 @@ impl Process {
 }
 
 impl Process {
-    /// Ends the process, once: says farewell, and waits until everybody has read it, since what lies unread in between would
-    /// be lost. Whether everybody has.
+    /// Ends the process, once: says farewell, and waits until everybody has read it, since what
+    /// lies unread in between would be lost. Whether everybody has.
     pub(crate) fn finish(&self) -> bool {
         let mut engine = self.shared.lock();
         if engine.ended {
@@ -250,7 +252,8 @@ impl Process {
             connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.farewell)
         };
         let staying: Vec<bool> = engine.connections.iter().map(staying).collect();
-        // Those that a thread has open still, where the process exits: what was done in them was done.
+        // Those that a thread has open still, where the process exits: what was done in them was
+        // done.
         for id in engine.still_open() {
             engine.tell_leave(id, "has ended");
         }
@@ -278,7 +281,8 @@ impl Process {
                 (waiting + usize::from(unheard), gone + connection.gone)
             })
         };
-        // Others that leave put it off for nobody that stays: only a wire that takes the job with it goes by what moves.
+        // Others that leave put it off for nobody that stays: only a wire that takes the job with
+        // it goes by what moves.
         let begin = Instant::now();
         let (mut last, mut since, mut failed_since) = (state(&engine), begin, None);
         while last.0 > 0 && since.elapsed() < engine.patience.clamp(LINGER, LONGEST) {

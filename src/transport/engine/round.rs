@@ -60,8 +60,8 @@ impl Driver {
         Some(format!("a message with rank {beyond} of {}", self.size))
     }
 
-    /// Waits a little: looking again and again, where each rank has a core, for as long as that is cheaper than to sleep; where not,
-    /// once, after letting others run; then asleep.
+    /// Waits a little: looking again and again, where each rank has a core, for as long as that is
+    /// cheaper than to sleep; where not, once, after letting others run; then asleep.
     fn pause<'p>(
         &'p self,
         mut engine: MutexGuard<'p, Engine>,
@@ -70,7 +70,8 @@ impl Driver {
     ) -> MutexGuard<'p, Engine> {
         let waited = watch.waited();
         let spins = self.process.spins() && waited < SPIN;
-        // What it waits for may come from a rank that has this core next; who has slept needs longer to come back.
+        // What it waits for may come from a rank that has this core next; who has slept needs
+        // longer to come back.
         if engine.active.len() == 1 && (spins || watch.is_first_pause()) {
             if !spins || waited > EAGER {
                 drop(engine);
@@ -124,8 +125,9 @@ impl Transport for Driver {
             engine.propose(id, about.failure((Some(rank), cause)));
         } else if engine.failure(self.id).is_none() && !engine.is_undecided(self.id) {
             posted.turn = true;
-            // SAFETY: what `io` lends stays where it is until this returns, and before that, even if something here panics,
-            // `posted` withdraws the turn; the buffers are reached through these pointers alone.
+            // SAFETY: what `io` lends stays where it is until this returns, and before that, even
+            // if something here panics, `posted` withdraws the turn; the buffers are reached
+            // through these pointers alone.
             #[allow(unsafe_code)]
             let turn = unsafe { Turn::new((program, index), bases, about.call, about.signature, about.timeouts) };
             engine.post(self.id, turn, about.signature, messages);

@@ -1,7 +1,8 @@
 //! The state of an engine: its connections, its contexts, and the rounds that its threads drive.
 //!
-//! It is behind one lock. A thread in a round moves what it can of all contexts, its own and those of other threads, and
-//! sleeps without the lock; so it does not matter which thread a byte comes to.
+//! It is behind one lock. A thread in a round moves what it can of all contexts, its own and those
+//! of other threads, and sleeps without the lock; so it does not matter which thread a byte comes
+//! to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,7 +63,8 @@ pub(crate) struct Engine {
     pub(crate) looked: Instant,
     /// Whether a thread in a round, or between two, has panicked.
     pub(crate) fallen: bool,
-    /// Whether a context has failed; and that members of one have left it after other calls than this process.
+    /// Whether a context has failed; and that members of one have left it after other calls than
+    /// this process.
     pub(crate) marred: bool,
     discord: Option<Discord>,
     /// The first failures of contexts, as this process has seen them.
@@ -129,8 +131,9 @@ impl Engine {
         }
     }
 
-    /// What there is of a context; if nothing yet, its beginning, of which that process is the first to say something. `None`
-    /// if there are too many of those, or that one has spoken of too many that only others have opened.
+    /// What there is of a context; if nothing yet, its beginning, of which that process is the
+    /// first to say something. `None` if there are too many of those, or that one has spoken of too
+    /// many that only others have opened.
     pub(crate) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
         if !self.contexts.contains_key(&id) {
             let expected = |context: &&Context| context.presence == Presence::Expected && context.first == from;
@@ -142,7 +145,8 @@ impl Engine {
         self.contexts.get_mut(&id)
     }
 
-    /// A context that this process opens, and what tells whether it may have failed: none of which it has open, or which it has left while others have not.
+    /// A context that this process opens, and what tells whether it may have failed: none of which
+    /// it has open, or which it has left while others have not.
     pub(crate) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<Arc<AtomicBool>> {
         let (processes, me) = (self.connections.len(), self.me);
         let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes, me));
@@ -155,7 +159,8 @@ impl Engine {
         Some(troubled)
     }
 
-    /// Begins a round: takes what has come for it already, says what it is ready for, sends what may go.
+    /// Begins a round: takes what has come for it already, says what it is ready for, sends what
+    /// may go.
     ///
     /// `sends` and `receives` are the turn's.
     pub(crate) fn post(
@@ -200,7 +205,8 @@ impl Engine {
         for message in after.iter().chain(before) {
             self.pump_out(self.process(id, message.peer.index()));
         }
-        // What was told of before anybody wanted it is not told again: messages, and that somebody is ready.
+        // What was told of before anybody wanted it is not told again: messages, and that somebody
+        // is ready.
         for message in receives.iter().chain(sends) {
             let from = self.process(id, message.peer.index());
             if self.has_words(from) {
@@ -284,8 +290,8 @@ impl Engine {
         }
     }
 
-    /// Puts something in line that is no message. It goes with the next [`pump_out`](Self::pump_out). Who has said farewell
-    /// hears no more.
+    /// Puts something in line that is no message. It goes with the next
+    /// [`pump_out`](Self::pump_out). Who has said farewell hears no more.
     pub(crate) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
         if self.parting && header.kind != Kind::Heard {
             return;
@@ -319,15 +325,17 @@ impl Engine {
         }
     }
 
-    /// Tells the members of a context that this process has left it, and how, unless it just returned. If the context has
-    /// failed, they hear of that first: they may not have heard who decided it.
+    /// Tells the members of a context that this process has left it, and how, unless it just
+    /// returned. If the context has failed, they hear of that first: they may not have heard who
+    /// decided it.
     pub(crate) fn tell_leave(&mut self, id: ContextId, how: &str) {
         if let Some(failure) = self.failure(id) {
             let words = write_failure(failure);
             self.tell(id, Header::new(Kind::Verdict, id), &words);
         }
         let Some(context) = self.contexts.get(&id) else { return };
-        // Who leaves in the middle of a call of the library's, as a process that exits, has not done it.
+        // Who leaves in the middle of a call of the library's, as a process that exits, has not
+        // done it.
         let inside = context.outside.as_ref().and_then(|outside| outside.inside());
         let call = match (context.at(), inside) {
             (Some((call, _)), Some(inside)) if call == inside => call.checked_sub(1),
@@ -345,7 +353,8 @@ impl Engine {
         self.forget();
     }
 
-    /// Compares what this process has called in a context that it has left with what another has that has left it, or all.
+    /// Compares what this process has called in a context that it has left with what another has
+    /// that has left it, or all.
     pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
         let Some(rank) = context.rank_of(self.me).filter(|_| self.discord.is_none()) else { return };
@@ -360,8 +369,8 @@ impl Engine {
         }
     }
 
-    /// That members of a context have left it after other calls than this process, where nothing has failed that would be the
-    /// reason.
+    /// That members of a context have left it after other calls than this process, where nothing
+    /// has failed that would be the reason.
     pub(crate) fn discord(&self) -> Option<Discord> {
         self.discord.clone().filter(|_| !self.marred && !self.fallen)
     }
@@ -399,7 +408,8 @@ impl Engine {
             if received {
                 self.met(from);
             }
-            // What nobody waits for stays where it is for a while: it may be wanted soon, and is then copied once.
+            // What nobody waits for stays where it is for a while: it may be wanted soon, and is
+            // then copied once.
             if urgent || self.is_wanted(from) {
                 self.pump_in(from);
             }
@@ -462,7 +472,8 @@ impl Engine {
         }
     }
 
-    /// Reads what has come from those that a round still waits for, and sends them what there is room for, told of or not.
+    /// Reads what has come from those that a round still waits for, and sends them what there is
+    /// room for, told of or not.
     pub(crate) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
         if self.polled {
             return self.heed();
@@ -481,8 +492,8 @@ impl Engine {
         }
     }
 
-    /// Looks whether what has come is what it should be, awaited or not; and tells those who have not said that they are ready
-    /// what waits for them, so that they can look at that.
+    /// Looks whether what has come is what it should be, awaited or not; and tells those who have
+    /// not said that they are ready what waits for them, so that they can look at that.
     pub(crate) fn patrol(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(mut turn) = context.turn.take() else { return };

@@ -1,22 +1,26 @@
-//! One failure a context, the same for everybody: who finds a fault proposes it to one of the members, and that one decides.
+//! One failure a context, the same for everybody: who finds a fault proposes it to one of the
+//! members, and that one decides.
 //!
-//! Everybody turns to the first member that it can talk to, that has not left, and that has not slept past the deadline. That
-//! one takes the first proposal that comes to it, and tells everybody. Before it decides, it has read everything that has come,
-//! unless somebody keeps sending: so a process that was stopped for a while first learns what was decided meanwhile.
+//! Everybody turns to the first member that it can talk to, that has not left, and that has not
+//! slept past the deadline. That one takes the first proposal that comes to it, and tells
+//! everybody. Before it decides, it has read everything that has come, unless somebody keeps
+//! sending: so a process that was stopped for a while first learns what was decided meanwhile.
 //!
-//! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone, and both might decide; who is
-//! killed may have told some of what it decided, and not others. So who would decide in the place of somebody that it has
-//! lost, or given up, asks all the others first. Who knows of a failure tells it. Who sees the same turns to it, and takes
-//! back what it had proposed to somebody else; who still hears the other turns to that one, and passes on what that decides.
-//! When all have turned to it, nobody else can decide, and it does. Of two that ask each other the first of the members
-//! goes on, and the other turns to it. Whose deadline has passed does not know whether it slept itself, and asks likewise.
+//! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone,
+//! and both might decide; who is killed may have told some of what it decided, and not others. So
+//! who would decide in the place of somebody that it has lost, or given up, asks all the others
+//! first. Who knows of a failure tells it. Who sees the same turns to it, and takes back what it
+//! had proposed to somebody else; who still hears the other turns to that one, and passes on what
+//! that decides. When all have turned to it, nobody else can decide, and it does. Of two that ask
+//! each other the first of the members goes on, and the other turns to it. Whose deadline has
+//! passed does not know whether it slept itself, and asks likewise.
 //!
-//! Who has not opened the context yet says that it cannot decide, and the next one does; should it open it meanwhile, it asks as
-//! well before it decides anything.
+//! Who has not opened the context yet says that it cannot decide, and the next one does; should it
+//! open it meanwhile, it asks as well before it decides anything.
 //!
-//! Who has left decides nothing more, and its last word comes after what it decided: in its place one need not ask.
-//! If somebody says nothing for a while, one goes on without it; then, and where several are lost at once, failures
-//! may differ.
+//! Who has left decides nothing more, and its last word comes after what it decided: in its place
+//! one need not ask. If somebody says nothing for a while, one goes on without it; then, and where
+//! several are lost at once, failures may differ.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -35,8 +39,8 @@ const MOST_NEXT: usize = 16;
 /// How often the same one is turned to again that has not decided, and says other things meanwhile.
 const MOST_AGAIN: u32 = 4;
 
-/// How often in a context somebody is turned to again that could not decide: who says now this, now that, does not put it off
-/// for ever.
+/// How often in a context somebody is turned to again that could not decide: who says now this, now
+/// that, does not put it off for ever.
 const MOST_RETURNS: u32 = 32;
 
 /// How many failures a process keeps for its supervisor.
@@ -84,7 +88,8 @@ impl Engine {
         }
     }
 
-    /// Whether it goes on turning to the same one: that one is there, and may be waiting for others itself.
+    /// Whether it goes on turning to the same one: that one is there, and may be waiting for others
+    /// itself.
     fn is_patient(&mut self, id: ContextId, to: usize) -> bool {
         let reads = self.connections[to].as_ref().map(|connection| connection.reads);
         let proposal = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut());
@@ -95,8 +100,8 @@ impl Engine {
         })
     }
 
-    /// Does not turn any more to one who says nothing, nor to the next ones from whom nothing has come since: where many are
-    /// silent, they do not keep the others waiting one after another.
+    /// Does not turn any more to one who says nothing, nor to the next ones from whom nothing has
+    /// come since: where many are silent, they do not keep the others waiting one after another.
     fn give_up(&mut self, id: ContextId, mute: usize) {
         let reads = |process: usize| self.connections[process].as_ref().map(|connection| connection.reads);
         let Some(context) = self.contexts.get(&id) else { return };
@@ -175,8 +180,8 @@ impl Engine {
             || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
     }
 
-    /// Takes note of a proposal, or that somebody asks; who does hears at once if there is a failure already. `None` if there
-    /// are too many contexts.
+    /// Takes note of a proposal, or that somebody asks; who does hears at once if there is a
+    /// failure already. `None` if there are too many contexts.
     pub(crate) fn consider(&mut self, from: usize, id: ContextId, failure: Failure, kind: Kind) -> Option<()> {
         let context = self.expect(from, id)?;
         if let Some(known) = &context.failure {
@@ -233,7 +238,8 @@ impl Engine {
         }
     }
 
-    /// Makes failures of what was proposed, or asks the others whether it may. Everything that has come must have been read.
+    /// Makes failures of what was proposed, or asks the others whether it may. Everything that has
+    /// come must have been read.
     pub(crate) fn decide(&mut self) {
         // If this process was stopped since it looked at the sockets, the decision may be there.
         if !self.undecided || self.looked.elapsed() >= 4 * TICK {
@@ -261,8 +267,8 @@ impl Engine {
         }
     }
 
-    /// Somebody has decided. Who has turned to this process hears of it from here: it may not hear the one who decided. Nor
-    /// may who is at fault, if that is still there.
+    /// Somebody has decided. Who has turned to this process hears of it from here: it may not hear
+    /// the one who decided. Nor may who is at fault, if that is still there.
     pub(crate) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
         let mut others = [&context.turned[..], &context.asking].concat();
@@ -278,13 +284,14 @@ impl Engine {
         }
     }
 
-    /// Why a round without a failure does not end: whoever has what it has lent does not give it back.
+    /// Why a round without a failure does not end: whoever has what it has lent does not give it
+    /// back.
     pub(crate) fn stranded(&self, id: ContextId) -> Option<Failure> {
         self.own_failure(id, |rank| Cause::Aborted { rank, reason: "what it has lent does not come back".into() })
     }
 
-    /// The process is at its end: a thread that goes on, since another one has the process exit, is not to make calls without
-    /// the others.
+    /// The process is at its end: a thread that goes on, since another one has the process exit, is
+    /// not to make calls without the others.
     pub(crate) fn fail_open(&mut self) {
         for id in self.still_open() {
             if let Some(failure) = self.own_failure(id, |rank| Cause::Gone { rank, how: "has ended".into() }) {

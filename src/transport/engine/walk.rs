@@ -1,9 +1,10 @@
-//! Who waits for whom: from a rank that has waited too long to the one that everybody waits for, by asking each where it
-//! stands.
+//! Who waits for whom: from a rank that has waited too long to the one that everybody waits for, by
+//! asking each where it stands.
 //!
-//! A rank that waits names one of those it waits for. Any will do: while a program is sound, each of them is in an earlier
-//! round, or outside of any, so that the chain ends at a rank that does not wait. A chain that leaves its context goes on where
-//! the same thread of the same process waits. One that ends nowhere is a circle: two contexts driven in opposite orders, say.
+//! A rank that waits names one of those it waits for. Any will do: while a program is sound, each
+//! of them is in an earlier round, or outside of any, so that the chain ends at a rank that does
+//! not wait. A chain that leaves its context goes on where the same thread of the same process
+//! waits. One that ends nowhere is a circle: two contexts driven in opposite orders, say.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ pub(crate) enum Reply {
 }
 
 impl Engine {
-    /// Asks a process where it stands in the context `about`, and what it called in that call, on behalf of a context.
+    /// Asks a process where it stands in the context `about`, and what it called in that call, on
+    /// behalf of a context.
     pub(crate) fn ask(&mut self, id: ContextId, asked: usize, about: ContextId, call: u64) {
         self.questions += 1;
         let number = self.questions;
@@ -101,7 +103,8 @@ impl Engine {
         }
     }
 
-    /// In which other context this process waits, by the thread that drives this one, if that is known.
+    /// In which other context this process waits, by the thread that drives this one, if that is
+    /// known.
     fn elsewhere(&self, context: &Context) -> Option<(ContextId, u32)> {
         let others = self.active.iter().filter_map(|id| self.contexts.get(id));
         let same = |other: &&Context| context.driver == 0 || context.driver == other.driver;
@@ -147,11 +150,12 @@ enum End {
     Mute,
 }
 
-/// A chain is followed so far at least, and past each process twice: who makes up answers leads nobody on for ever.
+/// A chain is followed so far at least, and past each process twice: who makes up answers leads
+/// nobody on for ever.
 const MOST_HOPS: usize = 1024;
 
-/// What has to stay the same for a deadline to hold: who is the last in the context where the chain begins, and that nobody
-/// there got anything done. What goes on in other contexts does not count.
+/// What has to stay the same for a deadline to hold: who is the last in the context where the chain
+/// begins, and that nobody there got anything done. What goes on in other contexts does not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     last: usize,
@@ -181,7 +185,8 @@ impl Walk {
         Some(Self { home, hops, call: Some(call), look, end: None, failed: None })
     }
 
-    /// Goes as far as answers have come. What it has found, if it is at its end; that is where it is if `now`.
+    /// Goes as far as answers have come. What it has found, if it is at its end; that is where it
+    /// is if `now`.
     pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Look> {
         while self.end.is_none() {
             let Hop { context, to, .. } = *self.hops.last()?;
@@ -249,15 +254,16 @@ impl Walk {
     pub(crate) fn culprit(&self, home: &Context) -> Option<Rank> {
         let last = match self.end {
             Some(End::Circle) => return None,
-            // Answers are not given all at once, so those others may be well; who waits for them here is at fault here.
+            // Answers are not given all at once, so those others may be well; who waits for them
+            // here is at fault here.
             Some(End::Elsewhere) => self.hops.iter().rfind(|hop| hop.context == self.home),
             _ => self.hops.last(),
         };
         home.rank_of(last?.to)
     }
 
-    /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait, and as in the job if that
-    /// is another number.
+    /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait,
+    /// and as in the job if that is another number.
     pub(crate) fn words(&self, home: &Context) -> String {
         let name = |process: usize| match home.rank_of(process) {
             Some(rank) => rank_words(rank, &home.members),

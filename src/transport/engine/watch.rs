@@ -1,5 +1,5 @@
-//! What a round watches for while it waits: whether a rank that it needs has gone or calls something
-//! else, and whether one of its deadlines has passed.
+//! What a round watches for while it waits: whether a rank that it needs has gone or calls
+//! something else, and whether one of its deadlines has passed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,8 +36,8 @@ impl About<'_> {
     }
 }
 
-/// How long a rank waits before it asks the one it waits for what that calls; then for twice as long. Two that wait for each
-/// other in different calls send nothing that could tell.
+/// How long a rank waits before it asks the one it waits for what that calls; then for twice as
+/// long. Two that wait for each other in different calls send nothing that could tell.
 const PROBE: Duration = Duration::from_millis(200);
 
 /// What a round knows of its waiting.
@@ -144,8 +144,9 @@ impl Watch {
         due
     }
 
-    /// Where this process was stopped, or had no processor, answers may have come that it has not read, and it has not asked
-    /// when it would have: so it has some time left, whatever the clock says. Not any number of times.
+    /// Where this process was stopped, or had no processor, answers may have come that it has not
+    /// read, and it has not asked when it would have: so it has some time left, whatever the clock
+    /// says. Not any number of times.
     fn look(&mut self, now: Instant, timeouts: Timeouts) {
         let slept = now.duration_since(std::mem::replace(&mut self.looked, now));
         if slept > grace(timeouts.shortest()) && self.naps < MOST_NAPS {
@@ -183,7 +184,8 @@ impl Watch {
             };
         }
         if let Some(gone) = self.gone(engine, about) {
-            // Who has left may have done what it was to do, and this rank something else: what others have said tells.
+            // Who has left may have done what it was to do, and this rank something else: what
+            // others have said tells.
             if now.duration_since(*self.missed.get_or_insert(now)) < TICK {
                 return None;
             }
@@ -280,7 +282,8 @@ impl Watch {
         let equal = theirs.stamp.call == about.call;
         let (fingerprint, words) = said.unwrap_or((theirs.fingerprint, "something else".into()));
         let (ones, others) = match context.called(call) {
-            // If the calls are not the same, one of the two was through with the call in which they parted.
+            // If the calls are not the same, one of the two was through with the call in which they
+            // parted.
             Some(mine) if mine.fingerprint != fingerprint => (mine.words, words),
             _ if equal && theirs.fingerprint != about.signature.fingerprint => (about.signature.words.clone(), words),
             _ => {
@@ -292,13 +295,14 @@ impl Watch {
         Some((None, Cause::Disagree { one: about.rank, ones, other: from, others }))
     }
 
-    /// Returns the fault of whoever is at the end of the chain of ranks that wait for each other, if its
-    /// deadline has passed.
+    /// Returns the fault of whoever is at the end of the chain of ranks that wait for each other,
+    /// if its deadline has passed.
     ///
-    /// Walks along the chain begin after two fifths of the shorter timeout, and again as long after each.
-    /// The arrival timeout counts from the last progress of any rank on the chain, and the silence timeout
-    /// also from the last time that the rank at the end answered. A failure needs two walks that saw the
-    /// same, since ranks far away may get on meanwhile; one, if there was no time for more.
+    /// Walks along the chain begin after two fifths of the shorter timeout, and again as long after
+    /// each. The arrival timeout counts from the last progress of any rank on the chain, and the
+    /// silence timeout also from the last time that the rank at the end answered. A failure needs
+    /// two walks that saw the same, since ranks far away may get on meanwhile; one, if there was no
+    /// time for more.
     fn deadline(&mut self, engine: &mut Engine, about: &About<'_>) -> Option<Fault> {
         let timeouts = about.timeouts;
         let silent = self.now.duration_since(self.answered.map_or(self.since, |answered| answered.max(self.since)));

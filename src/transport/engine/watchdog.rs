@@ -31,8 +31,8 @@ impl Watchdog {
         Self { call, since: now, heard: now, alone: None, failed: None, next: FIRST, poll: None, looked: now, naps: 0 }
     }
 
-    /// Where this process was stopped, or had no processor, answers are from before that, if they have come: all is asked
-    /// anew. Not any number of times.
+    /// Where this process was stopped, or had no processor, answers are from before that, if they
+    /// have come: all is asked anew. Not any number of times.
     pub(super) fn look(&mut self, timeouts: Timeouts) {
         let now = Instant::now();
         let slept = now.duration_since(std::mem::replace(&mut self.looked, now));

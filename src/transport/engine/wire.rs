@@ -1,5 +1,5 @@
-//! What an engine needs of whatever carries its bytes: a stream of them to and from each of the other processes, and
-//! something to sleep with.
+//! What an engine needs of whatever carries its bytes: a stream of them to and from each of the
+//! other processes, and something to sleep with.
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
@@ -41,8 +41,8 @@ pub(crate) trait Wire: fmt::Debug + Send {
     /// Nothing comes from a process, or goes there, any more.
     fn close(&mut self, process: usize);
 
-    /// The process is at its end: nothing more is to be read or written. `well` if all the others have heard all that it had
-    /// to say, and it has heard that.
+    /// The process is at its end: nothing more is to be read or written. `well` if all the others
+    /// have heard all that it had to say, and it has heard that.
     fn end(&mut self, well: bool) {
         let _ = well;
     }
@@ -56,8 +56,8 @@ pub(crate) trait Wire: fmt::Debug + Send {
     fn machine(&self) -> Machine;
 }
 
-/// Texts that go apart from the stream, straight from memory to memory: one at a time to and from each process, each
-/// announced in the stream. [`Event`]s tell what is done.
+/// Texts that go apart from the stream, straight from memory to memory: one at a time to and from
+/// each process, each announced in the stream. [`Event`]s tell what is done.
 #[allow(unsafe_code)]
 pub(crate) trait Apart {
     /// From how many bytes on that is worth its while.
@@ -77,8 +77,8 @@ pub(crate) trait Apart {
     /// There is room for them, and nobody else touches it, until they have come or are called back.
     unsafe fn receive(&mut self, from: usize, into: Option<*mut u8>, bytes: usize) -> Result<(), Arc<str>>;
 
-    /// Has what is being received come on a desk after all. Whether it does, or has come; if not, it is just coming, and is to be
-    /// called back again.
+    /// Has what is being received come on a desk after all. Whether it does, or has come; if not,
+    /// it is just coming, and is to be called back again.
     fn call_back(&mut self, from: usize) -> bool;
 
     /// The desk on which something has come; none if it went straight to its place. To be put back.
@@ -112,12 +112,14 @@ pub(crate) struct Event {
     /// What went apart from the stream has gone, or come.
     pub(crate) sent: bool,
     pub(crate) received: bool,
-    /// It is read at once, whether somebody waits for it or not: what lies unread is in the way of others.
+    /// It is read at once, whether somebody waits for it or not: what lies unread is in the way of
+    /// others.
     pub(crate) urgent: bool,
 }
 
-/// What a thread sleeps with, without the engine's lock, until something happens or time is up. A wire that has none is
-/// polled: who waits lets others run, and then sleeps, a little longer each time.
+/// What a thread sleeps with, without the engine's lock, until something happens or time is up. A
+/// wire that has none is polled: who waits lets others run, and then sleeps, a little longer each
+/// time.
 pub(crate) trait Sleeper: fmt::Debug + Send {
     /// Sleeps; returns at once if the limit is zero.
     fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>);

@@ -1,5 +1,5 @@
-//! What ranks tell each other in words: failures, and where they stand. Written into the text of frames, and read with
-//! bounds on everything.
+//! What ranks tell each other in words: failures, and where they stand. Written into the text of
+//! frames, and read with bounds on everything.
 
 use std::sync::Arc;
 use std::time::Duration;

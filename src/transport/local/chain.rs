@@ -1,9 +1,9 @@
 //! Who waits for whom: from a rank that has waited too long to the one that everybody waits for.
 //!
-//! A rank that waits names one of those it waits for. Any will do: while a program is sound, each of them is in an earlier
-//! round, or outside of any, so that the chain ends at a rank that does not wait. A chain that leaves its context goes on
-//! where the same thread of the same process waits. One that ends nowhere is a circle: two contexts driven in opposite
-//! orders, say.
+//! A rank that waits names one of those it waits for. Any will do: while a program is sound, each
+//! of them is in an earlier round, or outside of any, so that the chain ends at a rank that does
+//! not wait. A chain that leaves its context goes on where the same thread of the same process
+//! waits. One that ends nowhere is a circle: two contexts driven in opposite orders, say.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -18,11 +18,14 @@ use crate::transport::{ContextId, Deadline, rank_words};
 pub(super) struct Chain {
     hops: Vec<Hop>,
     end: End,
-    /// The last rank of the context where it begins: the end, or where it goes on in another context.
+    /// The last rank of the context where it begins: the end, or where it goes on in another
+    /// context.
     last: usize,
-    /// What all ranks on the chain have got done in the context where it begins; elsewhere they may be busy for ever.
+    /// What all ranks on the chain have got done in the context where it begins; elsewhere they may
+    /// be busy for ever.
     progress: u64,
-    /// A context that has failed, if the process at the end is a member of one: that may be why it does not come.
+    /// A context that has failed, if the process at the end is a member of one: that may be why it
+    /// does not come.
     failed: Option<ContextId>,
 }
 
@@ -41,8 +44,8 @@ enum End {
     Rank(Arc<Group>, usize, Progress),
     /// A rank that was met before, on a circle through the context where the chain begins.
     Circle,
-    /// A circle of ranks in other contexts. They may be busy with each other; the rank of the context
-    /// where the chain begins that waits for them is the one that does not come.
+    /// A circle of ranks in other contexts. They may be busy with each other; the rank of the
+    /// context where the chain begins that waits for them is the one that does not come.
     Elsewhere(usize),
 }
 
@@ -56,8 +59,8 @@ enum Progress {
     GoneOn(u64),
 }
 
-/// What has to stay the same for a deadline to hold: who is the last in the context where the chain begins, and that nobody
-/// there got anything done. What goes on in other contexts does not count.
+/// What has to stay the same for a deadline to hold: who is the last in the context where the chain
+/// begins, and that nobody there got anything done. What goes on in other contexts does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     last: usize,
@@ -65,7 +68,8 @@ pub(super) struct Look {
 }
 
 impl Chain {
-    /// Follows who waits for whom from a member of the first of `groups`, which are all those of the job.
+    /// Follows who waits for whom from a member of the first of `groups`, which are all those of
+    /// the job.
     pub(super) fn follow(group: &Arc<Group>, from: usize, groups: &[Arc<Group>]) -> Self {
         let (home, mut last) = (group, from);
         let (mut group, mut rank) = (home.clone(), from);
@@ -122,7 +126,8 @@ impl Chain {
         }
     }
 
-    /// The chain in words. Ranks are numbered as in `home`, wherever they wait, and as in the job if that is another number.
+    /// The chain in words. Ranks are numbered as in `home`, wherever they wait, and as in the job
+    /// if that is another number.
     pub(super) fn words(&self, home: &Group) -> String {
         let name = |group: &Group, rank: usize| {
             let process = group.processes[rank];
@@ -173,7 +178,8 @@ fn progress_of(group: &Group, rank: usize, last: Option<&Hop>) -> Progress {
     }
 }
 
-/// Where else the process of a member waits: in another group, by the thread that drives the member, if that is known.
+/// Where else the process of a member waits: in another group, by the thread that drives the
+/// member, if that is known.
 fn elsewhere(group: &Arc<Group>, rank: usize, groups: &[Arc<Group>]) -> Option<(Arc<Group>, usize)> {
     let driver = group.member(rank).status.thread.load(Ordering::Relaxed);
     groups.iter().filter(|other| !Arc::ptr_eq(other, group)).find_map(|other| {

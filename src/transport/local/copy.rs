@@ -1,4 +1,5 @@
-//! Copying from one rank's runs to another's: the two strings of bytes are the same, cut differently.
+//! Copying from one rank's runs to another's: the two strings of bytes are the same, cut
+//! differently.
 
 use crate::plan::{Buffer, Piece, Run};
 use crate::transport::bases::Bases;
@@ -19,8 +20,8 @@ impl Bases {
     ///
     /// # Safety
     ///
-    /// The piece lies inside its buffer, there is room for it at `to`, outside of the buffers, and until this returns nobody
-    /// else writes the one, or touches the other.
+    /// The piece lies inside its buffer, there is room for it at `to`, outside of the buffers, and
+    /// until this returns nobody else writes the one, or touches the other.
     #[inline]
     pub(super) unsafe fn read(&self, piece: &Piece, to: *mut u8) {
         // SAFETY: as the caller promises.
@@ -42,12 +43,14 @@ impl Bases {
 /// No single `memcpy` is longer, so that a rank that copies can be seen to make progress.
 const LONGEST: usize = 4 << 20;
 
-/// Copies what `from` names in one rank's buffers to where `to` names in another's; `moving` is called now and then.
+/// Copies what `from` names in one rank's buffers to where `to` names in another's; `moving` is
+/// called now and then.
 ///
 /// # Safety
 ///
-/// Every run lies inside its buffer, both sides have as many bytes, the `to` runs are none of the input, and until this
-/// returns nobody else writes what is read, or reads or writes what is written.
+/// Every run lies inside its buffer, both sides have as many bytes, the `to` runs are none of the
+/// input, and until this returns nobody else writes what is read, or reads or writes what is
+/// written.
 #[inline]
 pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving: impl FnMut()) {
     if let ([from_run], [to_run]) = (from.0, to.0)
@@ -67,8 +70,9 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
     // SAFETY: the runs lie inside their buffers, as the caller promises.
     while unsafe { from.refill() && to.refill() } {
         let bytes = from.left.min(to.left).min(LONGEST);
-        // SAFETY: `bytes` are left in the current piece of both sides, each inside its buffer; the receiver's buffers are
-        // exclusively its own, so the two do not overlap, and nobody else touches them (the caller's promise).
+        // SAFETY: `bytes` are left in the current piece of both sides, each inside its buffer; the
+        // receiver's buffers are exclusively its own, so the two do not overlap, and nobody else
+        // touches them (the caller's promise).
         unsafe {
             std::ptr::copy_nonoverlapping(from.at, to.at, bytes);
             from.advance(bytes);
@@ -82,7 +86,8 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
     }
 }
 
-/// Copies a piece of one rank's buffers to one of another's that is as long; `moving` is called now and then.
+/// Copies a piece of one rank's buffers to one of another's that is as long; `moving` is called now
+/// and then.
 ///
 /// # Safety
 ///
@@ -95,7 +100,8 @@ pub(super) unsafe fn copy_piece(from: (&Piece, Bases), to: (&Piece, Bases), mut 
     let mut left = to.0.bytes;
     loop {
         let bytes = left.min(LONGEST);
-        // SAFETY: so many bytes are left on both sides, inside the buffers; the receiver's are exclusively its own.
+        // SAFETY: so many bytes are left on both sides, inside the buffers; the receiver's are
+        // exclusively its own.
         unsafe {
             std::ptr::copy_nonoverlapping(source, target, bytes);
             (source, target) = (source.add(bytes), target.add(bytes));
@@ -182,8 +188,8 @@ struct Walk<'a> {
     /// Where the current piece goes on, and how many bytes of it are left.
     at: *mut u8,
     left: usize,
-    /// The current run: how long a piece is, how far to the start of the next one from the end of one, and how many
-    /// more there are.
+    /// The current run: how long a piece is, how far to the start of the next one from the end of
+    /// one, and how many more there are.
     len: usize,
     gap: usize,
     more: u64,
@@ -256,7 +262,8 @@ mod tests {
             [strided(Buffer::Input, 0, 3, 5, 3), strided(Buffer::Input, 4, 0, 9, 2), Run::new(Buffer::Input, 20, 1)];
         let to =
             [strided(Buffer::Output, 1, 2, 4, 4), strided(Buffer::Output, 0, 1, 1, 1), Run::new(Buffer::Output, 4, 1)];
-        // SAFETY: ten bytes on both sides, inside the buffers, of which the second is only this test's.
+        // SAFETY: ten bytes on both sides, inside the buffers, of which the second is only this
+        // test's.
         unsafe { copy((&from, bases(&input, &mut none)), (&to, bases(&[], &mut output)), || ()) };
         assert_eq!(output, [12, 0, 1, 99, 20, 2, 5, 99, 99, 6, 7, 99, 99, 10, 11, 99]);
     }
@@ -267,7 +274,8 @@ mod tests {
         let (mut none, mut output, mut moves) = ([0; 0], vec![0; input.len()], 0);
         let run = |buffer| [Run::new(buffer, 0, input.len() as u64)];
         let (from, to) = (run(Buffer::Input), run(Buffer::Output));
-        // SAFETY: as many bytes on both sides, all of the buffers, of which the second is only this test's.
+        // SAFETY: as many bytes on both sides, all of the buffers, of which the second is only this
+        // test's.
         unsafe { copy((&from, bases(&input, &mut none)), (&to, bases(&[], &mut output)), || moves += 1) };
         assert_eq!((output == input, moves), (true, 2));
     }

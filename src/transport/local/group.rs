@@ -21,7 +21,8 @@ pub(super) struct Offer<'a> {
     pub(super) program: &'a Program,
     /// Which of the program's rounds.
     pub(super) index: u32,
-    /// How many parcels the rank has laid out with those of the round, of all there have been, round the clock.
+    /// How many parcels the rank has laid out with those of the round, of all there have been,
+    /// round the clock.
     pub(super) due: u32,
     pub(super) bases: Bases,
 }
@@ -48,18 +49,20 @@ impl<'a> Offer<'a> {
 /// An offer as it lies on a board: on one cache line, which a test holds it to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Laid {
-    /// Not to be read once the last claim is settled, so that it may then point to nothing any more.
+    /// Not to be read once the last claim is settled, so that it may then point to nothing any
+    /// more.
     offer: MaybeUninit<Offer<'static>>,
 }
 
-// SAFETY: the protocol of the board keeps all that an offer points to alive while it is read (the sender's obligation to
-// `Board::lay_out`); its raw buffers are touched under that protocol too.
+// SAFETY: the protocol of the board keeps all that an offer points to alive while it is read (the
+// sender's obligation to `Board::lay_out`); its raw buffers are touched under that protocol too.
 unsafe impl Send for Laid {}
 
 impl Laid {
     pub(super) fn new(offer: &Offer<'_>) -> Self {
         let offer = std::ptr::from_ref(offer).cast::<MaybeUninit<Offer<'static>>>();
-        // SAFETY: an offer is one with another lifetime, and `MaybeUninit` claims nothing of what it points to.
+        // SAFETY: an offer is one with another lifetime, and `MaybeUninit` claims nothing of what
+        // it points to.
         Self { offer: unsafe { offer.read() } }
     }
 
@@ -117,9 +120,10 @@ pub(super) struct Letter {
 }
 
 impl Letter {
-    /// So that a letter with what stands before it takes four cache lines, and one of 32 bytes comes on the first of
-    /// them. Up to here the bare staged exchange was measured to be faster than the one that copies once, among any
-    /// number of ranks on two cores; at 512 bytes it is slower.
+    /// So that a letter with what stands before it takes four cache lines, and one of 32 bytes
+    /// comes on the first of them. Up to here the bare staged exchange was measured to be faster
+    /// than the one that copies once, among any number of ranks on two cores; at 512 bytes it is
+    /// slower.
     pub(super) const LONGEST: usize = 200;
 
     /// Of a text, what comes on the cell's first cache line.
@@ -145,7 +149,8 @@ pub(super) struct Group {
     first: OnceLock<usize>,
 }
 
-/// Members for whom there are letterboxes: for so many, 9 MB once each has been written to. More have to meet.
+/// Members for whom there are letterboxes: for so many, 9 MB once each has been written to. More
+/// have to meet.
 const MOST_WRITERS: usize = 128;
 
 /// What everybody may know of a member.
@@ -153,7 +158,8 @@ const MOST_WRITERS: usize = 128;
 pub(super) struct Member {
     pub(super) desk: Desk,
     pub(super) status: Status,
-    /// What it has been calling: the last changes of fingerprint, the latest first. Who asks may be a few calls behind.
+    /// What it has been calling: the last changes of fingerprint, the latest first. Who asks may be
+    /// a few calls behind.
     said: Mutex<[Option<Said>; 4]>,
     left: OnceLock<Leave>,
     /// What it has called in all, once it is through.
@@ -279,7 +285,8 @@ impl Group {
         }
     }
 
-    /// That a member, which leaves, has called something else than others that have left, if it has.
+    /// That a member, which leaves, has called something else than others that have left, if it
+    /// has.
     pub(super) fn discord(&self, me: usize) -> Option<Discord> {
         let history = *self.members[me].history.get()?;
         let first = *self.first.get_or_init(|| me);

@@ -7,7 +7,8 @@ use super::group::{Group, Leave};
 use crate::ids::Rank;
 use crate::transport::{ContextId, Discord, OpenError};
 
-/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks: for this many 700 MB.
+/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks:
+/// for this many 700 MB.
 pub const MAX_RANKS: usize = 4096;
 
 /// How many failures of each rank are kept.
@@ -76,14 +77,17 @@ pub(super) struct Registry {
     pub(super) supervised: bool,
     contexts: HashMap<ContextId, Context>,
     ranks: Box<[Presence]>,
-    /// Whether a context has failed, or a rank panicked; and that members of a context have left it after other calls.
+    /// Whether a context has failed, or a rank panicked; and that members of a context have left it
+    /// after other calls.
     pub(super) marred: bool,
     pub(super) discord: Option<Discord>,
-    /// Failures that members knew of as they left a context, with their ranks in the job. For a supervisor.
+    /// Failures that members knew of as they left a context, with their ranks in the job. For a
+    /// supervisor.
     pub(super) failures: Vec<(Rank, Discord)>,
 }
 
-/// A context, until all its members have left: one that comes late must learn that others have been there.
+/// A context, until all its members have left: one that comes late must learn that others have been
+/// there.
 #[derive(Debug)]
 struct Context {
     group: Arc<Group>,

@@ -1,4 +1,5 @@
-//! Small messages: written to the receiver's letterbox, whether it is there or not, and copied out of it.
+//! Small messages: written to the receiver's letterbox, whether it is there or not, and copied out
+//! of it.
 
 use super::copy::{gather, scatter};
 use super::group::{Group, Head, Letter, Stamp};
@@ -9,7 +10,8 @@ use crate::plan::{Message, Piece};
 use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure};
 
-/// What writing and opening need of a turn. By value, so that it need not be read again after each letter.
+/// What writing and opening need of a turn. By value, so that it need not be read again after each
+/// letter.
 #[derive(Clone, Copy)]
 struct Clerk<'a> {
     group: &'a Group,
@@ -19,8 +21,8 @@ struct Clerk<'a> {
 }
 
 impl Clerk<'_> {
-    /// Writes a letter with so many bytes of text, which `fill` initialises, and which must be no more than there is room
-    /// for. False if the letterbox is full.
+    /// Writes a letter with so many bytes of text, which `fill` initialises, and which must be no
+    /// more than there is room for. False if the letterbox is full.
     #[inline(always)]
     fn write(&self, counts: &mut [Counts], to: usize, bytes: u32, fill: impl FnOnce(*mut u8)) -> bool {
         let (Some(mail), Some(counts)) = (self.group.letterbox_to(to), counts.get_mut(to)) else { return false };
@@ -32,14 +34,15 @@ impl Clerk<'_> {
         }
         let head = Head::new(self.stamp, bytes);
         let write = |letter: *mut Letter| {
-            // SAFETY: it is a letter's memory, and this rank's alone while it writes, as `Letterbox::write` says.
+            // SAFETY: it is a letter's memory, and this rank's alone while it writes, as
+            // `Letterbox::write` says.
             unsafe {
                 (&raw mut (*letter).head).write(head);
                 fill((&raw mut (*letter).text).cast());
             }
         };
-        // SAFETY: only this rank's transport writes here, and counts what it sends; there is room, as the receiver has
-        // said at its desk or in a letter.
+        // SAFETY: only this rank's transport writes here, and counts what it sends; there is room,
+        // as the receiver has said at its desk or in a letter.
         unsafe { mail.write(self.me, counts.sent, counts.taken, write) };
         counts.sent += 1;
         true
@@ -47,12 +50,14 @@ impl Clerk<'_> {
 
     #[inline(always)]
     fn write_piece(&self, counts: &mut [Counts], piece: &Piece) -> bool {
-        // SAFETY: a message lies inside its buffer, as long as it says, and nobody writes it in this round (`Program`).
+        // SAFETY: a message lies inside its buffer, as long as it says, and nobody writes it in
+        // this round (`Program`).
         let fill = |text| unsafe { self.bases.read(piece, text) };
         self.write(counts, piece.peer.index(), piece.bytes as u32, fill)
     }
 
-    /// Has `read` copy the text of a letter that is as awaited; `None` if there is no letter, its head if it is another.
+    /// Has `read` copy the text of a letter that is as awaited; `None` if there is no letter, its
+    /// head if it is another.
     #[inline(always)]
     fn open(
         &self,
@@ -86,8 +91,8 @@ impl<'a> Turn<'a> {
         Clerk { group, me: *me, bases: self.offer.bases, stamp: self.stamp }
     }
 
-    /// Writes all letters for which there is room; in rounds of letters of one piece, first those to the ranks after this
-    /// one.
+    /// Writes all letters for which there is room; in rounds of letters of one piece, first those
+    /// to the ranks after this one.
     #[inline]
     pub(super) fn write_all(&mut self, after: usize) {
         let (sends, clerk) = (self.sends, self.clerk());
@@ -133,14 +138,15 @@ impl<'a> Turn<'a> {
         clerk.write(self.counts, message.peer.index(), message.bytes as u32, fill)
     }
 
-    /// Copies from letters of one piece each, from the first that is awaited to the last before one that is not here.
-    /// Returns how many.
+    /// Copies from letters of one piece each, from the first that is awaited to the last before one
+    /// that is not here. Returns how many.
     #[inline]
     pub(super) fn open_pieces(&mut self) -> Result<usize, Failure> {
         let clerk = self.clerk();
         let (Some(pieces), Some(mail)) = (self.pieces, clerk.group.letterbox(clerk.me)) else { return Ok(0) };
-        // A first look, by which nothing is decided yet, has their cache lines fetched side by side. Whoever looks at one that
-        // is still to be written has it fetched twice, and delays its writer: hence no further.
+        // A first look, by which nothing is decided yet, has their cache lines fetched side by
+        // side. Whoever looks at one that is still to be written has it fetched twice, and delays
+        // its writer: hence no further.
         let counts = &*self.counts;
         let is_here = |part: &&Part| {
             let (from, taken) = (part.peer.index(), counts[part.peer.index()].taken);
@@ -154,8 +160,8 @@ impl<'a> Turn<'a> {
         for i in 0..here {
             let part = self.pending[i];
             let (piece, from) = (&pieces.receives[part.first as usize], part.peer.index());
-            // SAFETY: the text is this rank's to read until it is taken, and as long as the message; nobody else touches
-            // where it goes (`Program`, `RoundIo`).
+            // SAFETY: the text is this rank's to read until it is taken, and as long as the
+            // message; nobody else touches where it goes (`Program`, `RoundIo`).
             let read = |text| unsafe { clerk.bases.write(piece, text) };
             match clerk.open(mail, &mut self.counts[from], (from, piece.bytes as u64), read) {
                 Some(Ok(())) => self.untold = true,
@@ -204,7 +210,8 @@ impl<'a> Turn<'a> {
         self.counts.get(to).is_some_and(|counts| !Counts { answered, ..*counts }.is_full())
     }
 
-    /// Fails because of a letter that is not what is awaited, which is other than one message of its length and stamp.
+    /// Fails because of a letter that is not what is awaited, which is other than one message of
+    /// its length and stamp.
     #[cold]
     fn misdirected(&self, part: Part, head: Head) -> Failure {
         let (from, stamp) = (part.peer.index(), head.stamp());

@@ -8,15 +8,18 @@
 //!   letter n + 2 may be written  <----  (at its desk, or told in a letter the other way)
 //! ```
 //!
-//! A small message costs less to be copied twice than to be waited for: its sender goes on as soon as it has written it.
-//! With two cells a sender, ranks that exchange letter for letter find a free one each time, and both know it from what
-//! they were sent: a letter has an answer, how many of the other's messages its writer has taken. Only who sends without
-//! being sent anything looks at the receiver's [desk](super::board::Desk), on whose cache lines the receiver is otherwise alone.
+//! A small message costs less to be copied twice than to be waited for: its sender goes on as soon
+//! as it has written it. With two cells a sender, ranks that exchange letter for letter find a free
+//! one each time, and both know it from what they were sent: a letter has an answer, how many of
+//! the other's messages its writer has taken. Only who sends without being sent anything looks at
+//! the receiver's [desk](super::board::Desk), on whose cache lines the receiver is otherwise alone.
 //!
-//! Letters are counted with the other messages of their pair ([`board`](super::board)), so that none is taken for another. A
-//! receiver's cells lie side by side, so that processors fetch the next ones ahead.
+//! Letters are counted with the other messages of their pair ([`board`](super::board)), so that
+//! none is taken for another. A receiver's cells lie side by side, so that processors fetch the
+//! next ones ahead.
 //!
-//! Nothing in a letter points to the sender's memory, so nothing need be taken back, and a letter outlives its writer.
+//! Nothing in a letter points to the sender's memory, so nothing need be taken back, and a letter
+//! outlives its writer.
 
 use std::mem::MaybeUninit;
 
@@ -32,12 +35,13 @@ pub(super) struct Letterbox<T> {
     cells: Box<[Cell<T>]>,
 }
 
-/// Laid out in this order, so that the number and the beginning of the letter come on one cache line.
+/// Laid out in this order, so that the number and the beginning of the letter come on one cache
+/// line.
 #[derive(Debug)]
 #[repr(C, align(128))]
 struct Cell<T> {
-    /// One more than the number of the letter here, and below it the answer. One word, since a processor holds only so many
-    /// stores back.
+    /// One more than the number of the letter here, and below it the answer. One word, since a
+    /// processor holds only so many stores back.
     word: AtomicU64,
     letter: UnsafeCell<MaybeUninit<T>>,
 }
@@ -45,14 +49,16 @@ struct Cell<T> {
 /// Bits of an answer.
 const ANSWER: u32 = 16;
 
-/// What says in a cell that a letter lies there. Numbers of 48 bits do not come again in a machine's life.
+/// What says in a cell that a letter lies there. Numbers of 48 bits do not come again in a
+/// machine's life.
 #[inline(always)]
 fn seal(number: u64) -> u64 {
     number.wrapping_add(1) << ANSWER
 }
 
-// SAFETY: a letter is written by the sender when the one before it in its cell is taken, and read by the receiver from when
-// its number is there until it counts it as taken; it moves from one thread to the other, hence `Send`.
+// SAFETY: a letter is written by the sender when the one before it in its cell is taken, and read
+// by the receiver from when its number is there until it counts it as taken; it moves from one
+// thread to the other, hence `Send`.
 unsafe impl<T: Send> Sync for Letterbox<T> {}
 
 impl<T> Letterbox<T> {
@@ -68,12 +74,14 @@ impl<T> Letterbox<T> {
         &self.cells[from * CELLS as usize + (number % CELLS) as usize]
     }
 
-    /// Writes a letter, with the `answer` that so many of the receiver's messages are taken; `write` initialises it.
+    /// Writes a letter, with the `answer` that so many of the receiver's messages are taken;
+    /// `write` initialises it.
     ///
     /// # Safety
     ///
-    /// The caller is the only one that writes as `from`, `number` is how many messages it has sent the receiver, and it
-    /// knows from the receiver's desk, or from what that answered, that there is room: that so many but one are taken.
+    /// The caller is the only one that writes as `from`, `number` is how many messages it has sent
+    /// the receiver, and it knows from the receiver's desk, or from what that answered, that there
+    /// is room: that so many but one are taken.
     #[inline(always)]
     pub(super) unsafe fn write(&self, from: usize, number: u64, answer: u64, write: impl FnOnce(*mut T)) {
         let cell = self.cell(from, number);
@@ -87,8 +95,8 @@ impl<T> Letterbox<T> {
         self.cell(from, number).word.load(Ordering::Relaxed) >> ANSWER == seal(number) >> ANSWER
     }
 
-    /// Has the second cache line of a letter that lies here fetched while others are looked at, where there is a word for
-    /// that.
+    /// Has the second cache line of a letter that lies here fetched while others are looked at,
+    /// where there is a word for that.
     #[inline(always)]
     pub(super) fn fetch(&self, from: usize, number: u64) {
         let line = std::ptr::from_ref(self.cell(from, number)).cast::<i8>().wrapping_add(64);
@@ -102,8 +110,9 @@ impl<T> Letterbox<T> {
         let _ = line;
     }
 
-    /// Has `read` look at that letter, if it lies here; its outcome, and how many messages the writer had taken, of those
-    /// that had been sent to it so far. It has still to be counted as taken, at the receiver's desk.
+    /// Has `read` look at that letter, if it lies here; its outcome, and how many messages the
+    /// writer had taken, of those that had been sent to it so far. It has still to be counted as
+    /// taken, at the receiver's desk.
     ///
     /// # Safety
     ///
@@ -116,7 +125,8 @@ impl<T> Letterbox<T> {
             return None;
         }
         let result = cell.letter.with(|letter| {
-            // SAFETY: the sender has initialised it before it wrote the number, and leaves it alone until it is taken.
+            // SAFETY: the sender has initialised it before it wrote the number, and leaves it alone
+            // until it is taken.
             read(unsafe { (*letter).assume_init_ref() })
         });
         Some((result, Answer(word as u16)))
@@ -130,9 +140,9 @@ pub(super) struct Answer(u16);
 impl Answer {
     /// The number, to a rank that has sent so many.
     ///
-    /// Calls and rounds rise (`round` refuses others). Whoever wrote a letter of a round had taken what it was sent in
-    /// earlier rounds, but for what it does not await; and of that there is no more than cells. So few are missing that
-    /// the last bits tell.
+    /// Calls and rounds rise (`round` refuses others). Whoever wrote a letter of a round had taken
+    /// what it was sent in earlier rounds, but for what it does not await; and of that there is no
+    /// more than cells. So few are missing that the last bits tell.
     #[inline(always)]
     pub(super) fn of(self, sent: u64) -> u64 {
         sent.wrapping_sub(u64::from((sent as u16).wrapping_sub(self.0)))

@@ -34,7 +34,8 @@ impl Turn<'_> {
         let mine = (self.stamp, &self.offer.signature.words, messages);
         let cause = |ones, others| Cause::Disagree { one: self.seat.rank(), ones, other: Rank::new(from), others };
         if mine.0.call != theirs.0.call {
-            // One of them was through with the call in which they parted, since it could send without waiting.
+            // One of them was through with the call in which they parted, since it could send
+            // without waiting.
             let call = mine.0.call.min(theirs.0.call);
             let called = |rank| self.seat.group.member(rank).called(call);
             if let (Some(mine), Some(theirs)) = (called(self.seat.me), called(from))

@@ -16,24 +16,26 @@
 //! # Ok::<(), local::SizeError>(())
 //! ```
 
-// How it works. Each rank has a board (`board`). It begins a round by laying out there where its messages lie, with a note for
-// each receiver; then it claims what its peers have noted for it (`parcels`), checks it, and copies it from their memory
-// into its own (`copy`); and it returns once all that it laid out has been copied, or taken back (`outbox`). There is no
-// queue, so nothing piles up, and nothing is copied twice.
+// How it works. Each rank has a board (`board`). It begins a round by laying out there where its
+// messages lie, with a note for each receiver; then it claims what its peers have noted for it
+// (`parcels`), checks it, and copies it from their memory into its own (`copy`); and it returns
+// once all that it laid out has been copied, or taken back (`outbox`). There is no queue, so
+// nothing piles up, and nothing is copied twice.
 //
-// Small messages are copied twice all the same, since that costs less than to wait for each other: they go as letters
-// (`letters`) into the receiver's letterbox (`mail`), which has room for two of each sender; their sender does not wait
-// unless there is no room. What is small both ends know, so that each looks for a message where it comes; where it
-// should not come they look before they sleep, and find that the two disagree (`mismatch`). A letter is never taken
-// back: a sender that has gone on learns of a failure in its next round.
+// Small messages are copied twice all the same, since that costs less than to wait for each other:
+// they go as letters (`letters`) into the receiver's letterbox (`mail`), which has room for two of
+// each sender; their sender does not wait unless there is no room. What is small both ends know, so
+// that each looks for a message where it comes; where it should not come they look before they
+// sleep, and find that the two disagree (`mismatch`). A letter is never taken back: a sender that
+// has gone on learns of a failure in its next round.
 //
-// A rank that has to wait sleeps on its bell (`bell`), which is rung by who lays out or writes for it, by who settles the
-// last of its parcels, by who takes a letter when there was no room, by a failure and by a departure. Before it sleeps it
-// looks around (`wait`): at who has left, at what the others are doing (`post`), and, when it is time, at who waits for
-// whom (`chain`).
+// A rank that has to wait sleeps on its bell (`bell`), which is rung by who lays out or writes for
+// it, by who settles the last of its parcels, by who takes a letter when there was no room, by a
+// failure and by a departure. Before it sleeps it looks around (`wait`): at who has left, at what
+// the others are doing (`post`), and, when it is time, at who waits for whom (`chain`).
 //
-// `board`, `mail`, `bell` and `post` are the kernel on which all of it rests. They use what `sync` names and nothing else, and
-// `tests/loom.rs` includes them as they are.
+// `board`, `mail`, `bell` and `post` are the kernel on which all of it rests. They use what `sync`
+// names and nothing else, and `tests/loom.rs` includes them as they are.
 #![allow(unsafe_code)]
 
 mod bell;
@@ -64,7 +66,8 @@ use crate::ids::Rank;
 
 /// The endpoints of a new job, one a rank, each to be handed to a thread.
 ///
-/// A rank whose transport is dropped by a panic is reported as `panicked`; [`supervised`] lets the reports say more.
+/// A rank whose transport is dropped by a panic is reported as `panicked`; [`supervised`] lets the
+/// reports say more.
 ///
 /// # Errors
 ///
@@ -74,7 +77,8 @@ pub fn job(size: usize) -> Result<Vec<Arc<dyn Endpoint>>, SizeError> {
 }
 
 /// The same, for a launcher that catches the panics of its threads: it owes the job a
-/// [`panicked`](Supervisor::panicked) for each, and those who wait for a rank that panicked hear of it with its message.
+/// [`panicked`](Supervisor::panicked) for each, and those who wait for a rank that panicked hear of
+/// it with its message.
 ///
 /// # Errors
 ///
@@ -92,15 +96,16 @@ fn endpoints(job: &Arc<Job>) -> Vec<Arc<dyn Endpoint>> {
 
 /// What a launcher tells a job about its threads.
 ///
-/// Until it says why, or is dropped, nobody hears of a panic, so the launcher speaks as soon as it has caught one.
+/// Until it says why, or is dropped, nobody hears of a panic, so the launcher speaks as soon as it
+/// has caught one.
 #[derive(Debug)]
 pub struct Supervisor {
     job: Arc<Job>,
 }
 
 impl Supervisor {
-    /// A rank's thread has panicked; its transports and its endpoint are gone. Whoever waits for it, now or later, fails
-    /// with this message.
+    /// A rank's thread has panicked; its transports and its endpoint are gone. Whoever waits for
+    /// it, now or later, fails with this message.
     pub fn panicked(&self, rank: Rank, message: &str) {
         self.job.registry().announce(rank, Some(message.into()));
     }
@@ -114,7 +119,8 @@ impl Supervisor {
         of_rank.map(|(_, failure)| failure.clone()).collect()
     }
 
-    /// That members of a context have left it after other calls than each other, where nothing has failed that would be the reason.
+    /// That members of a context have left it after other calls than each other, where nothing has
+    /// failed that would be the reason.
     pub(crate) fn discord(&self) -> Option<Discord> {
         let registry = self.job.registry();
         registry.discord.clone().filter(|_| !registry.marred)

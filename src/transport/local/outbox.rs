@@ -4,8 +4,8 @@ use super::board::Hold;
 use super::group::{Group, Laid, Offer};
 use super::parts::{By, Counts, Part};
 
-/// The parcels of a round. Dropping it takes back what nobody has claimed and waits out running copies, so that no way out
-/// of a round leaves others in the caller's memory.
+/// The parcels of a round. Dropping it takes back what nobody has claimed and waits out running
+/// copies, so that no way out of a round leaves others in the caller's memory.
 #[derive(Debug)]
 pub(super) struct Outbox<'a> {
     group: &'a Group,
@@ -24,8 +24,8 @@ impl<'a> Outbox<'a> {
         Self { group, me, offer, parcels: 0, due: 0 }
     }
 
-    /// Lays out all that is sent and is no letter, after so many parcels before. Those who wait for it have still to be
-    /// woken.
+    /// Lays out all that is sent and is no letter, after so many parcels before. Those who wait for
+    /// it have still to be woken.
     pub(super) fn lay_out(
         group: &'a Group,
         me: usize,
@@ -40,10 +40,11 @@ impl<'a> Outbox<'a> {
         *laid = laid.wrapping_add(outbox.parcels);
         outbox.due = *laid;
         let (offer, board) = (Offer { due: outbox.due, ..*offer }, group.board(me));
-        // SAFETY: only this rank's transport uses its board, one round at a time, and the last round's outbox was
-        // dropped, hence settled, or has taken back; then it is because the context has failed, and no round comes
-        // here any more. What the offer points to lives longer than the outbox, which borrows it; and `round`,
-        // which neither leaks the outbox nor touches the buffers before, drops it, hence settles it.
+        // SAFETY: only this rank's transport uses its board, one round at a time, and the last
+        // round's outbox was dropped, hence settled, or has taken back; then it is because the
+        // context has failed, and no round comes here any more. What the offer points to lives
+        // longer than the outbox, which borrows it; and `round`, which neither leaks the outbox nor
+        // touches the buffers before, drops it, hence settles it.
         unsafe { board.lay_out(Laid::new(&offer)) };
         for part in outbox.parts() {
             if let Some(counts) = counts.get_mut(part.peer.index()) {
@@ -88,7 +89,8 @@ impl Drop for Outbox<'_> {
         for to in self.receivers() {
             let hold = &self.group.member(to).desk.hold;
             let Some(turn) = hold.now() else { continue };
-            // As long as a copy or a few take: nobody is told of its end, since nobody else waits for it.
+            // As long as a copy or a few take: nobody is told of its end, since nobody else waits
+            // for it.
             while hold.now() == Some(turn) {
                 std::thread::yield_now();
             }

@@ -28,7 +28,8 @@ impl Turn<'_> {
         };
         counts.taken += 1;
         let taken = counts.taken;
-        // SAFETY: the sender keeps the offer, and all that it refers to, until the claim is dropped (`Outbox`).
+        // SAFETY: the sender keeps the offer, and all that it refers to, until the claim is dropped
+        // (`Outbox`).
         let theirs = unsafe { claim.offer.offer() };
         // Where each rank sends to each, this is the message before or at its number.
         let first = seat.search(&theirs.round().sends, seat.me - usize::from(from < seat.me));
@@ -53,11 +54,12 @@ impl Turn<'_> {
             }
             for (sent, received) in sent.iter().zip(received) {
                 let (from, to) = (theirs.program.runs(sent), offer.program.runs(received));
-                // SAFETY: a `Program` has its runs inside its buffers, which `RoundIo::new` found long enough, as many
-                // bytes as its messages say, and no receiving run in the input; `mismatch` found both messages equally
-                // long. In a round no byte is received that is also sent or received otherwise (`Program` too), the
-                // sender waits for the claim, and the buffers that are written are this rank's alone, as `RoundIo`
-                // holds them exclusively.
+                // SAFETY: a `Program` has its runs inside its buffers, which `RoundIo::new` found
+                // long enough, as many bytes as its messages say, and no receiving run in the
+                // input; `mismatch` found both messages equally long. In a round no byte is
+                // received that is also sent or received otherwise (`Program` too), the sender
+                // waits for the claim, and the buffers that are written are this rank's alone, as
+                // `RoundIo` holds them exclusively.
                 unsafe { copy((from, theirs.bases), (to, offer.bases), || seat.own().status.advance()) };
             }
         }

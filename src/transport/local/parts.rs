@@ -5,8 +5,9 @@ use super::mail::CELLS;
 use crate::ids::Rank;
 use crate::plan::Message;
 
-/// What was exchanged with a peer: letters and parcels, where all that go to a peer in a round are one parcel. They are
-/// numbered together, so that what comes is matched by its number, whichever way it comes.
+/// What was exchanged with a peer: letters and parcels, where all that go to a peer in a round are
+/// one parcel. They are numbered together, so that what comes is matched by its number, whichever
+/// way it comes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,

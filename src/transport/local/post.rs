@@ -1,7 +1,8 @@
 //! A post: which call a rank is in, and by which fingerprint, for everybody to look up.
 //!
-//! Two words that belong together, written by one rank and read by any, without a lock: a reader that met the writer
-//! between the two notices, since the call number changes at the beginning and at the end.
+//! Two words that belong together, written by one rank and read by any, without a lock: a reader
+//! that met the writer between the two notices, since the call number changes at the beginning and
+//! at the end.
 
 use super::sync::{AtomicU64, Ordering};
 
@@ -26,7 +27,8 @@ impl Post {
     pub(super) fn write(&self, call: u64, fingerprint: u64) {
         if self.fingerprint.load(Ordering::Relaxed) != fingerprint {
             self.call.store(CHANGING, Ordering::Relaxed);
-            // Whoever reads the new fingerprint sees that something is changing when it looks at the call again.
+            // Whoever reads the new fingerprint sees that something is changing when it looks at
+            // the call again.
             self.fingerprint.store(fingerprint, Ordering::Release);
         }
         // And whoever reads the new call has its fingerprint.

@@ -1,5 +1,5 @@
-//! One round: everything sent is laid out or written first, then what is awaited is taken, then the rank waits until all that
-//! it laid out is settled.
+//! One round: everything sent is laid out or written first, then what is awaited is taken, then the
+//! rank waits until all that it laid out is settled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,7 +86,8 @@ impl Transport for Local {
         let offer = Offer { call, signature, program, index: io.index() as u32, due: 0, bases };
         let Self { seat, last, counts, laid, pending, unwritten, sleeps, .. } = self;
         let (round, pieces) = (offer.round(), offer.pieces());
-        // On this rests that an answer tells how much room there is (`mail`), and that what comes is in order.
+        // On this rests that an answer tells how much room there is (`mail`), and that what comes
+        // is in order.
         if last.replace((call, round.number)).is_some_and(|last| last >= (call, round.number)) {
             let reason = format!("call {call}, round {} does not come after the last one", round.number);
             return Err(seat.refuse(&offer, reason));
@@ -95,7 +96,8 @@ impl Transport for Local {
             (Ok(send), Ok(receive)) => (send, receive),
             (Err(peer), _) | (_, Err(peer)) => return Err(seat.refuse_peer(&offer, peer)),
         };
-        // Most rounds of small messages are of a letter a peer: what else there may be need not be looked for.
+        // Most rounds of small messages are of a letter a peer: what else there may be need not be
+        // looked for.
         let letters = seat.group.has_letterboxes() && pieces.is_some_and(|pieces| pieces.longest <= Letter::LONGEST);
         seat.await_all(pending, &round.receives, first_receive, letters);
         let outbox = match letters {
@@ -125,8 +127,8 @@ impl Transport for Local {
         drop(outbox);
         seat.own().status.advance();
         outcome?;
-        // A receiver that refuses a message fails the context before it lets go of it. A failure in a later call, though,
-        // is none of what is done here.
+        // A receiver that refuses a message fails the context before it lets go of it. A failure in
+        // a later call, though, is none of what is done here.
         seat.group.failure().filter(|failure| failure.call <= call).map_or(Ok(()), |failure| Err(failure.clone()))
     }
 
@@ -151,7 +153,8 @@ impl<'a> Turn<'a> {
         outcome
     }
 
-    /// Wakes those who sleep for what this rank has done since it last told: sent, or made room for.
+    /// Wakes those who sleep for what this rank has done since it last told: sent, or made room
+    /// for.
     #[inline]
     pub(super) fn tell(&mut self) {
         if self.unannounced || self.untold {
@@ -209,15 +212,16 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Whether those who may sleep are to be told now. Where each rank has a core, they hardly ever sleep, and the fence
-    /// costs as much as a small exchange before what was written has left the core; a little later it costs nothing.
+    /// Whether those who may sleep are to be told now. Where each rank has a core, they hardly ever
+    /// sleep, and the fence costs as much as a small exchange before what was written has left the
+    /// core; a little later it costs nothing.
     #[inline]
     fn is_urgent(&self) -> bool {
         !self.seat.job.has_core_each() || self.wait.is_long()
     }
 
-    /// Takes what is here; where there are but letters, as long as it does not wait `long`, only those before the first
-    /// that is not.
+    /// Takes what is here; where there are but letters, as long as it does not wait `long`, only
+    /// those before the first that is not.
     #[inline]
     fn take_ready(&mut self, long: bool) -> Result<(), Failure> {
         let mut next = self.open_pieces()?;
@@ -250,7 +254,8 @@ impl<'a> Turn<'a> {
         let holding = match holding {
             Some(holding) => holding,
             None => {
-                // Copying may take long: others hear first what there is for them. Holding has fenced it.
+                // Copying may take long: others hear first what there is for them. Holding has
+                // fenced it.
                 let holding = holding.insert(self.seat.own().desk.hold.take());
                 self.tell_announced();
                 holding
@@ -259,7 +264,8 @@ impl<'a> Turn<'a> {
         self.claim(part, holding)
     }
 
-    /// Looks whether what is awaited has come otherwise than awaited, as a message of another length does. Then it fails.
+    /// Looks whether what is awaited has come otherwise than awaited, as a message of another
+    /// length does. Then it fails.
     pub(super) fn look_astray(&mut self) -> Result<(), Failure> {
         for i in 0..self.pending.len() {
             let by = if self.pending[i].by == By::Board { By::Mail } else { By::Board };

@@ -1,5 +1,6 @@
-//! What the kernel ([`board`](super::board), [`mail`](super::mail), [`bell`](super::bell), [`post`](super::post))
-//! synchronises with: the standard library's here, loom's in `tests/loom.rs`, which includes the same files.
+//! What the kernel ([`board`](super::board), [`mail`](super::mail), [`bell`](super::bell),
+//! [`post`](super::post)) synchronises with: the standard library's here, loom's in
+//! `tests/loom.rs`, which includes the same files.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};

@@ -29,7 +29,8 @@ impl Seat {
         self.group.member(self.me)
     }
 
-    /// The first of these messages, which are in order of their peers, with this rank or one after it.
+    /// The first of these messages, which are in order of their peers, with this rank or one after
+    /// it.
     #[inline]
     pub(super) fn search(&self, messages: &[Message], guess: usize) -> usize {
         let is_before = |message: &Message| message.peer.index() < self.me;
@@ -39,8 +40,8 @@ impl Seat {
         if is_right { before.len() } else { messages.partition_point(is_before) }
     }
 
-    /// The first of this rank's messages with one after it; or a peer that cannot be, which is the rank itself or none of the
-    /// context.
+    /// The first of this rank's messages with one after it; or a peer that cannot be, which is the
+    /// rank itself or none of the context.
     #[inline]
     pub(super) fn after_me(&self, messages: &[Message]) -> Result<usize, Rank> {
         let after = self.search(messages, self.me);
@@ -77,7 +78,8 @@ impl Seat {
         })
     }
 
-    /// Notes what is to be taken, beginning with the rank after this one, so that not all begin with the same sender.
+    /// Notes what is to be taken, beginning with the rank after this one, so that not all begin
+    /// with the same sender.
     #[inline]
     pub(super) fn await_all(&self, pending: &mut Vec<Part>, receives: &[Message], after: usize, letters: bool) {
         pending.clear();
@@ -122,7 +124,8 @@ pub(super) type Fault = (Option<Rank>, Cause);
 
 /// Looks before a rank sleeps, where each has a core of its own: some ten microseconds.
 pub(super) const SPINS: u32 = 500;
-/// Of those, the first without a pause in between, which would be as long as an exchange of small messages.
+/// Of those, the first without a pause in between, which would be as long as an exchange of small
+/// messages.
 pub(super) const EAGER: u32 = 60;
 /// Looks before a rank sleeps, giving way to others in between, where cores are shared.
 pub(super) const YIELDS: u32 = 2;
@@ -165,8 +168,8 @@ pub(super) struct Turn<'a> {
     pub(super) pending: &'a mut Vec<Part>,
     /// Letters still to be written, as indices of messages sent.
     pub(super) unwritten: &'a mut Vec<u32>,
-    /// Whether anything was laid out or written since those who may wait for it were last told, and whether letters
-    /// were taken.
+    /// Whether anything was laid out or written since those who may wait for it were last told, and
+    /// whether letters were taken.
     pub(super) unannounced: bool,
     pub(super) untold: bool,
     pub(super) wait: Wait,

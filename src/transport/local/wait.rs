@@ -1,4 +1,5 @@
-//! Waiting: what a rank does when none of its messages is ready, and what it looks at before it sleeps.
+//! Waiting: what a rank does when none of its messages is ready, and what it looks at before it
+//! sleeps.
 
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
@@ -20,7 +21,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Waits a little: first looking again and again, for as long as that is cheaper than to sleep, then asleep.
+    /// Waits a little: first looking again and again, for as long as that is cheaper than to sleep,
+    /// then asleep.
     pub(super) fn pause(&mut self) -> Result<(), Failure> {
         let wait = &mut self.wait;
         wait.looks = wait.looks.saturating_add(1);
@@ -55,7 +57,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// What a rank looks at before it sleeps, apart from its own messages. Returns how long it may sleep.
+    /// What a rank looks at before it sleeps, apart from its own messages. Returns how long it may
+    /// sleep.
     fn patrol(&mut self) -> Result<Duration, Fault> {
         let Some(whom) = self.awaited() else { return Ok(Duration::ZERO) };
         self.seat.own().status.set_awaits(Some(whom));
@@ -64,7 +67,8 @@ impl Turn<'_> {
         if self.wait.departures > 0
             && let Err(gone) = self.look_for_the_gone()
         {
-            // Who has left may have done what it was to do, and this rank something else: what others have said tells.
+            // Who has left may have done what it was to do, and this rank something else: what
+            // others have said tells.
             self.look_at_the_posts()?;
             self.look_at_the_letters()?;
             return Err(gone);
@@ -74,8 +78,9 @@ impl Turn<'_> {
         self.look_at_the_chain(since)
     }
 
-    /// Looks at the chain of ranks that wait for each other, twice in the shorter timeout, and fails if
-    /// the deadline for what is at its end has passed. Returns how long the rank may sleep.
+    /// Looks at the chain of ranks that wait for each other, twice in the shorter timeout, and
+    /// fails if the deadline for what is at its end has passed. Returns how long the rank may
+    /// sleep.
     fn look_at_the_chain(&mut self, since: Instant) -> Result<Duration, Fault> {
         let (timeouts, now) = (self.timeouts, Instant::now());
         let (step, waited) = (timeouts.shortest() / 2, now.duration_since(since));
@@ -152,8 +157,8 @@ impl Turn<'_> {
         Err((Some(Rank::new(rank)), Cause::Gone { rank: Rank::new(rank), how }))
     }
 
-    /// Whether anybody, awaited or not, has written from the same call with another fingerprint, or from an earlier round,
-    /// in which nobody awaited it.
+    /// Whether anybody, awaited or not, has written from the same call with another fingerprint, or
+    /// from an earlier round, in which nobody awaited it.
     fn look_at_the_letters(&self) -> Result<(), Fault> {
         let mine = self.stamp;
         for from in 0..self.seat.group.size() {

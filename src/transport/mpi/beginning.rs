@@ -16,8 +16,9 @@ use super::library::{call, flag};
 /// Held while MPI is begun.
 static BEGINNING: Mutex<()> = Mutex::new(());
 
-/// Sees to it that MPI is there, for any number of threads. If it has to be initialized, and others that the launcher has
-/// started do not come to that so long, the process ends: MPI gives no way back.
+/// Sees to it that MPI is there, for any number of threads. If it has to be initialized, and others
+/// that the launcher has started do not come to that so long, the process ends: MPI gives no way
+/// back.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! MPI's own collectives, for the algorithm `native`.
 //!
-//! They block, as whoever calls MPI without this crate has it: nothing is faster. While one does not end, the process's
-//! listener looks after it.
+//! They block, as whoever calls MPI without this crate has it: nothing is faster. While one does
+//! not end, the process's listener looks after it.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -115,8 +115,9 @@ impl Collectives {
             let words = "MPI makes no communicators while it still waits for ranks that have not called".to_owned();
             return Err(MpiError::Refused { call: "MPI_Comm_create_group", words });
         }
-        // Two contexts whose numbers differ by a multiple of this, begun at once by two threads, would meet in each other's place:
-        // one pair in 32,000. Beyond the tags that this crate has for messages, and below the least that any MPI has at most.
+        // Two contexts whose numbers differ by a multiple of this, begun at once by two threads,
+        // would meet in each other's place: one pair in 32,000. Beyond the tags that this crate has
+        // for messages, and below the least that any MPI has at most.
         let tag = 16 + (self.id.number() % 32_000) as c_int;
         let ranks: Vec<c_int> = self.members.iter().map(|member| member.index() as c_int).collect();
         // SAFETY: constants of the library.
@@ -151,7 +152,8 @@ impl Collectives {
             NativeCall::Regular(regular) => self.regular(comm, regular, (from, into, output), reduction),
             NativeCall::Alltoallv { .. } | NativeCall::Alltoallw { .. } => {
                 let Both { send, receive, .. } = self.both(what)?;
-                // All ranks must call the same function, and this is the one that has what any of them may need.
+                // All ranks must call the same function, and this is the one that has what any of
+                // them may need.
                 call!(MPI_Alltoallw(
                     from,
                     send.counts.as_ptr(),
@@ -279,8 +281,8 @@ impl Collectives {
     }
 }
 
-/// Where a buffer lies, for MPI. That of no bytes may be anywhere, also at what the library takes for `MPI_IN_PLACE`: in Open MPI
-/// that is 1, as is the address of an empty slice of bytes.
+/// Where a buffer lies, for MPI. That of no bytes may be anywhere, also at what the library takes
+/// for `MPI_IN_PLACE`: in Open MPI that is 1, as is the address of an empty slice of bytes.
 fn place(at: *const u8, bytes: usize) -> *const c_void {
     static NOWHERE: u8 = 0;
     let at = if bytes == 0 { ptr::from_ref(&NOWHERE) } else { at };

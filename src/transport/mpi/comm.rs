@@ -1,4 +1,5 @@
-//! Communicators for the library's own collectives. Each is freed once: when nobody here needs it any more, or at the end of MPI.
+//! Communicators for the library's own collectives. Each is freed once: when nobody here needs it
+//! any more, or at the end of MPI.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,5 @@
-//! MPI's datatypes, of any number of bytes: its counts are of 32 bits, so that longer ones are put together of parts.
+//! MPI's datatypes, of any number of bytes: its counts are of 32 bits, so that longer ones are put
+//! together of parts.
 
 use std::ffi::c_int;
 use std::mem;
@@ -60,7 +61,8 @@ impl Datatype {
 
     fn few(&self, count: c_int, stride: u64) -> Result<Self, MpiError> {
         Self::make(|made| {
-            // Of bytes: nothing else is as short. MPICH moves one after the other of what it is not told to be in one piece.
+            // Of bytes: nothing else is as short. MPICH moves one after the other of what it is not
+            // told to be in one piece.
             if stride == 1 {
                 return call!(MPI_Type_contiguous(count, self.handle, made));
             }

@@ -33,11 +33,13 @@ static UNWELL: Mutex<Option<Unwell>> = Mutex::new(None);
 /// Whether the job is being ended: a library may exit for that, as usual.
 static ABORTED: AtomicBool = AtomicBool::new(false);
 
-/// How long a launcher has to read why the job ends, before it hears that it does: then the one of MPICH reads no more.
+/// How long a launcher has to read why the job ends, before it hears that it does: then the one of
+/// MPICH reads no more.
 const READING: Duration = Duration::from_millis(200);
 
-/// Ranks that end the job do so one after the other, so that the first has ended it before the next would: where several do at
-/// once, the launcher of Open MPI may hang. Later ones follow each other sooner, so that the last of any number has its turn soon.
+/// Ranks that end the job do so one after the other, so that the first has ended it before the next
+/// would: where several do at once, the launcher of Open MPI may hang. Later ones follow each other
+/// sooner, so that the last of any number has its turn soon.
 const TURN: Duration = Duration::from_millis(500);
 const WHOLE_TURNS: f64 = 8.0;
 
@@ -69,14 +71,15 @@ impl Drop for Beginning {
     }
 }
 
-/// A communicator that this process needs no more, and what all say in it then: when that is over, nobody does. Who cannot finalize
-/// MPI says 1, so that nobody does: where one ends the job while others are in there, the launcher of Open MPI may hang.
+/// A communicator that this process needs no more, and what all say in it then: when that is over,
+/// nobody does. Who cannot finalize MPI says 1, so that nobody does: where one ends the job while
+/// others are in there, the launcher of Open MPI may hang.
 #[derive(Debug)]
 struct Departure {
     comm: ffi::MPI_Comm,
     request: ffi::MPI_Request,
-    /// What this process says, and the greatest of what all do. It stays where it is until all have said it, for ever if they do
-    /// not.
+    /// What this process says, and the greatest of what all do. It stays where it is until all have
+    /// said it, for ever if they do not.
     said: *mut [c_int; 2],
 }
 
@@ -168,8 +171,9 @@ impl Departure {
     }
 }
 
-/// Ends all of them, and waits until the others have, as `MPI_Finalize` would. In there it is better not to wait: where
-/// another rank then ends the job, the launcher of Open MPI may hang. Returns what is in the way of finalizing MPI.
+/// Ends all of them, and waits until the others have, as `MPI_Finalize` would. In there it is
+/// better not to wait: where another rank then ends the job, the launcher of Open MPI may hang.
+/// Returns what is in the way of finalizing MPI.
 fn finish() -> Option<Unwell> {
     let live = std::mem::take(&mut *live());
     let live: Vec<Arc<Process>> = live.iter().filter_map(Weak::upgrade).collect();
@@ -226,8 +230,8 @@ pub(super) fn at_exit() {
             if PROCESS.load(Ordering::Relaxed) != process::id() {
                 return;
             }
-            // MPICH exits in the middle of a call when another rank has ended the job: then it can do nothing any more, and nor
-            // can this crate's process, which may wait for that call.
+            // MPICH exits in the middle of a call when another rank has ended the job: then it can
+            // do nothing any more, and nor can this crate's process, which may wait for that call.
             if ABORTED.load(Ordering::Relaxed) || library::is_inside() || !library::is_alive() {
                 return;
             }
@@ -240,12 +244,13 @@ pub(super) fn at_exit() {
         let _ = catch_unwind(finalize);
     }
     PROCESS.store(process::id(), Ordering::Relaxed);
-    // SAFETY: the callback may be called at any time, from any thread, and does not unwind. If there is no room for it, MPI is
-    // not finalized.
+    // SAFETY: the callback may be called at any time, from any thread, and does not unwind. If
+    // there is no room for it, MPI is not finalized.
     unsafe { atexit(finalize) };
 }
 
-/// Has MPI tell when somebody finalizes it: it then drops what is attached to `MPI_COMM_SELF` before anything else.
+/// Has MPI tell when somebody finalizes it: it then drops what is attached to `MPI_COMM_SELF`
+/// before anything else.
 pub(super) fn hear_of_finalize() -> Result<(), MpiError> {
     static ATTACHED: Mutex<bool> = Mutex::new(false);
     extern "C" fn not_copied(

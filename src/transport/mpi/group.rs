@@ -23,8 +23,9 @@ pub(super) struct Group {
     pub(super) size: usize,
     /// Whether there are as many cores for the ranks of this host as there are of these.
     pub(super) has_cores: bool,
-    /// Another duplicate, for the library's own collectives, unless a rank wants none of them. Made here, with a deadline, and not
-    /// when it is first needed: nothing that MPI offers then has one.
+    /// Another duplicate, for the library's own collectives, unless a rank wants none of them. Made
+    /// here, with a deadline, and not when it is first needed: nothing that MPI offers then has
+    /// one.
     pub(super) collective: Option<Comm>,
 }
 
@@ -32,8 +33,8 @@ pub(super) struct Group {
 unsafe impl Send for Group {}
 
 impl Group {
-    /// Duplicates a communicator. Collective among its ranks, each of which is waited for so long, and says whether it lends memory to
-    /// MPI.
+    /// Duplicates a communicator. Collective among its ranks, each of which is waited for so long,
+    /// and says whether it lends memory to MPI.
     ///
     /// # Safety
     ///
@@ -73,8 +74,8 @@ impl Group {
     }
 }
 
-/// Where a process runs: on which host, on which cores, and how many these are, with numbers for the first two; and whether it
-/// lends memory.
+/// Where a process runs: on which host, on which cores, and how many these are, with numbers for
+/// the first two; and whether it lends memory.
 type Seat = [u64; SEAT];
 
 const SEAT: usize = 4;
@@ -91,7 +92,8 @@ fn seat(lends: bool) -> Seat {
     [hash(&host()), hash(cores.as_bytes()), count as u64, u64::from(lends)]
 }
 
-/// Whether the ranks of a host have a core each. Those that are bound to other cores are taken to share none of them.
+/// Whether the ranks of a host have a core each. Those that are bound to other cores are taken to
+/// share none of them.
 fn has_cores(own: &Seat, all: &[Seat]) -> bool {
     let neighbours: Vec<&Seat> = all.iter().filter(|seat| seat[0] == own[0]).collect();
     let places: BTreeMap<u64, u64> = neighbours.iter().map(|seat| (seat[1], seat[2])).collect();
@@ -108,8 +110,8 @@ fn host() -> Vec<u8> {
     name
 }
 
-/// Begins something that all of so many ranks take part in, and waits until it is done, so long after `begin`. What MPI works
-/// on is left to it if the others do not come.
+/// Begins something that all of so many ranks take part in, and waits until it is done, so long
+/// after `begin`. What MPI works on is left to it if the others do not come.
 fn complete<T>(
     (begin, patience): (Instant, Duration),
     size: usize,

@@ -1,10 +1,13 @@
-//! The wire of MPI: the streams of bytes between processes, cut into letters, each a message of MPI's.
+//! The wire of MPI: the streams of bytes between processes, cut into letters, each a message of
+//! MPI's.
 //!
-//! Receives for letters from anybody are posted beforehand, so that one test tells whether something has come, from
-//! whomever. What goes is copied first: nothing of a round's memory is with MPI.
+//! Receives for letters from anybody are posted beforehand, so that one test tells whether
+//! something has come, from whomever. What goes is copied first: nothing of a round's memory is
+//! with MPI.
 //!
-//! A letter that has begun to come takes one of these, and if its sender is stopped then, for good; those that come meanwhile are
-//! found behind it. They are numbered, since what two of one sender have begun they may end in another order.
+//! A letter that has begun to come takes one of these, and if its sender is stopped then, for good;
+//! those that come meanwhile are found behind it. They are numbered, since what two of one sender
+//! have begun they may end in another order.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
@@ -63,7 +66,8 @@ pub(super) struct Letters {
     boxes: Box<[Letterbox]>,
     /// Processes whose letter has come and is not read.
     unread: Vec<usize>,
-    /// What is under way, and to whom; MPI's handles of that; which of them are done; and room for more.
+    /// What is under way, and to whom; MPI's handles of that; which of them are done; and room for
+    /// more.
     going: Vec<(usize, Vec<u8>)>,
     requests: Vec<ffi::MPI_Request>,
     done: Vec<c_int>,
@@ -82,7 +86,8 @@ struct Letter {
     length: usize,
 }
 
-// SAFETY: a handle may be used by any thread, and so may the bytes that it is for: MPI is initialized for that.
+// SAFETY: a handle may be used by any thread, and so may the bytes that it is for: MPI is
+// initialized for that.
 unsafe impl Send for Letter {}
 // SAFETY: as before.
 unsafe impl Send for Letters {}
@@ -96,7 +101,8 @@ struct Letterbox {
     letter: Option<Letter>,
     /// How much of the first of these was read.
     read: usize,
-    /// The number of the next letter that comes; and those that have come before it, fewer than go together.
+    /// The number of the next letter that comes; and those that have come before it, fewer than go
+    /// together.
     next: u32,
     early: Vec<Letter>,
     /// The number of the next letter that goes; how many are under way; and whether more wait.

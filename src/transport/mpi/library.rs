@@ -12,9 +12,10 @@ use super::error::MpiError;
 /// Runs one of MPI's functions; what it returns that is no success becomes an error with its words.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        // SAFETY: the arguments are what MPI asks for, as the caller sees to. Errors are returned, not fatal, on the communicators
-        // that this crate has made; of what is of none (datatypes, groups, operations), and of the program's own, MPI lets
-        // the program decide, and that may be the end of the job.
+        // SAFETY: the arguments are what MPI asks for, as the caller sees to. Errors are returned,
+        // not fatal, on the communicators that this crate has made; of what is of none (datatypes,
+        // groups, operations), and of the program's own, MPI lets the program decide, and that may
+        // be the end of the job.
         $crate::transport::mpi::library::succeed(
             stringify!($function),
             {
@@ -31,7 +32,8 @@ thread_local! {
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// That this thread is in one of MPI's functions. Some of them end the process, when another rank has ended the job.
+/// That this thread is in one of MPI's functions. Some of them end the process, when another rank
+/// has ended the job.
 pub(super) struct Inside;
 
 impl Inside {
@@ -89,8 +91,8 @@ pub(super) fn flag(ask: unsafe extern "C" fn(*mut c_int) -> c_int) -> bool {
     flag != 0
 }
 
-/// Lets others run, or sleeps a little, after that much waiting: MPI tells of nothing, and what polls it without a pause
-/// takes the core that somebody else needs.
+/// Lets others run, or sleeps a little, after that much waiting: MPI tells of nothing, and what
+/// polls it without a pause takes the core that somebody else needs.
 pub(super) fn rest(waited: Duration) {
     if waited < Duration::from_micros(500) {
         thread::yield_now();

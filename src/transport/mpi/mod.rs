@@ -1,8 +1,8 @@
 //! Ranks of MPI (Open MPI or MPICH), over any network that MPI supports.
 //!
-//! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started; [`Join`] is
-//! for programs that use MPI themselves, or have a communicator of their own. Messages go over a
-//! duplicate of that communicator, so that they never meet those of the program.
+//! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started;
+//! [`Join`] is for programs that use MPI themselves, or have a communicator of their own. Messages
+//! go over a duplicate of that communicator, so that they never meet those of the program.
 //!
 //! ```no_run
 //! use necklace::Communicator;
@@ -19,41 +19,43 @@
 //!
 //! # Beside a program's own use
 //!
-//! Whoever initializes MPI finalizes it. This crate initializes it with `MPI_THREAD_MULTIPLE` at the
-//! first [`Join`], and finalizes it when the process exits. A program that initializes MPI itself asks
-//! for that level, and drops endpoints and communicators of this crate before it finalizes. Those that
-//! remain say goodbye within `MPI_Finalize`, and fail from then on.
+//! Whoever initializes MPI finalizes it. This crate initializes it with `MPI_THREAD_MULTIPLE` at
+//! the first [`Join`], and finalizes it when the process exits. A program that initializes MPI
+//! itself asks for that level, and drops endpoints and communicators of this crate before it
+//! finalizes. Those that remain say goodbye within `MPI_Finalize`, and fail from then on.
 //!
 //! # What it promises
 //!
 //! The contract of [`transport`](crate::transport), as far as MPI allows. How a failure shows:
 //!
 //! - **A rank that panics, leaves or exits** says so. Calls that need it fail at once.
-//! - **A rank that is silent** is named after the timeout for silence, and one that answers but does not
-//!   call after the arrival timeout.
-//! - **A rank that is killed** ends the job, by its launcher. MPI does not tell the other ranks; without
-//!   such a launcher they notice after the timeout.
-//! - **Memory lent to MPI** (messages of 8 KiB and more go straight from and into the caller's memory)
-//!   comes back when the other side has taken the message. A receive is cancelled if its call fails; a
-//!   send cannot be. If a send does not end, this process ends the job by `MPI_Abort`, with the failure
-//!   on its standard error.
-//! - **A call of the library** ([`native`](crate::transport::native)) cannot be cancelled at all. While it
-//!   takes long, a watchdog asks all ranks for their status. If one is silent, does not come within its
-//!   timeout, calls something else, or has left, the job ends in the same way. If all are in the call, it
-//!   takes as long as it takes.
+//! - **A rank that is silent** is named after the timeout for silence, and one that answers but
+//!   does not call after the arrival timeout.
+//! - **A rank that is killed** ends the job, by its launcher. MPI does not tell the other ranks;
+//!   without such a launcher they notice after the timeout.
+//! - **Memory lent to MPI** (messages of 8 KiB and more go straight from and into the caller's
+//!   memory) comes back when the other side has taken the message. A receive is cancelled if its
+//!   call fails; a send cannot be. If a send does not end, this process ends the job by
+//!   `MPI_Abort`, with the failure on its standard error.
+//! - **A call of the library** ([`native`](crate::transport::native)) cannot be cancelled at all.
+//!   While it takes long, a watchdog asks all ranks for their status. If one is silent, does not
+//!   come within its timeout, calls something else, or has left, the job ends in the same way. If
+//!   all are in the call, it takes as long as it takes.
 //!
-//! [`Join::staged`] lends nothing and makes no calls of the library: then every failure of a call is an
-//! error, as on any other backend.
+//! [`Join::staged`] lends nothing and makes no calls of the library: then every failure of a call
+//! is an error, as on any other backend.
 //!
-//! A process that exits waits until all others of its communicators have ended, as `MPI_Finalize` would.
-//! If that may never be, because a rank is silent or never called, it ends the job and says so.
+//! A process that exits waits until all others of its communicators have ended, as `MPI_Finalize`
+//! would. If that may never be, because a rank is silent or never called, it ends the job and says
+//! so.
 //!
 //! # What it costs
 //!
-//! - **Memory:** eight receives of 68 KiB that are always posted, and for each other rank 130 KiB of
-//!   address space, of which only what was used is memory; 700 KiB once many packets were exchanged.
-//! - **Processors:** a thread that polls every 20 ms. MPI does not wake ranks that wait, so they poll:
-//!   they yield for half a millisecond, and then sleep for up to one.
+//! - **Memory:** eight receives of 68 KiB that are always posted, and for each other rank 130 KiB
+//!   of address space, of which only what was used is memory; 700 KiB once many packets were
+//!   exchanged.
+//! - **Processors:** a thread that polls every 20 ms. MPI does not wake ranks that wait, so they
+//!   poll: they yield for half a millisecond, and then sleep for up to one.
 //! - **Copies:** messages shorter than 8 KiB are copied once more at either end.
 //! - **Messages at the end:** one from every process to every other, and one to every member from a
 //!   communicator that is dropped.
@@ -110,8 +112,8 @@ unsafe impl Send for Join<'_> {}
 unsafe impl Sync for Join<'_> {}
 
 impl Join<'static> {
-    /// All processes that MPI has started together. Initializes MPI, unless somebody has; then it is finalized when the
-    /// process exits.
+    /// All processes that MPI has started together. Initializes MPI, unless somebody has; then it
+    /// is finalized when the process exits.
     ///
     /// # Errors
     ///
@@ -120,8 +122,9 @@ impl Join<'static> {
         Self::world_within(TIMEOUT)
     }
 
-    /// The same, with a [timeout](Self::timeout) that counts for MPI's initialization as well: in that it waits for every process
-    /// that the launcher has started, and gives no way back. Where it takes longer, this process ends with a message.
+    /// The same, with a [timeout](Self::timeout) that counts for MPI's initialization as well: in
+    /// that it waits for every process that the launcher has started, and gives no way back. Where
+    /// it takes longer, this process ends with a message.
     ///
     /// # Errors
     ///
@@ -134,7 +137,8 @@ impl Join<'static> {
 }
 
 impl<'a> Join<'a> {
-    /// The processes of a communicator that this program has made, by the crate `mpi`. Nothing is sent in it but to duplicate it.
+    /// The processes of a communicator that this program has made, by the crate `mpi`. Nothing is
+    /// sent in it but to duplicate it.
     ///
     /// # Errors
     ///
@@ -166,15 +170,16 @@ impl<'a> Join<'a> {
         Self { timeout, ..self }
     }
 
-    /// Whether nothing of the user's memory is ever lent to MPI: every failure of a call is an error then, and none ends the job
-    /// before the process does. What moves is copied twice more, and there is no `native`. Not unless set. The same on every rank.
+    /// Whether nothing of the user's memory is ever lent to MPI: every failure of a call is an
+    /// error then, and none ends the job before the process does. What moves is copied twice more,
+    /// and there is no `native`. Not unless set. The same on every rank.
     #[must_use]
     pub fn staged(self, staged: bool) -> Self {
         Self { staged, ..self }
     }
 
-    /// Meets the others. Collective: all ranks make the endpoints of a communicator in the same order. One thread of a process
-    /// does so at a time, the others wait for it.
+    /// Meets the others. Collective: all ranks make the endpoints of a communicator in the same
+    /// order. One thread of a process does so at a time, the others wait for it.
     ///
     /// # Errors
     ///
@@ -184,7 +189,8 @@ impl<'a> Join<'a> {
     }
 
     /// The same, for a launcher that catches the panics of this process: it owes the job a
-    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it with its message.
+    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it
+    /// with its message.
     ///
     /// # Errors
     ///

@@ -17,7 +17,8 @@ use super::library::call;
 use crate::plan::Reduction;
 use crate::transport::engine::state::this_thread;
 
-/// What MPI calls finds the reduction by the datatype of the elements: nothing else is handed to it.
+/// What MPI calls finds the reduction by the datatype of the elements: nothing else is handed to
+/// it.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// The same for all that commute, and for all that do not.
@@ -34,7 +35,8 @@ unsafe impl Send for Operation {}
 /// A call under way.
 struct Work<'r> {
     reduction: &'r dyn Reduction,
-    /// The only one on which that may be called; and whether MPI has called it on another, which makes progress for all.
+    /// The only one on which that may be called; and whether MPI has called it on another, which
+    /// makes progress for all.
     thread: u64,
     elsewhere: AtomicBool,
     bytes: usize,
@@ -138,8 +140,9 @@ static ASTRAY: AtomicBool = AtomicBool::new(false);
 /// `into` becomes what comes from the ranks before, combined with itself.
 unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, count: *mut c_int, of: *mut ffi::MPI_Datatype) {
     let (mut work, mut found): (*const Work<'_>, c_int) = (ptr::null(), 0);
-    // SAFETY: MPI calls this with the datatype to which `with` has attached the work, which is there until MPI is through, and with
-    // two buffers of so many of its elements, which do not overlap.
+    // SAFETY: MPI calls this with the datatype to which `with` has attached the work, which is
+    // there until MPI is through, and with two buffers of so many of its elements, which do not
+    // overlap.
     unsafe {
         if let Ok(key) = key() {
             ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut work).cast(), &mut found);

@@ -85,7 +85,8 @@ impl Parcels {
         }
     }
 
-    /// Looks what has gone, and what has come. What fails stays under way: whether MPI still has its memory, nobody knows.
+    /// Looks what has gone, and what has come. What fails stays under way: whether MPI still has
+    /// its memory, nobody knows.
     pub(super) fn poll(&mut self, events: &mut Vec<Event>) -> Result<(), MpiError> {
         let Self { going, coming, busy, broken, .. } = self;
         let mut failed = broken.take().map_or(Ok(()), Err);

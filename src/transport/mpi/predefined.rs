@@ -1,5 +1,5 @@
-//! The operations that libraries know: the library's own where every library gives what is defined here, ours elsewhere. They
-//! commute, and do not panic.
+//! The operations that libraries know: the library's own where every library gives what is defined
+//! here, ours elsewhere. They commute, and do not panic.
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -27,8 +27,9 @@ fn is_as_defined(Predefined { operation, number }: Predefined) -> bool {
         // Open MPI's do not wrap where the processor has AVX: github.com/open-mpi/ompi/issues/8045.
         Sum => !matches!(number, I8 | I16 | U8 | U16),
         Product => true,
-        // MPICH takes unsigned numbers for signed ones: github.com/pmodels/mpich/issues/6083, again in 7507. Of floats where one
-        // is not a number, and of zeros, MPI leaves open what the least is.
+        // MPICH takes unsigned numbers for signed ones: github.com/pmodels/mpich/issues/6083, again
+        // in 7507. Of floats where one is not a number, and of zeros, MPI leaves open what the
+        // least is.
         Min | Max => matches!(number, I8 | I16 | I32 | I64),
     }
 }

@@ -126,8 +126,9 @@ impl Sleeper for Poller {
     fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>) {
         let Self { poll, events: told } = self;
         if poll.poll(told, Some(limit)).is_err() {
-            // A signal has interrupted it, perhaps after this process was stopped for long: what has come is not known yet.
-            // It does not fail otherwise; if it does, there are no events.
+            // A signal has interrupted it, perhaps after this process was stopped for long: what
+            // has come is not known yet. It does not fail otherwise; if it does, there are no
+            // events.
             let _ = poll.poll(told, Some(Duration::ZERO));
         }
         events.extend(told.iter().map(|event| {
@@ -144,10 +145,11 @@ impl Sleeper for Poller {
     }
 }
 
-/// Where two processes of one host have a core each, nothing is lost between them, and nobody is in the way: what the system
-/// does for networks, to send at the pace that it has measured for example (BBR), only takes time. Reno, which does
-/// not, is there on every Linux; where it is not allowed, all stays as it is. (Where many share a core, the pace keeps
-/// down what lies about unread, and it is faster so.)
+/// Where two processes of one host have a core each, nothing is lost between them, and nobody is in
+/// the way: what the system does for networks, to send at the pace that it has measured for example
+/// (BBR), only takes time. Reno, which does not, is there on every Linux; where it is not allowed,
+/// all stays as it is. (Where many share a core, the pace keeps down what lies about unread, and it
+/// is faster so.)
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn hurry_within_a_host(stream: &std::net::TcpStream) {
     if let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr())

@@ -22,7 +22,8 @@ use necklace_tests::{topology, watched};
 const KINDS: [&str; 9] =
     ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier", "scatter", "gather", "reduce_scatter"];
 
-/// What libraries are taken to have, whatever the parameters, beside what is written in the algorithm.
+/// What libraries are taken to have, whatever the parameters, beside what is written in the
+/// algorithm.
 const KNOWN: [(&str, &[&str]); 9] = [
     ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
     ("allgather", &["ring", "recursive-doubling"]),
@@ -48,8 +49,8 @@ fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
             let blind = machine.channel == 0;
             for (kind, known) in KNOWN {
                 for bytes in [0, 1, 64, 1024, 4096, 1 << 20] {
-                    // The definition: whichever would be taken without it, unless a library has it or one as cheap, or the
-                    // machine knows no network.
+                    // The definition: whichever would be taken without it, unless a library has it
+                    // or one as cheap, or the machine knows no network.
                     let without = select(&problem(network, kind), "auto", &Terms::new(bytes, &machine)).unwrap();
                     let price = |name: &str| {
                         let all = without.candidates.iter();
@@ -240,7 +241,8 @@ fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_mov
     });
 }
 
-/// A library does not look how much comes, so the counts must travel first, which costs more than it can save in one call.
+/// A library does not look how much comes, so the counts must travel first, which costs more than
+/// it can save in one call.
 #[test]
 fn exchanges_of_unequal_blocks_are_native_if_they_are_planned() {
     watched("unequal", || {

@@ -1,4 +1,5 @@
-//! The suites of communicators once more, over a backend that has collectives of its own; and what is special there.
+//! The suites of communicators once more, over a backend that has collectives of its own; and what
+//! is special there.
 
 mod agreement;
 mod choosing;

@@ -1,4 +1,5 @@
-//! Exchanges within a cube, element by element, in blocks and over wide channels: what Johnsson & Ho claim of them.
+//! Exchanges within a cube, element by element, in blocks and over wide channels: what Johnsson &
+//! Ho claim of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,8 +22,8 @@ fn exchange(scheme: Scheme, d: usize) -> Exchange {
     Exchange::new(scheme, d).unwrap()
 }
 
-/// That in no step an address crosses twice or a dimension is crossed more than `width` times, and that all addresses cross
-/// their bits, each once.
+/// That in no step an address crosses twice or a dimension is crossed more than `width` times, and
+/// that all addresses cross their bits, each once.
 fn is_exchange<'a>(d: usize, width: usize, steps: impl Iterator<Item = &'a [Crossing]>) {
     let mut crossed = vec![0_usize; 1 << d];
     for (t, step) in steps.enumerate() {
@@ -84,8 +85,8 @@ fn schemes_take_the_steps_and_spans_of_table_6() {
     }
 }
 
-/// The least and the most addresses that are under way together: those of a group; of the second scheme, whose group is everything,
-/// those of the pairs that cross in a step.
+/// The least and the most addresses that are under way together: those of a group; of the second
+/// scheme, whose group is everything, those of the pairs that cross in a step.
 fn together(exchange: &Exchange, scheme: Scheme) -> (usize, usize) {
     let opposite = (1 << exchange.dimensions()) - 1;
     let active = |step: &[Crossing]| {
@@ -173,7 +174,8 @@ fn wide_channels_are_used_in_proportion() {
                 let exchange = exchange(scheme, d);
                 let steps = exchange.wide(width);
                 is_exchange(d, width, steps.iter().map(Vec::as_slice));
-                // The steps of single elements, and the blocks that they make: of those there are no fewer.
+                // The steps of single elements, and the blocks that they make: of those there are
+                // no fewer.
                 let (single, blocks) = match scheme {
                     Scheme::Pairs => (d * pairs.div_ceil(d), d),
                     Scheme::Wrapped => (pairs, pairs),
@@ -292,7 +294,8 @@ fn every_channel_of_every_node_is_busy_in_every_step_and_all_arrives() {
     }
 }
 
-/// What lies together in memory lies together in messages: blocks by destinations, and of one destination by sources.
+/// What lies together in memory lies together in messages: blocks by destinations, and of one
+/// destination by sources.
 #[test]
 fn messages_are_in_order() {
     let problem = on_cube(5);

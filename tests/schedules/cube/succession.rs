@@ -103,7 +103,8 @@ fn theorem_2_holds_with_half_of_the_elements_at_least() {
     }
 }
 
-/// The elements of four processors' square by locations, as Table 3 has them: of each location those of all processors.
+/// The elements of four processors' square by locations, as Table 3 has them: of each location
+/// those of all processors.
 struct Memory(BTreeMap<(usize, usize), usize>);
 
 impl Memory {
@@ -199,7 +200,8 @@ fn what_is_no_succession_is_refused_with_a_reason() {
     assert_eq!((succession.axes(), succession.axis_bits(), succession.place_bits()), (3, 2, 4));
 }
 
-/// A channel is busy in all steps but those in which nothing has come to its axis yet, or everything is through.
+/// A channel is busy in all steps but those in which nothing has come to its axis yet, or
+/// everything is through.
 #[test]
 fn an_axis_idles_before_it_is_reached_and_after_only() {
     for (axes, d, places) in [(3, 2, 3), (2, 3, 4), (4, 1, 3), (2, 3, 3)] {

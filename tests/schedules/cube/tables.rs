@@ -20,7 +20,8 @@ pub(crate) fn printed(title: &str) -> Vec<&'static str> {
     table.lines().skip(1).filter(|line| !line.is_empty()).collect()
 }
 
-/// Where all elements of an exchange in a 3-cube are: by processor and relative address, source and destination.
+/// Where all elements of an exchange in a 3-cube are: by processor and relative address, source and
+/// destination.
 struct Memory(BTreeMap<(usize, usize), (usize, usize)>);
 
 impl Memory {
@@ -31,7 +32,8 @@ impl Memory {
         Self((0..8).flat_map(|from| (0..8).map(move |to| (from, to))).map(|(from, to)| aligned(from, to)).collect())
     }
 
-    /// What processors have of a relative address, as the paper writes it: source, and destination as a local address.
+    /// What processors have of a relative address, as the paper writes it: source, and destination
+    /// as a local address.
     fn row(&self, address: usize) -> String {
         let element = |processor| self.0[&(processor, address)];
         let written = (0..8).map(element).map(|(source, destination)| format!("{source} {destination:03b}"));
@@ -97,7 +99,8 @@ fn table_5_the_wrapped_schedule() {
     assert_eq!(rows, printed("Table 5"));
 }
 
-/// Which line goes through each entry of the first four rows of the generating table of five dimensions.
+/// Which line goes through each entry of the first four rows of the generating table of five
+/// dimensions.
 fn lines(line: impl Fn(usize, usize) -> Entry) -> Vec<String> {
     let mut table = BTreeMap::new();
     for (i, j) in (0..4).flat_map(|i| (0..5).map(move |j| (i, j))) {

@@ -1,8 +1,9 @@
-//! The order of the rooms, as ARCHITECTURE.md draws it, held against the sources: no file imports what stands to its right, no
-//! files import each other in a circle, and the pure core touches nothing outside of itself.
+//! The order of the rooms, as ARCHITECTURE.md draws it, held against the sources: no file imports
+//! what stands to its right, no files import each other in a circle, and the pure core touches
+//! nothing outside of itself.
 //!
-//! A path counts where it leads: an import through a room's front (`pub use`) is one of the file that defines the name. A front's own
-//! `pub use` of what stands beneath it is no import.
+//! A path counts where it leads: an import through a room's front (`pub use`) is one of the file
+//! that defines the name. A front's own `pub use` of what stands beneath it is no import.
 
 mod order;
 mod source;

@@ -13,7 +13,8 @@ pub(super) fn room(file: &str) -> &str {
 }
 
 impl Order {
-    /// The block of code that is headed `text order`: rooms from left to right, those that are pure before the bar.
+    /// The block of code that is headed `text order`: rooms from left to right, those that are pure
+    /// before the bar.
     pub(super) fn read(page: &str) -> Self {
         let (_, block) = page.split_once("```text order\n").expect("ARCHITECTURE.md has an order");
         let (block, _) = block.split_once("```").unwrap();

@@ -1,4 +1,5 @@
-//! The library's sources: their modules, the names in these, and the paths that lead from file to file.
+//! The library's sources: their modules, the names in these, and the paths that lead from file to
+//! file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -84,7 +85,8 @@ impl Sources {
         Self::of(files)
     }
 
-    /// These files: paths and texts. Those that no module names, and what only tests have, are left out.
+    /// These files: paths and texts. Those that no module names, and what only tests have, are left
+    /// out.
     pub(super) fn of(files: Vec<(String, String)>) -> Self {
         let texts: HashMap<String, String> = files.into_iter().collect();
         let mut sources = Self { files: vec![], modules: vec![], unsafe_code: vec![] };
@@ -138,8 +140,8 @@ impl Sources {
         id
     }
 
-    /// The files that define what a path in a module leads to, as a type and a function may share a name. None where
-    /// it leads out of the crate, or to a module itself.
+    /// The files that define what a path in a module leads to, as a type and a function may share a
+    /// name. None where it leads out of the crate, or to a module itself.
     fn resolve(&self, module: usize, path: &[String], depth: usize) -> Option<Vec<usize>> {
         assert!(depth < 32, "imports lead in a circle: {path:?}");
         let (first, rest) = path.split_first()?;
@@ -171,7 +173,8 @@ impl Sources {
                 Target::Module(inner) => files.extend(self.descend(*inner, rest, depth + 1).unwrap_or_default()),
                 _ if goes_on => {}
                 Target::Here => files.push(self.modules[module].file),
-                // What imports a name by itself, as `use log::log`, leads out of the crate, unless a module has the name.
+                // What imports a name by itself, as `use log::log`, leads out of the crate, unless
+                // a module has the name.
                 Target::Path(path) if path[0] == first && !self.has_module(module, first) => {}
                 Target::Path(path) => {
                     let whole: Vec<_> = path.iter().chain(rest).cloned().collect();
@@ -429,7 +432,8 @@ impl Visit<'_> for Walk<'_> {
         self.tokens(&call.tokens);
     }
 
-    /// `pub(in crate::room)` imports nothing, and attributes name no items of ours that the file does not import.
+    /// `pub(in crate::room)` imports nothing, and attributes name no items of ours that the file
+    /// does not import.
     fn visit_visibility(&mut self, _: &Visibility) {}
 
     fn visit_attribute(&mut self, _: &syn::Attribute) {}

@@ -22,7 +22,8 @@ pub(crate) fn plans(algorithm: &dyn Algorithm, problem: &Problem, layout: impl F
     problem.all().map(|rank| compile(share(rank), &layout(rank.index())).unwrap()).collect()
 }
 
-/// Executes all plans side by side and returns the outputs. Panics where a message finds no partner.
+/// Executes all plans side by side and returns the outputs. Panics where a message finds no
+/// partner.
 pub(crate) fn execute(plans: &[Plan], memory: Vec<Memory>, reduction: Option<&dyn Reduction>) -> Vec<Vec<u8>> {
     let mut memory = memory;
     let mut scratch: Vec<Vec<u8>> =

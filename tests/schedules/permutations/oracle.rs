@@ -67,8 +67,8 @@ impl Leaving {
         Self(leaving)
     }
 
-    /// An exchange if every rank's go to all that differ from it in some of these bits, which sit on cubes; two if not, and there
-    /// are as many elements as such ranks.
+    /// An exchange if every rank's go to all that differ from it in some of these bits, which sit
+    /// on cubes; two if not, and there are as many elements as such ranks.
     fn way(&self, topology: &dyn Topology) -> Method {
         let Self(leaving) = self;
         let differ = |(rank, to): (usize, &BTreeMap<usize, u64>)| to.keys().fold(0, |all, to| all | rank ^ to);

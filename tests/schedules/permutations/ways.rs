@@ -32,7 +32,8 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
             exchanged(&gray.inverse().then(&exchange).unwrap());
         }
     }
-    // The paper's example: (a7 a6 a5 a4 a3 | a2 a1 a0) to (a7 a6 a0 a1 a2 | a3 a4 a5), in four sub-cubes.
+    // The paper's example: (a7 a6 a5 a4 a3 | a2 a1 a0) to (a7 a6 a0 a1 a2 | a3 a4 a5), in four
+    // sub-cubes.
     let map = BitMap::moving(&[5, 4, 3, 2, 1, 0, 6, 7]).unwrap();
     let motion = permuted("hypercube:5", &map);
     assert_eq!((motion.method, motion.rounds, motion.transmission), (Method::Exchange(0b111), 3, 4));
@@ -54,7 +55,8 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
                 assert_eq!(permutation.channel(), Some(load), "{map}");
                 load
             };
-            // No less is possible: all go over d channels, and a rank has d; or half as many, on average.
+            // No less is possible: all go over d channels, and a rank has d; or half as many, on
+            // average.
             assert_eq!(load(BitMap::vector_reversal(bits).unwrap()), each);
             for by in 1..d.min(bits - d + 1) {
                 assert_eq!(load(BitMap::generalized_shuffle(bits, by).unwrap()), each / 2, "{d} {bits} {by}");
@@ -124,8 +126,8 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
     };
     let way = |machine, chosen, map: &BitMap, bytes| on("hypercube:5", machine, chosen, map, bytes);
     let cube = Method::Exchange(0b11111);
-    // Either way half of the elements go over a channel. Straight is a round instead of 5, and 31 messages and blocks sent instead of
-    // 25 and 80.
+    // Either way half of the elements go over a channel. Straight is a round instead of 5, and 31
+    // messages and blocks sent instead of 25 and 80.
     for (machine, bytes, expected) in [
         (network, 8, Method::Straight),
         (slow, 8, cube),
@@ -165,7 +167,8 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
     assert_eq!(on("ring:8", network, "auto", &part, 8), Method::Straight);
 }
 
-/// Of a cube that has more nodes than there are ranks nothing is claimed but what is counted at ranks.
+/// Of a cube that has more nodes than there are ranks nothing is claimed but what is counted at
+/// ranks.
 #[test]
 fn ranks_may_be_a_part_of_a_cube() {
     for (network, ranks, map) in [

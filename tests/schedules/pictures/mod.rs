@@ -1,4 +1,5 @@
-//! Pictures are sound documents that show what the schedule says: an arrow a transfer, along its route, inside the page.
+//! Pictures are sound documents that show what the schedule says: an arrow a transfer, along its
+//! route, inside the page.
 mod reading;
 
 mod documents;

@@ -7,7 +7,8 @@ use roxmltree::{Document, Node as Element};
 /// A point.
 pub(crate) type Point = (f64, f64);
 
-/// An arrow as it is read from a picture: its ends by their words, the transfers that it stands for, its pieces.
+/// An arrow as it is read from a picture: its ends by their words, the transfers that it stands
+/// for, its pieces.
 pub(crate) struct Arrow {
     pub(crate) source: usize,
     pub(crate) destination: usize,

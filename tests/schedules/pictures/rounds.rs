@@ -34,7 +34,8 @@ pub(crate) fn drawn_by_rounds(schedule: &Schedule) {
             assert_eq!((arrow.source, arrow.destination, arrow.transfers), (ends.0, ends.1, 1));
             let route = nodes_of(schedule, transfer);
             route.windows(2).for_each(|hop| *used.entry((hop[0], hop[1])).or_default() += 1);
-            // From the sender to the receiver, past the nodes between. The head is what is left to the receiver.
+            // From the sender to the receiver, past the nodes between. The head is what is left to
+            // the receiver.
             let node = |at: Option<&usize>| frame.nodes[*at.unwrap()];
             let first = arrow.pieces.first().and_then(|piece| piece.first()).copied().unwrap();
             let last = arrow.pieces.last().and_then(|piece| piece.last()).copied().unwrap();

@@ -75,7 +75,8 @@ fn reaper_cleans_up_while_others_hold_the_agents_pipe() {
     let path = |name: &str| sandbox.directory.join(name);
     fs::create_dir(path("keys/job")).unwrap();
     fs::write(path("keys/job/key"), "").unwrap();
-    // The script stands in for an agent. A process that an agent has just created may hold its pipes.
+    // The script stands in for an agent. A process that an agent has just created may hold its
+    // pipes.
     let reaper = env!("CARGO_BIN_EXE_necklace");
     let script = format!("{reaper} reaper $$ $PWD/keys/job <orders 1<launcher & kill -STOP $$");
     let made = Command::new("mkfifo").args([path("orders"), path("launcher")]).status().unwrap();

@@ -39,8 +39,8 @@ pub(super) fn end_with_launcher(key: &Path) {
         thread::sleep(REAPER);
         clear_up(&key);
     };
-    // Killed by the system when its parent ends, this process could not remove the key. Continued, it
-    // can, also if it is stopped.
+    // Killed by the system when its parent ends, this process could not remove the key. Continued,
+    // it can, also if it is stopped.
     #[cfg(target_os = "linux")]
     let signal = parent_process_death_signal().ok().flatten();
     #[cfg(target_os = "linux")]

@@ -12,10 +12,11 @@ pub(super) const MAX_RANKS: usize = 1 << 16;
 
 /// A job does not come together.
 ///
-/// What rank 0 finds while ranks meet ([`Twice`](Self::Twice), [`Sizes`](Self::Sizes), [`Differs`](Self::Differs),
-/// [`Missing`](Self::Missing), [`Late`](Self::Late), [`Lost`](Self::Lost), [`Loopback`](Self::Loopback)) is an equal
-/// error on every rank that came. Where a rank fails for a reason of its own, the others get
-/// [`Abandoned`](Self::Abandoned) with its words.
+/// What rank 0 finds while ranks meet ([`Twice`](Self::Twice), [`Sizes`](Self::Sizes),
+/// [`Differs`](Self::Differs), [`Missing`](Self::Missing), [`Late`](Self::Late),
+/// [`Lost`](Self::Lost), [`Loopback`](Self::Loopback)) is an equal error on every rank that came.
+/// Where a rank fails for a reason of its own, the others get [`Abandoned`](Self::Abandoned) with
+/// its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -163,11 +164,12 @@ pub enum JoinError {
         missing: Vec<usize>,
         /// How long rank 0 has waited.
         waited: Duration,
-        /// Who came and could not be let in, if anybody: how many, and the last one. Empty if nobody.
+        /// Who came and could not be let in, if anybody: how many, and the last one. Empty if
+        /// nobody.
         turned_away: String,
     },
-    /// Ranks came, and did not get connected to the others: those that do not answer, if there are such, and otherwise those
-    /// that lack the most connections.
+    /// Ranks came, and did not get connected to the others: those that do not answer, if there are
+    /// such, and otherwise those that lack the most connections.
     #[error("not connected to the others within {waited:?}: {}", Few(late))]
     Late {
         /// Which ranks.

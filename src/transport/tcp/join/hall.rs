@@ -1,8 +1,10 @@
-//! All connections of a process while its job meets, driven by one thread that waits for all of them.
+//! All connections of a process while its job meets, driven by one thread that waits for all of
+//! them.
 //!
-//! Whoever connects costs one descriptor and a few hundred bytes until it has proved that it holds the key, for a few
-//! seconds at most; there is room for a bounded number of such, and for a new one another has to go
-//! ([`strangers`](super::strangers)). Who holds the key and was sent away so tries again.
+//! Whoever connects costs one descriptor and a few hundred bytes until it has proved that it holds
+//! the key, for a few seconds at most; there is room for a bounded number of such, and for a new
+//! one another has to go ([`strangers`](super::strangers)). Who holds the key and was sent away so
+//! tries again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -23,7 +25,8 @@ use super::strangers::Strangers;
 
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How many that have proved nothing there is room for, besides one for each rank: all may come at once.
+/// How many that have proved nothing there is room for, besides one for each rank: all may come at
+/// once.
 const STRANGERS: usize = 512;
 /// How many are accepted before the others have their turn.
 const ACCEPTED: usize = 64;
@@ -338,9 +341,11 @@ impl Hall {
                     self.waiting[listener] = false;
                     return Ok(());
                 }
-                // Nothing is left to accept another: somebody who has proved nothing goes, or there is no way on.
+                // Nothing is left to accept another: somebody who has proved nothing goes, or there
+                // is no way on.
                 Err(error) if host::exhausted(&error) => {
-                    // What has happened already is heard first: who has proved who it is may be told to go.
+                    // What has happened already is heard first: who has proved who it is may be
+                    // told to go.
                     if !self.happened.is_empty() || self.make_room()? {
                         return Ok(());
                     }
@@ -351,7 +356,8 @@ impl Hall {
                     }
                     return Err(self.trouble("no connection can be accepted", &error));
                 }
-                // One that was gone before it was accepted, or for which there was no memory: the next may do better.
+                // One that was gone before it was accepted, or for which there was no memory: the
+                // next may do better.
                 Err(error) => {
                     log::debug!("rank {} cannot accept a connection: {error}", self.identity.rank);
                     if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) {
@@ -377,7 +383,8 @@ impl Hall {
         let line = Line { stream, peer, stage, inbox: Vec::new(), outbox: Vec::new(), sent: 0, until };
         self.lines.insert(id, line);
         self.strangers.add(id);
-        // In a flood most have gone already, or have said all that they will: the system need not watch those.
+        // In a flood most have gone already, or have said all that they will: the system need not
+        // watch those.
         self.advance(id);
         let Some(line) = self.lines.get_mut(&id) else { return Ok(()) };
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -389,8 +396,8 @@ impl Hall {
         Ok(())
     }
 
-    /// Drops somebody who has called and proved nothing; if there is nobody, the oldest that has proved who it is and said
-    /// nothing since. Whether there was one.
+    /// Drops somebody who has called and proved nothing; if there is nobody, the oldest that has
+    /// proved who it is and said nothing since. Whether there was one.
     fn make_room(&mut self) -> Result<bool, JoinError> {
         let silent = || self.lines.iter().find(|(_, line)| line.silent()).map(|(id, _)| *id);
         let Some(id) = self.strangers.least()?.or_else(silent) else { return Ok(false) };
@@ -537,8 +544,8 @@ impl Line {
             Step::More(bytes) => self.outbox.extend(bytes),
             Step::Proved(hello, bytes) => {
                 self.outbox.extend(bytes);
-                // Over a connection of the mesh the caller hears nothing more of the meeting. Who has called is to say
-                // something soon.
+                // Over a connection of the mesh the caller hears nothing more of the meeting. Who
+                // has called is to say something soon.
                 let caller = matches!(self.stage, Stage::Calling(_));
                 self.stage = if caller && hello.role == Role::Mesh { Stage::Quiet } else { Stage::Open(None) };
                 if caller {
@@ -611,8 +618,8 @@ impl Line {
         Ok(true)
     }
 
-    /// Waits for the other side to close. Were this side to close while something is unread, the system would take back
-    /// the last word, too.
+    /// Waits for the other side to close. Were this side to close while something is unread, the
+    /// system would take back the last word, too.
     fn discard(&mut self) -> Result<Turn, Trouble> {
         if let Stage::Closing { said: false } = self.stage
             && self.sent == self.outbox.len()

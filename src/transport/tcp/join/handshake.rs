@@ -1,4 +1,5 @@
-//! Two sides of a new connection prove to each other that they hold the job's key. Bytes in, bytes out, no I/O.
+//! Two sides of a new connection prove to each other that they hold the job's key. Bytes in, bytes
+//! out, no I/O.
 //!
 //! ```text
 //! caller                                answerer
@@ -8,8 +9,8 @@
 //!                                    ◄──  verdict: welcome or not, proof over both hellos and this, words
 //! ```
 //!
-//! Who calls proves first: an answerer gives nothing away to callers who do not hold the key. Each side says how many bytes
-//! it wants next, never more than [`WORDS`], and is handed just these.
+//! Who calls proves first: an answerer gives nothing away to callers who do not hold the key. Each
+//! side says how many bytes it wants next, never more than [`WORDS`], and is handed just these.
 
 use super::hello::{self, Build, Bytes, HELLO, Hello, Malformed, PREFIX, Role, Side};
 use super::key::Key;

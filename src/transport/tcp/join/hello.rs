@@ -19,7 +19,8 @@ use super::error::MAX_RANKS;
 
 /// What begins every connection.
 const MAGIC: [u8; 8] = *b"necklace";
-/// The number of everything said in a meeting, and on the wire after it. Another layout, another number.
+/// The number of everything said in a meeting, and on the wire after it. Another layout, another
+/// number.
 pub(super) const PROTOCOL: u32 = 1;
 /// How many bytes say whether the rest can be understood.
 pub(super) const PREFIX: usize = 12;

@@ -11,15 +11,16 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::error::JoinError;
 use super::notice::Host;
 
-/// How many descriptors a meeting needs besides one for each other rank: to listen and to wait, and for some who have
-/// proved nothing.
+/// How many descriptors a meeting needs besides one for each other rank: to listen and to wait, and
+/// for some who have proved nothing.
 const BESIDES: usize = 16;
-/// How many callers wait at a listener at most, besides one for each rank: the system has a bound of its own. A longer queue takes
-/// no more of those who come in a flood, and each waits longer in it.
+/// How many callers wait at a listener at most, besides one for each rank: the system has a bound
+/// of its own. A longer queue takes no more of those who come in a flood, and each waits longer in
+/// it.
 const BACKLOG: usize = 512;
 
-/// Which host this is: equal on all ranks of one host, different on different hosts. Where the system has nothing of the
-/// kind, the address that this rank listens on is taken for it.
+/// Which host this is: equal on all ranks of one host, different on different hosts. Where the
+/// system has nothing of the kind, the address that this rank listens on is taken for it.
 pub(super) fn identity(address: IpAddr) -> Host {
     let read =
         |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -57,7 +58,8 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() { File::open(path) } else { Err(io::Error::other("it is no regular file")) }
 }
 
-/// Listens there for that many ranks. With `held`, a launcher of the same user holds the port for this process.
+/// Listens there for that many ranks. With `held`, a launcher of the same user holds the port for
+/// this process.
 pub(super) fn listen(address: SocketAddr, ranks: usize, held: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     #[cfg(unix)]

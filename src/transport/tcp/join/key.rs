@@ -15,7 +15,8 @@ const LONGEST: usize = 4096;
 
 /// What the ranks of a job know and nobody else: 16 to 4096 bytes, drawn at random for the job.
 ///
-/// A connection is taken for one of the job when both sides have proved that they hold it. It is never sent.
+/// A connection is taken for one of the job when both sides have proved that they hold it. It is
+/// never sent.
 #[derive(Clone)]
 pub struct Key(Arc<[u8]>);
 
@@ -48,8 +49,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// [`JoinError::KeyFile`] for a file that cannot be read, that other users may read or write (on Unix), or that is
-    /// too short or too long.
+    /// [`JoinError::KeyFile`] for a file that cannot be read, that other users may read or write
+    /// (on Unix), or that is too short or too long.
     pub fn read(path: &Path) -> Result<Self, JoinError> {
         let wrong = |problem: String| JoinError::KeyFile { path: path.to_owned(), problem };
         let file = host::open(path).map_err(|error| wrong(format!("it cannot be opened: {error}")))?;

@@ -10,9 +10,9 @@
 //!                                   ◄──   go
 //! ```
 //!
-//! Every rank keeps its connection to rank 0, so that rank 0 sees when one is gone, and can say so to all. Who fails says why
-//! before it goes; rank 0 tells the others, and waits a moment for those who come late to hear it, too. If it refuses before
-//! anybody can have come, it waits longer.
+//! Every rank keeps its connection to rank 0, so that rank 0 sees when one is gone, and can say so
+//! to all. Who fails says why before it goes; rank 0 tells the others, and waits a moment for those
+//! who come late to hear it, too. If it refuses before anybody can have come, it waits longer.
 
 mod attempts;
 mod attending;

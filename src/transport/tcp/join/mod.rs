@@ -34,7 +34,8 @@ impl Join {
     }
 
     /// The same, for a launcher that catches the panics of this process: it owes the job a
-    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it with its message.
+    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it
+    /// with its message.
     ///
     /// # Errors
     ///

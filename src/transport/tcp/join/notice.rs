@@ -1,7 +1,8 @@
-//! What ranks tell each other while they meet, once both have proved that they hold the key. Bytes, no I/O.
+//! What ranks tell each other while they meet, once both have proved that they hold the key. Bytes,
+//! no I/O.
 //!
-//! A kind (1 byte), a length (4 bytes, the least significant first), and so many bytes. The length is believed only up to
-//! what the kind may have in a job of that size.
+//! A kind (1 byte), a length (4 bytes, the least significant first), and so many bytes. The length
+//! is believed only up to what the kind may have in a job of that size.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;

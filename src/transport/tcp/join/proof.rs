@@ -14,8 +14,9 @@ pub(super) const PROOF: usize = 32;
 const CALLER: &[u8; 16] = b"necklace caller\0";
 const VERDICT: &[u8; 16] = b"necklace answer\0";
 
-/// What the caller proves itself by. Both hellos are in it: the fresh numbers of both sides (nothing old will do), the
-/// sides (nothing can be sent back), purpose, ranks, size, job and version (nothing can be changed on the way).
+/// What the caller proves itself by. Both hellos are in it: the fresh numbers of both sides
+/// (nothing old will do), the sides (nothing can be sent back), purpose, ranks, size, job and
+/// version (nothing can be changed on the way).
 pub(super) fn caller(key: &Key, call: &Bytes, answer: &Bytes) -> [u8; PROOF] {
     mac(key, &[CALLER, &length(key), call, answer])
 }
@@ -37,8 +38,8 @@ fn length(key: &Key) -> [u8; 8] {
 
 /// The last part alone may vary in length.
 fn mac(key: &Key, parts: &[&[u8]]) -> [u8; PROOF] {
-    // A key longer than a block of the hash is hashed by HMAC itself; done here, the key has the length of a block at
-    // most, and no error is left to be handled.
+    // A key longer than a block of the hash is hashed by HMAC itself; done here, the key has the
+    // length of a block at most, and no error is left to be handled.
     let mut block = [0; 64];
     match block.get_mut(..key.bytes().len()) {
         Some(start) => start.copy_from_slice(key.bytes()),

@@ -13,7 +13,8 @@ use super::hall::canonical;
 use super::host;
 use super::settings::{Join, Root};
 
-/// How long rank 0 tries to listen on a port that is in use: a socket that has just been closed may hold it.
+/// How long rank 0 tries to listen on a port that is in use: a socket that has just been closed may
+/// hold it.
 const IN_USE: Duration = Duration::from_millis(300);
 /// The longest line that a file may have.
 const LINE: u64 = 512;
@@ -52,7 +53,8 @@ fn literal(host: &str) -> bool {
     host == "localhost" || host.split('%').next().is_some_and(|ip| ip.parse::<IpAddr>().is_ok())
 }
 
-/// Whether a host's name is one which on that host itself may stand for the loopback address, as Debian's do.
+/// Whether a host's name is one which on that host itself may stand for the loopback address, as
+/// Debian's do.
 pub(super) fn named(root: &Root) -> bool {
     matches!(root, Root::Address(text) if split(text).is_ok_and(|(host, _)| !literal(host)))
 }
@@ -81,8 +83,8 @@ pub(super) fn listen(join: &Join) -> Result<(Vec<TcpListener>, Option<Posted>), 
     }
 }
 
-/// Rank 0 listens where it can, so as to say why it cannot where it should; none where the others look for it in one place
-/// only.
+/// Rank 0 listens where it can, so as to say why it cannot where it should; none where the others
+/// look for it in one place only.
 pub(super) fn elsewhere(join: &Join) -> Option<(Vec<TcpListener>, Option<Posted>)> {
     let Root::File(path) = &join.root else { return None };
     let ip = found(join);
@@ -170,8 +172,8 @@ fn patiently(address: SocketAddr, join: &Join) -> io::Result<TcpListener> {
     }
 }
 
-/// Where another rank listens so that all can reach it: on the interface by which it has reached rank 0, if nothing else
-/// was asked for. With the address that it announces, and why this one.
+/// Where another rank listens so that all can reach it: on the interface by which it has reached
+/// rank 0, if nothing else was asked for. With the address that it announces, and why this one.
 pub(super) fn own(join: &Join, local: SocketAddr) -> Result<(TcpListener, SocketAddr, &'static str), JoinError> {
     let mut address = local;
     address.set_port(0);

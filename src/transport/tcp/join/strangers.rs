@@ -8,9 +8,9 @@ pub(super) type Id = usize;
 
 /// The connections that have proved nothing.
 ///
-/// Those who have not said who they are go first: so what knows nothing of this protocol never takes the place of a rank. Among
-/// equals one is drawn. Were it the oldest, a flood that is fast enough would always be faster than a rank, which has to hear
-/// and answer first.
+/// Those who have not said who they are go first: so what knows nothing of this protocol never
+/// takes the place of a rank. Among equals one is drawn. Were it the oldest, a flood that is fast
+/// enough would always be faster than a rank, which has to hear and answer first.
 #[derive(Debug, Default)]
 pub(super) struct Strangers(Vec<Stranger>);
 
@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn early_stranger_outlives_a_flood_now_and_then() {
-        // As many as there is room for come twice: the first is still there with a chance of about one in seven.
+        // As many as there is room for come twice: the first is still there with a chance of about
+        // one in seven.
         const ROOM: usize = 50;
         let survives = || {
             let mut strangers = Strangers::default();

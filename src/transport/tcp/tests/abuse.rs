@@ -1,4 +1,5 @@
-//! What a process does about another that does not speak as it should, whether it cannot or does not want to.
+//! What a process does about another that does not speak as it should, whether it cannot or does
+//! not want to.
 
 mod bench;
 mod dice;

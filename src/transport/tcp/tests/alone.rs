@@ -45,7 +45,8 @@ impl Alone {
         self.others[from].as_mut().unwrap().write_all(&bytes).unwrap();
     }
 
-    /// Takes note of what the sockets tell, until something is as it should be; whether it is in the end.
+    /// Takes note of what the sockets tell, until something is as it should be; whether it is in
+    /// the end.
     pub(super) fn listen_until(&mut self, done: impl Fn(&Engine) -> bool) -> bool {
         let begin = Instant::now();
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
@@ -58,7 +59,8 @@ impl Alone {
         done(&self.engine)
     }
 
-    /// Reads what comes from another, wanted or not, until something is as it should be; whether it is in the end.
+    /// Reads what comes from another, wanted or not, until something is as it should be; whether it
+    /// is in the end.
     pub(super) fn read_until(&mut self, from: usize, done: impl Fn(&Engine) -> bool) -> bool {
         let begin = Instant::now();
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
@@ -78,7 +80,8 @@ impl Alone {
         let (input, mut output) = (vec![7; sizes.input as usize], vec![0; sizes.output as usize]);
         let signature = Signature { fingerprint: 1, words: "a call".into() };
         let bases = Bases::of(&mut Buffers { input: &input, output: &mut output, scratch: &mut [] });
-        // SAFETY: program and buffers stay where they are until the turn is withdrawn; if `say` panics, nobody reaches for them.
+        // SAFETY: program and buffers stay where they are until the turn is withdrawn; if `say`
+        // panics, nobody reaches for them.
         let turn = unsafe { Turn::new((program, 0), bases, 0, &signature, Duration::from_secs(10).into()) };
         let round = &program.rounds()[0];
         self.engine.post(id, turn, &signature, (&round.sends, &round.receives));

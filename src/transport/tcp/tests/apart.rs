@@ -25,7 +25,8 @@ fn an_engine_takes_no_text_apart_from_a_wire_that_has_no_such_thing() {
         let why = alone.engine.take(1, &header.encode()).unwrap_err();
         assert!(why.contains("apart"), "{header:?}: {why}");
     };
-    // Awaited, on credit or asked for; the rest of one; early, in a context that is open or not; and of one that has failed.
+    // Awaited, on credit or asked for; the rest of one; early, in a context that is open or not;
+    // and of one that has failed.
     for eager in [true, false] {
         let mut alone = Alone::new(0, 2);
         let program = call(&[], &[(1, LENGTH.into(), false)]);

@@ -4,11 +4,12 @@ use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
-/// A message: with whom, how long it is, and whether it lies in pieces of four bytes with gaps between them.
+/// A message: with whom, how long it is, and whether it lies in pieces of four bytes with gaps
+/// between them.
 pub(super) type Item = (usize, u64, bool);
 
-/// A call of one round with these messages, which are in order of their peers. Between any two bytes that belong to
-/// different messages there is room that nobody may touch.
+/// A call of one round with these messages, which are in order of their peers. Between any two
+/// bytes that belong to different messages there is room that nobody may touch.
 pub(super) fn call(sends: &[Item], receives: &[Item]) -> Program {
     let mut runs = Vec::new();
     let mut side = |items: &[Item], buffer: Buffer| {

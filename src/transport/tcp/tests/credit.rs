@@ -97,7 +97,8 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
 fn what_is_on_its_way_is_not_offered() {
     for begun in [false, true] {
         let mut alone = Alone::new(0, 2);
-        // The socket takes nothing, or it has taken a part of a header, of a message that used up the credit.
+        // The socket takes nothing, or it has taken a part of a header, of a message that used up
+        // the credit.
         alone.connection(1).blocked = true;
         let spent = alone.engine.credit.lane;
         alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;

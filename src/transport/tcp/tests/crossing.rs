@@ -1,4 +1,5 @@
-//! Engines whose words to each other take as long as the test wants; each connection keeps its order.
+//! Engines whose words to each other take as long as the test wants; each connection keeps its
+//! order.
 
 use std::io::{ErrorKind, Read, Write};
 use std::thread;
@@ -15,7 +16,8 @@ const ID: ContextId = ContextId::of(5);
 struct Ranks(Vec<Alone>);
 
 impl Ranks {
-    /// What is on its way from one to another arrives; not what follows the first frame of that kind, if there is one.
+    /// What is on its way from one to another arrives; not what follows the first frame of that
+    /// kind, if there is one.
     fn arrive(&mut self, from: usize, to: usize, last: Option<Kind>) {
         thread::sleep(Duration::from_millis(2));
         let source = self.0[from].others[to].as_mut().unwrap();

@@ -109,7 +109,8 @@ fn who_panics_does_not_wait_for_a_deadline_until_that_is_known() {
         panic!("as it should");
     }));
     drop(member);
-    // It has said so to somebody who says nothing. Had it not panicked, that would have half a minute.
+    // It has said so to somebody who says nothing. Had it not panicked, that would have half a
+    // minute.
     assert!(panicked.is_err() && begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
     drop(other);
 }

@@ -1,4 +1,5 @@
-//! Calls that a library does, as the engine looks after them: here nobody does them, and the others say what a test has them say.
+//! Calls that a library does, as the engine looks after them: here nobody does them, and the others
+//! say what a test has them say.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -108,8 +109,8 @@ impl Watched {
         }
     }
 
-    /// What it proposes, once the others have answered so as often as it takes where this process has no processor for a
-    /// while.
+    /// What it proposes, once the others have answered so as often as it takes where this process
+    /// has no processor for a while.
     fn finds(&mut self, standings: [Option<Standing>; RANKS - 1]) -> &Failure {
         for _ in 0..=MOST_NAPS {
             self.answers(standings.clone());

@@ -52,7 +52,8 @@ fn processes_with_small_buffers_keep_every_promise() {
 #[test]
 fn a_long_message_waits_for_the_rest_of_the_short_ones_before_it() {
     let mut alone = Alone::on(0, narrow(2, (10_000, 30_000)).unwrap());
-    // So many short ones that the socket does not take all of those that are written together with the long one.
+    // So many short ones that the socket does not take all of those that are written together with
+    // the long one.
     let lengths: Vec<u64> = (0..45).map(|i| 500 + 20 * i).chain([60_000, 9]).collect();
     let items: Vec<Item> = lengths.iter().map(|bytes| (1, *bytes, false)).collect();
     alone.hear(1, Header::new(Kind::Ready, ContextId::WORLD), &[]);
@@ -121,9 +122,11 @@ fn mixed(numbers: &[u64]) -> u64 {
     })
 }
 
-/// What goes from one to another in a call of a context: how long each is, and whether it is scattered for its sender.
+/// What goes from one to another in a call of a context: how long each is, and whether it is
+/// scattered for its sender.
 fn messages(context: u64, call: u64, from: usize, to: usize) -> Vec<(u64, bool)> {
-    // At the edges of what is copied, sent without being asked for, written at once, and in one frame.
+    // At the edges of what is copied, sent without being asked for, written at once, and in one
+    // frame.
     const EDGES: [u64; 12] = [0, 1, 56, 4095, 4097, 9000, 65_535, 65_536, 65_537, 131_073, 589_825, 900_000];
     let seed = mixed(&[context, call, from as u64, to as u64]);
     let count = [0, 1, 2, 4, 30][seed as usize % 5];

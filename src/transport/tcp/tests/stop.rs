@@ -17,7 +17,8 @@ use crate::transport::engine::state::Engine;
 use crate::transport::engine::words::{read_failure, write_failure};
 use crate::transport::{Cause, ContextId, Deadline, Failure, Timeouts};
 
-/// Tells a process of the test that it is the one that is stopped: whom to connect to, and its timeout in milliseconds.
+/// Tells a process of the test that it is the one that is stopped: whom to connect to, and its
+/// timeout in milliseconds.
 const ROLE: &str = "NECKLACE_TEST_STOPPED";
 
 /// Rank 0 of 3, a process that waits for 8 bytes of rank 1.

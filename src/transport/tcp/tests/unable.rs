@@ -48,7 +48,8 @@ fn who_has_said_that_it_cannot_decide_asks_before_it_does() {
         alone.engine.propose(id, aborted(0));
         settle(&mut alone);
         assert_eq!(alone.engine.failure(id), None, "somebody else may be deciding");
-        // One of the two others alone is not enough; who has turned to it and away again does not count.
+        // One of the two others alone is not enough; who has turned to it and away again does not
+        // count.
         alone.hear(1, proposal(id), &write_failure(&aborted(0)));
         settle(&mut alone);
         assert_eq!(alone.engine.failure(id), None);

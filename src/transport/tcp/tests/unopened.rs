@@ -11,7 +11,8 @@ use crate::transport::{Cause, ContextId, Failure, Transport};
 /// Not long: an eighth of it they wait for the first member.
 const TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The ranks but the first have opened a context, and called; then these abort it, in this order. What each of all ends with.
+/// The ranks but the first have opened a context, and called; then these abort it, in this order.
+/// What each of all ends with.
 fn failures(size: usize, aborting: &[usize], apart: Duration) -> Vec<Option<Failure>> {
     let id = ContextId::WORLD.child(1, 1);
     let endpoints = mesh(size).unwrap();

@@ -1,8 +1,8 @@
 //! Attempts to reach one rank, several of which may be under way.
 //!
-//! What is lost on its way to a rank, as in a listener's full queue, the system sends again after 1, 3 and 7 seconds. So an
-//! attempt that is not answered soon is joined by another, and the first that is answered counts. The earlier ones stay for
-//! a while: an answer may be slow, too.
+//! What is lost on its way to a rank, as in a listener's full queue, the system sends again after
+//! 1, 3 and 7 seconds. So an attempt that is not answered soon is joined by another, and the first
+//! that is answered counts. The earlier ones stay for a while: an answer may be slow, too.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -47,7 +47,8 @@ impl Attempts {
         self.under_way.iter().any(|(one, _)| *one == id)
     }
 
-    /// Adds an attempt that has just been made. Returns the one that is to be given up for it, if there are too many.
+    /// Adds an attempt that has just been made. Returns the one that is to be given up for it, if
+    /// there are too many.
     pub(super) fn made(&mut self, id: Id, address: SocketAddr, now: Instant) -> Result<Option<Id>, JoinError> {
         self.under_way.push_back((id, address));
         self.next = after(now, jittered(self.patience)?);
@@ -56,7 +57,8 @@ impl Attempts {
         Ok(oldest.map(|(id, _)| id))
     }
 
-    /// Removes an attempt that has failed. Returns the address that was called, if it is one of these.
+    /// Removes an attempt that has failed. Returns the address that was called, if it is one of
+    /// these.
     pub(super) fn failed(&mut self, id: Id) -> Option<SocketAddr> {
         let at = self.under_way.iter().position(|(one, _)| *one == id)?;
         self.under_way.remove(at).map(|(_, address)| address)
@@ -80,7 +82,8 @@ impl Attempts {
     }
 }
 
-/// Between half of that time and all of it, so that ranks which began together do not stay together.
+/// Between half of that time and all of it, so that ranks which began together do not stay
+/// together.
 fn jittered(duration: Duration) -> Result<Duration, JoinError> {
     let mut drawn = [0; 2];
     random(&mut drawn)?;

@@ -119,8 +119,8 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Waits until all are connected to all. Where one does not answer the others, none of these is ready; so before time is
-    /// up all are asked, and who answers nothing is the one that is late.
+    /// Waits until all are connected to all. Where one does not answer the others, none of these is
+    /// ready; so before time is up all are asked, and who answers nothing is the one that is late.
     fn connected(&mut self) -> Result<(), JoinError> {
         let (size, timeout) = (self.join.size, self.join.timeout);
         let done = |host: &Self| host.ready + 1 == size;
@@ -134,7 +134,8 @@ impl Host<'_> {
         self.wait(what, grace(timeout), done).map_err(|error| error.unwrap_or_else(|| self.late()))
     }
 
-    /// Who keeps the others waiting: those that do not answer; if all do, those that lack the most others.
+    /// Who keeps the others waiting: those that do not answer; if all do, those that lack the most
+    /// others.
     fn late(&self) -> JoinError {
         let members = || self.members.iter().enumerate().filter_map(|(rank, member)| Some((rank, member.as_ref()?)));
         let unready = || members().filter(|(_, member)| !member.ready);
@@ -152,7 +153,8 @@ impl Host<'_> {
         }
     }
 
-    /// Goes on until all of that is done; fails without an error of its own where it takes too long.
+    /// Goes on until all of that is done; fails without an error of its own where it takes too
+    /// long.
     fn wait(&mut self, what: &str, patience: Duration, done: impl Fn(&Self) -> bool) -> Result<(), Option<JoinError>> {
         let began = Instant::now();
         let until = after(began, patience);

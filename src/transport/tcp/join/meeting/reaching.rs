@@ -70,7 +70,8 @@ pub(super) fn reach(join: &Join, hall: &mut Hall) -> Result<(Id, Hello, SocketAd
             }
             Some(Event::Failed(id, trouble)) => {
                 let Some(address) = attempts.failed(id) else { continue };
-                // An address means one meeting point, and this is none. A file may be of an earlier job.
+                // An address means one meeting point, and this is none. A file may be of an earlier
+                // job.
                 match &trouble {
                     Trouble::Key if line.is_none() => return Err(JoinError::Proof { address, rank: join.rank }),
                     Trouble::Io(_) => {}

@@ -89,7 +89,8 @@ fn errors(joins: Vec<Join>) -> Vec<JoinError> {
     meet(joins).into_iter().map(Result::unwrap_err).collect()
 }
 
-/// That each connection leads to whom it should, in both directions, and that nothing is lost or said besides.
+/// That each connection leads to whom it should, in both directions, and that nothing is lost or
+/// said besides.
 fn talk(meshes: Vec<Result<Mesh, JoinError>>) {
     let size = meshes.len();
     let meshes: Vec<Mesh> = meshes.into_iter().map(Result::unwrap).collect();

@@ -18,7 +18,8 @@ use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
 
-/// The engine of rank 0 of 2, whose socket takes nothing and tells nothing: what comes is put in by hand.
+/// The engine of rank 0 of 2, whose socket takes nothing and tells nothing: what comes is put in by
+/// hand.
 pub(super) struct Bench {
     pub(super) engine: Engine,
     program: Program,
@@ -65,7 +66,8 @@ impl Bench {
         let Self { engine, program, input, output, .. } = self;
         let signature = Signature { fingerprint: FINGERPRINT, words: "a call".into() };
         let bases = Bases::of(&mut Buffers { input, output, scratch: &mut [] });
-        // SAFETY: program and buffers stay where they are, and are touched again only when the turn has been withdrawn.
+        // SAFETY: program and buffers stay where they are, and are touched again only when the turn
+        // has been withdrawn.
         let turn = unsafe { Turn::new((program, round), bases, call, &signature, Duration::from_secs(1).into()) };
         let messages = (&program.rounds()[round].sends[..], &program.rounds()[round].receives[..]);
         engine.post(ContextId::WORLD, turn, &signature, messages);
@@ -138,7 +140,8 @@ impl Bench {
         self.engine.failure(ContextId::WORLD).is_some() || self.engine.is_undecided(ContextId::WORLD)
     }
 
-    /// Whether the round under way has all it needs. Nothing goes, so what is to go is taken for gone.
+    /// Whether the round under way has all it needs. Nothing goes, so what is to go is taken for
+    /// gone.
     pub(super) fn is_over(&mut self) -> bool {
         if self.is_failing() {
             return false;

@@ -59,7 +59,8 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         vec![(vec![0xff; 1000], vec![])],
         vec![(oversized.encode().to_vec(), vec![1; 1000])],
         vec![(overlong.encode().to_vec(), vec![1; 1000])],
-        // More than there is credit for, in a context that nobody has opened; and of a message that nobody is ready for.
+        // More than there is credit for, in a context that nobody has opened; and of a message that
+        // nobody is ready for.
         (0..10).map(|_| frame(elsewhere, &[1; 60_000])).collect(),
         vec![frame(Header { context: ContextId::of(5), ..message(60_000) }, &[1; 60_000])],
         vec![frame(Header { stamp: Stamp { round: 2, ..stamp }, ..message(2000) }, &[1; 700])],

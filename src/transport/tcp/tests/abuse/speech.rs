@@ -5,7 +5,8 @@ use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::ContextId;
 use crate::transport::engine::frame::{Header, Kind, Stamp};
 
-/// What rank 0 receives, round by round; it sends as much as it receives in the rounds that are marked.
+/// What rank 0 receives, round by round; it sends as much as it receives in the rounds that are
+/// marked.
 pub(super) const ROUNDS: [(&[u64], bool); 4] = [(&[100], true), (&[600, 0, 30], false), (&[2000], false), (&[9], true)];
 pub(super) const CALLS: u64 = 2;
 pub(super) const FINGERPRINT: u64 = 77;
@@ -33,8 +34,9 @@ pub(super) fn program() -> Program {
     Program::new(runs, rounds, sizes).unwrap()
 }
 
-/// What rank 1 sends in a call. No byte of it begins a frame. It is the same in every call: a message that passes for one of
-/// another call cannot be told from that. All messages of a call have lengths of their own.
+/// What rank 1 sends in a call. No byte of it begins a frame. It is the same in every call: a
+/// message that passes for one of another call cannot be told from that. All messages of a call
+/// have lengths of their own.
 pub(super) fn content(length: usize) -> Vec<u8> {
     (0..length).map(|at| 0x80 | (at * 7 + (at >> 7)) as u8).collect()
 }

@@ -81,7 +81,8 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
     frame(Header { eager, taken: dice.number(), context, ..header(kind, stamp, bytes) }, &words)
 }
 
-/// Spoils frames, but for the bytes of the messages themselves, in which no receiver can see that anything is wrong.
+/// Spoils frames, but for the bytes of the messages themselves, in which no receiver can see that
+/// anything is wrong.
 pub(super) fn spoil(frames: &mut Vec<Frame>, dice: &mut Dice) {
     let at = dice.below(frames.len());
     let Some((head, _)) = frames.get_mut(at) else { return };

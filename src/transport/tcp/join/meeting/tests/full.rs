@@ -15,7 +15,8 @@ use super::super::times::identity;
 use super::by_hand::heard;
 use super::{Port, failed, start};
 
-/// The sockets of this host that wait for an answer from that port of its own: what the system knows them by.
+/// The sockets of this host that wait for an answer from that port of its own: what the system
+/// knows them by.
 fn asking(port: u16) -> Vec<String> {
     let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let asks = |line: &str| {

@@ -1,4 +1,5 @@
-//! What a rank is told that cannot be, or that needs to be meant, is an error before anything is tried.
+//! What a rank is told that cannot be, or that needs to be meant, is an error before anything is
+//! tried.
 
 use std::net::IpAddr;
 

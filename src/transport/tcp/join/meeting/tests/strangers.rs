@@ -14,7 +14,8 @@ use super::super::super::hello::{Build, Role};
 use super::super::super::{Join, Key, Root};
 use super::{Port, answers, errors, failed, key, meet, start, talk};
 
-/// What comes to the meeting point and is no rank, as fast as it can, until it is told to stop. How often it came.
+/// What comes to the meeting point and is no rank, as fast as it can, until it is told to stop. How
+/// often it came.
 fn flood(address: SocketAddr, stop: &AtomicBool) -> usize {
     let mut silent = Vec::new();
     let mut came = 0;
@@ -57,7 +58,8 @@ fn those_who_do_not_hold_the_key_do_not_keep_the_ranks_from_meeting() {
             scope.spawn(|| came.fetch_add(flood(address, &stop), Ordering::Relaxed));
         }
         let silent = start(port.join(0, 8));
-        // They have the meeting point to themselves at first, and more of them than there is room for.
+        // They have the meeting point to themselves at first, and more of them than there is room
+        // for.
         let mut early = Vec::new();
         while early.len() < 200 {
             early.extend(TcpStream::connect(address));
@@ -129,7 +131,8 @@ fn a_caller_of_another_protocol_is_told_which_this_is() {
 #[cfg(all(target_os = "linux", target_endian = "little"))]
 const CRAMPED: &str = "127.0.0.77";
 
-/// Not a test by itself: rank 6 of the next one's eight, a process of its own, for which there is a limit.
+/// Not a test by itself: rank 6 of the next one's eight, a process of its own, for which there is a
+/// limit.
 #[cfg(all(target_os = "linux", target_endian = "little"))]
 #[test]
 fn a_cramped_rank() {
@@ -184,7 +187,8 @@ fn strangers_do_not_keep_a_rank_with_few_descriptors_from_calling_others() {
     drop(silent);
 }
 
-/// Not a test by itself: rank 0 of the next one's sixty, a process of its own, for which there is a limit.
+/// Not a test by itself: rank 0 of the next one's sixty, a process of its own, for which there is a
+/// limit.
 #[cfg(all(target_os = "linux", target_endian = "little"))]
 #[test]
 fn a_cramped_root() {
