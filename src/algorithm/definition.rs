@@ -28,7 +28,7 @@ pub struct About {
     pub summary: &'static str,
     /// The source: paper and section.
     pub source: &'static str,
-    /// What the algorithm requires of a problem.
+    /// The requirements of the algorithm on a problem.
     pub needs: &'static str,
     /// The claims as formulas in N ranks, for readers. [`Algorithm::claims`] has the numbers.
     pub claims: &'static str,

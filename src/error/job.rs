@@ -95,8 +95,8 @@ impl JobError {
 
     /// Returns the rank in the job that failed first, or `None` if the job could not begin.
     ///
-    /// Of a failed call this is the [culprit](Failure::culprit), or, if there is none, the rank
-    /// that found the failure.
+    /// If a call failed, returns the [culprit](Failure::culprit), or the rank that found the failure
+    /// if no culprit is known.
     #[must_use]
     pub fn rank(&self) -> Option<Rank> {
         self.0.rank

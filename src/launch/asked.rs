@@ -44,7 +44,7 @@ impl Defaults {
         Ok(options)
     }
 
-    /// What is asked for on a job, whose number of ranks the launcher may have decided on.
+    /// Returns the request for a job. The launcher may have set the number of ranks.
     pub(super) fn on(self, size: Option<Size>, variable: Variable<'_>) -> Result<Asked, JobError> {
         let options = self.options(variable)?;
         let said = number(variable, "NECKLACE_RANKS")?;

@@ -22,7 +22,7 @@ pub(super) struct Group {
     pub(super) dimensions: Vec<usize>,
     /// The nodes of a cell: 4, 2 or 1.
     pub(super) cell: usize,
-    /// How blocks move to their cells.
+    /// The order in which blocks move to their cells.
     pub(super) walk: Walk,
     /// The channels they use.
     pub(super) way: Way,

@@ -25,7 +25,7 @@ pub(in crate::launch) struct Row {
     pub(in crate::launch) machine: Machine,
     /// Variables that mean this backend if `NECKLACE_BACKEND` is not set, and contradict another.
     pub(in crate::launch) variables: &'static [&'static str],
-    /// How to start a program as ranks that are processes: by a command, and by hand.
+    /// The command that starts a program as processes, and the variables that do so without it.
     pub(in crate::launch) command: &'static str,
     pub(in crate::launch) by_hand: &'static str,
     /// Whether the ranks of a launcher may be its ranks.
@@ -85,7 +85,7 @@ impl Environment<'_> {
         self.takers(row, claim).find(|other| (self.built)(other))
     }
 
-    /// What the program would have to be built with for the claim's ranks to be another backend's.
+    /// Lists the features that this program lacks for other backends to accept the claim.
     pub(super) fn not_built(&self, row: &Row, claim: &Claim) -> String {
         let missing = self.takers(row, claim).filter(|other| !(self.built)(other));
         missing.map(|other| format!("; for {} {}", other.ranks, other.lacking())).collect()
@@ -95,7 +95,7 @@ impl Environment<'_> {
         self.rows.iter().copied().filter(move |other| other.name != row.name && (other.takes)(claim))
     }
 
-    /// How to start this program as ranks that are processes.
+    /// Returns instructions for starting this program as processes.
     pub(super) fn start_words(&self) -> String {
         let processes = || self.rows.iter().copied().filter(|row| !row.threads);
         let list = |rows: &mut dyn Iterator<Item = String>| rows.collect::<Vec<_>>().join(" or ");

@@ -31,8 +31,8 @@
 //!
 //! While one group of locations crosses the second axis the next one crosses the first, and so on.
 //! The paper does so with Algorithm 4. But a location's relative address differs from axis to axis,
-//! and locations that are a necklace for one X are none for another: a group that was through with
-//! the first axis would not be a group of the second. Complement pairs stay complement pairs. So
+//! and locations that form a necklace for one X form no necklace for another: a group that has
+//! crossed the first axis would not be a group of the second. Complement pairs stay complement pairs. So
 //! the groups are d pairs, as in Algorithm 1, each for d steps an axis. Where d does not divide the
 //! K/2 pairs the last group is d pairs and what is left over, in as many steps, with every element
 //! in a window of d steps (see `windows.rs`): then all channels of an axis are busy for K/2 steps,
