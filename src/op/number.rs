@@ -18,12 +18,14 @@ pub trait Number: Pod + Zero + One {
 
     /// Returns the sum: `+` by default.
     #[must_use]
+    #[inline]
     fn plus(self, other: Self) -> Self {
         self + other
     }
 
     /// Returns the product: `*` by default.
     #[must_use]
+    #[inline]
     fn times(self, other: Self) -> Self {
         self * other
     }
@@ -34,10 +36,12 @@ macro_rules! integers {
         impl Number for $t {
             const PRODUCT_COMMUTES: bool = true;
 
+            #[inline]
             fn plus(self, other: Self) -> Self {
                 WrappingAdd::wrapping_add(&self, &other)
             }
 
+            #[inline]
             fn times(self, other: Self) -> Self {
                 WrappingMul::wrapping_mul(&self, &other)
             }

@@ -19,15 +19,17 @@ pub trait Ordered: Pod + PartialOrd {
     const COMMUTES: bool = false;
 
     /// Returns the lesser value. By default, `self` if both are equal, and a value that differs
-    /// from itself, such as NaN, is less than all others.
+    /// from itself, such as NaN, if there is one.
     #[must_use]
+    #[inline]
     fn least(self, other: Self) -> Self {
         if other < self || is_not_a_number(other) { other } else { self }
     }
 
     /// Returns the greater value. By default, `self` if both are equal, and a value that differs
-    /// from itself, such as NaN, is greater than all others.
+    /// from itself, such as NaN, if there is one.
     #[must_use]
+    #[inline]
     fn greatest(self, other: Self) -> Self {
         if other > self || is_not_a_number(other) { other } else { self }
     }
@@ -36,6 +38,7 @@ pub trait Ordered: Pod + PartialOrd {
 /// Only NaN differs from itself. It must win over numbers; otherwise minimum and maximum would not
 /// be associative.
 #[allow(clippy::eq_op)]
+#[inline]
 fn is_not_a_number<T: Ordered>(value: T) -> bool {
     value != value
 }
@@ -59,6 +62,7 @@ macro_rules! floats {
             const COMMUTES: bool = true;
 
             // Commutative to the last bit, so that libraries may reorder operands.
+            #[inline]
             fn least(self, other: Self) -> Self {
                 match self.partial_cmp(&other) {
                     Some(Less) => self,
@@ -68,6 +72,7 @@ macro_rules! floats {
                 }
             }
 
+            #[inline]
             fn greatest(self, other: Self) -> Self {
                 match self.partial_cmp(&other) {
                     Some(Less) => other,

@@ -15,14 +15,17 @@ macro_rules! op {
                 Cow::Borrowed($text)
             }
 
+            #[inline]
             fn combine(&self, $left: T, $right: T) -> T {
                 $combine
             }
 
+            #[inline]
             fn is_commutative(&self) -> bool {
                 $commutes
             }
 
+            #[inline]
             fn identity(&self) -> Option<T> {
                 $identity
             }
