@@ -75,6 +75,7 @@ mod tests {
         PlanKey {
             collective: Collective::Alltoall,
             element: Element::of::<u64>(),
+            lengths: (elements, elements),
             elements,
             in_place: false,
             purpose: "".into(),

@@ -321,8 +321,8 @@ impl Communicator {
 
     /// Executes a collective of blocks of equal lengths; plans it unless its plan is cached.
     ///
-    /// The buffers follow the collective's [row](crate::collective). Their lengths determine
-    /// `key.elements`.
+    /// The buffers follow the collective's [row](crate::collective). Their lengths determine the
+    /// key's `lengths` and `elements`.
     #[inline]
     fn regular<T: Pod>(
         &mut self,
@@ -331,15 +331,25 @@ impl Communicator {
         receive: &mut [T],
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), CallError> {
-        let elements = self.elements(&key, (send.len(), receive.len()))?;
-        let (wire, planned) = self.planned_call(&PlanKey { elements, ..key })?;
-        Ok(wire.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)?)
+        let key = PlanKey { lengths: (send.len(), receive.len()), ..key };
+        self.execute(&key, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)
+    }
+
+    /// Does the same with bytes, so that it is compiled once, in this crate.
+    fn execute(
+        &mut self,
+        key: &PlanKey,
+        send: &[u8],
+        receive: &mut [u8],
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(), CallError> {
+        let (wire, planned) = self.planned_call(key)?;
+        Ok(wire.execute(planned, send, receive, reduction)?)
     }
 
     /// Returns the elements of a block from the lengths of the buffers. Fails unless they agree.
-    #[inline]
-    fn elements(&self, key: &PlanKey, (send, receive): (usize, usize)) -> Result<usize, ArgumentError> {
-        let (sends, receives) = self.blocks(key);
+    pub(super) fn elements(&self, key: &PlanKey) -> Result<usize, ArgumentError> {
+        let ((send, receive), (sends, receives)) = (key.lengths, self.blocks(key));
         let (what, found, blocks) = match (sends, key.in_place) {
             (1.., _) => ("send buffer", send, sends),
             (0, true) => ("buffer", receive, receives),
@@ -361,7 +371,6 @@ impl Communicator {
     }
 
     /// Returns the numbers of blocks in this rank's input and output.
-    #[inline]
     pub(super) fn blocks(&self, key: &PlanKey) -> (usize, usize) {
         let (before, after) = key.collective.buffers();
         let seat = key.collective.seat(self.size(), Rank::new(self.rank()));
@@ -375,6 +384,7 @@ pub(super) fn key<T: Pod>(collective: Collective) -> PlanKey {
     PlanKey {
         collective,
         element: Element::of::<T>(),
+        lengths: (0, 0),
         elements: 0,
         in_place: false,
         purpose: Cow::Borrowed(""),

@@ -305,12 +305,19 @@ impl Communicator {
     pub(super) fn planned_call(&mut self, key: &PlanKey) -> Result<(&mut Wire, &mut PlannedCall), CallError> {
         let using = self.using.as_ref().filter(|_| !key.is_internal());
         if !self.cache.find_by(|(known, used)| known == key && used.as_ref() == using) {
-            let kept = (key.clone(), using.cloned());
-            let planned = self.compile(key)?;
-            self.cache.insert(kept, planned);
+            self.plan_into_cache(key)?;
         }
         let lost = || Error::Internal("a plan just made is not in the cache");
         Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
+    }
+
+    #[cold]
+    fn plan_into_cache(&mut self, key: &PlanKey) -> Result<(), CallError> {
+        let using = self.using.clone().filter(|_| !key.is_internal());
+        let key = PlanKey { elements: self.elements(key)?, ..key.clone() };
+        let planned = self.compile(&key)?;
+        self.cache.insert((key, using), planned);
+        Ok(())
     }
 
     /// Plans a regular collective.

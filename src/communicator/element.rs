@@ -13,6 +13,7 @@ pub(super) struct Element {
 
 impl Element {
     /// Describes the type `T`.
+    #[inline]
     pub(super) fn of<T: 'static>() -> Self {
         Self { size: size_of::<T>(), name: type_name::<T>(), identity: TypeId::of::<T>() }
     }

@@ -74,7 +74,10 @@ impl Footprint for PlannedCall {
 pub(super) struct PlanKey {
     pub(super) collective: Collective,
     pub(super) element: Element,
-    /// The elements of a block.
+    /// The elements of the send buffer and of the receive buffer.
+    pub(super) lengths: (usize, usize),
+    /// The elements of a block. They follow from the lengths, so that a call whose plan is cached
+    /// does not compute them.
     pub(super) elements: usize,
     pub(super) in_place: bool,
     /// The name of the operation, or another text that distinguishes the call.
@@ -99,8 +102,8 @@ impl PlanKey {
 impl PartialEq for PlanKey {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        let Self { collective, element, elements, in_place, purpose, predefined, commutes } = self;
-        *elements == other.elements
+        let Self { collective, element, lengths, elements: _, in_place, purpose, predefined, commutes } = self;
+        *lengths == other.lengths
             && *element == other.element
             && *in_place == other.in_place
             && *commutes == other.commutes

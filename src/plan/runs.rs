@@ -95,6 +95,7 @@ impl Place {
 impl Deref for Place {
     type Target = [Run];
 
+    #[inline]
     fn deref(&self) -> &[Run] {
         &self.0
     }
