@@ -13,6 +13,7 @@ mod golden;
 mod grids;
 mod json;
 mod layers;
+mod mutated_inputs;
 mod mutations;
 mod permutations;
 mod pictures;
