@@ -110,14 +110,12 @@ impl Default for Bruck {
 
 impl Bruck {
     /// Returns the algorithm of this radix, with one message per round. `None` for a radix below 2.
-    #[must_use]
-    pub fn new(radix: usize) -> Option<Self> {
+    fn new(radix: usize) -> Option<Self> {
         (radix >= 2).then_some(Self { radix, all_ports: false })
     }
 
     /// Puts all messages of one digit position into one round.
-    #[must_use]
-    pub fn all_ports(self) -> Self {
+    fn all_ports(self) -> Self {
         Self { all_ports: true, ..self }
     }
 
@@ -291,6 +289,22 @@ mod tests {
         }
         let huge = Bruck::new(MAX_NODES).unwrap();
         assert_eq!((huge.numbers(MAX_NODES, 1, 0), huge.numbers(MAX_NODES, 1, MAX_NODES - 1)), (1, 1));
+    }
+
+    #[test]
+    fn claims_of_the_largest_machines_are_counted_without_a_schedule() {
+        let network = crate::topology::parse("complete:2147483647").unwrap();
+        let problem = Problem::new(network, crate::collective::Collective::Alltoall).unwrap();
+        for radix in [2, 3, 2_147_483_647, usize::MAX] {
+            let bruck = Bruck::new(radix).unwrap();
+            for bruck in [bruck, bruck.all_ports()] {
+                let claims = bruck.claims(&problem);
+                assert!(claims.volume.unwrap() >= Volume::from(2_147_483_646) && claims.messages >= claims.startups);
+            }
+        }
+        // 31 bits, each set in half of the numbers up to 2^31 - 1; the last number is missing.
+        let claims = Bruck::default().claims(&problem);
+        assert_eq!((claims.startups, claims.volume), (Some(31), Some(Volume::from(31 * (1 << 30) - 31))));
     }
 
     #[test]

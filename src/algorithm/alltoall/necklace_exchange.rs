@@ -85,20 +85,6 @@ impl Default for NecklaceExchange {
     }
 }
 
-impl NecklaceExchange {
-    /// Returns the exchange by this scheme, in the fewest rounds.
-    #[must_use]
-    pub fn new(scheme: Scheme) -> Self {
-        Self { scheme, width: 0 }
-    }
-
-    /// Sets the most blocks of a message; 0 for no limit.
-    #[must_use]
-    pub fn width(self, width: usize) -> Self {
-        Self { width: width.min(MAX_NODES), ..self }
-    }
-}
-
 impl Algorithm for NecklaceExchange {
     fn about(&self) -> &About {
         &ABOUT

@@ -82,8 +82,8 @@ static ABOUT: About = About {
 };
 
 impl Succession {
-    /// The most bits of a place.
-    pub const MAX_PLACE_BITS: usize = 20;
+    /// The maximum number of bits of a place.
+    const MAX_PLACE_BITS: usize = 20;
 
     /// Returns the pipelined succession of exchanges with `axes` axes of `d` bits each, with
     /// 2^`place_bits` elements per rank: all elements take the axes in order.
@@ -95,8 +95,7 @@ impl Succession {
     ///
     /// [`BuildError::Parameters`] for no axes or no bits, for a place of fewer bits than an axis,
     /// for axes of more than 15 bits if their number does not divide K/2, for more ranks than a
-    /// [`Hypercube`] has, and for more than [`MAX_PLACE_BITS`](Self::MAX_PLACE_BITS) bits of a
-    /// place.
+    /// [`Hypercube`] has, and for more than 20 bits of a place.
     pub fn pipelined(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
         Self::of(axes, d, place_bits, batches::pipelined)
     }
@@ -146,36 +145,10 @@ impl Succession {
         })
     }
 
-    /// Returns the number of axes.
-    #[must_use]
-    pub fn axes(&self) -> usize {
-        self.axes
-    }
-
-    /// Returns the number of bits of an axis.
-    #[must_use]
-    pub fn axis_bits(&self) -> usize {
-        self.d
-    }
-
-    /// Returns the number of bits of a place.
-    #[must_use]
-    pub fn place_bits(&self) -> usize {
-        self.places
-    }
-
     /// Returns the number of steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.timetable.iter().flatten().map(|slot| slot.start + slot.pairs).max().unwrap_or(0)
-    }
-
-    /// Returns the alignment of a rank: a place xor the alignment before the exchanges is the
-    /// location at which an element stays during the exchanges; that location xor the alignment
-    /// afterwards is its final place.
-    #[must_use]
-    pub fn alignment(&self, rank: Rank) -> usize {
-        self.sum(rank.index(), 0..self.axes)
     }
 
     /// Returns the problem, a custom collective: block [s, t, v, ..] is the element with index v

@@ -23,7 +23,7 @@
 //! choice of crossings exists is not proved, but tested for each d with [`early`], and for each c
 //! that can be left over: under all X up to d = 10, under a sample beyond.
 
-use crate::topology::necklace::{Necklace, Words};
+use crate::algorithm::cube::necklace::{Necklace, Words};
 
 /// The most dimensions for which a choice was tested to exist.
 pub(super) const TESTED: usize = 15;
