@@ -183,12 +183,6 @@ impl Permutation {
         Demand::by_claims(&self.promises().completed(self.about().ports), of, Volume::ZERO, Demand::default)
     }
 
-    /// Returns the map of addresses.
-    #[must_use]
-    pub fn map(&self) -> &BitMap {
-        &self.map
-    }
-
     /// Returns the method.
     #[must_use]
     pub fn method(&self) -> Method {
@@ -196,8 +190,7 @@ impl Permutation {
     }
 
     /// Returns the number of elements of a rank.
-    #[must_use]
-    pub fn each(&self) -> u64 {
+    pub(crate) fn each(&self) -> u64 {
         1 << self.place_bits()
     }
 
@@ -223,7 +216,7 @@ impl Permutation {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Blocks`] for more than [`Custom::MOST_BLOCKS`] blocks.
+    /// [`BuildError::Blocks`] for more than 2^24 blocks.
     pub fn problem(&self) -> Result<Problem, BuildError> {
         Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective()?.clone())
     }

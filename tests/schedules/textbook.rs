@@ -1,7 +1,7 @@
 //! What textbooks print of alltoall on flat networks, rings and cubes, counted from verified
 //! schedules.
 
-use necklace::algorithm::{Algorithm, find};
+use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
 use necklace::topology::parse;

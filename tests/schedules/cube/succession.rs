@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use necklace::Node;
 use necklace::algorithm::Algorithm;
 use necklace::algorithm::cube::Succession;
 use necklace::error::BuildError;
 use necklace::schedule::{Placement, Problem, Proof, verify_shares};
-use necklace::{Node, Rank};
 
 /// All arrive where they should, no channel carries two at a time, and the claims are true.
 fn proved(succession: &Succession) -> Proof {

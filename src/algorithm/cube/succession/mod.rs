@@ -157,7 +157,7 @@ impl Succession {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Blocks`] for more than [`Custom::MOST_BLOCKS`] elements.
+    /// [`BuildError::Blocks`] for more than 2^24 elements.
     pub fn problem(&self) -> Result<Problem, BuildError> {
         let collective = self.collective()?.clone();
         Problem::placed(Arc::clone(&self.topology), Placement::identity(self.topology.nodes()), collective)
