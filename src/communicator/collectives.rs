@@ -332,8 +332,8 @@ impl Communicator {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), CallError> {
         let elements = self.elements(&key, (send.len(), receive.len()))?;
-        let (wire, planned) = self.planned_call(&PlanKey { elements, ..key })?;
-        Ok(wire.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)?)
+        let (context, planned) = self.planned_call(&PlanKey { elements, ..key })?;
+        Ok(context.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)?)
     }
 
     /// Returns the elements of a block from the lengths of the buffers. Fails unless they agree.
