@@ -102,6 +102,14 @@ const fn about(ports: Ports) -> About {
 static ONE: About = about(Ports::One);
 static ALL: About = about(Ports::Unlimited);
 
+/// A digit position.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// The index of the position, from that of weight 1.
+    index: usize,
+    weight: usize,
+}
+
 impl Default for Bruck {
     fn default() -> Self {
         Self { radix: 2, all_ports: false }
@@ -129,11 +137,12 @@ impl Bruck {
         (self.radix - 1).min((size - 1) / weight)
     }
 
-    /// Returns, for each round, the digit position with its weight, and the values of the digit.
-    fn steps(self, size: usize) -> impl Iterator<Item = ((usize, usize), Range<usize>)> {
-        self.weights(size).enumerate().flat_map(move |position| {
-            let end = self.largest(size, position.1) + 1;
+    /// Returns, for each round, the digit position and the values of the digit.
+    fn steps(self, size: usize) -> impl Iterator<Item = (Position, Range<usize>)> {
+        self.weights(size).enumerate().flat_map(move |(index, weight)| {
+            let end = self.largest(size, weight) + 1;
             let together = if self.all_ports { end } else { 1 };
+            let position = Position { index, weight };
             (1..end).step_by(together).map(move |first| (position, first..end.min(first + together)))
         })
     }
@@ -157,13 +166,14 @@ impl Bruck {
     }
 
     /// Returns a rank's round of the messages with these digit values at a position.
-    fn round(self, size: usize, rank: usize, (position, weight): (usize, usize), values: Range<usize>) -> RankRound {
+    fn round(self, size: usize, rank: usize, position: Position, values: Range<usize>) -> RankRound {
+        let Position { index, weight } = position;
         let sends = values.clone().map(|value| self.message(size, rank, weight, value));
         let receives = values.map(|value| {
             let from = (rank + size - value * weight) % size;
             End { peer: Rank::new(from), ..self.message(size, from, weight, value) }
         });
-        RankRound { phase: position, sends: sends.collect(), receives: receives.collect(), ..RankRound::default() }
+        RankRound { phase: index, sends: sends.collect(), receives: receives.collect(), ..RankRound::default() }
     }
 }
 
@@ -244,13 +254,13 @@ impl Algorithm for Bruck {
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         let (bruck, size, rank) = (*self, problem.ranks(), rank.index());
-        Box::new(bruck.steps(size).map(move |((phase, weight), values)| {
+        Box::new(bruck.steps(size).map(move |(Position { index, weight }, values)| {
             let amount = |value: usize| Amount {
                 peer: Rank::new((rank + value * weight) % size),
                 volume: (bruck.numbers(size, weight, value) as u64).into(),
                 route: Route::Default,
             };
-            RankAmounts { phase, receives: values.len(), sends: values.map(amount).collect() }
+            RankAmounts { phase: index, receives: values.len(), sends: values.map(amount).collect() }
         }))
     }
 }

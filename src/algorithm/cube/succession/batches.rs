@@ -91,11 +91,11 @@ pub(super) struct Slot {
 }
 
 /// The shape of a succession: s axes of d bits, with 2^`places` elements per rank.
-#[derive(Clone, Copy)]
-struct Shape {
-    axes: usize,
-    d: usize,
-    places: usize,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) axes: usize,
+    pub(super) d: usize,
+    pub(super) places: usize,
 }
 
 impl Shape {
@@ -134,14 +134,13 @@ impl Shape {
 pub(super) type Needs = String;
 
 /// Returns one batch of all pairs.
-pub(super) fn pipelined(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
-    let shape = Shape { axes, d, places };
-    Ok(vec![shape.by_all_axes(shape.pairs(|_, _| axes), 0)?])
+pub(super) fn pipelined(shape: Shape) -> Result<Vec<Batch>, Needs> {
+    Ok(vec![shape.by_all_axes(shape.pairs(|_, _| shape.axes), 0)?])
 }
 
 /// Returns batches of which as many as possible, at least one, start with a later axis.
-pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
-    let shape = Shape { axes, d, places };
+pub(super) fn concurrent(shape: Shape) -> Result<Vec<Batch>, Needs> {
+    let Shape { axes, d, places } = shape;
     if axes < 3 {
         return Err("3 axes at least: with fewer there is none to start with but the first".to_owned());
     }
@@ -222,7 +221,7 @@ mod tests {
 
     #[test]
     fn four_axes_take_the_drawn_slots() {
-        let batches = concurrent(4, 2, 4).unwrap();
+        let batches = concurrent(Shape { axes: 4, d: 2, places: 4 }).unwrap();
         let mut rows = std::collections::BTreeMap::new();
         for (x, of_axis) in timetable(&batches, 4, 2).iter().enumerate() {
             for slot in of_axis {
@@ -252,7 +251,8 @@ mod tests {
         for (axes, d, places) in
             [(3, 3, 6), (4, 3, 6), (5, 3, 8), (5, 5, 10), (6, 4, 9), (7, 2, 6), (12, 2, 9), (11, 1, 6)]
         {
-            for batches in [pipelined(axes, d, places), concurrent(axes, d, places)] {
+            let shape = Shape { axes, d, places };
+            for batches in [pipelined(shape), concurrent(shape)] {
                 let batches = batches.unwrap();
                 let all: usize = batches.iter().map(|batch| batch.pairs.len()).sum();
                 assert_eq!(all, 1 << (places - 1));

@@ -46,7 +46,7 @@ mod windows;
 
 use std::sync::{Arc, OnceLock};
 
-use batches::{Batch, Memory, Needs, Pair, Slot};
+use batches::{Batch, Memory, Needs, Pair, Shape, Slot};
 
 use super::schemes::of_pair;
 use crate::algorithm::{About, Algorithm, Claims};
@@ -97,7 +97,7 @@ impl Succession {
     /// for axes of more than 15 bits if their number does not divide K/2, for more ranks than a
     /// [`Hypercube`] has, and for more than 20 bits of a place.
     pub fn pipelined(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
-        Self::of(axes, d, place_bits, batches::pipelined)
+        Self::of(Shape { axes, d, places: place_bits }, batches::pipelined)
     }
 
     /// Like [`pipelined`](Self::pipelined), but some elements, as many as possible, start with a
@@ -108,15 +108,11 @@ impl Succession {
     /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for a place of fewer bits
     /// than two axes, and for too few elements.
     pub fn concurrent(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
-        Self::of(axes, d, place_bits, batches::concurrent)
+        Self::of(Shape { axes, d, places: place_bits }, batches::concurrent)
     }
 
-    fn of(
-        axes: usize,
-        d: usize,
-        places: usize,
-        batches: impl Fn(usize, usize, usize) -> Result<Vec<Batch>, Needs>,
-    ) -> Result<Self, BuildError> {
+    fn of(shape: Shape, batches: impl Fn(Shape) -> Result<Vec<Batch>, Needs>) -> Result<Self, BuildError> {
+        let Shape { axes, d, places } = shape;
         let needs = |expected: String| BuildError::Parameters {
             algorithm: "succession".to_owned(),
             found: format!("axes {axes}, bits of an axis {d}, bits of a place {places}"),
@@ -132,7 +128,7 @@ impl Succession {
         if !(d..=most).contains(&places) {
             return Err(needs(format!("bits of a place from {d}, those of an axis, to {most}")));
         }
-        let batches = batches(axes, d, places).map_err(needs)?;
+        let batches = batches(shape).map_err(needs)?;
         let timetable = batches::timetable(&batches, axes, d);
         Ok(Self {
             axes,
