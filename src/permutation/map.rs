@@ -66,7 +66,7 @@ pub enum BitMapError {
 }
 
 impl BitMap {
-    /// The most bits of an address.
+    /// The maximum number of bits of an address.
     const MAX_BITS: usize = 62;
 
     /// Returns the identity.

@@ -140,8 +140,9 @@ impl<'p> Execution<'p> {
     /// Does the local work after the last round, which must be done, and returns the index of the
     /// next round in the [program](Plan::program). Returns `None` at the end.
     ///
-    /// The buffers must have the [sizes](Program::sizes) of the program; otherwise it does nothing and returns `None`. If the
-    /// schedule combines contributions, a reduction is needed; without one nothing is combined.
+    /// The buffers must have the [sizes](Program::sizes) of the program; otherwise it does nothing
+    /// and returns `None`. If the schedule combines contributions, a reduction is needed; without one
+    /// nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
         if !self.plan.fits(buffers) {
             return None;

@@ -75,7 +75,7 @@ pub struct Bruck {
 
 const RADIX: Parameter = Parameter {
     key: "radix",
-    summary: "of the digits",
+    summary: "radix of the digits",
     values: Values::Number { least: 2, most: MAX_NODES },
     default: 2,
 };
@@ -91,10 +91,10 @@ const fn about(ports: Ports) -> About {
     About {
         collective: "alltoall",
         name: "bruck",
-        summary: "blocks travel by the digits of how far they have to go, those with an equal digit together",
+        summary: "blocks move by the digits of their distance in ranks; those with the same digit share a message",
         source: "Bruck et al. 1997, 3",
         needs: "nothing",
-        claims: "for N = r^k: k (r - 1) start-ups, k (r - 1) N/r blocks, k - 1 rearrangements, with ports=all k start-ups, k N/r blocks; for any N by counting digits; contention-free where the network is complete",
+        claims: "for N = r^k: k (r - 1) start-ups, k (r - 1) N/r blocks, k - 1 rearrangements, with ports=all k start-ups, k N/r blocks; for any N by counting digits; contention-free on complete networks",
         ports,
     }
 }
