@@ -43,15 +43,17 @@ pub struct Finding {
     pub description: String,
 }
 
+/// A check of one promise. It does not catch panics.
+pub type Check = fn(&dyn Topology) -> Result<(), Finding>;
+
 macro_rules! checks {
     ($($name:ident),* $(,)?) => {
         &[$((stringify!($name), $name)),*]
     };
 }
 
-/// The checks of all promises, with their names. A check does not catch panics. The others rely on
-/// the first.
-pub const CHECKS: &[(&str, fn(&dyn Topology) -> Result<(), Finding>)] = checks![
+/// All checks, with their names. The others rely on the first.
+pub const CHECKS: &[(&str, Check)] = checks![
     number_of_nodes_is_in_range,
     neighbours_are_distinct_and_ascending,
     neighbours_are_mutual,
