@@ -22,11 +22,13 @@ fn row(entry: Entry, d: usize) -> Option<usize> {
     (entry.dimension < d && entry.step < d).then(|| (entry.dimension + d - entry.step) % d)
 }
 
-/// Returns entry `j` of line `i` of the left system of Figure 3, `d` - `c` lines for c < d: lines
-/// go from the diagonal to the right, wrapping within the row. For even d and c < d/2, the lines i
-/// >= d/2 begin one column later, so that no member has two entries in one column. Member 0 has the
-/// bits 2i mod d; for the lines i >= d/2, the bits 2i + 1 mod d instead. `None` if there is no such
-/// entry, or if c = d/2, where the word would be cyclic.
+/// Returns entry `j` of line `i` of the left system of Figure 3, `d` - `c` lines for c < d.
+///
+/// Lines go from the diagonal to the right, wrapping within the row. For even d and c < d/2, the
+/// lines from d/2 on begin one column later, so that no member has two entries in one column.
+/// Member 0 has the bits 2i mod d; for the lines from d/2 on, the bits 2i + 1 mod d instead.
+///
+/// `None` if there is no such entry, or if c = d/2, where the word would be cyclic.
 fn diagonal(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {
     (exists(d, c, i, j) && 2 * c != d).then(|| {
         let later = d.is_multiple_of(2) && i >= d / 2;
