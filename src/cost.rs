@@ -11,7 +11,7 @@
 //! | transmission | see below | [`byte`](Machine::byte), [`channel`](Machine::channel) |
 //! | propagation | channels on the longest route of each round | [`hop`](Machine::hop) |
 //! | rearrangement | all blocks of a rank, for each change of phase | [`rearrangement`](Machine::rearrangement) |
-//! | synchronisation | barriers between rounds | [`barrier`](Machine::barrier) |
+//! | synchronisation | barriers between rounds | [`synchronisation`](Machine::synchronisation), [`doubling`](Machine::doubling) |
 //!
 //! The papers put a barrier between any two rounds. This crate executes and
 //! [simulates](crate::simulate) schedules without barriers: a rank continues when its own transfers

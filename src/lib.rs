@@ -105,7 +105,7 @@ pub mod error;
 #[cfg(doc)]
 pub mod guide;
 mod hash;
-pub mod ids;
+mod ids;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub mod launch;
 mod load;
@@ -127,7 +127,7 @@ mod vocabulary;
 pub use bytemuck;
 pub use communicator::{Communicator, Options, Persistent};
 pub use error::{Error, JobError};
-pub use ids::{Channel, Node, Rank};
+pub use ids::{Channel, MAX_NODES, Node, Rank};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub use launch::{connect, launch};
 pub use load::load;

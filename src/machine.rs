@@ -92,8 +92,7 @@ pub enum Switching {
 
 impl Switching {
     /// Returns the name: `cut-through` or `store-and-forward`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::CutThrough => "cut-through",
             Self::StoreAndForward => "store-and-forward",
@@ -164,8 +163,7 @@ impl Machine {
 
     /// Returns whether any price depends on the network: that of a channel or of a hop, or
     /// store-and-forward switching.
-    #[must_use]
-    pub fn charges_for_network(&self) -> bool {
+    pub(crate) fn charges_for_network(&self) -> bool {
         self.channel > 0 || self.hop > 0 || self.switching == Switching::StoreAndForward
     }
 
@@ -291,8 +289,7 @@ impl Machine {
 
     /// Returns the price of a barrier among `ranks` ranks. The number of doublings is the logarithm
     /// to base 2, rounded up.
-    #[must_use]
-    pub fn barrier(&self, ranks: usize) -> u64 {
+    pub(crate) fn barrier(&self, ranks: usize) -> u64 {
         let doublings = ranks.max(1).checked_next_power_of_two().map_or(usize::BITS, usize::trailing_zeros);
         let price = i128::from(self.synchronisation) + i128::from(self.doubling) * i128::from(doublings);
         u64::try_from(price.max(0)).unwrap_or(u64::MAX)

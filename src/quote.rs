@@ -30,7 +30,7 @@ impl fmt::Display for Quoted<'_> {
 
 /// Shows a text as it is. A long text is cut, and its length is added.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a>(&'a str);
+pub(crate) struct Shown<'a>(&'a str);
 
 /// Shows a text of any length in an error of bounded length.
 ///
@@ -40,7 +40,7 @@ pub struct Shown<'a>(&'a str);
 /// assert!(shown(&"x".repeat(1000)).to_string().ends_with("xx.. (1000 bytes)"));
 /// ```
 #[must_use]
-pub fn shown(text: &str) -> Shown<'_> {
+pub fn shown(text: &str) -> impl fmt::Display + fmt::Debug + Copy {
     Shown(text)
 }
 

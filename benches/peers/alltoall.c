@@ -1,5 +1,5 @@
-/* MPI_Alltoall on bytes, timed as `necklace bench move` times: calls one after the other, a sample of so many that it takes
- * about 0.4 ms, as rank 0 sees it.
+/* Times MPI_Alltoall on bytes in the same way as `necklace bench move`. A sample is a number of
+ * calls, one after the other, that takes about 0.4 ms on rank 0.
  *
  *   mpicc -O2 -o alltoall alltoall.c
  *   mpirun -n RANKS ./alltoall NAME BYTES..

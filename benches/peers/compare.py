@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Alltoall among ranks of one machine, measured in turn in one run.
+"""Measures alltoall among the ranks of one host. All systems take turns in one run.
 
-Among threads: necklace, two bare exchanges among threads, Open MPI and MPICH over shared memory. Over TCP: necklace, Open MPI and
-MPICH over TCP, and Gloo, each rank a process.
+With --transport threads: necklace and two bare exchanges among threads, and Open MPI and MPICH over
+shared memory. With --transport tcp: necklace, Open MPI, MPICH and Gloo over TCP, with a process for
+each rank.
 
     apt-get install g++ libgloo-dev libopenmpi-dev openmpi-bin mpich libmpich-dev
     cargo build --release -p necklace-cli
     benches/peers/compare.py target/release/necklace > times.csv
     benches/peers/compare.py --transport tcp target/release/necklace > times.csv
 
-Standard output gets the figures as `necklace bench --csv` writes them: medians over the rounds of a round's median, and the
-like. Standard error gets them beside the goals. MPICH waits without giving way, so it is run only where each rank has a core.
+Writes the figures to standard output, in the format of `necklace bench --csv`: the median over the
+rounds of each round's median, the minimum over the rounds, and the median of the 90th percentiles.
+Writes a table with the goals to standard error. MPICH waits actively and does not yield its core, so
+it runs only if each rank has a core.
 """
 import argparse, collections, csv, io, os, pathlib, signal, statistics, subprocess, sys, tempfile
 
@@ -18,7 +21,7 @@ HERE = pathlib.Path(__file__).parent
 OPEN_MPI = "mpirun.openmpi --allow-run-as-root --oversubscribe".split()
 SHARED_MEMORY = ("--mca btl_vader_single_copy_mechanism none --mca btl_vader_eager_limit 32768 "
                  "--mca btl_vader_max_send_size 65536").split()
-# Seconds for one system to do all sizes once.
+# The maximum time in seconds in which one system measures all sizes once.
 PATIENCE = 120
 TCP = "--mca pml ob1 --mca btl tcp,self".split()
 
@@ -31,14 +34,14 @@ def lines(command, **variables):
             try:
                 out, err = running.communicate(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
-                # Seen once: a rank of MPICH that waits in MPI_Finalize for another that has gone on.
+                # Observed once: a rank of MPICH waited in MPI_Finalize for a rank that had already ended.
                 os.killpg(running.pid, signal.SIGKILL)
-                print(f"{words}: not done after {PATIENCE} s, once more", file=sys.stderr)
+                print(f"{words}: not done after {PATIENCE} s, trying again", file=sys.stderr)
                 continue
         if running.returncode:
             sys.exit(f"{words}: {err}")
         return out
-    sys.exit(f"{words}: not done after {PATIENCE} s, thrice")
+    sys.exit(f"{words}: not done after {PATIENCE} s, in three attempts")
 
 
 def own(program, transport, ranks, sizes, algorithms):
@@ -62,8 +65,8 @@ def samples(name, text, ranks):
 
 
 def gloo(program, ranks, sizes):
-    with tempfile.TemporaryDirectory() as meeting:
-        command = lambda rank: [program, "gloo", ranks, str(rank), meeting, *sizes]
+    with tempfile.TemporaryDirectory() as rendezvous:
+        command = lambda rank: [program, "gloo", ranks, str(rank), rendezvous, *sizes]
         others = [subprocess.Popen(command(rank)) for rank in range(1, int(ranks))]
         text = lines(command(0))
         if any(other.wait() for other in others):
@@ -73,12 +76,14 @@ def gloo(program, ranks, sizes):
 
 def main():
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parse.add_argument("necklace", help="the command, built in release")
-    parse.add_argument("--transport", choices=("threads", "tcp"), default="threads")
-    parse.add_argument("--ranks", default="2,4,8,16")
-    parse.add_argument("--bytes", default="8,64,512,4096,32768,262144,1048576")
-    parse.add_argument("--algorithm", default="auto", help="one, of the row necklace")
-    parse.add_argument("--rounds", type=int, default=5)
+    parse.add_argument("necklace", help="the command `necklace`, a release build")
+    parse.add_argument("--transport", choices=("threads", "tcp"), default="threads",
+                       help="what carries the messages (default: %(default)s)")
+    parse.add_argument("--ranks", default="2,4,8,16", help="numbers of ranks (default: %(default)s)")
+    parse.add_argument("--bytes", default="8,64,512,4096,32768,262144,1048576",
+                       help="block sizes in bytes (default: %(default)s)")
+    parse.add_argument("--algorithm", default="auto", help="the algorithm of necklace (default: %(default)s)")
+    parse.add_argument("--rounds", type=int, default=5, help="measurements of each system (default: %(default)s)")
     options = parse.parse_args()
     sizes, cores, tcp = options.bytes.split(","), len(os.sched_getaffinity(0)), options.transport == "tcp"
     work = pathlib.Path(tempfile.mkdtemp())

@@ -1,4 +1,5 @@
-/* FFTW's two-dimensional transform over MPI, in normal order, timed: one number a line, in milliseconds.
+/* Times FFTW's two-dimensional transform over MPI, in normal order. Prints one time per line, in
+ * milliseconds.
  *
  * mpirun -n 2 ./fftw_mpi SIZE CALLS measure|patient|estimate in|out
  */

@@ -1,9 +1,10 @@
-/* gloo::alltoall on bytes over TCP, timed as alltoall.c times MPI_Alltoall.
+/* Times gloo::alltoall on bytes over TCP in the same way as alltoall.c times MPI_Alltoall.
  *
  *   g++ -O2 -o gloo gloo.cc -lgloo -lpthread
  *   for rank in $(seq 0 $((RANKS - 1))); do ./gloo NAME RANKS $rank DIRECTORY BYTES.. & done; wait
  *
- * DIRECTORY is an empty one, in which the ranks meet. Prints `NAME,RANKS,BYTES,SAMPLE_US` for each sample.
+ * The ranks find each other through DIRECTORY, which must be empty. Prints
+ * `NAME,RANKS,BYTES,SAMPLE_US` for each sample.
  */
 #include <chrono>
 #include <cstdio>

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use necklace::MAX_NODES;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, candidates, find};
 use necklace::bounds::Search;
 use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
 use necklace::error::{BuildError, shown};
-use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
 use necklace::schedule::{Problem, Verifier};
 use necklace::topology::Topology;

@@ -81,7 +81,8 @@ pub(crate) fn side_by_side(
     let mut lines = vec![["", "counted", "formula", "bound", "ratio"].map(str::to_owned).to_vec()];
     lines[0].extend(block_bytes.map(|_| "bytes".to_owned()));
     let mut add = |name: &str, counted: String, formula: String, bound: Option<Volume>, found: Volume, blocks: bool| {
-        let ratio = bound.and_then(|bound| found.over(bound)).map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let ratio = bound.filter(|bound| *bound > Volume::ZERO).map(|bound| found.as_f64() / bound.as_f64());
+        let ratio = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
         let mut line = vec![name.to_owned(), counted, formula, text(bound), ratio];
         line.extend(blocks.then(|| bytes(found)).flatten());
         lines.push(line);

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use necklace::MAX_NODES;
 use necklace::Rank;
-use necklace::ids::MAX_NODES;
 use necklace::schedule::draw::{DrawError, Drawing, Frames, View};
 use necklace::schedule::{Outline, Round};
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use necklace::MAX_NODES;
 use necklace::Rank;
 use necklace::algorithm::Claims;
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::error::BuildError;
-use necklace::ids::MAX_NODES;
 use necklace::machine::Machine;
 use necklace::schedule::{
     JsonWriter, Outline, Ports, Problem, Proof, Sample, SampleError, Shares, Verifier, Violations, can_be_sampled,

@@ -58,8 +58,8 @@ impl Fixed {
             name: "schedule",
             summary: "a schedule that was made elsewhere",
             source: "its author",
-            needs: "the problem that it was made for",
-            claims: "its port model, and no contention where it says so",
+            needs: "the problem for which it was made",
+            claims: "its port model; freedom from contention if the schedule promises it",
             ports: schedule.outline.ports,
         };
         Self { schedule: Arc::new(schedule), parts: parts.into_iter().map(Arc::from).collect(), stray, about }

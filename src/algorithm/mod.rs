@@ -30,7 +30,7 @@ pub use definition::{About, Algorithm};
 pub(crate) use fixed::Fixed;
 pub use native::Native;
 pub use parameters::{Parameter, Settings, Values};
-pub use registry::{all_for, candidates, find, registry};
+pub use registry::{candidates, find, registry};
 use shape::{cube_digits, doublings, is_complete, is_cube, no_power_of_two};
 
 pub use crate::vocabulary::Claims;

@@ -6,7 +6,7 @@
 //! The library's algorithm is unknown here, and the library does not know the network. So native
 //! collectives claim nothing, and have no schedule to share, verify or simulate. Their price is
 //! that of the cheapest of the registry's algorithms that libraries are known to have. On a machine
-//! that [charges nothing for the network](crate::machine::Machine::charges_for_network) it is that
+//! that charges nothing for the network it is that
 //! of the cheapest of all algorithms, since knowing the network is no advantage there. They come
 //! first in the registry: at equal prices `native` is chosen, since it has less overhead.
 //!

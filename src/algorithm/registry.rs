@@ -45,7 +45,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
 }
 
 /// Returns the algorithms for a collective, by its name, in the registry's order.
-pub fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algorithm>> {
+fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algorithm>> {
     registry().iter().filter(move |algorithm| algorithm.about().collective == collective)
 }
 

@@ -6,7 +6,7 @@ use crate::vocabulary::Problem;
 /// Returns the unmet requirement if the number of ranks is not a power of two.
 pub(super) fn no_power_of_two(problem: &Problem) -> Option<String> {
     let ranks = problem.ranks();
-    (!ranks.is_power_of_two()).then(|| format!("it needs a power of two of ranks, there are {ranks}"))
+    (!ranks.is_power_of_two()).then(|| format!("it needs a number of ranks that is a power of two, there are {ranks}"))
 }
 
 /// Returns whether the network is complete.

@@ -32,15 +32,8 @@ impl Volume {
     }
 
     /// Returns a fraction. A denominator of 0 counts as 1.
-    #[must_use]
-    pub fn ratio(numerator: u128, denominator: u128) -> Self {
+    pub(crate) fn ratio(numerator: u128, denominator: u128) -> Self {
         Self::reduced(numerator, denominator.max(1))
-    }
-
-    /// Divides by another volume. `None` if that is zero.
-    #[must_use]
-    pub fn over(self, other: Self) -> Option<f64> {
-        (other.numerator > 0).then(|| self.as_f64() / other.as_f64())
     }
 
     /// Divides by `of`. 0 counts as 1.

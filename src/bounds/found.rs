@@ -43,8 +43,7 @@ impl Search {
     }
 
     /// Returns the problem.
-    #[must_use]
-    pub fn problem(&self) -> &Problem {
+    pub(crate) fn problem(&self) -> &Problem {
         &self.problem
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::block::Volume;
+#[cfg(doc)]
 use crate::schedule::Figures;
 use crate::vocabulary::Ports;
 
@@ -97,25 +98,6 @@ impl Bounds {
         let by_channel = if contention_free { self.channel() } else { Volume::ZERO };
         let by_relay = if one && to_neighbours { self.relayed } else { Volume::ZERO };
         by_port.max(by_channel).max(by_relay)
-    }
-
-    /// Returns the names of the figures that are below a bound. A correct schedule has none.
-    #[must_use]
-    pub fn beaten_by(&self, figures: &Figures) -> Vec<&'static str> {
-        let ports = figures.ports();
-        let to_neighbours = figures.hops == figures.startups;
-        let one = ports == Ports::One;
-        let checks = [
-            ("start-ups", figures.startups < self.startups(ports)),
-            ("messages handled", figures.handled < self.handled(ports)),
-            ("hops", figures.hops < self.hops(ports)),
-            ("start-ups to neighbours", to_neighbours && figures.startups < self.distance),
-            ("transmission", figures.transmission < self.transmission(ports, figures.contention_free, to_neighbours)),
-            ("transmission by port", figures.port_transmission < self.port),
-            ("transmission by channel", figures.channel_transmission < self.channel()),
-            ("transmission forwarded", one && figures.forwarded_transmission < self.forwarded),
-        ];
-        checks.into_iter().filter_map(|(name, beaten)| beaten.then_some(name)).collect()
     }
 }
 

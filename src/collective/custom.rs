@@ -25,7 +25,7 @@ impl Custom {
 
     /// The most blocks, over all ranks, for which the library itself makes a custom collective.
     /// They take some 3 GB.
-    pub const MOST_BLOCKS: u64 = 1 << 24;
+    pub(crate) const MOST_BLOCKS: u64 = 1 << 24;
 }
 
 impl Row for Custom {

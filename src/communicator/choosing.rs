@@ -79,7 +79,7 @@ impl Communicator {
             "rank {} of {} in communicator {}: {name} by {how} from now on",
             self.rank(),
             self.size(),
-            self.wire.context
+            self.context.id
         );
         self.cache.retain(|(key, using)| using.is_some() || key.collective.name() != name);
         if name == PERMUTE {
@@ -119,7 +119,7 @@ impl Communicator {
     pub(super) fn inherit(&mut self, parent: &Self) {
         for (collective, how) in &parent.algorithms {
             if let Err(error) = self.choose_how(collective, how.clone()) {
-                let (rank, size, context) = (self.rank(), self.size(), self.wire.context);
+                let (rank, size, context) = (self.rank(), self.size(), self.context.id);
                 log::debug!("rank {rank} of {size} in communicator {context}: {collective} not by {how}: {error}");
             }
         }
@@ -230,7 +230,7 @@ impl Communicator {
     }
 
     fn terms(&self, block_bytes: u64) -> Terms {
-        Terms::new(block_bytes, &self.machine).over_native(self.wire.native)
+        Terms::new(block_bytes, &self.machine).over_native(self.context.native)
     }
 
     /// Selects an algorithm by name or price, from candidates that are found once for all sizes of
@@ -247,7 +247,7 @@ impl Communicator {
             self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?));
         }
         let scheduled = scheduled || internal;
-        let terms = self.terms(block_bytes).over_native(self.wire.native && !scheduled);
+        let terms = self.terms(block_bytes).over_native(self.context.native && !scheduled);
         let name = self.how(collective.name(), internal).and_then(How::as_name);
         let name = name.filter(|name| !scheduled || *name != "native").unwrap_or("auto").to_owned();
         let field = self.fields.last().ok_or_else(|| Error::Internal("candidates just found are not in the cache"))?;

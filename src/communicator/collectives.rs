@@ -343,8 +343,8 @@ impl Communicator {
         receive: &mut [u8],
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), CallError> {
-        let (wire, planned) = self.planned_call(key)?;
-        Ok(wire.execute(planned, send, receive, reduction)?)
+        let (context, planned) = self.planned_call(key)?;
+        Ok(context.execute(planned, send, receive, reduction)?)
     }
 
     /// Returns the elements of a block from the lengths of the buffers. Fails unless they agree.

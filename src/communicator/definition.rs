@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Options;
 use super::agreement::Agreed;
 use super::cache::{Cache, Footprint};
+use super::call_context::CallContext;
 use super::element::Element;
 use super::how::How;
 use super::permute_report::PlannedPermutation;
 use super::planned_call::{PlanKey, PlannedCall, native_qualifier};
-use super::wire::Wire;
 use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{BuildError, CallError, Error};
@@ -68,7 +68,7 @@ impl Footprint for Field {
 #[derive(Debug)]
 pub struct Communicator {
     pub(super) endpoint: Arc<dyn Endpoint>,
-    pub(super) wire: Wire,
+    pub(super) context: CallContext,
     pub(super) topology: Arc<dyn Topology>,
     pub(super) placement: Placement,
     /// The chosen algorithms by collective; `auto` for those that are missing.
@@ -136,7 +136,7 @@ impl Communicator {
         }
         let members = (0..ranks).map(Rank::new).collect();
         let mut all = Self::open(endpoint, ContextId::WORLD, members, topology, placement, options)?;
-        all.wire.history = History::default();
+        all.context.history = History::default();
         all.agree()?;
         Ok(all)
     }
@@ -156,9 +156,9 @@ impl Communicator {
         let native = transport.native().is_some();
         let machine = options.machine.unwrap_or_else(|| endpoint.machine());
         Ok(Self {
-            wire: Wire {
+            context: CallContext {
                 transport,
-                context,
+                id: context,
                 identity,
                 members,
                 // Call 0 makes the communicator; users count from 1.
@@ -196,7 +196,7 @@ impl Communicator {
         let nodes: Vec<usize> = (0..self.size()).map(|rank| self.placement.node(Rank::new(rank)).index()).collect();
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
-        let native = if self.wire.native { ", collectives of the backend's own" } else { "" };
+        let native = if self.context.native { ", collectives of the backend's own" } else { "" };
         let purpose = format!("start{native}{links}{placed}");
         self.allreduce_for(&own, &mut prices, purpose, |first, _| first)?;
         self.machine = Machine::of_words(prices);
@@ -208,13 +208,13 @@ impl Communicator {
     /// Returns the rank of this process.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.wire.transport.rank().index()
+        self.context.transport.rank().index()
     }
 
     /// Returns the number of members.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.wire.members.len()
+        self.context.members.len()
     }
 
     /// Returns the network of the members.
@@ -248,12 +248,12 @@ impl Communicator {
     /// as the root.
     #[track_caller]
     pub fn close(mut self) -> Result<(), Error> {
-        self.wire.alive()?;
-        let History { calls, digest } = self.wire.history;
+        self.context.alive()?;
+        let History { calls, digest } = self.context.history;
         let calls = calls - FIRST_CALL;
         let plan = self.barrier_of_agreement().map_err(CallError::of("close"))?;
         let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
-        self.wire.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
+        self.context.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
     }
 
     /// Fails the communicator on all members, with a reason.
@@ -276,16 +276,16 @@ impl Communicator {
     /// # Ok::<(), necklace::JobError>(())
     /// ```
     pub fn abort(&mut self, reason: &str) {
-        let (call, rank) = (self.wire.history.calls, Rank::new(self.rank()));
+        let (call, rank) = (self.context.history.calls, Rank::new(self.rank()));
         let cause = Cause::Aborted { rank, reason: reason.into() };
         let words = "abort".into();
-        self.wire.transport.abort(Failure { call, words, round: 0, observer: rank, culprit: Some(rank), cause });
+        self.context.transport.abort(Failure { call, words, round: 0, observer: rank, culprit: Some(rank), cause });
     }
 
     /// Returns the failure of the communicator, if this rank has heard of one. Local.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        self.wire.transport.failure()
+        self.context.transport.failure()
     }
 
     /// Makes the problem of a collective. The operation of a reduction commutes.
@@ -300,15 +300,15 @@ impl Communicator {
     }
 
     /// Returns the planned call for a regular collective, from the cache if it is there, and the
-    /// wire to execute it on.
+    /// context to execute it in.
     #[inline]
-    pub(super) fn planned_call(&mut self, key: &PlanKey) -> Result<(&mut Wire, &mut PlannedCall), CallError> {
+    pub(super) fn planned_call(&mut self, key: &PlanKey) -> Result<(&mut CallContext, &mut PlannedCall), CallError> {
         let using = self.using.as_ref().filter(|_| !key.is_internal());
         if !self.cache.find_by(|(known, used)| known == key && used.as_ref() == using) {
             self.plan_into_cache(key)?;
         }
         let lost = || Error::Internal("a plan just made is not in the cache");
-        Ok((&mut self.wire, self.cache.last().ok_or_else(lost)?))
+        Ok((&mut self.context, self.cache.last().ok_or_else(lost)?))
     }
 
     #[cold]
@@ -365,7 +365,7 @@ impl Communicator {
 
     /// Makes the signature of a call from its description, by which members compare it. Logs it.
     pub(super) fn signature(&self, description: String) -> Signature {
-        let (rank, size, context) = (self.rank(), self.size(), self.wire.context);
+        let (rank, size, context) = (self.rank(), self.size(), self.context.id);
         log::debug!("rank {rank} of {size} in communicator {context}: planned {description}");
         if self.options.fingerprints {
             Signature { fingerprint: fingerprint(&description), words: description.into() }

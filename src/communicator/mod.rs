@@ -25,8 +25,9 @@
 // ended, and `compile`, which plans a call. `collectives.rs` has the methods for blocks of equal
 // lengths, all of which take one path; `element.rs` and `lengths.rs` have the types and lengths of
 // their buffers. `planned_call.rs` is a call that is ready to run, with the key that `cache.rs`
-// keeps it by; `wire.rs` executes it on the transport, round by round. `native.rs` plans calls of
-// the backend's own library, and `agreement.rs` remembers which of them the members have agreed on.
+// keeps it by; `call_context.rs` executes it on the transport, round by round. `native.rs` plans
+// calls of the backend's own library, and `agreement.rs` remembers which of them the members have
+// agreed on.
 //
 // `choosing.rs` decides which algorithm a call uses. `how.rs` is the value that users choose,
 // `using.rs` a choice for single calls, and `certificate.rs` verifies algorithms and schedules of
@@ -39,6 +40,7 @@
 
 mod agreement;
 mod cache;
+mod call_context;
 mod certificate;
 mod choosing;
 mod collectives;
@@ -56,7 +58,6 @@ mod planned_call;
 mod split;
 mod using;
 mod varying;
-mod wire;
 
 pub use counts::Counts;
 pub use definition::Communicator;

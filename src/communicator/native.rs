@@ -23,7 +23,7 @@ use crate::transport::native::NativeCall;
 impl Communicator {
     /// Tells whether the backend's library can execute a call.
     pub(super) fn offers(&mut self, call: &NativeCall) -> bool {
-        self.wire.transport.native().is_some_and(|native| native.offers(call))
+        self.context.transport.native().is_some_and(|native| native.offers(call))
     }
 
     /// Makes the error for a call that was chosen to be native but that the backend does not offer.

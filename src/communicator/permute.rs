@@ -87,7 +87,7 @@ impl Communicator {
         }
         let lost = || Error::Internal("a plan just made is not in the cache");
         let PlannedPermutation { planned, report } = self.permutations.last().ok_or_else(lost)?;
-        self.wire.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
+        self.context.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
         Ok(*report)
     }
 
@@ -117,7 +117,7 @@ impl Communicator {
         let each = self.part(map)?;
         let length = total(width, each, size_of::<T>())?;
         let (planned, report) = self.plan_permutation(map, Element::of::<T>(), width)?;
-        let (owner, need) = (self.wire.id(), BufferLength::Exactly(length));
+        let (owner, need) = (self.context.communicator(), BufferLength::Exactly(length));
         Ok((Persistent { planned, owner, send: need, receive: need, of: PhantomData }, report))
     }
 

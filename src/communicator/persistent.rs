@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use super::Communicator;
+use super::call_context::CommunicatorId;
 use super::collectives::key;
 use super::lengths::{BufferLength, total};
 use super::planned_call::{PlanKey, PlannedCall};
-use super::wire::CommunicatorId;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 
@@ -42,12 +42,12 @@ impl<T: Pod> Persistent<T> {
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         self.check(comm, (send.len(), receive.len())).map_err(CallError::of("execute"))?;
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
-        comm.wire.execute(&mut self.planned, input, output, None)
+        comm.context.execute(&mut self.planned, input, output, None)
     }
 
     #[inline]
     fn check(&self, comm: &Communicator, (send, receive): (usize, usize)) -> Result<(), ArgumentError> {
-        let (made, used) = (self.owner, comm.wire.id());
+        let (made, used) = (self.owner, comm.context.communicator());
         if made != used {
             return Err(ArgumentError::Persistent { made: made.to_string(), used: used.to_string() });
         }
@@ -92,7 +92,7 @@ impl Communicator {
             send: need(send)?,
             receive: need(receive)?,
             planned: self.compile(&key)?,
-            owner: self.wire.id(),
+            owner: self.context.communicator(),
             of: PhantomData,
         })
     }

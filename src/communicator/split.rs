@@ -84,14 +84,14 @@ impl Communicator {
         self.barrier_for("dup".into())?;
         let context = self.next_context(0);
         let (topology, placement) = (Arc::clone(&self.topology), self.placement.clone());
-        self.derived(context, Arc::clone(&self.wire.members), topology, placement)
+        self.derived(context, Arc::clone(&self.context.members), topology, placement)
     }
 
     /// Returns the context for the next communicator made from this one.
     fn next_context(&mut self, part: u64) -> ContextId {
         let sequence = self.splits;
         self.splits += 1;
-        self.wire.context.child(sequence, part)
+        self.context.id.child(sequence, part)
     }
 
     /// Opens a communicator made from this one, with its options and choices.
@@ -132,7 +132,7 @@ impl Communicator {
                 (Arc::new(complete) as Arc<dyn Topology>, Placement::identity(part.len()))
             }
         };
-        let members = part.into_iter().map(|(_, rank)| self.wire.members[rank]).collect();
+        let members = part.into_iter().map(|(_, rank)| self.context.members[rank]).collect();
         self.derived(context, members, topology, placement).map(Some)
     }
 }

@@ -181,7 +181,7 @@ impl Communicator {
         let (from, into) =
             (BlockList::new("send", from, Some(send.len())), BlockList::new("receive", into, Some(receive.len())));
         let mut planned = self.plan_varying(collective, Element::of::<T>(), &from, &into, false)?;
-        Ok(self.wire.execute(&mut planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?)
+        Ok(self.context.execute(&mut planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?)
     }
 
     /// Plans an exchange as a persistent plan.
@@ -194,7 +194,7 @@ impl Communicator {
         let (from, into) = (BlockList::new("send", from, None), BlockList::new("receive", into, None));
         Ok(Persistent {
             planned: self.plan_varying(collective, Element::of::<T>(), &from, &into, true)?,
-            owner: self.wire.id(),
+            owner: self.context.communicator(),
             send: BufferLength::AtLeast(from.length),
             receive: BufferLength::AtLeast(into.length),
             of: PhantomData,
@@ -220,7 +220,7 @@ impl Communicator {
             return Err(ArgumentError::SelfBlock { rank: rank.index(), sent: to_self, expected: from_self }.into());
         }
         let chosen = self.how(VARYING, false).filter(|how| how.as_name() != Some("auto")).cloned();
-        let native = chosen.as_ref().map_or(persistent && self.wire.native, |how| how.as_name() == Some("native"));
+        let native = chosen.as_ref().map_or(persistent && self.context.native, |how| how.as_name() == Some("native"));
         let native = if native { Some(native_call(collective, &layout)?) } else { None };
         let native = match native {
             Some(call) if self.offers(&call) => Some(call),
@@ -274,7 +274,7 @@ impl Communicator {
     ) -> Result<PlannedCall, CallError> {
         let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of different counts are different calls, on each of which the members must agree.
-        let description = format!("{description}, counted in call {}", self.wire.history.calls);
+        let description = format!("{description}, counted in call {}", self.context.history.calls);
         let planned = self.plan_library_call(call, self.signature(description.clone()))?;
         let arrived = self.exchange_counts(problem, &rounds, sent, format!("counts of {description}"))?;
         self.check_counts(&arrived, expected, element as u64, &description)?;
@@ -306,7 +306,12 @@ impl Communicator {
         let mut planned = PlannedCall::new(compile(rounds.iter().cloned(), &layout)?, self.signature(description))?;
         let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
         let mut arrived = vec![0_u64; passing.len()];
-        self.wire.execute(&mut planned, bytemuck::cast_slice(&sent), bytemuck::cast_slice_mut(&mut arrived), None)?;
+        self.context.execute(
+            &mut planned,
+            bytemuck::cast_slice(&sent),
+            bytemuck::cast_slice_mut(&mut arrived),
+            None,
+        )?;
         Ok(passing.into_iter().zip(arrived).collect())
     }
 
@@ -334,10 +339,10 @@ impl Communicator {
 
     /// Fails the communicator for an error that the counts of other ranks have caused.
     fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
-        let (call, observer) = (self.wire.history.calls.saturating_sub(1), Rank::new(self.rank()));
+        let (call, observer) = (self.context.history.calls.saturating_sub(1), Rank::new(self.rank()));
         let failure = Failure { call, words: description.into(), round: 0, observer, culprit, cause };
-        self.wire.transport.abort(failure.clone());
-        self.wire.failed(self.wire.transport.failure().unwrap_or(failure))
+        self.context.transport.abort(failure.clone());
+        self.context.failed(self.context.transport.failure().unwrap_or(failure))
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) use call::CallError;
 
 use crate::ids::Rank;
 use crate::permutation::BitMapError;
-pub use crate::quote::{Shown, shown};
+pub use crate::quote::shown;
 use crate::transport::{Failure, OpenError, rank_words};
 pub use crate::vocabulary::BuildError;
 pub use job::{JobCause, JobError};

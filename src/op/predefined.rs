@@ -55,8 +55,7 @@ pub enum Primitive {
 
 impl Primitive {
     /// Returns the size and alignment of the type.
-    #[must_use]
-    pub const fn layout(self) -> Layout {
+    pub(crate) const fn layout(self) -> Layout {
         match self {
             Self::I8 | Self::U8 => Layout::new::<u8>(),
             Self::I16 | Self::U16 => Layout::new::<u16>(),

@@ -26,21 +26,32 @@ use crate::ids::Rank;
 pub(super) struct Detour {
     /// The bits of the rank numbers that the map changes.
     pub(super) bits: Vec<usize>,
-    out: Side,
-    back: Side,
+    out: Move,
+    back: Move,
     /// The label bits that differ among the elements that one rank has for another.
     apart: Vec<usize>,
 }
 
-/// Elements by their address at one end: before or after the permutation.
+/// The labels of elements, as an affine map of their addresses.
 #[derive(Debug)]
-struct Side {
+struct Labels {
+    /// The number of bits of a label.
+    bits: usize,
+    /// What each bit of the address adds.
+    columns: Vec<u64>,
+    /// The label of address 0.
+    add: u64,
+}
+
+/// The move of the elements between their ranks at one end, before or after the permutation, and
+/// the intermediate ranks.
+#[derive(Debug)]
+struct Move {
     /// The map to the other end.
     map: BitMap,
     place_bits: usize,
-    /// The label as an affine map of the address at this end.
-    columns: Vec<u64>,
-    add: u64,
+    /// The labels by addresses at this end.
+    labels: Labels,
     /// For each label bit, a place whose label is that bit alone.
     units: Vec<u64>,
     /// A basis of the differences between the ranks at the other end, for elements of one rank and
@@ -73,26 +84,26 @@ impl Detour {
         let word =
             |bit: usize| sums.iter().enumerate().fold(0, |word, (number, sum)| word | (sum >> bit & 1) << number);
         let columns = (0..map.bits()).map(word).collect();
-        let out = Side::new(map.clone(), place_bits, columns, 0, bits.len())?;
+        let out = Move::new(map.clone(), place_bits, Labels { bits: bits.len(), columns, add: 0 })?;
         let inverse = map.inverse();
-        let of = (0..map.bits()).map(|bit| out.label(inverse.linear_part(1 << bit))).collect();
-        let add = out.label(inverse.apply(0));
-        let back = Side::new(inverse, place_bits, of, add, bits.len())?;
+        let columns = (0..map.bits()).map(|bit| out.labels.of(inverse.linear_part(1 << bit))).collect();
+        let add = out.labels.of(inverse.apply(0));
+        let back = Move::new(inverse, place_bits, Labels { bits: bits.len(), columns, add })?;
         // Differences between elements of one rank with the same destination.
         let moved = (0..place_bits).map(|bit| (map.linear_part(1 << bit) >> place_bits, 1 << bit));
         let (_, together) = Basis::and_relations(u64::BITS as usize, moved);
-        let labels: Basis = together.into_iter().map(|difference| out.label(difference)).collect();
+        let labels: Basis = together.into_iter().map(|difference| out.labels.of(difference)).collect();
         Some(Self { bits, out, back, apart: labels.highest() })
     }
 
     /// Returns the label of an element by its old address.
     pub(super) fn label(&self, address: u64) -> u64 {
-        self.out.label(address)
+        self.out.labels.of(address)
     }
 
     /// Returns whether elements that differ in this place bit have the same label.
     pub(super) fn is_blind_to(&self, bit: usize) -> bool {
-        self.out.columns[bit] == 0
+        self.out.labels.columns[bit] == 0
     }
 
     /// Returns the number of chunks into which a block is cut.
@@ -108,40 +119,43 @@ impl Detour {
     /// Lists the blocks that move from a rank to an intermediate rank (`first`), or from an
     /// intermediate rank to a destination.
     pub(super) fn blocks(&self, first: bool, (source, destination): (Rank, Rank), into: &mut Vec<Block>) {
-        let (side, end, between) =
+        let (half, end, between) =
             if first { (&self.out, source, destination) } else { (&self.back, destination, source) };
         let bits = self.bits.iter().enumerate();
         let label = bits.fold(0, |sum, (number, bit)| sum | (between.index() as u64 >> bit & 1) << number);
         let (chunk, of) = (self.chunk(label), self.chunks());
-        into.extend(side.far(end, label).filter_map(|far| {
+        into.extend(half.far(end, label).filter_map(|far| {
             let (source, destination) = if first { (end, far) } else { (far, end) };
             Block::new(source, destination).chunks(chunk, of, 1)
         }));
     }
 }
 
-impl Side {
-    fn new(map: BitMap, place_bits: usize, columns: Vec<u64>, add: u64, label_bits: usize) -> Option<Self> {
-        let words = (0..place_bits).map(|bit| (columns[bit], 1 << bit));
-        let (basis, alike) = Basis::and_relations(label_bits, words);
-        if basis.rank() < label_bits {
+impl Labels {
+    /// Returns the label of an address.
+    fn of(&self, address: u64) -> u64 {
+        let set = self.columns.iter().enumerate().filter(|(bit, _)| address >> bit & 1 == 1);
+        set.fold(self.add, |sum, (_, column)| sum ^ column)
+    }
+}
+
+impl Move {
+    fn new(map: BitMap, place_bits: usize, labels: Labels) -> Option<Self> {
+        let words = (0..place_bits).map(|bit| (labels.columns[bit], 1 << bit));
+        let (basis, alike) = Basis::and_relations(labels.bits, words);
+        if basis.rank() < labels.bits {
             return None;
         }
         let mut known = Basis::new(u64::BITS as usize);
         let apart = alike.into_iter().map(|difference| map.linear_part(difference) >> place_bits);
         let far = apart.filter(|word| known.insert(*word, 0).is_ok()).collect();
-        Some(Self { units: basis.units(), far, map, place_bits, columns, add })
-    }
-
-    fn label(&self, address: u64) -> u64 {
-        let set = self.columns.iter().enumerate().filter(|(bit, _)| address >> bit & 1 == 1);
-        set.fold(self.add, |sum, (_, column)| sum ^ column)
+        Some(Self { units: basis.units(), far, map, place_bits, labels })
     }
 
     /// Returns the ranks at the other end of the elements of a rank with this label.
     fn far(&self, rank: Rank, label: u64) -> impl Iterator<Item = Rank> {
         let first = (rank.index() as u64) << self.place_bits;
-        let missing = self.label(first) ^ label;
+        let missing = self.labels.of(first) ^ label;
         let units = self.units.iter().enumerate().filter(|(bit, _)| missing >> bit & 1 == 1);
         let one = self.map.apply(units.fold(first, |sum, (_, unit)| sum ^ unit)) >> self.place_bits;
         let others = move |number: u64| {

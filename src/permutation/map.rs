@@ -66,14 +66,14 @@ pub enum BitMapError {
 }
 
 impl BitMap {
-    /// The most bits of an address.
-    pub const MAX_BITS: usize = 62;
+    /// The maximum number of bits of an address.
+    const MAX_BITS: usize = 62;
 
     /// Returns the identity.
     ///
     /// # Errors
     ///
-    /// [`BitMapError::Bits`] for more than [`MAX_BITS`](Self::MAX_BITS) bits.
+    /// [`BitMapError::Bits`] for more than 62 bits.
     pub fn identity(bits: usize) -> Result<Self, BitMapError> {
         if bits > Self::MAX_BITS {
             return Err(BitMapError::Bits(bits));

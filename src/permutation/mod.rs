@@ -17,7 +17,7 @@
 //!   a rank's elements over each channel of the sub-cube, which is the minimum, in d rounds. Local
 //!   rearrangements are part of reading elements from memory and writing them there.
 //! - **Two exchanges.** Suppose that a place has at least as many bits as the map changes in the
-//!   rank, and that ranks that differ in these bits alone sit on a cube. Then two exchanges do it,
+//!   rank, and that ranks that differ in these bits alone sit on a cube. Then two exchanges suffice,
 //!   through intermediate ranks chosen so that both moves are exchanges. All elements of a rank
 //!   cross each channel, in 2 d rounds. (This is not in the paper, which exchanges several groups
 //!   of d place bits one after the other, see [`Succession`](crate::algorithm::cube::Succession).)
@@ -106,9 +106,9 @@ const fn about(claims: &'static str, ports: Ports) -> About {
     About {
         collective: "custom",
         name: "permutation",
-        summary: "elements of a distributed array go where a map of the bits of their addresses says",
+        summary: "moves the elements of a distributed array by a map of the bits of their addresses",
         source: "Johnsson & Ho, TR-16-92, 2",
-        needs: "a power of two of ranks, and as many elements at least",
+        needs: "a number of ranks that is a power of two, and at least as many elements",
         claims,
         ports,
     }
@@ -121,9 +121,9 @@ static APART: About = about(
 static TOGETHER: About = about("1 start-up, a message to each rank that elements go to", Ports::Unlimited);
 
 impl Permutation {
-    /// Plans the permutation of an array on these ranks: by one exchange if the map is one and the
-    /// ranks sit on cubes; by two if the ranks sit on cubes and a place has at least as many bits
-    /// as the map changes in the rank; straight otherwise.
+    /// Plans the permutation of an array on these ranks: by one exchange if the map is an exchange
+    /// and the ranks sit on cubes; by two if the ranks sit on cubes and a place has at least as many
+    /// bits as the map changes in the rank; straight otherwise.
     ///
     /// If the placement is not the identity, or the network has more links than a cube, this takes
     /// time proportional to the number of ranks times d^2.
@@ -183,12 +183,6 @@ impl Permutation {
         Demand::by_claims(&self.promises().completed(self.about().ports), of, Volume::ZERO, Demand::default)
     }
 
-    /// Returns the map of addresses.
-    #[must_use]
-    pub fn map(&self) -> &BitMap {
-        &self.map
-    }
-
     /// Returns the method.
     #[must_use]
     pub fn method(&self) -> Method {
@@ -196,8 +190,7 @@ impl Permutation {
     }
 
     /// Returns the number of elements of a rank.
-    #[must_use]
-    pub fn each(&self) -> u64 {
+    pub(crate) fn each(&self) -> u64 {
         1 << self.place_bits()
     }
 
@@ -223,7 +216,7 @@ impl Permutation {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Blocks`] for more than [`Custom::MOST_BLOCKS`] blocks.
+    /// [`BuildError::Blocks`] for more than 2^24 blocks.
     pub fn problem(&self) -> Result<Problem, BuildError> {
         Problem::placed(Arc::clone(&self.topology), self.placement.clone(), self.collective()?.clone())
     }

@@ -91,9 +91,8 @@ impl Plan {
     }
 
     /// Returns whether the buffers are as long as the plan needs.
-    #[must_use]
     #[inline]
-    pub fn fits(&self, buffers: &Buffers<'_>) -> bool {
+    pub(crate) fn fits(&self, buffers: &Buffers<'_>) -> bool {
         self.program.sizes().fit(buffers)
     }
 
@@ -141,8 +140,9 @@ impl<'p> Execution<'p> {
     /// Does the local work after the last round, which must be done, and returns the index of the
     /// next round in the [program](Plan::program). Returns `None` at the end.
     ///
-    /// The buffers must [fit](Plan::fits); otherwise it does nothing and returns `None`. If the
-    /// schedule combines contributions, a reduction is needed; without one nothing is combined.
+    /// The buffers must have the [sizes](Program::sizes) of the program; otherwise it does nothing
+    /// and returns `None`. If the schedule combines contributions, a reduction is needed; without one
+    /// nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
         if !self.plan.fits(buffers) {
             return None;

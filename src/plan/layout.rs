@@ -19,8 +19,7 @@ pub enum Lengths {
 
 impl Lengths {
     /// Returns the number of elements of a whole block.
-    #[must_use]
-    pub fn of(&self, block: Block) -> u64 {
+    pub(super) fn of(&self, block: Block) -> u64 {
         match self {
             Self::Equal(elements) => *elements,
             Self::Each(table) => table.get(&block.whole()).copied().unwrap_or(0),

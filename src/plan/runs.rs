@@ -76,8 +76,7 @@ pub struct Place(SmallVec<[Run; 1]>);
 
 impl Place {
     /// Returns a place without runs: that of an empty block.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 

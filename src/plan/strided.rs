@@ -74,8 +74,7 @@ impl Strided {
     }
 
     /// Returns whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.dimensions.iter().any(|(count, _)| *count == 0)
     }
 

@@ -98,7 +98,7 @@ impl Contributors {
 
     /// Returns the number of ranks.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.runs().iter().map(|run| (run.end - run.first) as usize).sum()
     }
 

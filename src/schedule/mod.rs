@@ -44,12 +44,16 @@ mod violation;
 
 pub use crate::block::{Block, Volume};
 pub use crate::vocabulary::{
-    Amount, Amounts, Claims, Combine, End, Joined, LocalStep, Mismatch, Outline, Placement, Ports, Problem,
-    RankAmounts, RankRound, Round, Route, Schedule, Share, Shares, Transfer,
+    Amount, Amounts, Combine, End, Joined, LocalStep, Mismatch, Outline, Placement, Ports, Problem, RankAmounts,
+    RankRound, Round, Route, Schedule, Share, Shares, Transfer,
 };
 pub use contributors::Contributors;
 #[cfg(feature = "json")]
-pub use json::{JsonError, JsonWriter, from_json, read_json, share_json, to_json, write_json};
+pub use json::error::JsonError;
+#[cfg(feature = "json")]
+pub use json::read::{from_json, read_json};
+#[cfg(feature = "json")]
+pub use json::write::{JsonWriter, share_json, to_json, write_json};
 pub use memory::{memory_to_sample, memory_to_verify};
 pub use proof::{Contradiction, Figures, Proof};
 pub use sample::{Sample, SampleError, can_be_sampled, verify_sample};

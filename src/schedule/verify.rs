@@ -107,22 +107,22 @@ pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
     verifier.finish()
 }
 
-impl Verifier {
-    /// The default limit: the maximum number of ranks plus blocks that all ranks hold at the
-    /// beginning and at the end. An alltoall of 8191 ranks is within it. Larger schedules are
-    /// refused with [`ViolationKind::TooLarge`].
-    ///
-    /// [`memory_to_verify`](super::memory_to_verify) estimates the bytes that a schedule takes.
-    pub const LIMIT: u64 = 1 << 27;
+/// The limit of [`Verifier::new`].
+const LIMIT: u64 = 1 << 27;
 
-    /// Returns a verifier for a schedule with this outline.
+impl Verifier {
+    /// Returns a verifier for a schedule with this outline. Its [limit](Self::with_limit) is 2^27,
+    /// which an alltoall of 8191 ranks does not exceed.
     #[must_use]
     pub fn new(outline: &Outline) -> Self {
-        Self::with_limit(outline, Self::LIMIT)
+        Self::with_limit(outline, LIMIT)
     }
 
-    /// Returns a verifier with another [limit](Self::LIMIT), for untrusted schedules or machines
-    /// with little memory.
+    /// Returns a verifier with a limit, for untrusted schedules or machines with little memory: the
+    /// maximum number of ranks plus blocks that all ranks hold at the beginning and at the end.
+    /// Larger schedules are refused with [`ViolationKind::TooLarge`].
+    ///
+    /// [`memory_to_verify`](super::memory_to_verify) estimates the bytes that a schedule takes.
     #[must_use]
     pub fn with_limit(outline: &Outline, limit: u64) -> Self {
         let problem = &outline.problem;
@@ -180,12 +180,6 @@ impl Verifier {
     pub(super) fn mismatch_in(&mut self, round: usize, mismatch: Mismatch) {
         let place = Location::round(round).transfer(mismatch.source, mismatch.destination);
         self.violations.report(place, ViolationKind::Unmatched(Box::new(mismatch)));
-    }
-
-    /// Returns the violations so far.
-    #[must_use]
-    pub fn violations(&self) -> &Violations {
-        &self.violations
     }
 
     /// Checks the state after the last round, and returns the proof.

@@ -112,7 +112,7 @@ impl<'a> Simulation<'a> {
         Self { machine, block_bytes, progress: Box::new(|_| ()) }
     }
 
-    /// Sets a callback, which is told now and then how many messages have arrived.
+    /// Sets a callback that is called at intervals with the number of messages that have arrived.
     #[must_use]
     pub fn with_progress(self, progress: impl FnMut(u64) + 'a) -> Self {
         Self { progress: Box::new(progress), ..self }

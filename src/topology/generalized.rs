@@ -50,12 +50,6 @@ impl GeneralizedHypercube {
         Some(Self { shape: Grid::mesh(extents)? })
     }
 
-    /// Returns the extent of each dimension.
-    #[must_use]
-    pub fn extents(&self) -> &[usize] {
-        self.shape.extents()
-    }
-
     /// Returns the position of a node. For a node out of range, it is unspecified.
     #[must_use]
     pub fn coordinates(&self, node: Node) -> Coordinates {
@@ -69,7 +63,7 @@ impl Topology for GeneralizedHypercube {
     }
 
     fn neighbours(&self, node: Node) -> Neighbours {
-        let mut found = Neighbours::new();
+        let mut found = Neighbours::default();
         for (extent, stride) in self.shape.strides() {
             let x = node.index() / stride % extent;
             let origin = node.index() - x * stride;
@@ -99,7 +93,7 @@ impl Topology for GeneralizedHypercube {
     }
 
     fn text(&self) -> String {
-        let extents = self.extents();
+        let extents = self.shape.extents();
         match extents {
             [first, rest @ ..] if rest.iter().all(|extent| extent == first) => format!("ghc:{first},{}", extents.len()),
             _ => format!("ghc:{}", extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")),
@@ -108,12 +102,12 @@ impl Topology for GeneralizedHypercube {
 
     /// A cube if all extents are powers of two: each bit then belongs to one coordinate.
     fn cube(&self) -> Option<u32> {
-        let powers = self.extents().iter().all(|extent| extent.is_power_of_two());
+        let powers = self.shape.extents().iter().all(|extent| extent.is_power_of_two());
         powers.then(|| self.nodes().ilog2())
     }
 
     fn factors(&self) -> Option<Vec<Factor>> {
-        Some(self.extents().iter().copied().map(Factor::Complete).collect())
+        Some(self.shape.extents().iter().copied().map(Factor::Complete).collect())
     }
 
     /// A product of sets of coordinates is a generalized hypercube, or [`Complete`] if it has one
@@ -143,7 +137,7 @@ impl Topology for GeneralizedHypercube {
     }
 
     fn channels(&self) -> usize {
-        let degree: usize = self.extents().iter().map(|extent| extent - 1).sum();
+        let degree: usize = self.shape.extents().iter().map(|extent| extent - 1).sum();
         self.nodes().saturating_mul(degree)
     }
 }

@@ -82,12 +82,6 @@ impl Graph {
         Self { path: Some(path.into()), ..self }
     }
 
-    /// Returns the file that the text names, if any.
-    #[must_use]
-    pub fn path(&self) -> Option<&str> {
-        self.path.as_deref()
-    }
-
     /// Returns the sub-network of some nodes with the links between them, numbered in the order of
     /// their numbers in `topology`. This is correct as [`Topology::part`] of every topology.
     ///
@@ -531,10 +525,10 @@ mod tests {
     #[test]
     fn text_names_the_file_if_there_is_one() {
         let graph = Graph::from_edges(TAILED).unwrap();
-        assert_eq!((graph.text().as_str(), graph.path()), ("graph", None));
+        assert_eq!((graph.text().as_str(), graph.path.as_deref()), ("graph", None));
         let named = graph.clone().with_path("square with tail.txt");
         assert_eq!(
-            (named.text().as_str(), named.path()),
+            (named.text().as_str(), named.path.as_deref()),
             ("graph:@square with tail.txt", Some("square with tail.txt"))
         );
         assert_eq!(graph, named);

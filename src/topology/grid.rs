@@ -222,7 +222,7 @@ impl Topology for Grid {
     }
 
     fn neighbours(&self, node: Node) -> Neighbours {
-        let mut found = Neighbours::new();
+        let mut found = Neighbours::default();
         for (extent, stride) in self.strides() {
             for up in [false, true] {
                 found.extend(self.steps(node, extent, stride, up).take(1));

@@ -29,19 +29,13 @@ pub struct Hypercube {
 
 impl Hypercube {
     /// The largest number of dimensions: 2^30 nodes, the largest power of two up to [`MAX_NODES`].
-    pub const MAX_DIMENSIONS: usize = MAX_NODES.ilog2() as usize;
+    pub(crate) const MAX_DIMENSIONS: usize = MAX_NODES.ilog2() as usize;
 
-    /// Returns the hypercube of this many dimensions, or `None` for more than
-    /// [`MAX_DIMENSIONS`](Self::MAX_DIMENSIONS). Without dimensions it has one node.
+    /// Returns the hypercube of this many dimensions, or `None` for more than 30. Without dimensions
+    /// it has one node.
     #[must_use]
     pub fn new(dimensions: usize) -> Option<Self> {
         (dimensions <= Self::MAX_DIMENSIONS).then_some(Self { dimensions })
-    }
-
-    /// Returns the number of dimensions.
-    #[must_use]
-    pub fn dimensions(&self) -> usize {
-        self.dimensions
     }
 }
 

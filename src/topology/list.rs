@@ -113,20 +113,9 @@ short_list! {
 }
 
 impl Neighbours {
-    /// Returns an empty list.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Appends a node.
     pub fn push(&mut self, node: Node) {
         self.0.push(node);
-    }
-
-    /// Keeps the nodes for which `keeps` is true, in their order.
-    pub fn retain(&mut self, mut keeps: impl FnMut(&Node) -> bool) {
-        self.0.retain(|node| keeps(node));
     }
 
     /// Removes repetitions from a sorted list.

@@ -27,7 +27,6 @@ mod graph;
 mod grid;
 mod hypercube;
 mod list;
-pub mod necklace;
 mod registry;
 mod text;
 

@@ -9,7 +9,7 @@ use crate::block::Volume;
 /// Verification counts the same costs and [compares](crate::schedule::Figures::contradicts) them.
 ///
 /// ```
-/// use necklace::schedule::Claims;
+/// use necklace::algorithm::Claims;
 ///
 /// let mut claims = Claims::default();
 /// claims.startups = Some(7);

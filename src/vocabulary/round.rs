@@ -137,12 +137,6 @@ impl Amount {
     pub fn new(peer: Rank, volume: Volume) -> Self {
         Self { peer, volume, route: Route::Default }
     }
-
-    /// Sets the route: all its nodes, both ends included.
-    #[must_use]
-    pub fn via(self, route: Vec<Node>) -> Self {
-        Self { route: Route::Via(route), ..self }
-    }
 }
 
 /// One rank's part of a round by message sizes: all that simulated time depends on.
@@ -162,12 +156,6 @@ impl RankAmounts {
     #[must_use]
     pub fn new(sends: Vec<Amount>, receives: usize) -> Self {
         Self { phase: 0, sends, receives }
-    }
-
-    /// Sets the index of the round's [phase](super::Outline::phases).
-    #[must_use]
-    pub fn in_phase(self, phase: usize) -> Self {
-        Self { phase, ..self }
     }
 }
 
@@ -202,18 +190,6 @@ impl Transfer {
     #[must_use]
     pub fn new(source: Rank, destination: Rank, blocks: Vec<Block>) -> Self {
         Self { source, destination, blocks, combine: Combine::Replace, route: Route::Default }
-    }
-
-    /// Sets how the receiver merges the blocks.
-    #[must_use]
-    pub fn combined(self, combine: Combine) -> Self {
-        Self { combine, ..self }
-    }
-
-    /// Sets the route: all its nodes, both ends included.
-    #[must_use]
-    pub fn via(self, route: Vec<Node>) -> Self {
-        Self { route: Route::Via(route), ..self }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::fixtures::beaten;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, Settings, Values, alltoall::TorusExchange, find, registry};
 use necklace::bounds::Bounds;
@@ -22,7 +23,7 @@ fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
     let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));
     let claims = algorithm.claims(problem).completed(algorithm.about().ports);
     assert_eq!(proof.contradicts(&claims), [], "{}", name());
-    assert_eq!(Bounds::of(problem).beaten_by(&proof), [""; 0], "{}", name());
+    assert_eq!(beaten(&Bounds::of(problem), &proof), [""; 0], "{}", name());
     assert!(proof.keeps(algorithm.about().ports), "{}", name());
     for rank in problem.all().step_by(problem.ranks().div_ceil(8)) {
         let counted = algorithm.rounds(problem, rank).map(RankAmounts::from);

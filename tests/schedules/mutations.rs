@@ -1,8 +1,8 @@
 //! The verifier is tested by mutation: whatever is done to a good schedule, it objects, and says
 //! where.
 use crate::fixtures::*;
+use necklace::Channel;
 use necklace::collective::Collective;
-use necklace::ids::Channel;
 use necklace::schedule::{
     Block, Combine, LocalStep, Ports, Route, Schedule, Transfer, Violation, ViolationKind, Violations, verify,
 };

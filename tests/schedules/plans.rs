@@ -296,8 +296,9 @@ fn bruck_moves_bytes_for_any_ranks_and_radix() {
     fn holds(ranks: u8, radix: u8, all: bool, elements: u8) -> bool {
         let ranks = 1 + usize::from(ranks) % 40;
         let problem = Problem::new(Arc::new(Grid::ring(ranks).unwrap()), Collective::Alltoall).unwrap();
-        let bruck = Bruck::new(2 + usize::from(radix) % (ranks + 1)).unwrap();
-        check(&if all { bruck.all_ports() } else { bruck }, &problem, usize::from(elements % 4));
+        let (radix, ports) = (2 + usize::from(radix) % (ranks + 1), if all { "all" } else { "one" });
+        let bruck = find(problem.collective(), &format!("bruck:radix={radix},ports={ports}")).unwrap();
+        check(&*bruck, &problem, usize::from(elements % 4));
         true
     }
     QuickCheck::new().tests(60).quickcheck(holds as fn(u8, u8, bool, u8) -> bool);

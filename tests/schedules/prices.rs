@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::fixtures::beaten;
 use crate::fixtures::plain::Plain;
 use necklace::algorithm::find;
 use necklace::bounds::{Bounds, Search};
@@ -23,6 +24,10 @@ fn graph(topology: &str) -> Arc<dyn Topology> {
     let topology = parse(topology).unwrap();
     let edges = topology.edges().into_iter().map(|(u, v)| (u.index(), v.index()));
     Arc::new(Graph::new(topology.nodes(), edges).unwrap())
+}
+
+fn ratio(blocks: u128, parts: u128) -> Volume {
+    Volume::new(u64::try_from(blocks).unwrap(), u64::try_from(parts).unwrap())
 }
 
 /// Rounded to one decimal, as tables print.
@@ -93,7 +98,7 @@ fn formulas_and_searches_agree_with_brute_force() {
             let alltoall = collective == Collective::Alltoall;
             let best = sets().map(|(inside, links)| {
                 let outside = nodes as u128 - inside;
-                Volume::ratio(if alltoall { inside * outside } else { inside.max(outside) }, links)
+                ratio(if alltoall { inside * outside } else { inside.max(outside) }, links)
             });
             let best = best.max().unwrap();
             let formula = Bounds::of(&problem(text, collective.clone()));
@@ -101,8 +106,8 @@ fn formulas_and_searches_agree_with_brute_force() {
             assert_eq!(formula.cut, best, "{text}");
             assert!(searched.cut <= best, "{text}");
             if alltoall {
-                assert_eq!(formula.average, Volume::ratio(far as u128, topology.channels() as u128), "{text}");
-                assert_eq!(formula.forwarded, Volume::ratio(far as u128, nodes as u128), "{text}");
+                assert_eq!(formula.average, ratio(far as u128, topology.channels() as u128), "{text}");
+                assert_eq!(formula.forwarded, ratio(far as u128, nodes as u128), "{text}");
             }
             assert_eq!((searched.average, searched.forwarded), (formula.average, formula.forwarded), "{text}");
             assert_eq!((searched.distance, searched.port), (formula.distance, formula.port), "{text}");
@@ -121,7 +126,7 @@ fn formulas_and_searches_agree_with_brute_force() {
                 let best = (1..(1_usize << nodes) - 1).map(|set| {
                     let (inside, links) = crossing(set);
                     let across = if set >> root & 1 == 1 { nodes as u128 - inside } else { inside };
-                    Volume::ratio(if rooted { across } else { 1 }, links)
+                    ratio(if rooted { across } else { 1 }, links)
                 });
                 let best = best.max().unwrap();
                 assert!(formula.cut <= best && searched.cut <= best, "{name} from {root} on {text}");
@@ -185,7 +190,7 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             let proof = verify_shares(shares).unwrap();
             let name = algorithm.name();
             assert_eq!(
-                Bounds::of(&problem).beaten_by(&proof),
+                beaten(&Bounds::of(&problem), &proof),
                 [""; 0],
                 "{name} on {:?} of {graph:?}",
                 problem.placement()

@@ -7,7 +7,9 @@ use necklace::bounds::{Bounds, Search};
 use necklace::collective::{Collective, Custom};
 use necklace::cost::Demand;
 use necklace::machine::{Machine, Switching};
-use necklace::schedule::{Block, Outline, Ports, Problem, Round, Schedule, Share, Transfer, verify, verify_shares};
+use necklace::schedule::{
+    Block, Outline, Ports, Problem, Round, Route, Schedule, Share, Transfer, verify, verify_shares,
+};
 use necklace::simulate::{Played, SimulateError, Simulation, least};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
@@ -19,8 +21,9 @@ fn send(source: usize, destination: usize, blocks: usize) -> Transfer {
     Transfer::new(source, destination, blocks)
 }
 
-fn via(transfer: Transfer, nodes: &[usize]) -> Transfer {
-    transfer.via(nodes.iter().copied().map(Node::new).collect())
+fn via(mut transfer: Transfer, nodes: &[usize]) -> Transfer {
+    transfer.route = Route::Via(nodes.iter().copied().map(Node::new).collect());
+    transfer
 }
 
 /// Rounds of any transfers, each in a phase of its own, with blocks of 10 bytes.

@@ -186,6 +186,9 @@ fn unmatched_ends_are_violations() {
     assert_eq!(violation.to_string(), "round 1, 1 to 2: awaited block [0, -1], nothing sent");
 }
 
+/// The limit of `Verifier::new`.
+const LIMIT: u64 = 1 << 27;
+
 #[test]
 fn too_large_schedules_are_refused_at_once() {
     for (topology, collective) in [
@@ -196,7 +199,7 @@ fn too_large_schedules_are_refused_at_once() {
         let schedule = schedule(topology, collective, Ports::One, true, vec![round(vec![send(0, 1, vec![])])]);
         let violations = verify(&schedule).unwrap_err();
         assert_eq!(violations.count(), 1);
-        assert!(matches!(violations.all()[0].kind, ViolationKind::TooLarge { limit: Verifier::LIMIT, .. }));
+        assert!(matches!(violations.all()[0].kind, ViolationKind::TooLarge { limit: LIMIT, .. }));
     }
     let small = ring_allgather(8);
     let mut verifier = Verifier::with_limit(&small.outline, 79);

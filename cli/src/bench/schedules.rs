@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use necklace::Rank;
 use necklace::collective::{Collective, Holding};
-use necklace::ids::Rank;
 use necklace::machine::Machine;
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem, verify_shares};

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::Instant;
 
 use necklace::Communicator;
-use necklace::algorithm::{all_for, find};
+use necklace::Rank;
+use necklace::algorithm::{find, registry};
 use necklace::collective::Collective;
 use necklace::error::Error;
-use necklace::ids::Rank;
 use necklace::launch::Launch;
 use necklace::op::Max;
 use necklace::plan::PlanError;
@@ -73,7 +73,7 @@ pub(super) fn fitting(
     let mut fitting = Vec::new();
     for name in names {
         let fits = if name == "auto" {
-            all_for(collective).any(|algorithm| algorithm.fits(&problem).is_ok())
+            registry().iter().any(|algorithm| algorithm.fits(&problem).is_ok())
         } else {
             find(&kind, name)?.fits(&problem).is_ok()
         };
@@ -209,7 +209,7 @@ pub(super) struct Call(Collective);
 impl Call {
     /// Returns the call of a collective, if the library has an algorithm for it.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let known = all_for(name).any(|algorithm| algorithm.priced_as().is_none());
+        let known = registry().iter().any(|one| one.about().collective == name && one.priced_as().is_none());
         Collective::named(name, Rank::new(0)).filter(|_| known).map(Self)
     }
 

@@ -203,7 +203,10 @@ fn list_names_every_algorithm_and_its_claims() {
         there.contains("start-ups 8, transmission 576, forwarded 1584, at the ends 1008, hops 22, rearrangements 3"),
         "{there}"
     );
-    assert!(there.contains("does not fit      it needs a power of two of ranks, there are 144"), "{there}");
+    assert!(
+        there.contains("does not fit      it needs a number of ranks that is a power of two, there are 144"),
+        "{there}"
+    );
     for said in ["radix=2..2147483647: of the digits; radix=2 unless given", "ports=one|all: "] {
         assert!(text.contains(said) && there.contains(said), "{text}");
     }

@@ -1,7 +1,7 @@
 //! Allgather by recursive doubling: in round k, sub-cubes of 2^k ranks exchange all blocks that
 //! they hold.
 //!
-//! Source: Grama et al., §4.2.3 (Algorithm 4.7). Needs: a power of two of ranks. Model: one-port.
+//! Source: Grama et al., §4.2.3 (Algorithm 4.7). Needs: 2^d ranks. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -28,9 +28,9 @@ pub struct RecursiveDoubling;
 static ABOUT: About = About {
     collective: "allgather",
     name: "recursive-doubling",
-    summary: "round k: exchange all one has with the rank whose number differs in bit k",
+    summary: "round k: each rank exchanges all blocks that it holds with the rank that differs in bit k",
     source: "Grama et al., 4.2.3",
-    needs: "a power of two of ranks",
+    needs: "a number of ranks that is a power of two",
     claims: "log N start-ups, N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks",
     ports: Ports::One,
 };

@@ -23,7 +23,7 @@ pub struct Ring;
 static ABOUT: About = About {
     collective: "allgather",
     name: "ring",
-    summary: "one way round the ranks, everyone passing on what came last",
+    summary: "in one direction around the ring of ranks; each rank forwards the block that it received last",
     source: "Grama et al., 4.2.1",
     needs: "nothing; made for rings",
     claims: "N - 1 start-ups, N - 1 blocks, on a ring N - 1 hops; contention-free on lines, rings, complete networks and products of them",

@@ -39,7 +39,7 @@ pub struct RecursiveDoubling;
 static ABOUT: About = About {
     collective: "allreduce",
     name: "recursive-doubling",
-    summary: "neighbouring ranges of ranks exchange and combine, in rank order",
+    summary: "adjacent ranges of ranks exchange and combine their partial results, in rank order",
     source: "Grama et al., 4.3",
     needs: "nothing",
     claims: "floor(log N) start-ups and blocks, and 2 more unless N is a power of two; on a cube log N hops; contention-free on cubes and complete networks; combines in rank order",

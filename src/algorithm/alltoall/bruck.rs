@@ -75,7 +75,7 @@ pub struct Bruck {
 
 const RADIX: Parameter = Parameter {
     key: "radix",
-    summary: "of the digits",
+    summary: "radix of the digits",
     values: Values::Number { least: 2, most: MAX_NODES },
     default: 2,
 };
@@ -91,16 +91,24 @@ const fn about(ports: Ports) -> About {
     About {
         collective: "alltoall",
         name: "bruck",
-        summary: "blocks travel by the digits of how far they have to go, those with an equal digit together",
+        summary: "blocks move by the digits of their distance in ranks; those with the same digit share a message",
         source: "Bruck et al. 1997, 3",
         needs: "nothing",
-        claims: "for N = r^k: k (r - 1) start-ups, k (r - 1) N/r blocks, k - 1 rearrangements, with ports=all k start-ups, k N/r blocks; for any N by counting digits; contention-free where the network is complete",
+        claims: "for N = r^k: k (r - 1) start-ups, k (r - 1) N/r blocks, k - 1 rearrangements, with ports=all k start-ups, k N/r blocks; for any N by counting digits; contention-free on complete networks",
         ports,
     }
 }
 
 static ONE: About = about(Ports::One);
 static ALL: About = about(Ports::Unlimited);
+
+/// A digit position.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// The index of the position, from that of weight 1.
+    index: usize,
+    weight: usize,
+}
 
 impl Default for Bruck {
     fn default() -> Self {
@@ -110,14 +118,12 @@ impl Default for Bruck {
 
 impl Bruck {
     /// Returns the algorithm of this radix, with one message per round. `None` for a radix below 2.
-    #[must_use]
-    pub fn new(radix: usize) -> Option<Self> {
+    fn new(radix: usize) -> Option<Self> {
         (radix >= 2).then_some(Self { radix, all_ports: false })
     }
 
     /// Puts all messages of one digit position into one round.
-    #[must_use]
-    pub fn all_ports(self) -> Self {
+    fn all_ports(self) -> Self {
         Self { all_ports: true, ..self }
     }
 
@@ -131,11 +137,12 @@ impl Bruck {
         (self.radix - 1).min((size - 1) / weight)
     }
 
-    /// Returns, for each round, the digit position with its weight, and the values of the digit.
-    fn steps(self, size: usize) -> impl Iterator<Item = ((usize, usize), Range<usize>)> {
-        self.weights(size).enumerate().flat_map(move |position| {
-            let end = self.largest(size, position.1) + 1;
+    /// Returns, for each round, the digit position and the values of the digit.
+    fn steps(self, size: usize) -> impl Iterator<Item = (Position, Range<usize>)> {
+        self.weights(size).enumerate().flat_map(move |(index, weight)| {
+            let end = self.largest(size, weight) + 1;
             let together = if self.all_ports { end } else { 1 };
+            let position = Position { index, weight };
             (1..end).step_by(together).map(move |first| (position, first..end.min(first + together)))
         })
     }
@@ -159,13 +166,14 @@ impl Bruck {
     }
 
     /// Returns a rank's round of the messages with these digit values at a position.
-    fn round(self, size: usize, rank: usize, (position, weight): (usize, usize), values: Range<usize>) -> RankRound {
+    fn round(self, size: usize, rank: usize, position: Position, values: Range<usize>) -> RankRound {
+        let Position { index, weight } = position;
         let sends = values.clone().map(|value| self.message(size, rank, weight, value));
         let receives = values.map(|value| {
             let from = (rank + size - value * weight) % size;
             End { peer: Rank::new(from), ..self.message(size, from, weight, value) }
         });
-        RankRound { phase: position, sends: sends.collect(), receives: receives.collect(), ..RankRound::default() }
+        RankRound { phase: index, sends: sends.collect(), receives: receives.collect(), ..RankRound::default() }
     }
 }
 
@@ -246,13 +254,13 @@ impl Algorithm for Bruck {
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         let (bruck, size, rank) = (*self, problem.ranks(), rank.index());
-        Box::new(bruck.steps(size).map(move |((phase, weight), values)| {
+        Box::new(bruck.steps(size).map(move |(Position { index, weight }, values)| {
             let amount = |value: usize| Amount {
                 peer: Rank::new((rank + value * weight) % size),
                 volume: (bruck.numbers(size, weight, value) as u64).into(),
                 route: Route::Default,
             };
-            RankAmounts { phase, receives: values.len(), sends: values.map(amount).collect() }
+            RankAmounts { phase: index, receives: values.len(), sends: values.map(amount).collect() }
         }))
     }
 }
@@ -291,6 +299,22 @@ mod tests {
         }
         let huge = Bruck::new(MAX_NODES).unwrap();
         assert_eq!((huge.numbers(MAX_NODES, 1, 0), huge.numbers(MAX_NODES, 1, MAX_NODES - 1)), (1, 1));
+    }
+
+    #[test]
+    fn claims_of_the_largest_machines_are_counted_without_a_schedule() {
+        let network = crate::topology::parse("complete:2147483647").unwrap();
+        let problem = Problem::new(network, crate::collective::Collective::Alltoall).unwrap();
+        for radix in [2, 3, 2_147_483_647, usize::MAX] {
+            let bruck = Bruck::new(radix).unwrap();
+            for bruck in [bruck, bruck.all_ports()] {
+                let claims = bruck.claims(&problem);
+                assert!(claims.volume.unwrap() >= Volume::from(2_147_483_646) && claims.messages >= claims.startups);
+            }
+        }
+        // 31 bits, each set in half of the numbers up to 2^31 - 1; the last number is missing.
+        let claims = Bruck::default().claims(&problem);
+        assert_eq!((claims.startups, claims.volume), (Some(31), Some(Volume::from(31 * (1 << 30) - 31))));
     }
 
     #[test]

@@ -51,11 +51,11 @@ pub struct ByDimension(Settings);
 static ONE_PORT: About = About {
     collective: "alltoall",
     name: "by-dimension",
-    summary: "within rows, then within columns, and so on",
+    summary: "exchange within rows, then within columns, and so on",
     source: "Grama et al., 4.5.2",
-    needs: "a product of lines, rings and complete networks, a rank on every node",
+    needs: "a product of lines, rings and complete networks, with a rank on every node",
     claims: "the sum over extents k: k - 1 start-ups (direct 1); ring (k - 1) N/2 blocks, ring-both floor(k^2/4) N/k, direct-rotated \
-             (k - 1) N/k, direct N/k; contention-free by rings, and where rows are complete",
+             (k - 1) N/k, direct N/k; contention-free with ring and ring-both, and in complete rows",
     ports: Ports::One,
 };
 
@@ -63,7 +63,7 @@ static AT_ONCE: About = About { ports: Ports::Unlimited, ..ONE_PORT };
 
 static WITHIN: Parameter = Parameter {
     key: "within",
-    summary: "how a row exchanges: as that algorithm does, or as suits its kind (complete: direct-rotated, else ring)",
+    summary: "the algorithm within a row; by default direct-rotated in complete dimensions and ring in others",
     values: Values::Words(&["kind", "ring", "ring-both", "direct-rotated", "direct"]),
     default: 0,
 };

@@ -2,7 +2,7 @@
 //! the rank whose number differs in bit k.
 //!
 //! Source: Grama et al., §4.5.3 (the first algorithm, Figure 4.20, equation 4.9). Differs from it:
-//! bit 0 is first. Needs: a power of two of ranks. Model: one-port.
+//! bit 0 is first. Needs: 2^d ranks. Model: one-port.
 //!
 //! | term | whole schedule | paper |
 //! |---|---|---|
@@ -44,9 +44,9 @@ pub struct CubeLog;
 static ABOUT: About = About {
     collective: "alltoall",
     name: "cube-log",
-    summary: "round k: exchange half of all one holds with the rank whose number differs in bit k",
+    summary: "round k: each rank exchanges half of its blocks with the rank that differs in bit k",
     source: "Grama et al., 4.5.3",
-    needs: "a power of two of ranks",
+    needs: "a number of ranks that is a power of two",
     claims: "log N start-ups, (N/2) log N blocks, log N - 1 rearrangements; on a cube log N hops; contention-free on cubes and complete networks",
     ports: Ports::One,
 };

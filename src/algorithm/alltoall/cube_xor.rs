@@ -15,7 +15,7 @@
 //!
 //! # Idea
 //!
-//! The rounds are those of [`DirectXor`], which fits every network with a power of two of ranks,
+//! The rounds are those of [`DirectXor`], which fits every network of 2^d ranks,
 //! but may contend. This algorithm promises no contention: it fits only if default routes, which
 //! correct the coordinates in one order, are E-cube routes.
 //!
@@ -39,9 +39,9 @@ pub struct CubeXor;
 static ABOUT: About = About {
     collective: "alltoall",
     name: "cube-xor",
-    summary: "round i: exchange with the rank whose number is one's own xor i, by E-cube routes",
+    summary: "round i: each rank exchanges with the rank of its own number xor i, by E-cube routes",
     source: "Grama et al., 4.5.3",
-    needs: "a cube, or a product of complete networks whose extents are powers of 2; a rank on every node",
+    needs: "a cube, or a product of complete networks whose extents are powers of 2; with a rank on every node",
     claims: "N - 1 start-ups, N - 1 blocks; on a cube (N/2) log N hops; contention-free",
     ports: Ports::One,
 };

@@ -76,6 +76,25 @@ pub(super) struct Slot {
     pub(super) rounds: usize,
 }
 
+/// A round of the walk in a slot.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    slot: usize,
+    phase: usize,
+    /// The number of the round within the walk, from 1.
+    round: usize,
+}
+
+/// A node that exchanges one of its digits.
+struct Exchanging<'a> {
+    /// The coordinates of the node.
+    at: &'a [usize],
+    /// The digits in the node's order.
+    digits: &'a [Digit],
+    /// The index of the current digit.
+    slot: usize,
+}
+
 /// A message of a walk, with positions relative to the sender, so that it is the same for all
 /// senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,39 +237,40 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
     pub(super) fn share(self, placement: &Placement, rank: Rank) -> Share {
         let placement = placement.clone();
         let (steps, at) = self.steps(&placement, rank);
-        Box::new(steps.map(move |(slot, phase, round)| self.round(&placement, &at, slot, phase, round)))
+        Box::new(steps.map(move |step| self.round(&placement, &at, step)))
     }
 
     /// Returns one rank's rounds by message sizes.
     pub(super) fn amounts(self, placement: &Placement, rank: Rank) -> Amounts {
         let placement = placement.clone();
         let (steps, at) = self.steps(&placement, rank);
-        Box::new(steps.map(move |(slot, phase, round)| self.amount(&placement, &at, slot, phase, round)))
+        Box::new(steps.map(move |step| self.amount(&placement, &at, step)))
     }
 
-    /// Returns the slot, phase and number of each round, and the rank's coordinates.
-    fn steps(
-        &self,
-        placement: &Placement,
-        rank: Rank,
-    ) -> (impl Iterator<Item = (usize, usize, usize)> + Send + use<F>, Coordinates) {
-        let steps: Vec<(usize, Slot)> = self.slots.iter().copied().enumerate().collect();
-        let steps =
-            steps.into_iter().flat_map(|(slot, about)| (1..=about.rounds).map(move |round| (slot, about.phase, round)));
+    /// Returns all rounds, and the rank's coordinates.
+    fn steps(&self, placement: &Placement, rank: Rank) -> (impl Iterator<Item = Step> + Send + use<F>, Coordinates) {
+        let slots: Vec<(usize, Slot)> = self.slots.iter().copied().enumerate().collect();
+        let steps = slots
+            .into_iter()
+            .flat_map(|(slot, Slot { phase, rounds })| (1..=rounds).map(move |round| Step { slot, phase, round }));
         let node = placement.node(rank).index();
         let at: Coordinates =
             self.extents.iter().zip(&self.strides).map(|(extent, stride)| node / stride % extent).collect();
         (steps, at)
     }
 
-    fn round(&self, placement: &Placement, at: &[usize], slot: usize, phase: usize, round: usize) -> RankRound {
+    fn round(&self, placement: &Placement, at: &[usize], step: Step) -> RankRound {
+        let Step { slot, phase, round } = step;
         let digits = (self.order)(at);
         let mut made = RankRound { phase, ..RankRound::default() };
         let Some(digit) = digits.get(slot) else { return made };
         for (index, hop) in digit.walk.hops(digit.base, round).iter().enumerate() {
             let value = digit.value(at);
             let to = digit.with(at, digit.moved(value, hop.to));
-            let sent = End::new(self.rank(placement, &to), self.blocks(placement, at, &digits, slot, hop));
+            let sent = End::new(
+                self.rank(placement, &to),
+                self.blocks(placement, &Exchanging { at, digits: &digits, slot }, hop),
+            );
             made.sends.push(match digit.way {
                 Way::Default => sent,
                 _ => sent.via(self.route(at, to[digit.dimension], digit, hop.back)),
@@ -259,18 +279,17 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
             let from = digit.with(at, digit.moved(value, digit.base - hop.to));
             let digits = (self.order)(&from);
             let hops = digits.get(slot).map(|digit| digit.walk.hops(digit.base, round)).unwrap_or_default();
-            made.receives.extend(
-                hops.get(index).map(|hop| {
-                    End::new(self.rank(placement, &from), self.blocks(placement, &from, &digits, slot, hop))
-                }),
-            );
+            let sender = Exchanging { at: &from, digits: &digits, slot };
+            let received = |hop| End::new(self.rank(placement, &from), self.blocks(placement, &sender, hop));
+            made.receives.extend(hops.get(index).map(received));
         }
         made
     }
 
     /// Returns a round as [`round`](Self::round) does, by message sizes: a message has the hop's
     /// values of the current digit, and all values of the others.
-    fn amount(&self, placement: &Placement, at: &[usize], slot: usize, phase: usize, round: usize) -> RankAmounts {
+    fn amount(&self, placement: &Placement, at: &[usize], step: Step) -> RankAmounts {
+        let Step { slot, phase, round } = step;
         let digits = (self.order)(at);
         let mut made = RankAmounts { phase, ..RankAmounts::default() };
         let Some(digit) = digits.get(slot) else { return made };
@@ -292,10 +311,11 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         made
     }
 
-    /// Returns the blocks of a message of the node at a position: those of its blocks that the hop
-    /// moves in the current digit. That digit is the outermost loop, then come the later digits in
-    /// order, so that the blocks that the next round forwards are the end of this message.
-    fn blocks(&self, placement: &Placement, at: &[usize], digits: &[Digit], slot: usize, hop: &Hop) -> Vec<Block> {
+    /// Returns the blocks of a message of a node: those of its blocks that the hop moves in the
+    /// current digit. That digit is the outermost loop, then come the later digits in order, so that
+    /// the blocks that the next round forwards are the end of this message.
+    fn blocks(&self, placement: &Placement, sender: &Exchanging<'_>, hop: &Hop) -> Vec<Block> {
+        let &Exchanging { at, digits, slot } = sender;
         let mut pairs = vec![(0, 0)];
         let mut choose = |choices: &[(usize, usize)]| {
             pairs = pairs.iter().flat_map(|&(s, d)| choices.iter().map(move |&(t, e)| (s + t, d + e))).collect();

@@ -34,10 +34,10 @@ pub struct Direct;
 static ABOUT: About = About {
     collective: "alltoall",
     name: "direct",
-    summary: "every block straight to its destination, all in one round",
+    summary: "each block goes directly to its destination, all in one round",
     source: "folklore; the baseline",
     needs: "nothing",
-    claims: "1 start-up, 1 block a message, N - 1 messages a rank; over the busiest channel the most, of all extents k, of N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on a torus, N/k fl(k^2/4) on a mesh; contention-free where the network is complete",
+    claims: "1 start-up, 1 block a message, N - 1 messages a rank; over the busiest channel the most, of all extents k, of N/k fl(k/2) (fl(k/2) + 1) / 2 blocks on a torus, N/k fl(k^2/4) on a mesh; contention-free on complete networks",
     ports: Ports::Unlimited,
 };
 

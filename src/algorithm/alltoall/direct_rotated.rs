@@ -33,7 +33,7 @@ pub struct DirectRotated;
 static ABOUT: About = About {
     collective: "alltoall",
     name: "direct-rotated",
-    summary: "round i: straight to the rank i further on",
+    summary: "round i: each rank sends directly to the rank i above it (modulo N)",
     source: "Grama et al., 4.6",
     needs: "nothing",
     claims: "N - 1 start-ups, N - 1 blocks; contention-free on cubes and complete networks",

@@ -1,7 +1,7 @@
 //! Alltoall by pairs: in round i, every rank exchanges with the rank whose number is its own xor i.
 //!
 //! Source: Grama et al., §4.5.3 (Algorithm 4.10, whatever the routes); Thakur & Choudhary as cited
-//! by Suh & Shin, §1. Needs: a power of two of ranks. Model: one-port.
+//! by Suh & Shin, §1. Needs: 2^d ranks. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -27,9 +27,9 @@ pub struct DirectXor;
 static ABOUT: About = About {
     collective: "alltoall",
     name: "direct-xor",
-    summary: "round i: exchange with the rank whose number is one's own xor i",
+    summary: "round i: each rank exchanges with the rank of its own number xor i",
     source: "Grama et al., 4.5.3",
-    needs: "a power of two of ranks",
+    needs: "a number of ranks that is a power of two",
     claims: "N - 1 start-ups, N - 1 blocks; on a cube (N/2) log N hops; contention-free on cubes and complete networks",
     ports: Ports::One,
 };

@@ -85,7 +85,7 @@ static ABOUT: About = About {
     name: "mesh-exchange",
     summary: "message combining: cell by cell, then neighbour to neighbour",
     source: "Suh & Shin 2001, 4; for odd extents own work",
-    needs: "a line or mesh, a rank on every node",
+    needs: "a line or mesh, with a rank on every node",
     claims: "n >= 2 dimensions, even, the longest N1: n N1/2 start-ups, n/4 N1 N blocks, n/2 ((N1 - 2)^2 + 2) hops, n rearrangements (0 if N1 = 2); \
              else, and with rings=folded, the sum over extents k: k - 1 start-ups, floor(k^2/4) N/k blocks, 2 (k - 1) hops (1 if k = 2), equal even extents \
              k/2 start-ups, (floor(l^2/4)/l + 1/2) N blocks with l = k/2, 2 k - 3 hops (3 if k = 4); contention-free",
@@ -94,7 +94,7 @@ static ABOUT: About = About {
 
 static RINGS: Parameter = Parameter {
     key: "rings",
-    summary: "where all extents are even: the paper's, whose last node reaches over to the first, or folded ones",
+    summary: "if all extents are even: the rings of the paper, which wrap from the last node to the first, or folded rings",
     values: Values::Words(&["wrapped", "folded"]),
     default: 0,
 };

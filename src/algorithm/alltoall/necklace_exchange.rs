@@ -57,14 +57,14 @@ pub struct NecklaceExchange {
 
 const SCHEME: Parameter = Parameter {
     key: "scheme",
-    summary: "which of the paper's algorithms",
+    summary: "number of the algorithm in the paper",
     values: Values::Number { least: 1, most: 4 },
     default: 4,
 };
 
 const WIDTH: Parameter = Parameter {
     key: "width",
-    summary: "the most blocks of a message; 0: as many as make the fewest rounds",
+    summary: "maximum number of blocks of a message; 0 for the fewest rounds",
     values: Values::Number { least: 0, most: MAX_NODES },
     default: 0,
 };
@@ -72,9 +72,9 @@ const WIDTH: Parameter = Parameter {
 static ABOUT: About = About {
     collective: "alltoall",
     name: "necklace-exchange",
-    summary: "blocks cross the dimensions of a cube by the necklaces of source xor destination, over all channels at once",
+    summary: "blocks cross the dimensions of a cube in an order given by the necklaces of source xor destination; all channels are busy",
     source: "Johnsson & Ho, TR-16-92, 3, 5 and 6",
-    needs: "a power of two of ranks, those whose numbers differ in one bit on neighbouring nodes",
+    needs: "a number of ranks that is a power of two; ranks that differ in one bit on neighbouring nodes",
     claims: "d = log N: d start-ups, N/2 blocks, d hops, d^2 messages a rank; contention-free; with width=b, b up to N/2d, ceil(N/2b) start-ups",
     ports: Ports::All,
 };
@@ -82,20 +82,6 @@ static ABOUT: About = About {
 impl Default for NecklaceExchange {
     fn default() -> Self {
         Self { scheme: Scheme::Necklaces, width: 0 }
-    }
-}
-
-impl NecklaceExchange {
-    /// Returns the exchange by this scheme, in the fewest rounds.
-    #[must_use]
-    pub fn new(scheme: Scheme) -> Self {
-        Self { scheme, width: 0 }
-    }
-
-    /// Sets the most blocks of a message; 0 for no limit.
-    #[must_use]
-    pub fn width(self, width: usize) -> Self {
-        Self { width: width.min(MAX_NODES), ..self }
     }
 }
 

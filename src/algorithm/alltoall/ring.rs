@@ -37,7 +37,7 @@ pub struct Ring;
 static ABOUT: About = About {
     collective: "alltoall",
     name: "ring",
-    summary: "one way round the ranks, everyone passing on what is not its own",
+    summary: "in one direction around the ring of ranks; each rank forwards the blocks of others",
     source: "Grama et al., 4.5.1",
     needs: "nothing; made for rings",
     claims: "N - 1 start-ups, N (N - 1) / 2 blocks, on a ring N - 1 hops; contention-free on lines, rings, complete networks and products of them",

@@ -37,7 +37,7 @@ pub struct RingBoth;
 static ABOUT: About = About {
     collective: "alltoall",
     name: "ring-both",
-    summary: "round the ranks the shorter way, everyone passing on what is not its own",
+    summary: "in the shorter direction around the ring of ranks; each rank forwards the blocks of others",
     source: "Grama et al., 4.5.1",
     needs: "nothing; made for rings",
     claims: "N - 1 start-ups, floor(N^2/4) blocks, on a ring N - 1 hops; contention-free on rings, lines and complete networks",

@@ -28,10 +28,10 @@ pub struct Dissemination;
 static ABOUT: About = About {
     collective: "barrier",
     name: "dissemination",
-    summary: "round k: tell the rank 2^k further on of all one has heard of",
+    summary: "round k: each rank sends the rank 2^k above it (modulo N) the signals of all ranks that it has heard from",
     source: "Hensgen, Finkel & Manber",
     needs: "nothing",
-    claims: "ceil(log N) start-ups, N - 1 blocks of no bytes; contention-free where the network is complete",
+    claims: "ceil(log N) start-ups, N - 1 blocks of no bytes; contention-free on complete networks",
     ports: Ports::One,
 };
 

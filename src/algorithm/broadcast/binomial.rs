@@ -30,7 +30,7 @@ pub struct Binomial;
 static ABOUT: About = About {
     collective: "broadcast",
     name: "binomial",
-    summary: "round k: the 2^k ranks that have the block each give it to one that has not",
+    summary: "round k: each of the 2^k ranks that have the block sends it to one that does not",
     source: "Grama et al., 4.1.3",
     needs: "nothing",
     claims: "ceil(log N) start-ups and blocks, on a cube log N hops; contention-free on cubes and complete networks",

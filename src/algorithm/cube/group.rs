@@ -2,7 +2,7 @@
 
 /// The scheme of an exchange, one of the paper's algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
+pub(crate) enum Scheme {
     /// Algorithm 1 (§3.1).
     Pairs,
     /// Algorithm 2 (§3.2).
@@ -15,38 +15,24 @@ pub enum Scheme {
 
 impl Scheme {
     /// Returns all schemes, in the order of the paper's algorithms.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         [Self::Pairs, Self::Wrapped, Self::Mixed, Self::Necklaces].into_iter()
     }
 }
 
 /// The elements of a relative address cross a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Crossing {
+pub(super) struct Crossing {
     /// The relative address: source xor destination.
-    pub address: usize,
+    pub(super) address: usize,
     /// The dimension: a bit that is set in the address.
-    pub dimension: usize,
+    pub(super) dimension: usize,
 }
 
 /// Relative addresses that are scheduled together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    pub(super) addresses: Vec<usize>,
+pub(super) struct Group {
+    /// The crossings of each step. In a step, no address crosses twice, and no dimension is crossed
+    /// twice.
     pub(super) steps: Vec<Vec<Crossing>>,
-}
-
-impl Group {
-    /// Returns the relative addresses, including 0, which crosses nothing.
-    #[must_use]
-    pub fn addresses(&self) -> &[usize] {
-        &self.addresses
-    }
-
-    /// Returns the crossings of each step. In a step, no address crosses twice, and no dimension is
-    /// crossed twice.
-    #[must_use]
-    pub fn steps(&self) -> &[Vec<Crossing>] {
-        &self.steps
-    }
 }

@@ -7,30 +7,22 @@
 //! the step. This is a schedule if no member has two entries in one column.
 //!
 //! The paper has two systems of lines. [`Scheme::Necklaces`](super::Scheme) uses the right one of
-//! Figure 3, [`greedy`], which needs no case distinction. The left one, [`diagonal`], needs one for
-//! even d and does not exist for c = d/2.
+//! Figure 3, [`greedy`], which needs no case distinction. The left one needs one for even d, and
+//! does not exist for c = d/2; only the tests have it.
 
 use crate::topology::Hypercube;
 
 /// An entry of a line: the dimension that a member crosses, and the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The dimension.
-    pub dimension: usize,
+    pub(super) dimension: usize,
     /// The step, a column of the generating table.
-    pub step: usize,
-}
-
-impl Entry {
-    /// Returns the row in the generating table of d dimensions, if the entry is in the table.
-    #[must_use]
-    pub fn row(self, d: usize) -> Option<usize> {
-        (self.dimension < d && self.step < d).then(|| (self.dimension + d - self.step) % d)
-    }
+    pub(super) step: usize,
 }
 
 /// Returns whether there are such lines, and such an entry.
-fn exists(d: usize, c: usize, i: usize, j: usize) -> bool {
+pub(super) fn exists(d: usize, c: usize, i: usize, j: usize) -> bool {
     c < d && i < d - c && j < d && d <= Hypercube::MAX_DIMENSIONS
 }
 
@@ -38,24 +30,9 @@ fn exists(d: usize, c: usize, i: usize, j: usize) -> bool {
 /// above the pairs, then to the right for c columns; each next line turns one row earlier, and then
 /// goes down again. Member j of the necklace is 0^c 1^(d-c), rotated to the left j times. `None` if
 /// there is no such entry.
-#[must_use]
-pub fn greedy(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {
+pub(super) fn greedy(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {
     exists(d, c, i, j).then(|| {
         let right = (i + j + 1).saturating_sub(d - c).min(c);
         Entry { dimension: (i + j) % d, step: i + right }
-    })
-}
-
-/// Returns entry `j` of line `i` of `d` - `c`, for c < d: lines go from the diagonal to the right,
-/// wrapping within the row. For even d and c < d/2, the lines i >= d/2 begin one column later, so
-/// that no member has two entries in one column. Member 0 has the bits 2i mod d; for the lines i >=
-/// d/2, the bits 2i + 1 mod d instead. `None` if there is no such entry, or if c = d/2, where the
-/// word would be cyclic.
-#[must_use]
-pub fn diagonal(d: usize, c: usize, i: usize, j: usize) -> Option<Entry> {
-    (exists(d, c, i, j) && 2 * c != d).then(|| {
-        let later = d.is_multiple_of(2) && i >= d / 2;
-        let step = (i + j + usize::from(later)) % d;
-        Entry { dimension: (i + step) % d, step }
     })
 }

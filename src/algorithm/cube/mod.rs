@@ -8,20 +8,21 @@
 //! channel carries two elements at a time if and only if no dimension is crossed by two relative
 //! addresses at a time.
 //!
-//! An [`Exchange`] consists of [`Group`]s of relative addresses that are scheduled together. One
-//! after the other, they are the paper's schedule, with one element per channel and
-//! [step](Exchange::steps). Side by side, in a [table](Exchange::table), they are sent in the
-//! fewest blocks, or over [wide](Exchange::wide) channels.
+//! An exchange consists of groups of relative addresses that are scheduled together. One after the
+//! other, the groups are the paper's schedule, with one element per channel and step. Side by side,
+//! in a table, they are sent in the fewest blocks, or over wide channels.
 //!
-//! | [`Scheme`] | steps | span | how |
+//! [`NecklaceExchange`](super::alltoall::NecklaceExchange) has a parameter `scheme`:
+//!
+//! | `scheme` | steps | span | how |
 //! |---|---|---|---|
-//! | [`Pairs`](Scheme::Pairs), Algorithm 1 | d ceil(K/2d) | d | d complement pairs together, each a dimension ahead of the next |
-//! | [`Wrapped`](Scheme::Wrapped), Algorithm 2 | K/2 | K/2 | all complement pairs, one beginning in each step; late ones wrap around |
-//! | [`Mixed`](Scheme::Mixed), Algorithm 3 | K/2 | d + K/2 mod d | the second for d + K/2 mod d pairs, the first for the others |
-//! | [`Necklaces`](Scheme::Necklaces), Algorithm 4 | K/2 | d | the members of a full necklace together; cyclic addresses by pairs |
+//! | 1: pairs, Algorithm 1 | d ceil(K/2d) | d | d complement pairs together, each a dimension ahead of the next |
+//! | 2: wrapped, Algorithm 2 | K/2 | K/2 | all complement pairs, one beginning in each step; late ones wrap around |
+//! | 3: mixed, Algorithm 3 | K/2 | d + K/2 mod d | the second for d + K/2 mod d pairs, the first for the others |
+//! | 4: necklaces, Algorithm 4 | K/2 | d | the members of a full necklace together; cyclic addresses by pairs |
 //!
 //! (For Algorithms 1 to 3 the span is that of a complement pair, as in the paper's Table 6, and no
-//! element has a longer span; for Algorithm 4 it is that of an element.)
+//! element has a longer span. For Algorithm 4 it is that of an element.)
 //!
 //! K/2 steps are the minimum, and so is a span of d, since the address 11..1 crosses d dimensions.
 //! All routes are shortest.
@@ -29,10 +30,10 @@
 //! # Differs from the paper
 //!
 //! - Algorithm 3 is Algorithm 1 if no pairs are left over.
-//! - Every full necklace that is not joined by pairs is scheduled separately: for even d, some are
+//! - Every full necklace that is not joined by pairs is scheduled separately. For even d, some are
 //!   their own complements, which complement pairs cannot schedule.
-//! - Of the two systems of [`lines`], the left one differs from the text, and does not exist for
-//!   all d.
+//! - Of the two systems of lines in Figure 3 (`lines.rs`), the left one differs from the text, and
+//!   does not exist for all d.
 //! - Over wide channels Algorithm 4 takes ceil(K/2b) steps, fewer than Lemma 5 allows.
 //! - Table 4's labels do not match its data, and Table 5 is for four dimensions, not five.
 //!
@@ -44,30 +45,32 @@
 //! weight q are rotations of each other, and so are their i-th bits: in q steps, its d members use
 //! all d dimensions. Cyclic addresses, whose necklaces are degenerate, have cyclic complements, and
 //! are scheduled by pairs, d at a time. The c pairs that are left over join a necklace of weight
-//! d - c (see [`lines`]).
+//! d - c (see `lines.rs`).
 
 mod group;
-pub mod lines;
+mod lines;
+mod necklace;
 mod schemes;
 mod seats;
 mod share;
 mod succession;
 mod table;
+#[cfg(test)]
+mod tests;
 
-pub use group::{Crossing, Group, Scheme};
+pub(crate) use group::Scheme;
+use group::{Crossing, Group};
 pub(crate) use seats::{apart, are_cubes, is_cube};
 pub(crate) use share::Within;
 pub use succession::Succession;
-pub use table::Table;
-
-use std::ops::RangeInclusive;
+use table::Table;
 
 use crate::topology::Hypercube;
 
 /// An exchange within a cube.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    dimensions: usize,
+struct Exchange {
+    /// The groups, in the order in which they are scheduled.
     groups: Vec<Group>,
 }
 
@@ -76,51 +79,22 @@ impl Exchange {
     /// [`Hypercube::MAX_DIMENSIONS`].
     ///
     /// Takes time and memory in proportion to d K/2, the number of elements that a node sends.
-    #[must_use]
-    pub fn new(scheme: Scheme, dimensions: usize) -> Option<Self> {
+    fn new(scheme: Scheme, dimensions: usize) -> Option<Self> {
         let groups = match dimensions {
             0 => vec![],
             1..=Hypercube::MAX_DIMENSIONS => schemes::groups(scheme, dimensions),
             _ => return None,
         };
-        Some(Self { dimensions, groups })
-    }
-
-    /// Returns the number of dimensions.
-    #[must_use]
-    pub fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
-    /// Returns the groups, in the order in which they are scheduled.
-    #[must_use]
-    pub fn groups(&self) -> &[Group] {
-        &self.groups
+        Some(Self { groups })
     }
 
     /// Returns the schedule of single elements: the groups one after the other.
-    pub fn steps(&self) -> impl Iterator<Item = &[Crossing]> {
-        self.groups.iter().flat_map(Group::steps).map(Vec::as_slice)
-    }
-
-    /// Returns the shortest and longest span: the steps from the first to the last crossing of an
-    /// address, both included. Address 0 is left out. `None` if nothing crosses.
-    #[must_use]
-    pub fn spans(&self) -> Option<RangeInclusive<usize>> {
-        let mut first_and_last = vec![None; 1 << self.dimensions];
-        for (step, crossings) in self.steps().enumerate() {
-            for crossing in crossings {
-                let (first, _) = first_and_last[crossing.address].unwrap_or((step, step));
-                first_and_last[crossing.address] = Some((first, step));
-            }
-        }
-        let spans = || first_and_last.iter().flatten().map(|(first, last)| last - first + 1);
-        Some(spans().min()?..=spans().max()?)
+    fn steps(&self) -> impl Iterator<Item = &[Crossing]> {
+        self.groups.iter().flat_map(|group| &group.steps).map(Vec::as_slice)
     }
 
     /// Returns the groups side by side, for blocks.
-    #[must_use]
-    pub fn table(&self) -> Table<'_> {
+    fn table(&self) -> Table<'_> {
         Table::of(&self.groups)
     }
 
@@ -128,8 +102,7 @@ impl Exchange {
     /// `width` is 0. For one element these are the [steps](Self::steps), for wide channels the rows
     /// of the [table](Self::table), and otherwise [pieces](Table::pieces) of the table. In each
     /// step a channel carries one element per crossing of its dimension.
-    #[must_use]
-    pub fn wide(&self, width: usize) -> Vec<Vec<Crossing>> {
+    fn wide(&self, width: usize) -> Vec<Vec<Crossing>> {
         match width {
             0 => self.wide(usize::MAX),
             1 => self.steps().map(<[Crossing]>::to_vec).collect(),

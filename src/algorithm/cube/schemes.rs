@@ -1,8 +1,8 @@
 //! The groups of the four schemes.
 
 use super::lines::greedy;
+use super::necklace::{Necklace, Words};
 use super::{Crossing, Group, Scheme};
-use crate::topology::necklace::{Necklace, Words};
 
 /// Returns the groups of a scheme for at least one dimension.
 pub(super) fn groups(scheme: Scheme, d: usize) -> Vec<Group> {
@@ -25,15 +25,11 @@ pub(super) fn of_pair(d: usize, pair: usize, dimension: usize) -> Crossing {
     Crossing { address, dimension }
 }
 
-fn both(d: usize, pairs: &[usize]) -> impl Iterator<Item = usize> {
-    pairs.iter().flat_map(move |&pair| [pair, pair ^ ((1 << d) - 1)])
-}
-
 /// Algorithm 1: d pairs at a time; the u-th pair crosses dimension u + r in step r.
 fn by_pairs(d: usize, pairs: &[usize]) -> impl Iterator<Item = Group> {
     pairs.chunks(d).map(move |pairs| {
         let step = |r: usize| pairs.iter().enumerate().map(move |(u, &pair)| of_pair(d, pair, (u + r) % d)).collect();
-        Group { addresses: both(d, pairs).collect(), steps: (0..d).map(step).collect() }
+        Group { steps: (0..d).map(step).collect() }
     })
 }
 
@@ -42,7 +38,7 @@ fn by_pairs(d: usize, pairs: &[usize]) -> impl Iterator<Item = Group> {
 fn wrapped(d: usize, pairs: &[usize]) -> Group {
     let all = pairs.len();
     let step = |t: usize| (0..d).map(move |r| of_pair(d, pairs[(t + all - r) % all], r)).collect();
-    Group { addresses: both(d, pairs).collect(), steps: (0..all).map(step).collect() }
+    Group { steps: (0..all).map(step).collect() }
 }
 
 /// Algorithm 4: cyclic addresses by d pairs at a time; the left-over pairs with a necklace; every
@@ -79,7 +75,7 @@ fn by_bits(d: usize, necklace: Necklace) -> Group {
     let bits = (0..d).filter(|bit| necklace.distinguished() >> bit & 1 == 1);
     let crossing = |bit: usize| move |(r, address): (usize, usize)| Crossing { address, dimension: (bit + r) % d };
     let step = |bit| necklace.members().enumerate().map(crossing(bit)).collect();
-    Group { addresses: necklace.members().collect(), steps: bits.map(step).collect() }
+    Group { steps: bits.map(step).collect() }
 }
 
 /// Returns the group of the left-over pairs of cyclic addresses, fewer than d, with the necklace of
@@ -101,5 +97,5 @@ fn joint(words: Words, left: &[usize]) -> Group {
             step.push(of_pair(d, pair, (q + r + t) % d));
         }
     }
-    Group { addresses: members.into_iter().chain(both(d, left)).collect(), steps }
+    Group { steps }
 }

@@ -11,10 +11,11 @@ use super::{Crossing, Group};
 
 /// The groups of an exchange side by side.
 #[derive(Clone, Debug)]
-pub struct Table<'a> {
+pub(super) struct Table<'a> {
     groups: &'a [Group],
-    /// For each row, from left to right: the index of a group, and of its step.
-    rows: Vec<Vec<(usize, usize)>>,
+    /// The rows, each a transfer of one block over every channel: its entries from left to right, as
+    /// indices of a group and of its step.
+    pub(super) rows: Vec<Vec<(usize, usize)>>,
 }
 
 impl<'a> Table<'a> {
@@ -31,13 +32,6 @@ impl<'a> Table<'a> {
         Self { groups, rows }
     }
 
-    /// Returns the rows, each a transfer of one block over every channel: its entries from left to
-    /// right, as indices of a group and of its step.
-    #[must_use]
-    pub fn rows(&self) -> &[Vec<(usize, usize)>] {
-        &self.rows
-    }
-
     /// Returns the crossings of an entry.
     fn crossings(&self, (group, step): (usize, usize)) -> &'a [Crossing] {
         &self.groups[group].steps[step]
@@ -49,8 +43,7 @@ impl<'a> Table<'a> {
     ///
     /// No address is in a piece twice: two entries of one group are at least a whole row apart, and
     /// `width` is at most the shortest row.
-    #[must_use]
-    pub fn pieces(&self, width: usize) -> Vec<Vec<Crossing>> {
+    pub(super) fn pieces(&self, width: usize) -> Vec<Vec<Crossing>> {
         let all =
             |entries: &[(usize, usize)]| entries.iter().flat_map(|entry| self.crossings(*entry)).copied().collect();
         let longest = self.rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -24,7 +24,7 @@ pub struct Binomial;
 static ABOUT: About = About {
     collective: "gather",
     name: "binomial",
-    summary: "round k: half of those that still have blocks hand all that they have to the other half",
+    summary: "round k: half of the ranks that still hold blocks send all of them to the other half",
     source: "Grama et al., 4.4",
     needs: "nothing",
     claims: "ceil(log N) start-ups, for powers of two N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks",

@@ -22,7 +22,7 @@ pub struct Direct;
 static ABOUT: About = About {
     collective: "gather",
     name: "direct",
-    summary: "everyone sends its block straight to the root",
+    summary: "each rank sends its block directly to the root",
     source: "the definition",
     needs: "nothing",
     claims: "1 start-up; N - 1 blocks through the root's port; contention-free on complete networks",

@@ -34,7 +34,7 @@ pub struct Pairwise;
 static ABOUT: About = About {
     collective: "reduce_scatter",
     name: "pairwise",
-    summary: "round i: the contribution to the result of the rank i further on, straight to it",
+    summary: "round i: each rank sends the rank i above it (modulo N) the contribution to that rank's result",
     source: "Grama et al., 4.6",
     needs: "nothing",
     claims: "N - 1 start-ups, N - 1 blocks; contention-free on complete networks and cubes; combines in rank order",

@@ -2,7 +2,7 @@
 //! of the results that it still holds.
 //!
 //! Source: Grama et al., §4.3 (Algorithm 4.7 backwards, with contributions); "recursive halving" in
-//! MPI libraries, which take the bits from the highest on. Needs: a power of two of ranks. Model:
+//! MPI libraries, which take the bits from the highest on. Needs: 2^d ranks. Model:
 //! one-port. Combines contributions in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
@@ -32,9 +32,9 @@ pub struct RecursiveHalving;
 static ABOUT: About = About {
     collective: "reduce_scatter",
     name: "recursive-halving",
-    summary: "round k: half of what is left to the rank across bit k, in rank order",
+    summary: "round k: each rank sends half of its remaining blocks to the rank that differs in bit k, in rank order",
     source: "Grama et al., 4.3",
-    needs: "a power of two of ranks",
+    needs: "a number of ranks that is a power of two",
     claims: "log N start-ups, N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks; combines in rank order",
     ports: Ports::One,
 };

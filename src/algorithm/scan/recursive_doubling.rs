@@ -29,10 +29,10 @@ pub struct RecursiveDoubling;
 static ABOUT: About = About {
     collective: "scan",
     name: "recursive-doubling",
-    summary: "round k: the combination of the last 2^k ranks goes 2^k ranks on",
+    summary: "round k: each rank sends the combination of 2^k ranks, up to itself, to the rank 2^k above it",
     source: "Grama et al., 4.3",
     needs: "nothing",
-    claims: "ceil(log N) start-ups and blocks; contention-free where the network is complete; combines in rank order",
+    claims: "ceil(log N) start-ups and blocks; contention-free on complete networks; combines in rank order",
     ports: Ports::One,
 };
 

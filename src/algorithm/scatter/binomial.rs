@@ -25,7 +25,7 @@ pub struct Binomial;
 static ABOUT: About = About {
     collective: "scatter",
     name: "binomial",
-    summary: "everyone who has blocks of others hands half of them on, round by round",
+    summary: "in each round, each rank that holds blocks for others forwards half of them",
     source: "Grama et al., 4.4",
     needs: "nothing",
     claims: "ceil(log N) start-ups, for powers of two N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks",

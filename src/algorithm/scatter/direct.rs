@@ -22,7 +22,7 @@ pub struct Direct;
 static ABOUT: About = About {
     collective: "scatter",
     name: "direct",
-    summary: "the root sends everyone its block",
+    summary: "the root sends each rank its block",
     source: "the definition",
     needs: "nothing",
     claims: "1 start-up; N - 1 blocks through the root's port; contention-free on complete networks",

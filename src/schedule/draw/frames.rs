@@ -267,7 +267,7 @@ impl Load {
         let loads = [
             ("frames", self.frames, MAX_FRAMES),
             ("arrows", self.arrows, MAX_ARROWS),
-            ("nodes on the way of arrows", self.hops, MAX_HOPS),
+            ("nodes on the routes of arrows", self.hops, MAX_HOPS),
         ];
         match loads.into_iter().find(|(_, found, limit)| found > limit) {
             Some((what, found, limit)) => Err(DrawError::Large { what, found, limit }),

@@ -39,10 +39,9 @@
 //!
 //! # Limits
 //!
-//! A picture has at most [`MAX_NODES`] nodes, [`MAX_FRAMES`] frames, and [`MAX_ARROWS`] arrows with
-//! [`MAX_HOPS`] nodes on their routes together. Most pictures have some hundred kilobytes, the
-//! largest 25 megabytes. A larger picture is an error; [`View::frames`] and [`View::focus`] select
-//! a part.
+//! A picture has at most 4096 nodes, 64 frames, and 20,000 arrows with 500,000 nodes on their routes
+//! together. Most pictures have some hundred kilobytes, the largest 25 megabytes. A larger picture
+//! is an error; [`View::frames`] and [`View::focus`] select a part.
 
 mod arrows;
 mod body;
@@ -56,7 +55,8 @@ mod svg;
 mod view;
 mod words;
 
-pub use view::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, MAX_NODES, View};
+pub use view::{DrawError, Frames, View};
+use view::{MAX_ARROWS, MAX_FRAMES, MAX_HOPS, MAX_NODES};
 
 use crate::vocabulary::{BuildError, Outline, Round, Schedule, Shares};
 

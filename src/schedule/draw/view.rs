@@ -6,13 +6,13 @@ use crate::ids::Rank;
 use crate::vocabulary::BuildError;
 
 /// The maximum number of nodes of a network.
-pub const MAX_NODES: usize = 4096;
+pub(super) const MAX_NODES: usize = 4096;
 /// The maximum number of frames of a picture.
-pub const MAX_FRAMES: usize = 64;
+pub(super) const MAX_FRAMES: usize = 64;
 /// The maximum number of arrows of a picture, in all frames together.
-pub const MAX_ARROWS: usize = 20_000;
+pub(super) const MAX_ARROWS: usize = 20_000;
 /// The maximum number of nodes on the routes of all arrows of a picture together.
-pub const MAX_HOPS: usize = 500_000;
+pub(super) const MAX_HOPS: usize = 500_000;
 
 /// The part of a schedule that a picture shows. Needs the feature `draw`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
+use super::FORMAT;
 use super::bounded::{Bounded, List, MAX_STRING, Object, Strings};
-use super::{FORMAT, JsonError, rejected};
+use super::error::{JsonError, rejected};
 use crate::block::Block;
 use crate::collective::{Collective, Custom, Holding};
 use crate::ids::{MAX_NODES, Node, Rank};
@@ -22,7 +23,7 @@ const MAX_CHUNKS: u32 = 1 << 20;
 
 /// The maximum number of bytes that [`read_json`] reads. The schedule takes several times as much
 /// memory. Needs the feature `json`.
-pub const MAX_DOCUMENT: u64 = 256 << 20;
+pub(super) const MAX_DOCUMENT: u64 = 256 << 20;
 
 /// The maximum number of bytes of a name: messages about a schedule contain the names of its
 /// network, algorithm and phases.
@@ -52,7 +53,7 @@ pub fn from_json(text: &str) -> Result<Schedule, JsonError> {
 /// # Errors
 ///
 /// As [`from_json`]; [`JsonError::Io`] if reading fails; [`JsonError::TooLong`] for more than
-/// [`MAX_DOCUMENT`] bytes.
+/// 256 MiB.
 pub fn read_json(from: impl Read) -> Result<Schedule, JsonError> {
     read_bounded(from, MAX_DOCUMENT)
 }

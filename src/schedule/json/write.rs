@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::{FORMAT, JsonError};
+use super::FORMAT;
+use super::error::JsonError;
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::ids::{Node, Rank};

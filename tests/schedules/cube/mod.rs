@@ -1,5 +1,4 @@
 //! Exchanges within cubes, after Johnsson & Ho.
 
-mod schemes;
+mod exchange;
 mod succession;
-mod tables;

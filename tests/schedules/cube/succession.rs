@@ -1,15 +1,12 @@
 //! Exchanges in succession.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use necklace::Node;
 use necklace::algorithm::Algorithm;
 use necklace::algorithm::cube::Succession;
 use necklace::error::BuildError;
 use necklace::schedule::{Placement, Problem, Proof, verify_shares};
-use necklace::{Node, Rank};
-
-use super::tables::printed;
 
 /// All arrive where they should, no channel carries two at a time, and the claims are true.
 fn proved(succession: &Succession) -> Proof {
@@ -103,58 +100,6 @@ fn theorem_2_holds_with_half_of_the_elements_at_least() {
     }
 }
 
-/// The elements of four processors' square by locations, as Table 3 has them: of each location
-/// those of all processors.
-struct Memory(BTreeMap<(usize, usize), usize>);
-
-impl Memory {
-    fn rows(&self) -> Vec<String> {
-        let row = |place| (0..16).map(move |processor| self.0[&(processor, place)].to_string());
-        (0..4).map(|place| row(place).collect::<Vec<_>>().join(" ")).collect()
-    }
-
-    /// After all processors have added this modulo 2 to their places.
-    fn aligned(&self, by: impl Fn(usize) -> usize) -> Self {
-        Self(
-            self.0
-                .iter()
-                .map(|(&(processor, place), &element)| ((processor, place ^ by(processor)), element))
-                .collect(),
-        )
-    }
-}
-
-#[test]
-fn table_3_one_alignment_before_and_one_after() {
-    let succession = Succession::pipelined(2, 2, 2).unwrap();
-    let problem = succession.problem().unwrap();
-    let by = |processor| succession.alignment(Rank::new(processor));
-    let mut found = vec![(0..16).map(|processor| format!("{:02b}", by(processor))).collect::<Vec<_>>().join(" ")];
-    let mut memory = Memory((0..64).map(|element| ((element / 4, element % 4), element)).collect());
-    found.extend(memory.rows());
-    memory = memory.aligned(by);
-    found.extend(memory.rows());
-    for (step, joined) in succession.shares(&problem).unwrap().enumerate() {
-        // What arrives takes the places of what has left.
-        let mut next = memory.0.clone();
-        for transfer in joined.round.transfers {
-            for block in transfer.blocks {
-                let element = 4 * block.source() as usize + block.destination() as usize % 4;
-                let at = memory.0.iter().find(|(_, held)| **held == element).map(|(at, _)| *at).unwrap();
-                assert_eq!(at.0, transfer.source.index());
-                next.insert((transfer.destination.index(), at.1), element);
-            }
-        }
-        memory = Memory(next);
-        // Two steps an exchange: one pair of locations is a dimension ahead of the other.
-        if step % 2 == 1 {
-            found.extend(memory.rows());
-        }
-    }
-    found.extend(memory.aligned(by).rows());
-    assert_eq!(found, printed("Table 3"));
-}
-
 #[test]
 fn what_is_no_succession_is_refused_with_a_reason() {
     let refused = |succession: Result<Succession, BuildError>, shape: [usize; 3], words: &str| {
@@ -197,7 +142,6 @@ fn what_is_no_succession_is_refused_with_a_reason() {
     );
     let succession = Succession::pipelined(3, 2, 4).unwrap();
     assert!(Succession::pipelined(30, 1, 20).unwrap().fits(&succession.problem().unwrap()).is_err());
-    assert_eq!((succession.axes(), succession.axis_bits(), succession.place_bits()), (3, 2, 4));
 }
 
 /// A channel is busy in all steps but those in which nothing has come to its axis yet, or

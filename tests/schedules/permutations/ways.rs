@@ -176,11 +176,13 @@ fn ranks_may_be_a_part_of_a_cube() {
         ("hypercube:4", 4, BitMap::transpose(2, 2)),
         ("hypercube:6", 2, BitMap::bit_reversal(60)),
     ] {
-        let made = Permutation::new(map.unwrap(), parse(network).unwrap(), Placement::identity(ranks)).unwrap();
+        let map = map.unwrap();
+        let bits = map.bits();
+        let made = Permutation::new(map, parse(network).unwrap(), Placement::identity(ranks)).unwrap();
         let straight = made.clone().straight();
         assert_eq!(straight.channel(), None);
         assert_eq!(made.clone().cheaper(&Machine::FREE.with_channel(1), 1).method(), made.method(), "{network}");
-        if made.map().bits() < 10 {
+        if bits < 10 {
             let problem = straight.problem().unwrap();
             let proof = verify_shares(straight.shares(&problem).unwrap()).unwrap();
             assert_eq!(proof.contradicts(&straight.claims(&problem).completed(straight.about().ports)), []);

@@ -2,13 +2,13 @@
 
 use necklace::algorithm::Algorithm;
 use necklace::collective::Collective;
-use necklace::schedule::draw::{DrawError, Frames, MAX_ARROWS, View, draw, draw_shares};
+use necklace::schedule::draw::{DrawError, Frames, View, draw, draw_shares};
 use necklace::schedule::{Block, Ports, Problem, Schedule};
 use necklace::topology::parse;
 
 use super::reading::read;
 use super::rounds::drawn_by_rounds;
-use super::{by_rounds, picture, single};
+use super::{MAX_ARROWS, by_rounds, picture, single};
 use crate::fixtures::{OneWay, direct_alltoall, rank, ring_allgather, round, scan, schedule, send};
 
 #[test]

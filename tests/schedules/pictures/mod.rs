@@ -16,6 +16,9 @@ use necklace::schedule::{Ports, Problem, Transfer};
 use necklace::topology::parse;
 use reading::{Frame, read};
 
+/// The maximum number of arrows of a picture.
+const MAX_ARROWS: usize = 20_000;
+
 fn by_rounds() -> View {
     View::default().with_frames(Frames::Rounds)
 }

@@ -1,12 +1,15 @@
 //! What cannot be drawn.
 
 use necklace::collective::Collective;
-use necklace::schedule::draw::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_NODES, View, draw};
+use necklace::schedule::draw::{DrawError, Frames, View, draw};
 use necklace::schedule::{Ports, Schedule};
 
-use super::by_rounds;
 use super::reading::read;
+use super::{MAX_ARROWS, by_rounds};
 use crate::fixtures::{rank, round, schedule, send, via};
+
+const MAX_NODES: usize = 4096;
+const MAX_FRAMES: usize = 64;
 
 #[test]
 fn too_large_pictures_are_refused_with_advice() {
@@ -45,7 +48,7 @@ fn too_large_pictures_are_refused_with_advice() {
     };
     assert!(draw(&far(2), &View::default()).unwrap().len() < 25_000_000);
     let more = error(&far(3), &View::default());
-    assert!(matches!(more, DrawError::Large { what: "nodes on the way of arrows", .. }));
+    assert!(matches!(more, DrawError::Large { what: "nodes on the routes of arrows", .. }));
 }
 
 #[test]

@@ -1,22 +1,24 @@
 //! Batches: which elements are exchanged together, along which axes, and when.
 //!
 //! A [`Batch`] is a list of complement pairs that start with an axis one after the other, d of them
-//! every d steps, and with the next axis d steps after that. So a batch of n pairs keeps all
+//! every d steps. They start with the next axis d steps later. So a batch of n pairs keeps all
 //! channels of an axis busy for n steps, and its timetable is the step in which it starts with each
 //! axis.
 //!
-//! Pipelined (§4.1) all pairs are one batch. Concurrently (Algorithm 5, §4.2) some batches start
-//! elsewhere than with the first axis, where otherwise channels would wait for the first batch: for
-//! a = s - 2, s - 4 and so on one of 2d pairs (of d for a = 1) exchanges its place v with the axes
-//! from a on, beginning at once; later its place i with the axes up to a. At the end its place i
-//! has what v was, and its place v what the last axis was: the alignment after the exchanges puts
-//! them where they belong. On axis x the batches of all a up to x precede those that take all axes,
-//! and those of all a from x on follow them, in the order of a: so the second part of a batch
-//! starts when all pairs that take all axes, and those of the batches with larger a, have started.
-//! (Axes are counted from 0.) There are as many such batches, from the largest a on, as leave 2d
-//! pairs to the others: less would come back before they were through with v.
+//! Pipelined (§4.1), all pairs are one batch. Concurrently (Algorithm 5, §4.2), some batches start
+//! with a later axis, whose channels would otherwise wait for the first batch. For a = s - 2, s - 4
+//! and so on, a batch of 2d pairs (of d for a = 1) first exchanges its place v with the axes from a
+//! on, beginning at once. Later it exchanges its place i with the axes up to a. At the end, its
+//! place i has what v was, and its place v has what the last axis was. The alignment after the
+//! exchanges puts both into their final places.
 //!
-//! Of four axes of two bits, with 16 elements, by the place that is exchanged and the axis:
+//! On axis x, the batches of all a up to x precede the pairs that take all axes. The batches of all
+//! a from x on follow them, in the order of a. So the second part of a batch starts when all pairs
+//! that take all axes, and those of the batches with larger a, have started. (Axes are counted from
+//! 0.) There are as many such batches, from the largest a on, as leave 2d pairs to the others. With
+//! fewer other pairs, a batch would return before it had finished with v.
+//!
+//! Four axes of two bits, with 16 elements, by the place that is exchanged and the axis:
 //!
 //! ```text
 //! step / 2   0   1   2   3   4   5
@@ -26,18 +28,19 @@
 //!                v2  v3  i0  i1  i2
 //! ```
 //!
-//! For odd d the batch of a = 1 has d + 1 pairs, since elements come in fours (see below), and the
-//! pairs that take all axes, and all second parts, start a step later.
+//! For odd d, the batch of a = 1 has d + 1 pairs, since elements come in fours (see below). The
+//! pairs that take all axes, and all second parts, then start a step later.
 //!
 //! # Labels
 //!
 //! An element of rank c at the places i and v has two labels, made from its source: I, the sum of i
-//! and all axes, and V, the sum of v and the axes from a on. So each rank has one element of each
+//! and all axes, and V, the sum of v and the axes from a on. So each rank has one element for each
 //! pair of labels. While i is exchanged with all axes, elements are at location I of a rank. While
-//! v is exchanged with the axes from a on, they are at location V; then, i with those up to a, at
-//! the sum of both. A batch of a therefore has both of {V, not V} for its I, which is a complement
-//! pair in both parts; and it has all four of {I, not I} x {V, not V}, so that what it leaves to
-//! others are pairs by I.
+//! v is exchanged with the axes from a on, they are at location V. While i is exchanged with the
+//! axes up to a, they are at the sum of both.
+//!
+//! So a batch of a has both of {V, not V} for its I, which is a complement pair in both parts. It
+//! has all four of {I, not I} x {V, not V}, so that the remaining elements are pairs by I.
 
 use super::windows;
 
@@ -91,11 +94,11 @@ pub(super) struct Slot {
 }
 
 /// The shape of a succession: s axes of d bits, with 2^`places` elements per rank.
-#[derive(Clone, Copy)]
-struct Shape {
-    axes: usize,
-    d: usize,
-    places: usize,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) axes: usize,
+    pub(super) d: usize,
+    pub(super) places: usize,
 }
 
 impl Shape {
@@ -112,7 +115,7 @@ impl Shape {
     }
 
     /// Returns the batch of these pairs, by I, in an order for which a schedule is known. Fails if
-    /// none is known.
+    /// no such order is known.
     fn by_all_axes(self, mut pairs: Vec<Pair>, start: usize) -> Result<Batch, Needs> {
         let (d, all) = (self.d, pairs.len());
         let odd = all % d;
@@ -134,16 +137,15 @@ impl Shape {
 pub(super) type Needs = String;
 
 /// Returns one batch of all pairs.
-pub(super) fn pipelined(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
-    let shape = Shape { axes, d, places };
-    Ok(vec![shape.by_all_axes(shape.pairs(|_, _| axes), 0)?])
+pub(super) fn pipelined(shape: Shape) -> Result<Vec<Batch>, Needs> {
+    Ok(vec![shape.by_all_axes(shape.pairs(|_, _| shape.axes), 0)?])
 }
 
 /// Returns batches of which as many as possible, at least one, start with a later axis.
-pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Batch>, Needs> {
-    let shape = Shape { axes, d, places };
+pub(super) fn concurrent(shape: Shape) -> Result<Vec<Batch>, Needs> {
+    let Shape { axes, d, places } = shape;
     if axes < 3 {
-        return Err("3 axes at least: with fewer there is none to start with but the first".to_owned());
+        return Err("3 axes at least: with fewer, every element must start with the first".to_owned());
     }
     if places < 2 * d {
         return Err(format!("bits of a place from {}, those of two axes", 2 * d));
@@ -151,8 +153,8 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Bat
     let no_time = || {
         format!("a place of more bits, so that some of the {} complement pairs of elements can wait", 1 << (places - 1))
     };
-    // The first batch that starts with a later axis has finished with v before it returns with i,
-    // if there are 2d pairs in between.
+    // The first batch that starts with a later axis finishes with v before it returns with i, if
+    // there are 2d pairs in between.
     let mut free = (1_usize << (places - 1)).checked_sub(2 * d).ok_or_else(no_time)?;
     let mut others: Vec<(usize, usize)> = Vec::new();
     for a in (1..=axes - 2).rev().step_by(2) {
@@ -165,14 +167,14 @@ pub(super) fn concurrent(axes: usize, d: usize, places: usize) -> Result<Vec<Bat
     }
     let late = if others.last().ok_or_else(no_time)?.0 == 1 { d % 2 } else { 0 };
 
-    // Each of these has its own sets of I, not I and copies of v. There are enough such sets.
+    // Each of these batches has its own sets of I, not I and copies of v. There are enough sets.
     let cell = |number: usize| (number % (1 << (d - 1)), number >> (d - 1));
     let of_cell = |i: usize, v: usize| others.iter().enumerate().find(|(number, _)| cell(*number) == (i, v >> d));
     if cell(others.len() - 1).1 >= 1 << (places - 2 * d) {
         return Err(no_time());
     }
     let opposite = shape.opposite();
-    // For d + 1 pairs, such words have a schedule, whatever is added. For 2d pairs any words do.
+    // For d + 1 pairs, these words have a schedule, whatever is added. For 2d pairs, all words do.
     let fours = |pairs: usize| (0..pairs / 2).map(|ones| (1 << ones) - 1);
     let taken = |pair: &Pair| {
         let low = pair.v & opposite;
@@ -222,7 +224,7 @@ mod tests {
 
     #[test]
     fn four_axes_take_the_drawn_slots() {
-        let batches = concurrent(4, 2, 4).unwrap();
+        let batches = concurrent(Shape { axes: 4, d: 2, places: 4 }).unwrap();
         let mut rows = std::collections::BTreeMap::new();
         for (x, of_axis) in timetable(&batches, 4, 2).iter().enumerate() {
             for slot in of_axis {
@@ -252,7 +254,8 @@ mod tests {
         for (axes, d, places) in
             [(3, 3, 6), (4, 3, 6), (5, 3, 8), (5, 5, 10), (6, 4, 9), (7, 2, 6), (12, 2, 9), (11, 1, 6)]
         {
-            for batches in [pipelined(axes, d, places), concurrent(axes, d, places)] {
+            let shape = Shape { axes, d, places };
+            for batches in [pipelined(shape), concurrent(shape)] {
                 let batches = batches.unwrap();
                 let all: usize = batches.iter().map(|batch| batch.pairs.len()).sum();
                 assert_eq!(all, 1 << (places - 1));

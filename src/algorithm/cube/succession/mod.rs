@@ -1,13 +1,15 @@
 //! Exchanges in succession, along one axis of a cube after the other.
 //!
 //! Source: Johnsson & Ho, TR-16-92, §2.3 and §4. Differs from the paper: see below. The paper's
-//! Theorem 2 falls below K/2, which every axis must carry, and its Algorithm 5 is only drawn, for
-//! six axes. The ranks' numbers are s axes of d bits each, (c_s .. c_1); the places within a rank
-//! are (v, i), of which i has d bits. Exchanged with one axis after the other, i goes to c_1, each
-//! c to the next, and c_s to the places: a generalized shuffle, a
-//! [rotation](crate::permutation::BitMap) of these axes. Model: all-port.
+//! Theorem 2 falls below K/2, which every axis must carry. Its Algorithm 5 is only drawn, for six
+//! axes. Model: all-port.
 //!
-//! With K = 2^m elements a rank:
+//! A rank's number consists of s axes of d bits each, (c_s .. c_1). A place within a rank is (v, i),
+//! where i has d bits. The places are exchanged with one axis after the other: i moves to c_1, each
+//! c to the next axis, and c_s to the places. This is a generalized shuffle, a
+//! [rotation](crate::permutation::BitMap) of these axes.
+//!
+//! With K = 2^m elements per rank:
 //!
 //! | term | [pipelined](Succession::pipelined) | [concurrent](Succession::concurrent) | paper |
 //! |---|---|---|---|
@@ -16,37 +18,37 @@
 //! | hops | as many | as many | |
 //! | elements sent by a rank | s d K/2 | up to s d^2 more | |
 //!
-//! If a place has at least the bits of two axes, the better of both meets Theorem 2, corrected:
-//! min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). If it has fewer, only the first exists. A rank
-//! takes time and memory in proportion to the elements that it sends. Contention-free.
+//! If a place has at least the bits of two axes, the better of the two meets the corrected Theorem
+//! 2: min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). If it has fewer, only the pipelined succession
+//! exists. A rank takes time and memory in proportion to the elements that it sends.
+//! Contention-free.
 //!
 //! # Idea
 //!
-//! The elements of all axes are aligned at once, before: that at (c_s .. c_1 | i) is at location a,
-//! the sum modulo 2 of all of these, and stays at that location of whatever rank it comes to; after
-//! the last exchange the sum of the axes it has come to takes it from there to its place. When it
-//! crosses axis x it has the relative address a xor X, where X is the sum of the other axes of that
-//! rank. (Here nothing is moved for the [alignment](Succession::alignment): it only names
-//! elements.)
+//! All elements are aligned once, before the first exchange. The element at (c_s .. c_1 | i) is at
+//! location a, the sum modulo 2 of all of these. It stays at that location in every rank that it
+//! reaches. After the last exchange, location a plus the sum of the axes of its rank is its place.
+//! When the element crosses axis x, its relative address is a xor X, where X is the sum of the
+//! other axes of the rank. (Nothing moves for the alignment here: locations only name elements.)
 //!
-//! While one group of locations crosses the second axis the next one crosses the first, and so on.
-//! The paper does so with Algorithm 4. But a location's relative address differs from axis to axis,
-//! and locations that form a necklace for one X form no necklace for another: a group that has
-//! crossed the first axis would not be a group of the second. Complement pairs stay complement pairs. So
-//! the groups are d pairs, as in Algorithm 1, each for d steps an axis. Where d does not divide the
-//! K/2 pairs the last group is d pairs and what is left over, in as many steps, with every element
-//! in a window of d steps (see `windows.rs`): then all channels of an axis are busy for K/2 steps,
-//! and those of the next d steps later.
+//! While one group of locations crosses the second axis, the next group crosses the first, and so
+//! on. The paper does so with Algorithm 4. But the relative address of a location differs from axis
+//! to axis, and locations that form a necklace for one X form no necklace for another. So a group
+//! of the first axis would not be a group of the second. Complement pairs stay complement pairs.
+//! So a group has d pairs, as in Algorithm 1, and crosses each axis in d steps. If d does not divide
+//! the K/2 pairs, the last group has d pairs and the left-over pairs. It takes as many steps as it
+//! has pairs, and each element crosses within d consecutive steps (see `windows.rs`). So all
+//! channels of an axis are busy for K/2 steps, and those of the next axis d steps later.
 //!
-//! So the last axis idles for (s - 1) d steps. Algorithm 5 lets some groups start there, with the
-//! other bits of the places, and come back to the first axes later (see `batches.rs`).
+//! So the last axis idles for (s - 1) d steps. In Algorithm 5 some groups start there, with the
+//! other bits of the places, and return to the first axes later (see `batches.rs`).
 
 mod batches;
 mod windows;
 
 use std::sync::{Arc, OnceLock};
 
-use batches::{Batch, Memory, Needs, Pair, Slot};
+use batches::{Batch, Memory, Needs, Pair, Shape, Slot};
 
 use super::schemes::of_pair;
 use crate::algorithm::{About, Algorithm, Claims};
@@ -74,16 +76,16 @@ pub struct Succession {
 static ABOUT: About = About {
     collective: "custom",
     name: "succession",
-    summary: "the places are exchanged with one axis of a cube after the other",
+    summary: "exchanges the places with one axis of a cube after the other",
     source: "Johnsson & Ho, TR-16-92, 4",
-    needs: "a cube; places of as many bits as an axis at least",
+    needs: "a cube; at least as many bits of a place as of an axis",
     claims: "s axes of d bits: pipelined K/2 + (s - 1) d start-ups of single elements, concurrently K/2 + 2d if K >= 2sd, or K/2 + d if s = 3, and one more for odd d; contention-free",
     ports: Ports::All,
 };
 
 impl Succession {
-    /// The most bits of a place.
-    pub const MAX_PLACE_BITS: usize = 20;
+    /// The maximum number of bits of a place.
+    const MAX_PLACE_BITS: usize = 20;
 
     /// Returns the pipelined succession of exchanges with `axes` axes of `d` bits each, with
     /// 2^`place_bits` elements per rank: all elements take the axes in order.
@@ -93,12 +95,13 @@ impl Succession {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Parameters`] for no axes or no bits, for a place of fewer bits than an axis,
-    /// for axes of more than 15 bits if their number does not divide K/2, for more ranks than a
-    /// [`Hypercube`] has, and for more than [`MAX_PLACE_BITS`](Self::MAX_PLACE_BITS) bits of a
-    /// place.
+    /// [`BuildError::Parameters`]:
+    ///
+    /// - without axes or bits, or if a place has fewer bits than an axis;
+    /// - for axes of more than 15 bits, if the number of bits does not divide K/2;
+    /// - for more ranks than a [`Hypercube`] has, and for more than 20 bits of a place.
     pub fn pipelined(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
-        Self::of(axes, d, place_bits, batches::pipelined)
+        Self::of(Shape { axes, d, places: place_bits }, batches::pipelined)
     }
 
     /// Like [`pipelined`](Self::pipelined), but some elements, as many as possible, start with a
@@ -109,15 +112,11 @@ impl Succession {
     /// As [`pipelined`](Self::pipelined); also for fewer than three axes, for a place of fewer bits
     /// than two axes, and for too few elements.
     pub fn concurrent(axes: usize, d: usize, place_bits: usize) -> Result<Self, BuildError> {
-        Self::of(axes, d, place_bits, batches::concurrent)
+        Self::of(Shape { axes, d, places: place_bits }, batches::concurrent)
     }
 
-    fn of(
-        axes: usize,
-        d: usize,
-        places: usize,
-        batches: impl Fn(usize, usize, usize) -> Result<Vec<Batch>, Needs>,
-    ) -> Result<Self, BuildError> {
+    fn of(shape: Shape, batches: impl Fn(Shape) -> Result<Vec<Batch>, Needs>) -> Result<Self, BuildError> {
+        let Shape { axes, d, places } = shape;
         let needs = |expected: String| BuildError::Parameters {
             algorithm: "succession".to_owned(),
             found: format!("axes {axes}, bits of an axis {d}, bits of a place {places}"),
@@ -133,7 +132,7 @@ impl Succession {
         if !(d..=most).contains(&places) {
             return Err(needs(format!("bits of a place from {d}, those of an axis, to {most}")));
         }
-        let batches = batches(axes, d, places).map_err(needs)?;
+        let batches = batches(shape).map_err(needs)?;
         let timetable = batches::timetable(&batches, axes, d);
         Ok(Self {
             axes,
@@ -146,36 +145,10 @@ impl Succession {
         })
     }
 
-    /// Returns the number of axes.
-    #[must_use]
-    pub fn axes(&self) -> usize {
-        self.axes
-    }
-
-    /// Returns the number of bits of an axis.
-    #[must_use]
-    pub fn axis_bits(&self) -> usize {
-        self.d
-    }
-
-    /// Returns the number of bits of a place.
-    #[must_use]
-    pub fn place_bits(&self) -> usize {
-        self.places
-    }
-
     /// Returns the number of steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.timetable.iter().flatten().map(|slot| slot.start + slot.pairs).max().unwrap_or(0)
-    }
-
-    /// Returns the alignment of a rank: a place xor the alignment before the exchanges is the
-    /// location at which an element stays during the exchanges; that location xor the alignment
-    /// afterwards is its final place.
-    #[must_use]
-    pub fn alignment(&self, rank: Rank) -> usize {
-        self.sum(rank.index(), 0..self.axes)
     }
 
     /// Returns the problem, a custom collective: block [s, t, v, ..] is the element with index v
@@ -184,7 +157,7 @@ impl Succession {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Blocks`] for more than [`Custom::MOST_BLOCKS`] elements.
+    /// [`BuildError::Blocks`] for more than 2^24 elements.
     pub fn problem(&self) -> Result<Problem, BuildError> {
         let collective = self.collective()?.clone();
         Problem::placed(Arc::clone(&self.topology), Placement::identity(self.topology.nodes()), collective)
@@ -242,8 +215,8 @@ impl Succession {
             Memory::I => pair.i,
             Memory::V => pair.v & self.opposite(),
             // The pairs {(I, V), (I, not V)} and {(not I, not V), (not I, V)} have the same
-            // location here. Of the second the other element is named first, so that of two such
-            // pairs the first ones are opposites, as in the other part.
+            // location here. The second pair names its other element first. So the first elements
+            // of two such pairs are opposites, as in the other part.
             Memory::Second => pair.v & self.opposite() ^ pair.i.min(pair.i ^ self.opposite()),
         }
     }
@@ -281,8 +254,7 @@ impl Succession {
     fn sent(&self, rank: usize, x: usize, slot: Slot, crossed: &Crossed) -> Block {
         let &Crossed { address, before, location, pair, .. } = crossed;
         let part = &self.batches[slot.batch].parts[slot.part];
-        // Back to where it was before this part: each axis had what the next one has got, or
-        // memory.
+        // Back to the place before this part: each axis had what the next axis, or memory, has now.
         let old = self.axis(rank, x) ^ before;
         let (mut rank, _) = self.swapped(rank, x, old);
         let mut memory = old ^ address;

@@ -5,27 +5,29 @@
 //! of a node has the relative address a xor X in the next exchange, where X depends on the other
 //! axes of that node. Complement pairs of locations are complement pairs of relative addresses for
 //! every X, and d of them use all channels for d steps. Necklaces are not preserved, so Algorithm 4
-//! does not help if d does not divide the number of pairs. This does: d + c pairs, 0 < c < d, in
-//! d + c steps with all channels busy in all of them, such that one element of each pair, an
-//! *early* one, crosses in the first d steps only, and the other, *late* one, in the last d. The
-//! next exchange can then begin d steps after this one, for all elements.
+//! does not help if d does not divide the number of pairs.
+//!
+//! The following helps: d + c pairs, 0 < c < d, cross in d + c steps, with all channels busy in all
+//! steps. One element of each pair, the *early* one, crosses in the first d steps only. The other,
+//! the *late* one, crosses in the last d. So the next exchange can begin d steps after this one, for
+//! all elements.
 //!
 //! The first c steps take c crossings of each dimension by early elements: at most c per element,
-//! and enough that at most d - c are left of it. In the same way, the last c steps take c crossings
-//! of each dimension by late elements. The steps in between take the rest: d - c crossings of each
-//! dimension, and at most as many of any element. Each part is a bipartite graph of elements and
-//! dimensions in which no node has more edges than there are steps, and dimensions have exactly as
-//! many. So it decomposes into that many matchings (König).
+//! and enough that at most d - c of its crossings are left. In the same way, the last c steps take c
+//! crossings of each dimension by late elements. The steps in between take the rest: d - c crossings
+//! of each dimension, and at most d - c of any element. Each part is a bipartite graph of elements
+//! and dimensions. No node has more edges than there are steps, and a dimension has exactly as many.
+//! So it decomposes into that many matchings (König).
 //!
-//! This requires that each dimension is set in c to d of the early elements, under all X. That
-//! holds for the d members of a necklace of weight w, of which w have it, with any c members of one
-//! of weight d - w, of which at least max(c - w, 0) and at most min(c, d - w) have it. That a
-//! choice of crossings exists is not proved, but tested for each d with [`early`], and for each c
-//! that can be left over: under all X up to d = 10, under a sample beyond.
+//! This requires that each dimension is set in c to d of the early elements, under all X. Two
+//! necklaces together meet this. Of the d members of a necklace of weight w, w have the bit. Of any
+//! c members of a necklace of weight d - w, at least max(c - w, 0) and at most min(c, d - w) have
+//! it. The existence of a choice of crossings is not proved, but tested for each d with [`early`],
+//! and for each c that can be left over: under all X up to d = 10, under a sample beyond.
 
-use crate::topology::necklace::{Necklace, Words};
+use crate::algorithm::cube::necklace::{Necklace, Words};
 
-/// The most dimensions for which a choice was tested to exist.
+/// The maximum number of dimensions for which the tests find a choice.
 pub(super) const TESTED: usize = 15;
 
 /// Returns one element of each of d + c complement pairs, 0 < c < d: a full necklace, and some
@@ -125,7 +127,7 @@ impl<'a> Part<'a> {
         false
     }
 
-    /// Adds a crossing of a dimension, by an element that has less than c; others may change
+    /// Adds a crossing of a dimension, by an element that has fewer than c; others may change
     /// theirs.
     fn fill(&mut self, dimension: usize, seen: &mut [bool]) -> bool {
         let bit = 1 << dimension;

@@ -13,9 +13,9 @@ use crate::transport::{ContextId, Failure, History, RoundIo, Signature, Timeouts
 
 /// A context of this process, in which it executes calls.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct CallContext {
     pub(super) transport: Box<dyn Transport>,
-    pub(super) context: ContextId,
+    pub(super) id: ContextId,
     /// The number of this communicator in the process. A plan is for the communicator that made it.
     pub(super) identity: u64,
     /// The ranks of the members in the job.
@@ -30,7 +30,7 @@ pub(super) struct Wire {
     pub(super) told: bool,
 }
 
-impl Wire {
+impl CallContext {
     /// Executes a call on buffers of the lengths that it needs.
     pub(super) fn execute(
         &mut self,
@@ -93,9 +93,9 @@ impl Wire {
     }
 
     /// Returns the identity of the communicator, which its plans carry.
-    pub(super) fn id(&self) -> CommunicatorId {
-        let Self { transport, context, identity, .. } = self;
-        CommunicatorId { identity: *identity, context: *context, rank: transport.rank(), size: transport.size() }
+    pub(super) fn communicator(&self) -> CommunicatorId {
+        let Self { transport, id, identity, .. } = self;
+        CommunicatorId { identity: *identity, context: *id, rank: transport.rank(), size: transport.size() }
     }
 
     /// Makes the error for a failure: [`Error::Failed`] the first time, [`Error::Dead`] afterwards.
@@ -109,7 +109,7 @@ impl Wire {
     }
 }
 
-impl Wire {
+impl CallContext {
     /// Executes a call of the backend's own library.
     pub(super) fn call_native(
         &mut self,
@@ -147,7 +147,7 @@ impl Wire {
     }
 }
 
-impl Drop for Wire {
+impl Drop for CallContext {
     fn drop(&mut self) {
         self.transport.conclude(self.history);
     }
