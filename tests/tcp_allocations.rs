@@ -62,7 +62,7 @@ fn settles(together: &Together, comm: &mut Communicator, what: &str, mut call: i
 }
 
 #[test]
-fn executions_of_plans_and_plain_calls_that_were_made_before_allocate_nothing() {
+fn plans_and_repeated_calls_over_tcp_allocate_nothing() {
     for (topology, algorithm) in
         [("complete:2", "direct"), ("complete:5", "ring"), ("torus:4x4", "direct"), ("torus:4x4", "torus-exchange")]
     {

@@ -156,7 +156,7 @@ impl<const R: usize> World<R> {
 }
 
 #[test]
-fn what_is_published_is_copied_before_the_sender_goes_on_and_nobody_sleeps_through_it() {
+fn publication_is_copied_before_its_sender_continues() {
     loom::model(|| {
         let world = World::<1>::new();
         let receiver = thread::spawn({
@@ -171,7 +171,7 @@ fn what_is_published_is_copied_before_the_sender_goes_on_and_nobody_sleeps_throu
 }
 
 #[test]
-fn a_board_serves_one_round_after_another() {
+fn publication_slots_serve_consecutive_rounds() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -191,7 +191,7 @@ fn a_board_serves_one_round_after_another() {
 }
 
 #[test]
-fn the_last_of_two_receivers_wakes_the_sender() {
+fn last_of_two_receivers_wakes_the_sender() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
@@ -208,7 +208,7 @@ fn the_last_of_two_receivers_wakes_the_sender() {
 }
 
 #[test]
-fn what_is_revoked_is_not_seen_and_what_is_claimed_is_waited_for() {
+fn revoked_slot_is_hidden_and_claimed_slot_waited_for() {
     loom::model(|| {
         let world = World::<1>::new();
         let receiver = thread::spawn({
@@ -224,7 +224,7 @@ fn what_is_revoked_is_not_seen_and_what_is_claimed_is_waited_for() {
 }
 
 #[test]
-fn all_that_is_revoked_is_waited_for() {
+fn revoking_waits_for_every_claimed_slot() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -241,7 +241,7 @@ fn all_that_is_revoked_is_waited_for() {
 }
 
 #[test]
-fn who_holds_for_two_senders_at_once_is_waited_for_by_the_one_that_gives_up() {
+fn aborting_sender_waits_for_a_receiver_of_two_senders() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -268,7 +268,7 @@ fn who_holds_for_two_senders_at_once_is_waited_for_by_the_one_that_gives_up() {
 }
 
 #[test]
-fn holding_fences_what_was_noted_for_those_who_sleep() {
+fn taking_hold_orders_notes_before_the_sleeper_check() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -349,7 +349,7 @@ impl Letters {
 }
 
 #[test]
-fn letters_come_in_order_and_who_writes_more_than_there_is_room_for_is_woken() {
+fn messages_arrive_in_order_and_full_queue_wakes_its_writer() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -367,7 +367,7 @@ fn letters_come_in_order_and_who_writes_more_than_there_is_room_for_is_woken() {
 }
 
 #[test]
-fn ranks_that_exchange_letters_know_by_them_that_there_is_room() {
+fn exchanged_messages_prove_that_the_queue_has_room() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
@@ -392,7 +392,7 @@ fn ranks_that_exchange_letters_know_by_them_that_there_is_room() {
 }
 
 #[test]
-fn what_is_awaited_by_mail_is_not_taken_from_the_board() {
+fn queued_message_is_not_taken_from_a_slot() {
     loom::model(|| {
         let both = Arc::new((Letters::new(), World::<1>::new()));
         let receiver = thread::spawn({
@@ -420,7 +420,7 @@ fn what_is_awaited_by_mail_is_not_taken_from_the_board() {
 }
 
 #[test]
-fn a_failure_or_a_departure_wakes_whoever_sleeps() {
+fn failure_or_departure_wakes_sleeping_ranks() {
     loom::model(|| {
         let world = World::<1>::new();
         let failing = thread::spawn({
@@ -439,7 +439,7 @@ fn a_failure_or_a_departure_wakes_whoever_sleeps() {
 }
 
 #[test]
-fn two_ringers_wake_a_rank_that_waits_for_both() {
+fn rank_waiting_for_two_others_is_woken_by_both() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -461,7 +461,7 @@ fn two_ringers_wake_a_rank_that_waits_for_both() {
 }
 
 #[test]
-fn a_post_is_read_whole_or_not_at_all() {
+fn status_word_is_read_whole_or_not_at_all() {
     loom::model(|| {
         let post = Arc::new(Post::new());
         let writer = thread::spawn({

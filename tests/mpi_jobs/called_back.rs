@@ -78,7 +78,7 @@ fn exchange(rank: &Rank, comm: &mut necklace::Communicator, bytes: usize) {
 }
 
 #[test]
-fn what_comes_too_late_does_not_come_to_memory_that_was_given_back() {
+fn late_message_does_not_write_to_freed_memory() {
     // In one text, in several; the first, or a later one.
     let cases = [(8 << 10, 0), (40_000, 0), (3 << 20, 0), (3 << 20, 1), (3 << 20, 3)];
     // They wait most of the time.

@@ -452,7 +452,7 @@ fn run(ranks: usize, threads: &str, count: u64) {
 }
 
 #[test]
-fn what_comes_of_calls_of_the_library_is_what_they_mean() {
+fn library_calls_have_correct_results() {
     (1..5).for_each(|ranks| run(ranks, "one", 100));
 }
 

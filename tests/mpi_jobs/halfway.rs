@@ -67,7 +67,7 @@ pub(crate) fn halfway(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn letters_come_though_all_that_are_awaited_have_stopped_half_way() {
+fn packets_arrive_while_awaited_messages_are_incomplete() {
     // Open MPI would fetch them out of a process that is stopped.
     let mut job = Job::of(6, "halfway").set("OMPI_MCA_btl_vader_single_copy_mechanism", "none").start();
     STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, "letter 1")));

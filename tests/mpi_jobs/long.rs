@@ -182,31 +182,31 @@ fn run_long(what: &str, gibibytes: u64) {
 }
 
 #[test]
-fn a_broadcast_may_be_longer_than_32_bits_count() {
+fn broadcast_is_longer_than_32_bits_count() {
     run("broadcast", 6);
 }
 
 #[test]
-fn blocks_of_an_exchange_may_be_longer_than_32_bits_count() {
+fn exchanged_blocks_are_longer_than_32_bits_count() {
     run("alltoallv", 6);
 }
 
 #[test]
-fn blocks_in_pieces_may_be_longer_than_32_bits_count() {
+fn strided_blocks_are_longer_than_32_bits_count() {
     run("alltoallw", 6);
 }
 
 #[test]
-fn more_elements_are_reduced_than_the_library_counts_at_once() {
+fn reduction_has_more_elements_than_the_library_counts() {
     run("reductions", 6);
 }
 
 #[test]
-fn blocks_of_regular_collectives_may_be_longer_than_32_bits_count() {
+fn blocks_of_collectives_are_longer_than_32_bits_count() {
     run_long("regular", 12);
 }
 
 #[test]
-fn a_block_may_be_in_more_pieces_than_32_bits_count() {
+fn block_has_more_pieces_than_32_bits_count() {
     run_long("pieces", 12);
 }

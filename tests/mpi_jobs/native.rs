@@ -12,7 +12,7 @@ fn run(how: &str, elements: usize) -> Ended {
 }
 
 #[test]
-fn what_is_wrong_when_a_call_is_first_made_is_an_error_on_every_rank() {
+fn disagreement_on_a_first_call_is_an_error_on_every_rank() {
     for (how, elements) in [("root", 16), ("root", 1 << 17), ("counts", 16)] {
         let ended = run(how, elements).with(0);
         let kind = if how == "counts" { "length - " } else { "disagree - " };
@@ -22,7 +22,7 @@ fn what_is_wrong_when_a_call_is_first_made_is_an_error_on_every_rank() {
 }
 
 #[test]
-fn an_operation_that_panics_is_an_error_on_every_rank() {
+fn panicking_operation_is_an_error_on_every_rank() {
     for elements in [16, 1 << 17] {
         let ended = run("operation", elements).with(0);
         let failure = same(&ended, &[0, 1, 2]);
@@ -43,7 +43,7 @@ fn ends(how: &str, elements: usize, words: &str) {
 }
 
 #[test]
-fn a_rank_that_goes_ends_the_job() {
+fn leaving_rank_ends_the_job() {
     for (how, elements, words) in [
         ("panics", 16, "rank 1 panicked: by plan"),
         ("panics", 1 << 17, "rank 1 panicked: by plan"),
@@ -111,7 +111,7 @@ pub(crate) fn differ(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn a_rank_that_is_in_a_call_alone_ends_the_job() {
+fn rank_alone_in_a_call_ends_the_job() {
     for (how, words) in [
         ("1 leaves", "rank 1 calls broadcast"),
         ("2 leaves", "in which nobody else is any more"),
@@ -127,20 +127,20 @@ fn a_rank_that_is_in_a_call_alone_ends_the_job() {
 }
 
 #[test]
-fn a_rank_that_exits_while_it_is_in_a_call_ends_the_job() {
+fn rank_that_exits_during_a_call_ends_the_job() {
     let ended = Job::of(3, "busy").run().badly();
     assert!(ended.printed.contains("a thread of this process is in a call of it, so the job ends here"), "{ended}");
     assert!(ended.took < Duration::from_secs(15), "{ended}");
 }
 
 #[test]
-fn a_rank_that_has_done_its_part_may_exit() {
+fn rank_may_exit_after_its_part() {
     let ended = Job::of(3, "part").run().with(0);
     assert_eq!(ended.all("well"), [""; 3], "{ended}");
 }
 
 #[test]
-fn a_rank_that_does_not_come_to_a_known_call_ends_the_job() {
+fn rank_absent_from_a_known_call_ends_the_job() {
     for (how, elements, words) in [
         ("absent", 16, "with rank 1, which has not called"),
         ("absent", 1 << 17, "with rank 1, which has not called"),

@@ -50,13 +50,13 @@ const WAYS: [(&str, usize); 6] =
     [("plain", 16), ("plain", 1 << 19), ("staged", 16), ("staged", 1 << 19), ("native", 16), ("native", 1 << 19)];
 
 #[test]
-fn a_job_of_which_a_rank_is_killed_ends() {
+fn job_ends_after_a_rank_is_killed() {
     // The launchers see to that.
     WAYS.into_iter().for_each(|(way, elements)| drop(strike(Signal::KILL, way, elements)));
 }
 
 #[test]
-fn a_rank_that_is_stopped_is_named_and_the_job_ends() {
+fn stopped_rank_is_named_and_the_job_ends() {
     for (way, elements) in WAYS {
         let ended = strike(Signal::STOP, way, elements);
         assert!(ended.printed.contains("so the job ends here"), "{ended}");
@@ -71,7 +71,7 @@ fn a_rank_that_is_stopped_is_named_and_the_job_ends() {
 }
 
 #[test]
-fn a_rank_that_is_interrupted_is_named() {
+fn interrupted_rank_is_named() {
     for (way, elements) in WAYS {
         let ended = Job::of(3, &format!("go {way} {elements} interrupted")).run();
         let failed = ended.heard("failed ");

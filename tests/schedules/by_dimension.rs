@@ -24,7 +24,7 @@ fn terms(proof: &Proof) -> (u64, Volume) {
 }
 
 #[test]
-fn round_a_ring_one_way_costs_equation_4_7_and_both_ways_half_of_its_blocks() {
+fn one_way_ring_costs_equation_4_7_and_both_ways_half() {
     for p in 1..=40_u64 {
         for kind in ["ring", "line"] {
             let text = format!("{kind}:{p}");
@@ -53,7 +53,7 @@ fn by_dimension_costs_equation_4_8_on_a_square_mesh() {
 }
 
 #[test]
-fn by_dimension_does_in_a_row_what_suits_its_kind() {
+fn by_dimension_follows_the_kind_of_each_factor() {
     let default = |text| terms(&proof(text, "by-dimension"));
     for text in ["torus:5x4", "mesh:5x4", "ring:7", "line:6", "torus:1x6x1"] {
         assert_eq!(default(text), terms(&proof(text, "by-dimension:within=ring")), "{text}");
@@ -70,7 +70,7 @@ fn by_dimension_does_in_a_row_what_suits_its_kind() {
 }
 
 #[test]
-fn rows_then_columns_straight_is_two_rounds_of_all() {
+fn direct_rows_then_columns_take_two_rounds() {
     let proof = proof("torus:5x6", "by-dimension:within=direct");
     assert_eq!(terms(&proof), (2, (5 + 6).into()));
     assert_eq!((proof.messages, proof.volume), (5 + 4, Volume::from(5 * 5 + 4 * 6)));
@@ -80,7 +80,7 @@ fn rows_then_columns_straight_is_two_rounds_of_all() {
 }
 
 #[test]
-fn what_is_no_product_is_refused() {
+fn network_that_is_no_product_is_refused() {
     let graph = necklace::topology::Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]).unwrap();
     let graph = Problem::new(std::sync::Arc::new(graph), Collective::Alltoall).unwrap();
     let problem = Problem::new(parse("complete:4").unwrap(), Collective::Alltoall).unwrap();

@@ -35,7 +35,7 @@ fn written(block: Block) -> String {
 }
 
 #[test]
-fn node_0_0_of_a_12_by_12_torus_sends_and_holds_what_figure_4_shows() {
+fn node_0_0_of_torus_12x12_sends_and_holds_as_in_figure_4() {
     let problem = Problem::new(Arc::new(Grid::torus(&[12, 12]).unwrap()), Collective::Alltoall).unwrap();
     let rounds = TorusExchange.share(&problem, Rank::new(0)).unwrap();
     let figure = figure_4();

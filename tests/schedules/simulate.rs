@@ -83,7 +83,7 @@ fn messages_wait_for_a_channel_that_they_share() {
 }
 
 #[test]
-fn channels_that_cost_nothing_keep_no_message_waiting() {
+fn free_channels_delay_no_message() {
     // From 0 and from 1, over 1-2, to different ranks: ports are all that takes time.
     let meeting = [send(0, 2, 4), send(1, 3, 4)];
     assert_eq!(times("line:4", Machine::FREE.with_byte(7), &[&meeting]), [280; 4]);
@@ -105,7 +105,7 @@ fn channels_that_cost_nothing_keep_no_message_waiting() {
 }
 
 #[test]
-fn messages_share_a_channel_that_is_faster_than_their_ports() {
+fn messages_share_a_channel_faster_than_their_ports() {
     // 40 bytes each, 200 through a port and 120 over the channel that they share: the second
     // follows 120 later.
     let meeting = [send(0, 2, 4), send(1, 3, 4)];
@@ -114,7 +114,7 @@ fn messages_share_a_channel_that_is_faster_than_their_ports() {
 }
 
 #[test]
-fn a_port_passes_one_message_after_the_other() {
+fn port_passes_one_message_at_a_time() {
     let star = |n: usize| Graph::from_edges((1..=n).map(|leaf| (0, leaf))).unwrap();
     let star: Arc<dyn Topology> = Arc::new(star(3));
     let machine = Machine::FREE.with_byte(7);
@@ -138,7 +138,7 @@ fn processors_do_one_thing_at_a_time() {
 }
 
 #[test]
-fn ranks_go_on_when_their_own_transfers_are_done() {
+fn ranks_continue_after_their_own_transfers() {
     let machine = Machine::FREE.with_channel(1).with_startup(1000);
     // 1 and 2 do not wait for the long message from 0 to 3, and what arrives early is kept.
     let long = send(0, 3, 50);
@@ -174,7 +174,7 @@ fn given_routes_are_used() {
 }
 
 #[test]
-fn rank_that_waits_in_vain_is_named() {
+fn rank_waiting_for_a_missing_message_is_named() {
     let problem = Problem::new(parse("ring:3").unwrap(), Collective::Alltoall).unwrap();
     let ring = find(problem.collective(), "ring").unwrap();
     let share = |rank| ring.share(&problem, Rank::new(rank)).unwrap();
@@ -400,7 +400,7 @@ fn direct_exchange_on_a_torus_waits_for_channels() {
 }
 
 #[test]
-fn a_thousand_nodes_are_played_out() {
+fn thousand_nodes_are_simulated() {
     let problem = problem("torus:32x32", "alltoall");
     let direct = find(problem.collective(), "direct").unwrap();
     let mut told = 0;
@@ -421,7 +421,7 @@ fn too_long_simulations_are_refused() {
 
 /// A place for each of its 10^10 channels would take 160 GB.
 #[test]
-fn large_complete_network_is_simulated_where_few_channels_are_used() {
+fn large_complete_network_with_few_used_channels_runs() {
     let played = |collective: Collective, name: &str| {
         let problem = Problem::new(parse("complete:100000").unwrap(), collective).unwrap();
         let algorithm = find(problem.collective(), name).unwrap();

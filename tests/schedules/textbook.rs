@@ -28,7 +28,7 @@ fn coefficients(proof: &Proof) -> (u64, Volume) {
 
 /// T = (t_s + t_w m p/2)(p - 1), round a ring, and along a line by cut-through.
 #[test]
-fn equation_4_7_is_the_ring() {
+fn ring_costs_equation_4_7() {
     for p in 2..=64 {
         for network in ["ring", "line", "complete"] {
             let proof = counted("ring", &format!("{network}:{p}"));
@@ -45,7 +45,7 @@ fn cubes(d: usize) -> [String; 4] {
 
 /// T = (t_s + t_w m p/2) log p, each round between neighbours.
 #[test]
-fn equation_4_9_is_the_logarithmic_exchange_on_a_cube() {
+fn logarithmic_exchange_on_a_cube_costs_equation_4_9() {
     for d in 1..=6 {
         let p = 1 << d;
         for cube in cubes(d) {
@@ -58,7 +58,7 @@ fn equation_4_9_is_the_logarithmic_exchange_on_a_cube() {
 
 /// T = (t_s + t_w m)(p - 1), by E-cube routes.
 #[test]
-fn equation_4_10_is_the_exchange_by_pairs_on_a_cube() {
+fn exchange_by_pairs_on_a_cube_costs_equation_4_10() {
     for d in 1..=6 {
         let p = 1 << d;
         for cube in cubes(d) {
@@ -71,7 +71,7 @@ fn equation_4_10_is_the_exchange_by_pairs_on_a_cube() {
 }
 
 #[test]
-fn the_exchange_by_pairs_is_free_of_contention_where_extents_are_powers_of_two_and_complete() {
+fn exchange_by_pairs_on_complete_factors_is_contention_free() {
     // Hops: N (1 - 1/k) for each extent k.
     for (network, hops) in [("ghc:4,2", 24), ("ghc:8x2x4", 56 + 32 + 48), ("ghc:16x1", 15), ("complete:32", 31)] {
         let proof = counted("cube-xor", network);
@@ -85,7 +85,7 @@ fn the_exchange_by_pairs_is_free_of_contention_where_extents_are_powers_of_two_a
 }
 
 #[test]
-fn on_other_networks_the_logarithmic_exchange_delivers_all_the_same() {
+fn logarithmic_exchange_delivers_on_other_networks() {
     for network in ["ring:1", "ring:16", "line:8", "torus:4x8", "ghc:4,2", "complete:32", "mesh:2x8"] {
         let proof = counted("cube-log", network);
         assert!(proof.keeps(Ports::One), "{network}");
@@ -137,11 +137,11 @@ fn bruck_of_powers_of_the_radix_is_as_printed() {
         let proof = counted(&format!("bruck:radix={radix}"), &format!("complete:{n}"));
         assert_eq!(coefficients(&proof), ((radix - 1) * k, Volume::from((radix - 1) * (n / radix) * k)));
         let all = counted(&format!("bruck:radix={radix},ports=all"), &format!("complete:{n}"));
-        assert_eq!(coefficients_of_all_ports(&all), (k, Volume::from(n / radix * k)));
+        assert_eq!(coefficients_of_all_port_models_are_as_printed(&all), (k, Volume::from(n / radix * k)));
     }
 }
 
-fn coefficients_of_all_ports(proof: &Proof) -> (u64, Volume) {
+fn coefficients_of_all_port_models_are_as_printed(proof: &Proof) -> (u64, Volume) {
     assert!(proof.contention_free, "{proof}");
     (proof.startups, proof.transmission)
 }
@@ -178,7 +178,7 @@ fn flat_algorithms_deliver_on_random_networks() {
 }
 
 #[test]
-fn claims_of_the_largest_machines_are_counted_without_building_anything() {
+fn claims_of_the_largest_machines_need_no_schedule() {
     let problem = Problem::new(parse("complete:2147483647").unwrap(), Collective::Alltoall).unwrap();
     for bruck in [Bruck::new(2), Bruck::new(3), Bruck::new(2_147_483_647), Bruck::new(usize::MAX)] {
         let bruck = bruck.unwrap();

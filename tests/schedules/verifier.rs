@@ -72,7 +72,7 @@ fn figures_are_those_counted_by_hand() {
 }
 
 #[test]
-fn channels_ports_and_phases_are_counted_too() {
+fn channels_ports_and_phases_are_counted() {
     let gather = verify(&direct_gather(5, 4)).unwrap();
     // Two transfers come over each of the root's channels, in the one round.
     assert_eq!((gather.max_transfers_on_a_channel, gather.max_sends, gather.max_receives), (2, 1, 4));
@@ -94,7 +94,7 @@ fn channels_ports_and_phases_are_counted_too() {
 }
 
 #[test]
-fn a_proof_contradicts_claims_that_are_wrong() {
+fn proof_contradicts_wrong_claims() {
     let proof = verify(&cube_alltoall(3)).unwrap();
     let mut claims = Claims::default();
     claims.startups = Some(3);
@@ -138,7 +138,7 @@ fn empty_schedule_delivers_nothing() {
 }
 
 #[test]
-fn a_block_in_many_chunks_costs_no_more_than_one() {
+fn block_in_many_chunks_costs_no_more_than_one() {
     let block = Block::from(rank(0));
     let k = u32::MAX;
     let halves = [block.chunks(0, k, k / 2).unwrap(), block.chunks(k / 2, k, k - k / 2).unwrap()];
@@ -216,7 +216,7 @@ fn idle_ranks_cost_nothing() {
 }
 
 #[test]
-fn a_message_combining_alltoall_on_1024_nodes_is_verified_a_round_at_a_time() {
+fn alltoall_on_1024_nodes_is_verified_round_by_round() {
     let (dimensions, n) = (10, 1_usize << 10);
     let outline = schedule("hypercube:10", Collective::Alltoall, Ports::One, true, vec![]).outline;
     let mut verifier = Verifier::new(&outline);
@@ -237,7 +237,7 @@ fn a_message_combining_alltoall_on_1024_nodes_is_verified_a_round_at_a_time() {
 }
 
 #[test]
-fn a_flawed_custom_collective_is_a_violation() {
+fn flawed_custom_collective_is_a_violation() {
     let block = Block::from(rank(0));
     let plain = vec![(block, vec![rank(0)])];
     let with = |pre: Vec<Vec<(Block, Vec<Rank>)>>, post| {
@@ -481,7 +481,7 @@ impl Arbitrary for Random {
 }
 
 #[test]
-fn the_verifier_agrees_with_a_naive_replay() {
+fn verifier_agrees_with_a_naive_replay() {
     fn agrees(random: Random) -> Result<(), String> {
         let (naive, found) = (replay(&random.0), verdict(&random.0));
         if naive == found { Ok(()) } else { Err(format!("naive replay: {naive:?}\nverifier: {found:?}")) }
@@ -490,7 +490,7 @@ fn the_verifier_agrees_with_a_naive_replay() {
 }
 
 #[test]
-fn the_naive_replay_finds_nothing_wrong_with_the_fixtures() {
+fn naive_replay_accepts_the_fixtures() {
     for Fixture { name, schedule, .. } in all() {
         assert_eq!(replay(&schedule), Replay::default(), "{name}");
     }
@@ -589,7 +589,7 @@ impl Algorithm for Unlisted {
 }
 
 #[test]
-fn samples_find_messages_that_their_ranks_do_not_list() {
+fn samples_find_messages_missing_from_shares() {
     let problem = Problem::new(parse("complete:9").unwrap(), Collective::Alltoall).unwrap();
     // It lists one of that sender's in the third of 8 rounds.
     for round in [0, 1, 2, 5, 7, 8] {

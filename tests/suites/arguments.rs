@@ -107,7 +107,7 @@ impl<const BYTES: usize> Op<[u8; BYTES]> for Pretender {
     }
 }
 
-pub(super) fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned() {
+pub(super) fn predefined_operation_with_another_layout_is_refused() {
     on_each("ring:3", |comm| {
         let mut receive = [[0xaa; 3]; 2];
         let words = ["pretender", "[u8; 3]", "size 3 and alignment 1", "F64"];
@@ -119,7 +119,7 @@ pub(super) fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_a
     });
 }
 
-pub(super) fn a_root_must_be_a_member() {
+pub(super) fn root_out_of_range_is_refused() {
     on_each("ring:3", |comm| {
         let is_root = |error: &Error| matches!(error.argument(), Some(ArgumentError::Root { ranks: 3, .. }));
         let is_rank = |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Rank { .. })));
@@ -185,7 +185,7 @@ pub(super) fn sizes_that_overflow_are_refused() {
     }
 }
 
-pub(super) fn memory_that_is_not_there_is_an_error() {
+pub(super) fn scratch_larger_than_memory_is_an_error() {
     on_each("torus:4x4", |comm| {
         comm.choose("alltoall", "torus-exchange").unwrap();
         // 2^61 bytes of user's buffers might be, but there are none for relaying.
@@ -312,7 +312,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
     });
 }
 
-pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
+pub(super) fn blocks_of_too_many_runs_are_refused() {
     let is_runs = |error: &Error| matches!(error.argument(), Some(ArgumentError::Plan(PlanError::Runs { .. })));
     on_each("complete:1", move |comm| {
         // 2^50 runs, in four pairs of numbers.
@@ -347,7 +347,7 @@ pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
     });
 }
 
-pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
+pub(super) fn unusable_algorithms_are_refused_by_name() {
     on_each("torus:4x6", |comm| {
         let is_unfit = |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unfit { .. })));
         let is_unknown =
@@ -397,7 +397,28 @@ pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
     });
 }
 
-pub(super) fn one_ranks_mistake_is_its_own() {
+pub(super) fn argument_error_in_a_part_names_its_rank() {
+    on_each("complete:4", |comm| {
+        let me = comm.rank();
+        let mut part = comm.split(me as u32 % 2, 0).unwrap();
+        let rank = me / 2;
+        let name = if rank == me { format!("rank {rank}: ") } else { format!("rank {rank} (rank {me} of the job): ") };
+        let mut receive = [POISON; 3];
+        for error in [
+            part.broadcast(&mut receive, 2).unwrap_err(),
+            part.alltoallv(&[1], &[1, 1, 1], &mut receive, &[1, 1]).unwrap_err(),
+            part.choose("alltoall", "rung").unwrap_err(),
+            part.alltoall_init::<u64>(2).unwrap().execute(&mut part, &[1], &mut receive).unwrap_err(),
+        ] {
+            let text = error.to_string();
+            assert!(error.argument().is_some() && text.starts_with(&name), "{text}");
+        }
+        let text = comm.broadcast(&mut receive, 4).unwrap_err().to_string();
+        assert!(text.starts_with("broadcast ("), "{text}");
+    });
+}
+
+pub(super) fn argument_error_concerns_one_rank_only() {
     // The others wait; the one that was refused may call again, properly.
     watched("second try", || {
         jobs::run(3, |mut comm| {

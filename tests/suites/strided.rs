@@ -108,7 +108,7 @@ fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::R
     });
 }
 
-pub(super) fn blocks_go_from_where_they_lie_to_where_they_are_wanted() {
+pub(super) fn strided_blocks_go_to_strided_places() {
     for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
         exchanges(topology, "direct", 0..4);
         if jobs::is_native() {
@@ -129,7 +129,7 @@ fn first(count: usize, size: usize, rank: usize) -> usize {
     count * rank / size
 }
 
-pub(super) fn a_matrix_is_transposed_on_the_way() {
+pub(super) fn matrix_is_transposed_by_an_exchange() {
     fn transposed(rows: u8, columns: u8, ranks: u8) -> TestResult {
         let (rows, columns, ranks) = (usize::from(rows % 20), usize::from(columns % 20), 1 + usize::from(ranks % 7));
         let outcome = jobs::run(ranks, |mut comm| {
@@ -152,7 +152,7 @@ pub(super) fn a_matrix_is_transposed_on_the_way() {
     QuickCheck::new().tests(60).quickcheck(transposed as fn(u8, u8, u8) -> TestResult);
 }
 
-pub(super) fn what_is_sent_may_be_sent_to_several() {
+pub(super) fn sent_blocks_may_overlap() {
     let gathered = jobs::run(4, |mut comm| {
         let mut receive = [0; 8];
         let into = [0, 1, 2, 3].map(|from| Strided::run(2 * from, 2));

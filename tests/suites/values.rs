@@ -150,7 +150,7 @@ fn explained(comm: &Communicator) -> String {
 
 const NETWORKS: [&str; 7] = ["complete:1", "line:2", "ring:5", "torus:2x4", "mesh:3x3", "hypercube:3", "torus:4x4"];
 
-pub(super) fn an_algorithm_of_ones_own_does_every_collective() {
+pub(super) fn custom_algorithm_executes_every_collective() {
     for text in NETWORKS {
         watched(text, move || {
             let network = topology(text);
@@ -179,7 +179,7 @@ pub(super) fn an_algorithm_of_ones_own_does_every_collective() {
     }
 }
 
-pub(super) fn pairs_of_ones_own_exchange_blocks_of_any_lengths() {
+pub(super) fn custom_pairwise_algorithm_exchanges_any_lengths() {
     for text in ["complete:1", "ring:2", "complete:7", "torus:3x4"] {
         watched(text, move || {
             let run = on(text).run(|mut comm| {
@@ -219,7 +219,7 @@ fn varying(comm: &mut Communicator) {
     same(comm, "planned alltoallv", &receive, &wanted);
 }
 
-pub(super) fn schedules_read_from_json_do_every_collective() {
+pub(super) fn schedules_read_from_json_execute_every_collective() {
     for text in NETWORKS {
         watched(text, move || {
             let network = topology(text);
@@ -244,7 +244,7 @@ pub(super) fn schedules_read_from_json_do_every_collective() {
     }
 }
 
-pub(super) fn what_is_used_for_one_call_is_forgotten_after_it() {
+pub(super) fn using_applies_to_one_call_only() {
     watched("one call", || {
         let run = on("hypercube:4").choose("alltoall", "ring").run(|mut comm| {
             let own = How::from(Arc::new(Pairs { shift: 0 }));
@@ -276,7 +276,7 @@ pub(super) fn what_is_used_for_one_call_is_forgotten_after_it() {
     });
 }
 
-pub(super) fn a_call_that_fails_leaves_the_choice_before_it() {
+pub(super) fn refused_call_keeps_the_earlier_choice() {
     watched("failing", || {
         let run = on("ring:6").choose("alltoall", "ring").run(|mut comm| {
             let (send, mut receive) = ([1_u64; 6], [POISON; 6]);
@@ -335,7 +335,7 @@ pub(super) fn a_call_that_fails_leaves_the_choice_before_it() {
     });
 }
 
-pub(super) fn plans_are_kept_apart_by_what_they_use() {
+pub(super) fn plans_of_different_algorithms_are_cached_separately() {
     watched("plans", || {
         let run = on("complete:4").run(|mut comm| {
             // Of this rank alone.
@@ -369,7 +369,7 @@ pub(super) fn plans_are_kept_apart_by_what_they_use() {
     });
 }
 
-pub(super) fn persistent_plans_go_by_what_was_chosen_at_their_making() {
+pub(super) fn persistent_plan_keeps_its_algorithm() {
     watched("persistent", || {
         let run = on("ring:6").run(|mut comm| {
             let (me, size) = (comm.rank(), comm.size());
@@ -405,7 +405,7 @@ fn is_wrong(outcome: Result<(), Error>, receive: &[u64], words: &[&str]) {
     assert!(receive.iter().all(|&element| element == POISON), "{receive:x?}");
 }
 
-pub(super) fn algorithms_that_are_wrong_are_refused_before_anything_moves() {
+pub(super) fn wrong_algorithm_is_refused_before_anything_moves() {
     watched("wrong", || {
         let run = on("ring:5").run(|mut comm| {
             let (send, mut receive) = ([1_u64; 5], [POISON; 5]);
@@ -436,7 +436,7 @@ pub(super) fn algorithms_that_are_wrong_are_refused_before_anything_moves() {
     });
 }
 
-pub(super) fn an_algorithm_that_refuses_a_network_is_not_chosen() {
+pub(super) fn algorithm_is_not_chosen_for_a_network_it_refuses() {
     watched("refusal", || {
         let run = on("ring:5").choose("alltoall", "ring").run(|mut comm| {
             let even = How::from(Mine::like(&Collective::Alltoall, "direct", Twist::IsEven));
@@ -464,7 +464,7 @@ pub(super) fn an_algorithm_that_refuses_a_network_is_not_chosen() {
     });
 }
 
-pub(super) fn schedules_of_something_else_are_refused_with_both_named() {
+pub(super) fn schedule_of_another_problem_is_refused() {
     watched("something else", || {
         let ring = topology("ring:6");
         let rotated = Placement::new((0..6).map(|i| Node::new((i + 1) % 6)).collect(), 6).unwrap();
@@ -527,7 +527,7 @@ pub(super) fn schedules_of_something_else_are_refused_with_both_named() {
     });
 }
 
-pub(super) fn schedules_that_are_wrong_are_refused_before_anything_moves() {
+pub(super) fn wrong_schedule_is_refused_before_anything_moves() {
     watched("wrong schedules", || {
         let ring = topology("ring:4");
         let right = schedule(&ring, &Collective::Alltoall, "ring");
@@ -596,7 +596,7 @@ fn differs(ranks: usize, dissenter: usize, most: &How, odd: &How) {
     assert_ne!(digest(ones), digest(others), "{failure}");
 }
 
-pub(super) fn algorithms_of_one_name_that_differ_between_ranks_are_found() {
+pub(super) fn different_algorithms_of_one_name_are_found() {
     for (ranks, dissenter) in [(2, 0), (2, 1), (3, 1), (5, 4)] {
         watched(&format!("rank {dissenter} of {ranks}"), move || {
             differs(ranks, dissenter, &Arc::new(Pairs { shift: 0 }).into(), &Arc::new(Pairs { shift: 1 }).into());
@@ -604,7 +604,7 @@ pub(super) fn algorithms_of_one_name_that_differ_between_ranks_are_found() {
     }
 }
 
-pub(super) fn schedules_of_one_name_that_differ_between_ranks_are_found() {
+pub(super) fn different_schedules_of_one_name_are_found() {
     for (ranks, dissenter) in [(2, 1), (5, 2)] {
         watched(&format!("rank {dissenter} of {ranks}"), move || {
             let network = topology(&format!("complete:{ranks}"));
@@ -618,7 +618,7 @@ pub(super) fn schedules_of_one_name_that_differ_between_ranks_are_found() {
     }
 }
 
-pub(super) fn parts_inherit_what_fits_them() {
+pub(super) fn parts_inherit_fitting_choices() {
     watched("parts", || {
         let run = on("torus:4x6").run(|mut comm| {
             let (row, column) = (comm.rank() as u32 / 6, comm.rank() as u32 % 6);
@@ -658,7 +658,7 @@ fn at_zero() -> Collective {
     Collective::Broadcast { root: Rank::new(0) }
 }
 
-pub(super) fn random_choices_do_what_the_collective_means() {
+pub(super) fn random_choices_have_correct_results() {
     for seed in 0..6 {
         let text = NETWORKS[1 + seed as usize];
         watched(&format!("{text}, seed {seed}"), move || {

@@ -80,7 +80,7 @@ fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::R
     });
 }
 
-pub(super) fn blocks_of_any_length_go_where_they_are_wanted() {
+pub(super) fn blocks_of_any_length_are_delivered() {
     for topology in ["complete:1", "complete:2", "ring:3", "ring:5", "complete:8", "line:13", "torus:4x4"] {
         exchanges(topology, "auto", 0..4);
         exchanges(topology, "direct", 4..6);
@@ -91,7 +91,7 @@ pub(super) fn blocks_of_any_length_go_where_they_are_wanted() {
     exchanges("complete:32", "direct", 0..1);
 }
 
-pub(super) fn relays_need_not_know_the_lengths_beforehand() {
+pub(super) fn relays_learn_the_lengths_during_the_call() {
     for topology in ["ring:1", "ring:2", "ring:3", "ring:8", "mesh:3x5"] {
         exchanges(topology, "ring", 0..3);
         exchanges(topology, "direct-rotated", 3..5);
@@ -102,7 +102,7 @@ pub(super) fn relays_need_not_know_the_lengths_beforehand() {
     exchanges("torus:4x8", "torus-exchange", 0..2);
 }
 
-pub(super) fn random_lengths_and_places() {
+pub(super) fn random_lengths_and_displacements_work() {
     fn case(ranks: u8, relayed: bool, seed: u64) -> TestResult {
         let ranks = usize::from(ranks % 8) + 1;
         watched(&format!("{ranks} ranks, relayed: {relayed}, seed {seed}"), move || {
@@ -117,7 +117,7 @@ pub(super) fn random_lengths_and_places() {
     QuickCheck::new().tests(80).quickcheck(case as fn(u8, bool, u64) -> TestResult);
 }
 
-pub(super) fn nothing_at_all_may_be_exchanged() {
+pub(super) fn empty_exchange_works() {
     for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             jobs::run(4, |mut comm| {
@@ -130,7 +130,7 @@ pub(super) fn nothing_at_all_may_be_exchanged() {
     }
 }
 
-pub(super) fn where_an_empty_block_would_be_does_not_matter() {
+pub(super) fn displacement_of_an_empty_block_is_ignored() {
     for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             jobs::run(3, |mut comm| {
@@ -153,7 +153,7 @@ pub(super) fn where_an_empty_block_would_be_does_not_matter() {
     }
 }
 
-pub(super) fn one_block_may_be_sent_to_everybody() {
+pub(super) fn one_block_is_sent_to_every_rank() {
     // Blocks sent may overlap; only received ones may not.
     watched("overlapping sends", || {
         on("torus:4x4")

@@ -101,7 +101,7 @@ fn together(exchange: &Exchange, scheme: Scheme) -> (usize, usize) {
 }
 
 #[test]
-fn so_many_addresses_are_under_way_together_as_table_6_says() {
+fn concurrent_addresses_equal_table_6() {
     for d in CUBES {
         let (pairs, odd) = (1 << (d - 1), (1 << (d - 1)) % d);
         let together = |scheme| together(&exchange(scheme, d), scheme);
@@ -206,7 +206,7 @@ fn drawn(d: usize, c: usize, line: impl Fn(usize, usize) -> Entry) -> Vec<BTreeM
 }
 
 #[test]
-fn both_systems_of_lines_are_schedules_of_necklaces() {
+fn both_line_systems_are_schedules_of_necklaces() {
     for d in 2..=24_usize {
         for c in 1..d {
             let systems = [
@@ -238,7 +238,7 @@ fn every_form() -> impl Iterator<Item = NecklaceExchange> {
 }
 
 #[test]
-fn what_a_rank_does_is_what_rank_0_does_translated() {
+fn shares_are_translations_of_rank_0s_share() {
     for d in 0..=8 {
         let problem = on_cube(d);
         // Of the larger cubes the form that is executed, and that of single elements.
@@ -268,7 +268,7 @@ fn what_a_rank_does_is_what_rank_0_does_translated() {
 }
 
 #[test]
-fn every_channel_of_every_node_is_busy_in_every_step_and_all_arrives() {
+fn every_channel_is_busy_in_every_step() {
     for d in 1..=8_usize {
         let problem = on_cube(d);
         for scheme in Scheme::all() {
@@ -330,7 +330,7 @@ fn every_form_keeps_its_claims() {
 }
 
 #[test]
-fn a_cube_of_six_dimensions_takes_six_rounds_and_32_blocks() {
+fn six_dimensional_cube_takes_6_rounds_and_32_blocks() {
     let (form, problem) = (NecklaceExchange::default(), on_cube(6));
     let proof = verify_shares(form.shares(&problem).unwrap()).unwrap();
     assert_eq!((proof.startups, proof.transmission, proof.contention_free), (6, Volume::from(32), true));
@@ -344,7 +344,7 @@ fn a_cube_of_six_dimensions_takes_six_rounds_and_32_blocks() {
 }
 
 #[test]
-fn there_are_no_lines_beyond_the_table() {
+fn generating_table_has_no_further_lines() {
     let far = usize::MAX;
     for (d, c, i, j) in [
         (0, 0, 0, 0),

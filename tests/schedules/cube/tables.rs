@@ -178,7 +178,7 @@ fn tables_8_and_9_blocks_and_channels_of_three_elements() {
 }
 
 #[test]
-fn so_many_addresses_are_cyclic() {
+fn cyclic_addresses_are_counted() {
     for row in printed("Cyclic addresses") {
         let numbers: Vec<usize> = row.split(' ').map(|number| number.parse().unwrap()).collect();
         let words = Words::binary(numbers[0]).unwrap();

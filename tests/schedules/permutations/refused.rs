@@ -11,7 +11,7 @@ use necklace::topology::{Graph, parse};
 use necklace::{Communicator, Error, Node, local};
 
 #[test]
-fn arrays_that_cannot_be_on_the_ranks_are_refused() {
+fn arrays_that_do_not_fit_the_ranks_are_refused() {
     let map = BitMap::shuffle(4).unwrap();
     let refused = local::run(3, |mut comm| comm.permute(&map, &[0_u8; 16], &mut [0; 16]).unwrap_err());
     for error in refused.unwrap() {
@@ -56,7 +56,7 @@ fn arrays_that_cannot_be_on_the_ranks_are_refused() {
 }
 
 #[test]
-fn ranks_that_permute_differently_are_told() {
+fn ranks_with_different_maps_disagree() {
     let results = local::run(4, |mut comm| {
         let map = if comm.rank() == 2 { BitMap::shuffle(4) } else { BitMap::unshuffle(4) };
         // Who has nothing to do with those that differ may be told at its next call.
@@ -69,7 +69,7 @@ fn ranks_that_permute_differently_are_told() {
 }
 
 #[test]
-fn a_permutation_is_for_its_own_problem_only() {
+fn permutation_is_refused_for_another_problem() {
     let of = |network: &str, nodes: Option<[usize; 4]>, map: BitMap| {
         let topology = parse(network).unwrap();
         let placement = match nodes {

@@ -12,7 +12,7 @@ use super::{by_rounds, picture, single};
 use crate::fixtures::{OneWay, direct_alltoall, rank, ring_allgather, round, scan, schedule, send};
 
 #[test]
-fn rounds_without_transfers_have_a_frame_only_if_asked_for() {
+fn empty_rounds_have_a_frame_only_on_request() {
     let scan = scan(4);
     assert!(scan.rounds[0].transfers.is_empty());
     assert_eq!(read(&draw(&scan, &by_rounds()).unwrap()).len(), 2);
@@ -26,7 +26,7 @@ fn rounds_without_transfers_have_a_frame_only_if_asked_for() {
 }
 
 #[test]
-fn few_rounds_are_drawn_one_by_one_and_many_by_phase_or_in_part() {
+fn many_rounds_are_drawn_by_phase_or_in_part() {
     let frames = |schedule: &Schedule| read(&draw(schedule, &View::default()).unwrap());
     let (few, many) = (frames(&ring_allgather(13)), frames(&ring_allgather(14)));
     assert_eq!((few.len(), many.len()), (12, 1));
@@ -52,7 +52,7 @@ fn few_rounds_are_drawn_one_by_one_and_many_by_phase_or_in_part() {
 }
 
 #[test]
-fn captions_count_what_is_there() {
+fn captions_count_the_drawn_transfers() {
     let (block, other) = (Block::from(rank(0)), Block::from(rank(1)));
     let transfers = vec![send(0, 3, vec![block, other]), send(1, 2, vec![other])];
     let two = schedule("line:4", Collective::Allgather, Ports::Unlimited, false, vec![round(transfers)]);

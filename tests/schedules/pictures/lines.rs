@@ -20,7 +20,7 @@ fn arrows_keep_to_the_right_and_clear_of_each_other() {
 }
 
 #[test]
-fn links_that_wrap_leave_on_one_side_and_come_back_on_the_other() {
+fn wrapping_links_leave_on_one_side_and_enter_on_the_other() {
     let frame =
         single("torus:4x5", vec![send(4, 0, vec![]), send(0, 4, vec![]), send(15, 0, vec![]), send(5, 8, vec![])]);
     let (low, high) = (frame.nodes[0], frame.nodes[19]);
