@@ -8,9 +8,13 @@ mod abort;
 mod absent;
 mod arguments;
 mod choice;
+mod choice_scope;
 mod contexts;
 mod counts;
 mod cubes;
+mod custom;
+mod custom_algorithms;
+mod custom_schedules;
 pub mod definitions;
 mod disagreement;
 pub mod failures;
@@ -21,7 +25,6 @@ mod reductions;
 mod regular;
 mod split;
 mod strided;
-mod values;
 mod varying;
 
 use crate::jobs::{Backend, over};
@@ -83,6 +86,14 @@ macro_rules! suites {
                 proof_figures_equal_the_papers
                 messages_are_counted_once_for_all_block_sizes
             }
+            choice_scope {
+                using_applies_to_one_call_only
+                refused_call_keeps_the_earlier_choice
+                plans_of_different_algorithms_are_cached_separately
+                persistent_plan_keeps_its_algorithm
+                parts_inherit_fitting_choices
+                random_choices_have_correct_results
+            }
             contexts {
                 large_message_does_not_delay_another_communicator
                 threads_make_thousands_of_calls_on_four_communicators
@@ -97,6 +108,19 @@ macro_rules! suites {
                 cubes_exchange_by_necklaces
                 subcubes_of_any_dimensions_exchange_concurrently
                 arrays_are_permuted_on_cubes_and_on_their_parts
+            }
+            custom_algorithms {
+                custom_algorithm_executes_every_collective
+                custom_pairwise_algorithm_exchanges_any_lengths
+                wrong_algorithm_is_refused_before_anything_moves
+                algorithm_is_not_chosen_for_a_network_it_refuses
+                different_algorithms_of_one_name_are_found
+            }
+            custom_schedules {
+                schedules_read_from_json_execute_every_collective
+                schedule_of_another_problem_is_refused
+                wrong_schedule_is_refused_before_anything_moves
+                different_schedules_of_one_name_are_found
             }
             disagreement {
                 any_two_different_calls_disagree_on_every_rank
@@ -159,23 +183,6 @@ macro_rules! suites {
                 strided_blocks_go_through_relays
                 matrix_is_transposed_by_an_exchange
                 sent_blocks_may_overlap
-            }
-            values {
-                custom_algorithm_executes_every_collective
-                custom_pairwise_algorithm_exchanges_any_lengths
-                schedules_read_from_json_execute_every_collective
-                using_applies_to_one_call_only
-                refused_call_keeps_the_earlier_choice
-                plans_of_different_algorithms_are_cached_separately
-                persistent_plan_keeps_its_algorithm
-                wrong_algorithm_is_refused_before_anything_moves
-                algorithm_is_not_chosen_for_a_network_it_refuses
-                schedule_of_another_problem_is_refused
-                wrong_schedule_is_refused_before_anything_moves
-                different_algorithms_of_one_name_are_found
-                different_schedules_of_one_name_are_found
-                parts_inherit_fitting_choices
-                random_choices_have_correct_results
             }
             varying {
                 blocks_of_any_length_are_delivered
