@@ -124,7 +124,7 @@ impl Job {
         let around = move |rank: usize, body: &mut dyn FnMut()| {
             let supervisor = slots[rank].lock().unwrap().take().unwrap();
             catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-                panicked(&supervisor, words(&*panic));
+                panicked(&supervisor, panic_message(&*panic));
                 resume_unwind(panic)
             });
         };
@@ -159,7 +159,9 @@ impl Job {
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+/// Returns the message of a panic.
+#[must_use]
+pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }

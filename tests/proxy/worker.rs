@@ -1,6 +1,5 @@
 //! A worker: endpoints for proxies in another process.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,6 +11,7 @@ use std::{env, fs, io, process, thread};
 
 use necklace::plan::Program;
 use necklace::transport::{Endpoint, RoundIo, Transport};
+use necklace_tests::jobs::panic_message;
 
 use super::codec::{Bytes, Code};
 use super::line::{Answer, Line, Made, Moved, Opened, Request, Round};
@@ -169,12 +169,7 @@ fn serve(worker: &Worker, line: &mut Line, request: Request) -> io::Result<()> {
 /// Says what comes of it, also if it panics.
 fn answer<T: Code>(line: &mut Line, work: impl FnOnce() -> Answer<T>) -> io::Result<()> {
     let answer = catch_unwind(AssertUnwindSafe(work));
-    line.say(&answer.unwrap_or_else(|panic| Err(format!("panicked: {}", words(&*panic)))))
-}
-
-fn words(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+    line.say(&answer.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic)))))
 }
 
 /// Drops something, as a thread that panics does or another.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use necklace::Rank;
 use necklace::algorithm::{Algorithm, find, registry};
 use necklace::bounds::{Bounds, Search};
 use necklace::collective::{Collective, Custom};
@@ -10,17 +11,14 @@ use necklace::machine::{Machine, Switching};
 use necklace::schedule::{Block, Outline, Ports, Problem, Round, Schedule, Share, Transfer, verify, verify_shares};
 use necklace::simulate::{Played, SimulateError, Simulation, least};
 use necklace::topology::{Graph, Topology, parse};
-use necklace::{Node, Rank};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+use crate::fixtures::via;
 
 fn send(source: usize, destination: usize, blocks: usize) -> Transfer {
     let (source, destination) = (Rank::new(source), Rank::new(destination));
     let blocks = (0..blocks).map(|i| Block::new(source, Rank::new(i))).collect();
     Transfer::new(source, destination, blocks)
-}
-
-fn via(transfer: Transfer, nodes: &[usize]) -> Transfer {
-    transfer.via(nodes.iter().copied().map(Node::new).collect())
 }
 
 /// Rounds of any transfers, each in a phase of its own, with blocks of 10 bytes.

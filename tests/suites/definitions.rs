@@ -9,6 +9,8 @@ use necklace::schedule::Block;
 use necklace::{Communicator, Rank};
 use num_complex::Complex64;
 
+use crate::jobs::{on, watched};
+
 /// A type whose values can be made of numbers.
 pub trait Element: Pod + PartialEq + Debug + Send + Sync {
     /// The element of that seed.
@@ -193,4 +195,30 @@ pub fn everything<T: Element>(comm: &mut Communicator, elements: usize) {
     broadcast::<T>(comm, elements, (elements + 1) % comm.size());
     ends::<T>(comm, elements);
     comm.barrier().unwrap();
+}
+
+/// Blocks of different lengths, or in different places, that ranks exchange at random.
+pub trait RandomExchange {
+    /// Exchanges blocks that depend on the seed, and compares the result with the definition.
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64);
+}
+
+/// Makes random exchanges of elements of several types.
+pub fn random_exchanges<E: RandomExchange>(
+    topology: &'static str,
+    algorithm: &'static str,
+    seeds: std::ops::Range<u64>,
+) {
+    watched(&format!("{algorithm} on {topology}"), move || {
+        let run = on(topology).choose("alltoallv", algorithm).run(|mut comm| {
+            for seed in seeds.clone() {
+                E::exchange::<u64>(&mut comm, seed);
+                E::exchange::<u8>(&mut comm, seed + 1000);
+                E::exchange::<[f32; 3]>(&mut comm, seed + 2000);
+                E::exchange::<Complex64>(&mut comm, seed + 3000);
+                E::exchange::<()>(&mut comm, seed + 4000);
+            }
+        });
+        run.unwrap();
+    });
 }

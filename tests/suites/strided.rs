@@ -1,11 +1,10 @@
 //! Blocks that lie in their buffers in any regular way.
 
 use necklace::{Communicator, Strided};
-use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
-use super::definitions::{Dice, Element, element, poison, same};
-use crate::jobs::{self, on, watched};
+use super::definitions::{Dice, Element, RandomExchange, element, poison, random_exchanges, same};
+use crate::jobs;
 
 /// One side of one rank: where each block's elements lie, as it is told and by hand.
 struct Side {
@@ -63,65 +62,52 @@ fn count(seed: u64, from: usize, to: usize) -> usize {
 }
 
 /// A random exchange, plain and planned, against the definition: what is in no block is left alone.
-fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
-    let (me, size) = (comm.rank(), comm.size());
-    let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
-    let from = side(&(0..size).map(|to| count(seed, me, to)).collect::<Vec<_>>(), &mut dice);
-    let into = side(&(0..size).map(|from| count(seed, from, me)).collect::<Vec<_>>(), &mut dice);
-    let mut plan = comm.alltoallw_init::<T>(&from.blocks, &into.blocks).unwrap();
-    for turn in 0..3 {
-        // The last time, all lies further on.
-        let shift = if turn == 2 { 5 } else { 0 };
-        let (mut send, mut wanted) = (vec![T::of(1); shift + from.length], vec![poison(); shift + into.length]);
-        for peer in 0..size {
-            for (i, &at) in from.indices[peer].iter().enumerate() {
-                send[shift + at] = element(me, peer + 100 * turn, i);
-            }
-            for (i, &at) in into.indices[peer].iter().enumerate() {
-                wanted[shift + at] = element(peer, me + 100 * turn, i);
-            }
-        }
-        let mut receive = vec![poison(); wanted.len()];
-        if turn == 0 {
-            comm.alltoallw(&send, &from.blocks, &mut receive, &into.blocks).unwrap();
-        } else {
-            plan.execute(comm, &send[shift..], &mut receive[shift..]).unwrap();
-        }
-        same(comm, &format!("alltoallw, turn {turn}"), &receive, &wanted);
-    }
-}
+struct Scattered;
 
-fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::Range<u64>) {
-    watched(&format!("{algorithm} on {topology}"), move || {
-        on(topology)
-            .choose("alltoallv", algorithm)
-            .run(|mut comm| {
-                for seed in seeds.clone() {
-                    exchange::<u64>(&mut comm, seed);
-                    exchange::<u8>(&mut comm, seed + 1000);
-                    exchange::<[f32; 3]>(&mut comm, seed + 2000);
-                    exchange::<Complex64>(&mut comm, seed + 3000);
-                    exchange::<()>(&mut comm, seed + 4000);
+impl RandomExchange for Scattered {
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+        let (me, size) = (comm.rank(), comm.size());
+        let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
+        let from = side(&(0..size).map(|to| count(seed, me, to)).collect::<Vec<_>>(), &mut dice);
+        let into = side(&(0..size).map(|from| count(seed, from, me)).collect::<Vec<_>>(), &mut dice);
+        let mut plan = comm.alltoallw_init::<T>(&from.blocks, &into.blocks).unwrap();
+        for turn in 0..3 {
+            // The last time, all lies further on.
+            let shift = if turn == 2 { 5 } else { 0 };
+            let (mut send, mut wanted) = (vec![T::of(1); shift + from.length], vec![poison(); shift + into.length]);
+            for peer in 0..size {
+                for (i, &at) in from.indices[peer].iter().enumerate() {
+                    send[shift + at] = element(me, peer + 100 * turn, i);
                 }
-            })
-            .unwrap();
-    });
+                for (i, &at) in into.indices[peer].iter().enumerate() {
+                    wanted[shift + at] = element(peer, me + 100 * turn, i);
+                }
+            }
+            let mut receive = vec![poison(); wanted.len()];
+            if turn == 0 {
+                comm.alltoallw(&send, &from.blocks, &mut receive, &into.blocks).unwrap();
+            } else {
+                plan.execute(comm, &send[shift..], &mut receive[shift..]).unwrap();
+            }
+            same(comm, &format!("alltoallw, turn {turn}"), &receive, &wanted);
+        }
+    }
 }
 
 pub(super) fn strided_blocks_go_to_strided_places() {
     for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
-        exchanges(topology, "direct", 0..4);
+        random_exchanges::<Scattered>(topology, "direct", 0..4);
         if jobs::is_native() {
-            exchanges(topology, "native", 4..8);
+            random_exchanges::<Scattered>(topology, "native", 4..8);
         }
     }
 }
 
 pub(super) fn strided_blocks_go_through_relays() {
-    exchanges("ring:2", "ring", 0..3);
-    exchanges("mesh:3x5", "ring", 3..5);
-    exchanges("torus:4x4", "torus-exchange", 5..7);
-    exchanges("complete:8", "direct-xor", 7..9);
+    random_exchanges::<Scattered>("ring:2", "ring", 0..3);
+    random_exchanges::<Scattered>("mesh:3x5", "ring", 3..5);
+    random_exchanges::<Scattered>("torus:4x4", "torus-exchange", 5..7);
+    random_exchanges::<Scattered>("complete:8", "direct-xor", 7..9);
 }
 
 /// The first of `count` things that are dealt out as evenly as can be that `rank` of `size` has.
