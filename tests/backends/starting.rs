@@ -76,7 +76,7 @@ fn malformed_topology_is_quoted_in_the_error() {
 }
 
 #[test]
-fn job_uses_the_given_placement() {
+fn invalid_placement_is_refused() {
     let nodes = |numbers: &[usize]| numbers.iter().copied().map(Node::new).collect::<Vec<_>>();
     let twice = Placement::new(nodes(&[0, 2, 2]), 4).unwrap_err();
     assert!(twice.to_string().contains("rank 2") && twice.to_string().contains("node 2"), "{twice}");
