@@ -28,8 +28,8 @@ const DIGITS: usize = 4;
 const LENGTH: usize = 1 << (3 * DIGITS);
 
 const USAGE: &str = "usage: cube_fft [--ranks N] [--topology T]
-  --ranks N       1, 8, 64 or 512 ranks; 512 unless given here, by the environment or by the network
-  --topology T    the network; the hypercube of the ranks unless given here or by the environment";
+  --ranks N       number of ranks: 1, 8, 64 or 512 (default: that of the launcher, the environment or the network, else 512)
+  --topology T    the network (default: that of the environment, else the hypercube of the ranks)";
 
 #[derive(Default)]
 struct CubeFft;
@@ -60,7 +60,7 @@ impl Program for CubeFft {
 /// Returns the number of digits that the rank's number holds.
 fn digits(ranks: usize) -> Result<usize, String> {
     (0..DIGITS).find(|&digits| ranks == 1 << (3 * digits)).ok_or_else(|| {
-        format!("{ranks} ranks: they must be 1, 8, 64 or 512, so that each of the {DIGITS} digits is within a rank or spread over ranks")
+        format!("{ranks} ranks: use 1, 8, 64 or 512, so that each of the {DIGITS} digits is within a rank or spread over ranks")
     })
 }
 

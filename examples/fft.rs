@@ -29,10 +29,10 @@ const SIDE: usize = 64;
 const LENGTH: usize = SIDE * SIDE;
 
 const USAGE: &str = "usage: fft [--ranks N] [--topology T] [--algorithm A]
-  --ranks N       how many ranks; 16 unless given here, by the environment or by the network
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --algorithm A   of the alltoall: a name as `necklace plan --list` shows, or auto; torus-exchange unless given, auto where
-                  that does not fit the network";
+  --ranks N       number of ranks (default: that of the launcher, the environment or the network, else 16)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --algorithm A   a name as `necklace plan --list` shows for alltoall, or auto (default: torus-exchange, or auto
+                  if that does not fit the network)";
 
 #[derive(Default)]
 struct Sunspots;

@@ -20,11 +20,11 @@ use necklace::{Communicator, Error as Failed, op};
 use necklace_examples::{Program, Ranks, squarest_torus};
 
 const USAGE: &str = "usage: time_alltoall [--bytes B] [--calls K] [--algorithm A] [--topology T] [--ranks N]
-  --bytes B       the length of a block, perhaps 0; 1024 unless given
-  --calls K       how many calls are timed, at least 1; 20 unless given
-  --algorithm A   a name as `necklace plan --list` shows, or auto; auto unless given
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --ranks N       how many ranks; 4 unless given here, by the environment or by the network";
+  --bytes B       length of a block in bytes, may be 0 (default: 1024)
+  --calls K       number of timed calls, at least 1 (default: 20)
+  --algorithm A   a name as `necklace plan --list` shows, or auto (default: auto)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --ranks N       number of ranks (default: that of the launcher, the environment or the network, else 4)";
 
 struct Arguments {
     bytes: usize,
@@ -55,7 +55,7 @@ impl Program for Arguments {
 
     fn check(&self, _: &Ranks) -> Result<(), String> {
         if self.calls == 0 {
-            return Err("--calls 0: at least 1 is timed".to_owned());
+            return Err("--calls 0: it must be at least 1".to_owned());
         }
         Ok(())
     }

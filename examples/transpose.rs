@@ -30,11 +30,11 @@ use necklace::{Communicator, Error as Failed, Strided};
 use necklace_examples::{Program, Ranks, squarest_torus};
 
 const USAGE: &str = "usage: transpose [--rows M] [--columns N] [--ranks P] [--topology T] [--algorithm A]
-  --rows M        rows of the matrix, perhaps 0; 1021 unless given
-  --columns N     columns of the matrix, perhaps 0; 763 unless given. M x N is at most 2^28
-  --ranks P       how many ranks, at least 1; 6 unless given here, by the environment or by the network
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --algorithm A   a name as `necklace plan --list` shows for alltoall; direct unless given";
+  --rows M        rows of the matrix, may be 0 (default: 1021)
+  --columns N     columns of the matrix, may be 0 (default: 763); M x N is at most 2^28
+  --ranks P       number of ranks (default: that of the launcher, the environment or the network, else 6)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --algorithm A   a name as `necklace plan --list` shows for alltoall (default: direct)";
 
 struct Arguments {
     rows: usize,
@@ -66,7 +66,7 @@ impl Program for Arguments {
     fn check(&self, _: &Ranks) -> Result<(), String> {
         let Self { rows, columns } = self;
         if rows.checked_mul(*columns).is_none_or(|entries| entries > 1 << 28) {
-            return Err(format!("{rows} x {columns} entries are more than 2^28"));
+            return Err(format!("--rows {rows} --columns {columns}: the matrix may have at most 2^28 entries"));
         }
         Ok(())
     }

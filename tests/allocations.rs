@@ -93,7 +93,7 @@ fn repeated_calls_allocate_nothing() {
                 comm.choose("permute", &straight).unwrap();
                 comm.permute(&mixed, &send[..4], &mut receive[..4]).unwrap();
             });
-            // What is used for one call costs no more; plans by other choices stay.
+            // A choice for one call allocates nothing more, and plans of other choices stay cached.
             let (own, bruck) = (How::from(Arc::new(Bruck::default())), How::from("bruck:radix=3"));
             settles(&mut comm, "using", |comm| {
                 comm.using(&own).alltoall(&send, &mut receive).unwrap();
@@ -131,7 +131,7 @@ fn repeated_permutations_by_exchange_allocate_nothing() {
     .unwrap();
 }
 
-/// A backend whose collectives do nothing: what is counted is what stands above them.
+/// A backend whose collectives do nothing, so that only the layers above are counted.
 #[derive(Debug)]
 struct Hollow<T>(T);
 
@@ -341,7 +341,7 @@ fn document_memory_is_proportional_to_its_text() {
     }
 }
 
-/// What is named, as a problem and an algorithm for it.
+/// Returns the named problem, and an algorithm for it.
 fn named(topology: &str, collective: &str, algorithm: &str) -> (Problem, Arc<dyn Algorithm>) {
     let kind = Collective::named(collective, Rank::new(0)).unwrap();
     let problem = Problem::new(parse(topology).unwrap(), kind).unwrap();

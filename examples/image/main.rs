@@ -24,11 +24,11 @@ use necklace_image::{Transform, difference, on_one_rank, share, worse};
 use num_complex::Complex64;
 
 const USAGE: &str = "usage: image [--ranks N] [--topology T] [--algorithm A] [--cutoff C] [--out FILE]
-  --ranks N       how many ranks, at least 1; 4 unless given here, by the environment or by the network
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --algorithm A   of the exchanges, a name as `necklace plan --list` shows for alltoall; direct unless given
-  --cutoff C      waves in the picture's width that are damped to exp(-1/2), more than 0; 16 unless given
-  --out FILE      where the picture goes; image-low-pass.png among the temporary files unless given";
+  --ranks N       number of ranks (default: that of the launcher, the environment or the network, else 4)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --algorithm A   a name as `necklace plan --list` shows for alltoall (default: direct)
+  --cutoff C      waves in the picture's width that are damped to exp(-1/2), more than 0 (default: 16)
+  --out FILE      where the picture is written (default: image-low-pass.png in the directory for temporary files)";
 
 struct Arguments {
     cutoff: f64,

@@ -10,7 +10,7 @@ use necklace::transport::conformance::{self, Check, Fixture};
 use necklace::transport::fault::{Fault, Faulty, What};
 use necklace::transport::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport, local};
 
-/// What a backend does wrong.
+/// The fault of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mutant {
     /// Nothing: all that follows is due to the mutation.

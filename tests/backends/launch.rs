@@ -1,5 +1,4 @@
-//! Processes that are started as a launcher would start them: this test's program, as many times as
-//! there are ranks.
+//! Processes that are started as by a launcher: the program of this test, once for each rank.
 
 use std::env;
 use std::path::PathBuf;
@@ -13,10 +12,10 @@ use necklace::topology::{Graph, Topology};
 use necklace::transport::trace::Tracing;
 use necklace::{Communicator, JobError, connect, launch};
 
-/// Every variable that says anything to a rank.
+/// Prefixes of all variables that a rank reads.
 const FAMILIES: [&str; 6] = ["NECKLACE_", "SLURM_", "OMPI_", "PMI_", "MASTER_", "TORCHELASTIC_"];
 
-/// Not a test by itself: what a started process does.
+/// Not a test by itself: the body of a started process.
 #[test]
 fn a_started_process() {
     let Ok(what) = env::var("STARTED_PROCESS") else { return };
@@ -41,7 +40,7 @@ fn a_started_process() {
         "roots" => launch(|mut comm| {
             let root = comm.rank();
             let outcome = comm.broadcast(&mut [1_u64], root).map_err(|error| error.to_string());
-            // Both have sent before either leaves.
+            // Both send before either leaves.
             let meeting = env::var("NECKLACE_RENDEZVOUS").unwrap();
             let sent = |rank: usize| PathBuf::from(format!("{}-{rank}", meeting.strip_prefix("file:").unwrap()));
             std::fs::write(sent(root), "").unwrap();
@@ -72,11 +71,11 @@ fn a_started_process() {
         .map(|results| format!("{results:?}")),
     };
     let said = said.unwrap_or_else(|error: JobError| format!("error: {error}"));
-    // The harness keeps what a test prints to itself.
+    // The test harness captures what a test prints.
     std::fs::write(env::var("STARTED_SAYS").unwrap(), said).unwrap();
 }
 
-/// What is logged of communicators.
+/// Collects the log lines of communicators and launches.
 struct Lines;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -177,7 +176,7 @@ fn launch_uses_a_custom_topology() {
     );
     let said = job("graph", "graph", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     assert_eq!(said, [0, 1, 2].map(|rank| format!("[({rank}, [0, 1, 2], 2)]")));
-    // The environment goes first, and what does not fit the job is refused.
+    // The environment has priority, and a network that does not fit the job is refused.
     let said = start("graph", "graph-named", &[("NECKLACE_TOPOLOGY", "ring:3")]).says();
     assert!(said.starts_with("[(0, [0, 1, 2], 3)"), "{said}");
     let said = start("graph", "graph-ranks", &[("NECKLACE_RANKS", "4")]).says();
@@ -222,7 +221,7 @@ impl Started {
     }
 }
 
-/// Starts so many, which meet by a file.
+/// Starts `size` processes, which find each other through a file.
 fn job(what: &str, name: &str, size: usize, family: (&str, &str)) -> Vec<String> {
     let file = env::temp_dir().join(format!("necklace-launch-{name}-{}-meeting", std::process::id()));
     let meeting = format!("file:{}", file.display());
@@ -317,7 +316,7 @@ fn conflicting_broadcasts_fail_the_process_job() {
         let name = format!("necklace-launch-roots-{}-meeting-{rank}", std::process::id());
         std::fs::remove_file(env::temp_dir().join(name)).unwrap();
     }
-    // At least by the one that leaves last.
+    // At least the rank that leaves last reports it.
     let told = said.iter().find(|said| said.starts_with("error: ")).unwrap_or_else(|| panic!("{said:?}"));
     assert!(told.contains("broadcast from root 0") && told.contains("broadcast from root 1"), "{told}");
     assert!(said.iter().all(|said| said == "[Ok(())]" || said.starts_with("error: ")), "{said:?}");

@@ -1,4 +1,4 @@
-//! Jobs and communicators that cannot be.
+//! Invalid jobs, and jobs that fail.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -109,13 +109,13 @@ fn job_with_an_unusable_algorithm_does_not_start() {
     });
 }
 
-/// A broadcast that the root sends, whoever takes it.
+/// A broadcast that the root sends even if no rank receives it.
 fn broadcast(comm: &mut Communicator, root: usize) {
     comm.choose("broadcast", "binomial").unwrap();
     comm.broadcast(&mut [1_u64], root).unwrap();
 }
 
-/// What a job fails with whose ranks have all ended well.
+/// Returns the failure of a job whose ranks have all returned without an error.
 fn discord<R: std::fmt::Debug>(outcome: Result<R, JobError>) -> Failure {
     let error = outcome.unwrap_err();
     let JobCause::Call(Error::Failed { failure, .. }) = error.cause() else { panic!("{error}") };

@@ -1,4 +1,4 @@
-//! How failures of jobs of threads look: who is named, in which words, and what comes after.
+//! Failures of jobs of threads: which rank is named, the description, and the calls afterwards.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Barrier};
@@ -12,7 +12,7 @@ use necklace::transport::{Cause, ContextId, Endpoint, Failure, OpenError, local}
 
 use crate::support::{Round, Work, alltoall, on_each, program, ranks, world};
 
-/// Everybody exchanges with everybody in two calls while a script plays; the failures.
+/// Makes two calls in which all ranks exchange, with injected faults, and returns the failures.
 fn exchange_with(size: usize, script: &[Fault]) -> Vec<Result<(), Failure>> {
     let endpoints = local::job(size).unwrap().into_iter().map(|endpoint| Faulty::new(endpoint, script)).collect();
     on_each(endpoints, |endpoint| {
@@ -149,7 +149,7 @@ fn chain_of_waiting_ranks_is_followed_to_its_end() {
     let together = Barrier::new(4);
     let outcomes = on_each(local::job(4).unwrap(), |endpoint| {
         let me = endpoint.rank().index() as u32;
-        // What a rank gets from the next one it passes on in its next round.
+        // A rank forwards the data of the next rank in its next round.
         let rounds: &[Round<'_>] = match me {
             0 => &[(&[], &[(3, 1)]), (&[], &[]), (&[], &[]), (&[], &[(1, 8)])],
             1 => &[(&[], &[]), (&[], &[]), (&[], &[(2, 8)]), (&[(0, 8)], &[])],
@@ -186,8 +186,8 @@ fn opposite_orders_of_two_contexts_are_both_named() {
         drop((first, second));
         failure
     });
-    // Whoever is first sees the circle. The other one may then see a rank that does not come, and a
-    // context that failed.
+    // The first rank to look sees the cycle. The other may then see an absent rank and a failed
+    // context.
     let mut circles = 0;
     for (failure, [mine, theirs]) in outcomes.iter().zip([[one, other], [other, one]]) {
         let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
@@ -236,7 +236,7 @@ fn chain_of_waiting_ranks_continues_in_another_context() {
         "rank 0 waits in context world for rank 1, which waits in context {side} for rank 2, which has not called"
     );
     assert_eq!((&**chain, failure.culprit), (&*expected, Some(Rank::new(2))));
-    // In the other context nobody had reached a deadline when its rank 2 left.
+    // In the other context no deadline had passed when its rank 2 left.
     let cause = Cause::Gone { rank: Rank::new(0), how: "returned before the call".into() };
     assert_eq!(outcomes[1].clone().unwrap().cause, cause);
 }
@@ -351,7 +351,8 @@ fn wrong_length_is_named_even_if_the_sender_leaves() {
     }
 }
 
-/// What nobody awaits is found in a later round, also if it is small and its sender has gone on.
+/// An unexpected message is found in a later round, even if it is small and its sender has
+/// continued.
 #[test]
 fn unexpected_message_is_found_by_the_next_message() {
     for (stray, next) in [(8, 8), (8, 300), (300, 300)] {

@@ -15,7 +15,7 @@ mod mail;
 #[path = "../../src/transport/local/post.rs"]
 mod post;
 
-/// What the included files synchronise with.
+/// The synchronisation that the included files use.
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -38,8 +38,8 @@ struct Memory(UnsafeCell<u32>);
 // SAFETY: loom checks each access; that is what the models are for.
 unsafe impl Sync for Memory {}
 
-/// A parcel by which a receiver reaches the sender's memory, and how many there have been with
-/// those of its round.
+/// A rendezvous message by which a receiver reads the sender's memory, and the number of those so
+/// far, including its round's.
 #[derive(Clone, Copy, Debug)]
 struct Parcel(*const Memory, u32);
 
@@ -79,7 +79,7 @@ impl<const R: usize> World<R> {
         })
     }
 
-    /// What is due, if it was published so often.
+    /// Returns the tally that is due after this many publications.
     fn due(laid: u32) -> u32 {
         laid * R as u32
     }
@@ -136,7 +136,7 @@ impl<const R: usize> World<R> {
         self.memory.0.with_mut(|memory| unsafe { *memory = value });
     }
 
-    /// What is noted for a receiver, which has taken so many.
+    /// Claims the publication for a receiver that has taken this many, and returns its value.
     fn claim(&self, who: usize, taken: u64) -> Option<u32> {
         let holding = self.receivers[who].hold.take();
         let claim = holding.claim(&self.board, who, taken, &self.sender, |parcel| parcel.1)?;
@@ -289,8 +289,8 @@ fn taking_hold_orders_notes_before_the_sleeper_check() {
     });
 }
 
-/// Two ranks, for each a letterbox that the other writes to, and what they sleep on. Loom objects
-/// to any access to a letter that is not ordered.
+/// Two ranks, each with a queue of eager messages that the other writes, and their parkers. Loom
+/// reports any unordered access to a message.
 #[derive(Debug)]
 struct Letters {
     mails: [Letterbox<u64>; 2],
@@ -307,7 +307,8 @@ impl Letters {
         })
     }
 
-    /// Writes a letter to the other, and how many of its letters are taken. There must be room.
+    /// Writes a message to the other rank, with the number of messages taken from it. There must be
+    /// room.
     fn write(&self, me: usize, number: u64, answer: u64, letter: u64) {
         // SAFETY: the models write only when they know that there is room.
         unsafe { self.mails[1 - me].write(0, number, answer, |at| at.write(letter)) };
@@ -322,7 +323,7 @@ impl Letters {
         }
     }
 
-    /// Waits until there is room for a letter.
+    /// Waits until there is room for a message.
     fn make_room(&self, me: usize, number: u64) {
         let room = || number - self.desks[1 - me].taken(0) < mail::CELLS;
         while !room() {
@@ -332,13 +333,13 @@ impl Letters {
         }
     }
 
-    /// A letter, and how many of this rank's are taken.
+    /// Returns a message, and how many of this rank's messages are taken.
     fn take(&self, me: usize, number: u64) -> (u64, u64) {
         let letter = loop {
-            // SAFETY: each model takes letters one after the other.
+            // SAFETY: each model takes messages one after the other.
             if let Some((letter, answer)) = unsafe { self.mails[me].read(0, number, |letter| *letter) } {
                 self.desks[me].set_taken(0, number + 1);
-                // As many as there are letters in the models.
+                // As many as there are messages in the models.
                 break (letter, answer.of(3));
             }
             self.desks[me].bell.sleep(&self.sleepers, None, || self.mails[me].has(0, number));
@@ -399,8 +400,8 @@ fn queued_message_is_not_taken_from_a_slot() {
             let both = both.clone();
             move || {
                 let (post, world) = &*both;
-                // Message 0 is a letter, message 1 a parcel; who waits for the letter looks for a
-                // parcel too.
+                // Message 0 is an eager message, message 1 a rendezvous message. A rank that waits
+                // for the first looks for the second too.
                 let letter = loop {
                     // SAFETY: nothing was taken before.
                     if let Some((letter, _)) = unsafe { post.mails[1].read(0, 0, |letter| *letter) } {

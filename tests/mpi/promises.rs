@@ -1,4 +1,4 @@
-//! The transport keeps every promise, also through wrappers and boxes.
+//! The transport passes conformance, also through wrappers and boxes.
 
 use std::sync::Arc;
 

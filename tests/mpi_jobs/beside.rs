@@ -1,4 +1,4 @@
-//! Beside a program's own use of MPI.
+//! Jobs beside a program's own use of MPI.
 #![allow(unsafe_code)]
 
 use std::thread;
@@ -82,7 +82,7 @@ fn say(rank: &Rank, error: &impl std::fmt::Display) {
     rank.say(format!("error {error}"));
 }
 
-/// Everything at once; then it goes in this order or that.
+/// All at once, in varying order.
 pub(crate) fn beside(rank: &Rank) -> i32 {
     let universe = initialize();
     let world = universe.world();
@@ -194,7 +194,7 @@ pub(crate) fn level(rank: &Rank) -> i32 {
     rank.say(format!("level {level:?}"));
     say(rank, &connect().unwrap_err());
     say(rank, &launch(|_| ()).unwrap_err());
-    // It goes on without.
+    // It continues without it.
     own_sum(&universe.world());
     0
 }
@@ -205,8 +205,8 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     if rank.rank == 1 {
         rank.hear_all("error");
         if rank.word(1) == "mixed" {
-            // The others end the job. Where one is in MPI_Finalize then, the launcher of Open MPI
-            // may hang, whoever has begun what.
+            // The other ranks end the job. If a rank is in MPI_Finalize then, the launcher of Open
+            // MPI may hang, whichever job started first.
             rank.hear(0, "what it never says");
         }
     } else {
@@ -218,7 +218,7 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     0
 }
 
-/// A second job to which a rank does not come, beside one that goes on.
+/// A second job without one of its ranks, while the first continues.
 pub(crate) fn second(rank: &Rank) -> i32 {
     let mut comm = connect().unwrap();
     if rank.rank == 1 {

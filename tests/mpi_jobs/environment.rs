@@ -1,4 +1,4 @@
-//! Environments that make no sense, or not under mpirun.
+//! Invalid environments, in general or under mpirun.
 
 use crate::job::Job;
 

@@ -1,5 +1,5 @@
-//! What goes wrong over messages: the same error on every rank, in time, and the processes end in
-//! order.
+//! Failures over messages: the same error on every rank, in time, and the processes end by
+//! themselves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) fn communicator(
     (supervisor, comm)
 }
 
-/// Everybody calls alltoall, or broadcast, and one rank does something else.
+/// All ranks call alltoall, or broadcast, and one rank does something else.
 pub(crate) fn fail(rank: &Rank) -> i32 {
     let (how, elements) = (rank.word(1), rank.word(3).parse::<usize>().unwrap());
     let (supervisor, mut comm) = communicator(rank, rank.word(2), TIMEOUT);
@@ -107,7 +107,7 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
         }
         _ => comm.alltoall(&send, &mut receive),
     };
-    // Who has done its part hears of it in the next call.
+    // A rank that has done its part gets the failure in its next call.
     rank.report(result.and_then(|()| comm.barrier()));
     rank.report(comm.barrier());
     0

@@ -1,5 +1,5 @@
-//! What goes wrong in the library's own collectives. What that has been lent does not come back:
-//! then the job ends, and says why.
+//! Failures in the library's own collectives. Memory that was lent to the library is not returned,
+//! so the job ends, with the reason.
 
 use std::time::Duration;
 
@@ -55,15 +55,15 @@ fn leaving_rank_ends_the_job() {
     }
 }
 
-/// Who has done its part of the last call, as the first may have in a scan, exits, and drops
-/// nothing. The second comes late to that call, in which the third waits for it.
+/// A rank that has done its part of the last call, as the first rank may in a scan, exits without
+/// dropping anything. The second joins that call late, in which the third waits for it.
 pub(crate) fn part(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
     comm.choose("scan", "native").unwrap();
     let mut sum = [0_u64];
     comm.scan(&[1], &mut sum, necklace::op::Sum).unwrap();
     if rank.rank == 1 {
-        // Longer than those who are in the call wait for somebody who has gone.
+        // Longer than ranks in the call wait for a rank that has left.
         std::thread::sleep(Duration::from_secs(3));
     }
     let last = comm.scan(&[1], &mut sum, necklace::op::Sum);
@@ -75,10 +75,10 @@ pub(crate) fn part(rank: &Rank) -> i32 {
     0
 }
 
-/// A process exits while a thread of it is in a call to which nobody else comes.
+/// A process exits while one of its threads is in a call that no other rank joins.
 pub(crate) fn busy(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
-    // So that the next is the library's at once.
+    // So that the next call is native at once.
     comm.barrier().unwrap();
     if rank.rank == 1 {
         std::thread::spawn(move || comm.barrier());
@@ -89,8 +89,8 @@ pub(crate) fn busy(rank: &Rank) -> i32 {
     0
 }
 
-/// All know two calls. Rank 0 makes one, to which nobody comes: the other has the other so often,
-/// and then leaves, or stays in no call at all.
+/// All know two calls. Rank 0 makes one, which no rank joins: rank 1 makes the other several times,
+/// and then leaves, or makes no call.
 pub(crate) fn differ(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", TIMEOUT);
     let mut buffer = [1_u64; 2];

@@ -19,7 +19,7 @@ fn exists(process: u32) -> bool {
     Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// Waits until none of these processes is left.
+/// Waits until all of these processes have ended.
 fn gone(processes: &[u32]) {
     let until = Instant::now() + Duration::from_secs(30);
     while processes.iter().any(|process| exists(*process)) {

@@ -11,7 +11,7 @@ use super::codec::{Bytes, Code, decoded, encoded};
 use super::line::{Made, Moved, Opened, Request, Round};
 use super::memory::Memory;
 
-/// That a value comes back as it was, and nothing comes of a part of its bytes.
+/// Asserts that a value round-trips, and that a part of its bytes gives no value.
 fn returns<T: Code + PartialEq + std::fmt::Debug>(value: T) {
     let bytes = encoded(&value);
     assert_eq!(decoded(&bytes).as_ref(), Some(&value));
@@ -100,7 +100,7 @@ fn answer_of_a_worker_round_trips() {
     returns::<Result<(), String>>(Err("a complaint".to_owned()));
 }
 
-/// What is laid in for the program: sent, then received.
+/// The bytes for the program: those sent, then those received.
 const LAID: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 
 #[test]

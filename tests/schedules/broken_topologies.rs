@@ -1,4 +1,4 @@
-//! The conformance suite of topologies finds what is broken: each check, at least one fault.
+//! The conformance suite of topologies finds faults: each check finds at least one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -53,7 +53,7 @@ fn by_dimension_follows_the_kind_of_each_factor() {
     }
     // Rows of four, then columns of three, complete both: single rounds to each other member.
     assert_eq!(default("ghc:3x4"), (3 + 2, (3 * 3 + 2 * 4).into()));
-    // One exchange a dimension of half of what is held.
+    // One exchange per dimension, of half of the held blocks.
     assert_eq!(default("hypercube:4"), (4, (4 * 8).into()));
     // A triangle is complete: two single messages in it, then one way round the line of four.
     assert_eq!(default("torus:3x4"), (2 + 3, (2 * 4 + 3 * 6).into()));

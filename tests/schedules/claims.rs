@@ -94,7 +94,7 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
     assert!(cases > 400, "only {cases} cases");
 }
 
-/// Some extents in numbers, and the formulas of Table 1.
+/// Some extents as numbers, and the formulas of Table 1.
 #[test]
 fn torus_exchange_costs_equal_suh_and_shins() {
     let vectors: [(&[usize], [u64; 3]); 12] = [

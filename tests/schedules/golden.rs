@@ -11,7 +11,7 @@ use necklace::topology::Grid;
 
 type Blocks = BTreeSet<String>;
 
-/// The steps of the figure: what is sent in each, and held after it.
+/// The steps of the figure: the blocks sent in each, and held after it.
 fn figure_4() -> Vec<(Blocks, Blocks)> {
     let text = include_str!("../../testdata/suh-shin-figure-4.txt");
     let stage = |stage: &str| {

@@ -215,7 +215,7 @@ fn claims_for_the_largest_networks() {
     }
 }
 
-/// At most so many nodes.
+/// At most this many nodes.
 const NODES: usize = 150;
 
 #[derive(Clone, Debug)]

@@ -78,7 +78,7 @@ fn checker() -> Option<PathBuf> {
     None
 }
 
-/// What the checker says of a document: its figures, if it accepts it.
+/// Returns the figures that the checker prints for a document that it accepts.
 fn check(checker: &Path, document: &str, ports: Ports, contention_free: bool) -> Result<Value, String> {
     let mut command = Command::new("python3");
     command.arg("-S").arg(checker).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -40,7 +40,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// A violation in this round, of this transfer, that is as said.
+    /// A violation in this round, of this transfer, with this kind.
     fn names(&self, round: usize, ends: (Rank, Rank), is: impl Fn(&Violation) -> bool) {
         let here = |v: &&Violation| v.location.round == Some(round) && v.location.transfer == Some(ends);
         let found = self.violations.all().iter().filter(here).any(is);
@@ -275,7 +275,7 @@ fn route_over_a_missing_channel_is_named() {
 fn wrong_combination_is_detected() {
     let reductions = ["doubling allreduce", "ring allreduce", "ring reduce-scatter", "binomial reduce"];
     let is_reduction = |fixture: &Fixture| reductions.iter().any(|name| fixture.name.starts_with(name));
-    // What should be combined takes the place of what was there.
+    // A replacement in place of a combination.
     each(
         |fixture, schedule, r, t| {
             let combine = &mut schedule.rounds[r].transfers[t].combine;
@@ -285,7 +285,7 @@ fn wrong_combination_is_detected() {
         },
         |original, case| case.follows(original.destination),
     );
-    // What should take the place is combined.
+    // A combination in place of a replacement.
     each(
         |fixture, schedule, r, t| {
             let combine = &mut schedule.rounds[r].transfers[t].combine;
@@ -333,7 +333,7 @@ fn wrong_blocks_are_detected() {
             });
         },
     );
-    // One that nobody ever had, one that names nobody, and one cut in another way.
+    // A block that no rank holds, one out of range, and one with another number of chunks.
     type Extra = fn(Block) -> Block;
     let more: [(Extra, Is); 3] = [
         (|_| Block::temporary(77), |fault| *fault == ViolationKind::NotHeld),
@@ -483,10 +483,10 @@ fn dropped_local_step_is_detected() {
             for l in 0..fixture.rounds[r].local.len() {
                 let mut schedule = fixture.clone();
                 let (_, step) = schedule.rounds[r].local.remove(l);
-                // What is kept aside after the last round is kept for nobody.
+                // A copy that is kept after the last round is for no rank.
                 let last = r + 1 == fixture.rounds.len() && step.into.source() < -1;
                 let kept = last || verify(&schedule).is_err();
-                // In a scan, what a rank keeps aside may also be for nobody.
+                // In a scan, a copy that a rank keeps may also be for no rank.
                 let idle = schedule.outline.problem.collective() == &Collective::Scan && step.into.source() < -1;
                 assert!(kept || idle, "round {r}: {step:?} is not missed");
             }

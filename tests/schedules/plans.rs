@@ -76,7 +76,7 @@ impl Reduction for Affine {
     }
 }
 
-/// Executes an algorithm for blocks of so many elements and compares every rank's output with the
+/// Executes an algorithm for blocks of this many elements and compares every rank's output with the
 /// definition.
 fn check(algorithm: &dyn Algorithm, problem: &Problem, elements: usize) {
     let size = problem.ranks();
@@ -452,8 +452,7 @@ fn value_can_be_combined_with_itself() {
     }
 }
 
-/// Executes a round that combines rank 0's block with itself until it is there so many times, in
-/// place and not.
+/// Executes a round that combines rank 0's block with itself this many times, in place and not.
 fn multiplied(times: usize, round: &RankRound) {
     let own = Block::from(Rank::new(0));
     let layout = Layout::consecutive(ELEMENT, 3, &[own], &[own]).unwrap();

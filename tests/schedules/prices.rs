@@ -131,8 +131,8 @@ fn formulas_and_searches_agree_with_brute_force() {
     }
 }
 
-/// Where all are neighbours, that those who were not looked at are a channel apart at least is all
-/// there is to know.
+/// In a complete network, nodes outside of the search are at least one channel away, and nothing
+/// else is known of them.
 #[test]
 fn large_networks_are_searched_in_part() {
     let nodes = 1000;
@@ -192,14 +192,14 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             );
             let claims = algorithm.claims(&problem).completed(algorithm.about().ports);
             assert_eq!(proof.contradicts(&claims), [], "{name}");
-            // What is not claimed is no more than what was counted.
+            // A lower bound, used for a missing claim, is at most the count.
             let (claimed, counted) =
                 (Demand::claimed(&**algorithm, &problem).unwrap(), Demand::counted(&proof, &problem));
             let least = Demand::least(&Search::of(&problem), algorithm.about().ports);
             for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
                 let price = |demand: &Demand| {
                     let price = demand.price(&machine, 100);
-                    // What is under way while processors are at work is in no term of its own.
+                    // Transmission during the work of processors is in no separate term.
                     let moved = price.startup + price.transmission + price.propagation;
                     [price.total, price.startup, moved, price.rearrangement, price.synchronisation]
                 };

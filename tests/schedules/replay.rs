@@ -97,7 +97,7 @@ fn replay(schedule: &Schedule) -> Replay {
     found
 }
 
-/// What the verifier says, in the naive replay's terms.
+/// Returns the verifier's violations in the terms of the naive replay.
 fn verdict(schedule: &Schedule) -> Replay {
     let mut found = Replay::default();
     let Err(violations) = verify(schedule) else { return found };

@@ -130,12 +130,11 @@ fn samples_find_violations_of_their_ranks() {
     };
     let forgets: fn(&mut End) = |end| end.blocks.truncate(end.blocks.len() - 1);
     let invents: fn(&mut End) = |end| end.blocks[0] = Block::new(Rank::new(8), Rank::new(8));
-    // Whoever sends or awaits the message finds that they do not agree about it.
+    // Both the sender and the receiver find the mismatch.
     for of in [4, 5] {
         assert!(matches!(faults(forgets, false, of)[0], ViolationKind::Unmatched(_)), "rank {of}");
     }
-    // Where they do agree, the sender is found to send what it does not hold, the receiver to lack
-    // something.
+    // If they agree, the sender sends a block that it does not hold, and the receiver lacks one.
     assert!(faults(invents, true, 4).iter().any(|fault| matches!(fault, ViolationKind::NotHeld)));
     assert!(!faults(forgets, true, 5).is_empty());
     // Ranks that have no part in it are in order.

@@ -150,7 +150,7 @@ fn ranks_continue_after_their_own_transfers() {
 #[test]
 fn new_phase_rearranges_all_blocks() {
     let machine = Machine::FREE.with_rearrangement(2);
-    // Of four blocks of 10 bytes, at those who do anything in both phases.
+    // Of four blocks of 10 bytes, at ranks that take part in both phases.
     assert_eq!(times("complete:4", machine, &[&[send(0, 1, 1)], &[send(1, 2, 1)]]), [0, 80, 80, 0]);
 }
 
@@ -284,11 +284,11 @@ fn claimed_prices_equal_uncontended_simulations() {
     QuickCheck::new().rng(Gen::new(40)).tests(60).quickcheck(holds as fn(u8, u8, Prices, u8));
 }
 
-/// By which digits, how many blocks, and whether a phase begins.
+/// The digits, the number of blocks, and whether a phase begins.
 type Exchanges = Vec<(u8, u8, bool)>;
 
-/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive
-/// or: over E-cube routes, of as many channels as digits differ, none of them shared.
+/// In each round every rank exchanges this many blocks with the rank whose number is its own
+/// exclusive or the round's. E-cube routes have as many channels as digits differ, and share none.
 #[test]
 fn counted_prices_equal_uncontended_simulations() {
     fn holds(rounds: Exchanges, cube: bool, Prices(machine): Prices, bytes: u8) {
@@ -296,7 +296,7 @@ fn counted_prices_equal_uncontended_simulations() {
         let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
         let (pre, post) = ((0..16).map(|rank| own(rank).collect()).collect(), vec![vec![]; 16]);
         let custom = Collective::Custom(Arc::new(Custom::new(pre, post)));
-        // Nobody gets a block twice.
+        // No rank gets a block twice.
         let (mut made, mut phase, mut first) = (vec![], 0, 0);
         for (mask, blocks, new) in rounds {
             let (mask, blocks) = (usize::from(mask % 15) + 1, usize::from(blocks % 6).min(16 - first));
@@ -378,7 +378,7 @@ fn bound_is_reached_with_a_single_price() {
         };
         assert_eq!(least, expected.into(), "{topology}, {machine}");
     }
-    // A rank that only receives needs no start-up: those who send to it do so at once.
+    // A rank that only receives needs no start-up: ranks that send to it do so at once.
     let gather = Problem::new(parse("complete:8").unwrap(), Collective::Gather { root: Rank::new(0) }).unwrap();
     assert_eq!(least(&Search::of(&gather), Ports::One, &Machine::FREE.with_startup(7), 100), 7);
     let alone = problem("ring:1", "alltoall");

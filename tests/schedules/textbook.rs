@@ -28,7 +28,7 @@ fn ring_costs_equation_4_7() {
     }
 }
 
-/// The texts of the binary cube of so many dimensions.
+/// The texts of the binary cube of this many dimensions.
 fn cubes(d: usize) -> [String; 4] {
     let twos = vec!["2"; d].join("x");
     [format!("hypercube:{d}"), format!("torus:{twos}"), format!("mesh:{twos}"), format!("ghc:2,{d}")]
@@ -55,7 +55,7 @@ fn exchange_by_pairs_on_a_cube_costs_equation_4_10() {
         for cube in cubes(d) {
             let proof = alltoall_proof(&cube, "cube-xor");
             assert_eq!(coefficients(&proof), (p - 1, Volume::from(p - 1)), "{cube}");
-            // Of log p bits half are set on average.
+            // Half of log p bits are set on average.
             assert_eq!(proof.hops, p / 2 * d as u64, "{cube}");
         }
     }

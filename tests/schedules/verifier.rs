@@ -154,7 +154,7 @@ fn shares_verify_like_the_schedule() {
     assert_eq!(proof, verify(&ring_allgather(5)).unwrap());
     assert_eq!(proof.contradicts(&OneWay { faulty: None }.claims(&problem)), []);
 
-    // What two ranks disagree about does not arrive.
+    // A transfer on which two ranks disagree does not arrive.
     let violations = verify_shares(shares(Some(rank(2)))).unwrap_err();
     let first = &violations.all()[0];
     assert_eq!((first.location.round, first.location.transfer), (Some(1), Some((rank(1), rank(2)))));
@@ -263,11 +263,11 @@ fn block_on_one_rank_before_and_after_is_personalised() {
     };
     let moved = vec![vec![own(0)], vec![own(1)]];
     let sent = |from: usize, block: i32| round(vec![send(from, 1 - from, vec![own(block).0])]);
-    // It may come back, which would be for nothing if it had stayed too.
+    // It may come back, which would be redundant if it had stayed too.
     assert!(verified(moved.clone(), vec![sent(0, 1), sent(0, 0), sent(1, 0)]).is_ok());
     let away = verified(moved, vec![sent(0, 1), sent(0, 0)]).unwrap_err();
     assert_eq!(away.all().len(), 1, "{away}");
-    // Where two shall have it, or none need, it stays where it is sent from.
+    // If two ranks must have it in the end, or none, it stays where it is sent from.
     for post in [vec![vec![own(0), own(1)], vec![own(1)]], vec![vec![own(0)], vec![]]] {
         assert!(verified(post.clone(), vec![sent(0, 1)]).is_ok());
         assert!(verified(post, vec![sent(0, 1), sent(1, 1)]).is_err());

@@ -21,7 +21,7 @@ pub(super) fn abort_reaches_every_rank_with_its_reason() {
                     let failure = comm.failure().unwrap();
                     assert!(failure.to_string().contains(REASON), "{failure}");
                 }
-                // Two calls: whoever is done with the first hears it in the second.
+                // Two calls: a rank that has finished the first gets the failure in the second.
                 let outcome = comm.barrier().and_then(|()| comm.barrier());
                 assert_eq!(comm.failure().as_ref(), outcome.as_ref().unwrap_err().failure());
                 let failure = comm.failure().unwrap();

@@ -18,7 +18,7 @@ fn impatient(topology: &str) -> Job {
     on(topology).options(Options::default().timeout(jobs::soon()).arrival_timeout(jobs::soon()))
 }
 
-/// Waits until so many ranks are through.
+/// Waits until this many ranks have finished.
 fn wait_for(through: &AtomicUsize, ranks: usize) {
     while through.load(Ordering::SeqCst) < ranks {
         thread::sleep(Duration::from_millis(5));
@@ -180,7 +180,7 @@ pub(super) fn rank_computing_too_long_within_a_call_is_named() {
     });
 }
 
-/// That everyone but `leaver` learns that it left, and how.
+/// Asserts that every rank but `leaver` learns that it left, and how.
 fn left(outcomes: &[Result<(), Error>], leaver: usize, how: &str) {
     let others: Vec<&Failure> = (0..outcomes.len()).filter(|i| *i != leaver).map(|i| failure(&outcomes[i])).collect();
     assert!(others.iter().all(|failure| *failure == others[0]), "{others:?}");
@@ -225,7 +225,7 @@ fn fall(ranks: usize, faller: usize, body: impl Fn(&mut Communicator) -> Result<
     left(&told, faller, "panicked: the sky");
 }
 
-/// What no assertion says, so that the message is this alone.
+/// A panic message without the text of an assertion.
 fn fall_if(it: bool) {
     if it {
         std::panic::panic_any("the sky");
@@ -271,7 +271,7 @@ pub(super) fn panicking_rank_is_named_with_its_message() {
 
 pub(super) fn caught_panic_does_not_hang_the_job() {
     watched("caught", || {
-        // By a schedule: in what a library does, nobody may need anything of rank 1 any more.
+        // By a schedule, because in a library's call no rank may still need rank 1.
         let outcomes = run(impatient("complete:4").choose("allreduce", "recursive-doubling"), |mut comm| {
             let me = comm.rank();
             let falling = by("falling", |left: u64, right: u64| {
@@ -306,7 +306,7 @@ pub(super) fn contexts_called_in_opposite_orders_are_a_deadlock() {
             let (ones, others): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
             let mut failed = 0;
             for outcomes in [ones, others] {
-                // Where one gave way, others may have come to their end.
+                // After one rank has failed, others may have finished.
                 let failures: Vec<&Failure> = outcomes.iter().filter(|it| it.is_err()).map(failure).collect();
                 let Some(failure) = failures.first() else { continue };
                 assert!(failures.iter().all(|other| other == failure), "{failures:?}");

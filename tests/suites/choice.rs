@@ -39,12 +39,13 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
     texts.into_iter().map(topology).chain([Arc::new(graph) as Arc<dyn Topology>]).collect()
 }
 
-/// What is chosen in place of an algorithm that libraries have.
+/// Returns `native` in place of this algorithm if the backend has collectives of its own.
 fn or_native(name: &'static str) -> &'static str {
     if jobs::is_native() { "native" } else { name }
 }
 
-/// By its typed method, where the suites have one, and by its value, from or to every root.
+/// Calls a collective by its typed method, if the suites have one, and by its value, for every
+/// root.
 fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     match collective {
         "alltoall" => alltoall::<[f32; 3]>(comm, elements),
@@ -232,7 +233,7 @@ pub(super) fn collectives_work_under_any_placement() {
                         comm.prove(&Collective::Alltoall, 8).unwrap();
                     }
                 }
-                // A row is the nodes of a row, whoever sits there.
+                // A row is the nodes of a row, whichever ranks sit there.
                 let row = comm.placement().node(Rank::new(comm.rank())).index() / 4;
                 let mut row = comm.split(row as u32, 0).unwrap();
                 assert_eq!(row.topology().text(), "ring:4");
@@ -308,7 +309,7 @@ pub(super) fn messages_are_counted_once_for_all_block_sizes() {
             let counts = [1, 2, 70, 3000].map(|elements| {
                 alltoall::<u64>(&mut comm, elements);
                 comm.barrier().unwrap();
-                // Nobody goes on before all have read it.
+                // No rank continues before all have read it.
                 let asked = asked();
                 comm.barrier().unwrap();
                 asked

@@ -30,7 +30,7 @@ pub(super) fn using_applies_to_one_call_only() {
                 assert_eq!(explained(&outer.using(&own)), "pairs");
                 assert_eq!(explained(&outer), "bruck:radix=4");
                 alltoall::<u64>(&mut outer, 2);
-                // What is chosen meanwhile counts afterwards.
+                // A choice that is made meanwhile applies afterwards.
                 outer.choose("alltoall", "direct").unwrap();
                 assert_eq!(explained(&outer), "bruck:radix=4");
                 // Calls that a communicator makes by itself are its own affair.
@@ -99,7 +99,7 @@ pub(super) fn refused_call_keeps_the_earlier_choice() {
             assert!(receive.iter().all(|&element| element == POISON), "{receive:x?}");
             assert_eq!(explained(&comm), "ring");
             everything::<u64>(&mut comm, 2);
-            // Also where what is used goes on a shelf: nothing of it stays.
+            // Nothing remains of a choice that is kept in a variable and dropped.
             let mut using = comm.using("brick");
             using.barrier().unwrap_err();
             drop(using);
@@ -112,7 +112,7 @@ pub(super) fn refused_call_keeps_the_earlier_choice() {
 pub(super) fn plans_of_different_algorithms_are_cached_separately() {
     watched("plans", || {
         let run = on("complete:4").run(|mut comm| {
-            // Of this rank alone.
+            // Algorithms of this rank alone.
             let mine = Mine::like(&Collective::Alltoall, "ring", Twist::None);
             let chosen = Mine::like(&Collective::Alltoall, "direct", Twist::None);
             comm.choose("alltoall", Arc::clone(&chosen)).unwrap();

@@ -16,7 +16,7 @@ use super::definitions::{block, poisoned, same};
 use super::failures::{POISON, one_failure, run};
 use crate::jobs::on;
 
-/// What an algorithm does that stands in for another one.
+/// How an algorithm differs from the one that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Twist {
     /// The same.
@@ -92,7 +92,7 @@ impl Algorithm for Mine {
     }
 }
 
-/// Pairs exchange: in round r ranks whose numbers and the shift add up to r, modulo their number.
+/// In round r, ranks whose numbers and the shift add up to r, modulo the number of ranks, exchange.
 pub(super) struct Pairs {
     pub(super) shift: usize,
 }
@@ -144,7 +144,7 @@ pub(super) fn fitting(network: &Arc<dyn Topology>) -> Vec<(Collective, Arc<dyn A
 pub(super) const NETWORKS: [&str; 7] =
     ["complete:1", "line:2", "ring:5", "torus:2x4", "mesh:3x3", "hypercube:3", "torus:4x4"];
 
-/// From i to j go i + 2 j elements.
+/// Exchanges i + 2 j elements from rank i to rank j.
 pub(super) fn varying(comm: &mut Communicator) {
     let (me, size) = (comm.rank(), comm.size());
     let places = |counts: &[usize]| {
@@ -164,7 +164,7 @@ pub(super) fn varying(comm: &mut Communicator) {
     same(comm, "planned alltoallv", &receive, &wanted);
 }
 
-/// That a call is refused as wrong, in words that say so, and nothing has come.
+/// Asserts that a call is refused with these words, and that nothing was received.
 #[track_caller]
 pub(super) fn is_wrong(outcome: Result<(), Error>, receive: &[u64], words: &[&str]) {
     let error = outcome.expect_err("it should be wrong");
@@ -174,7 +174,7 @@ pub(super) fn is_wrong(outcome: Result<(), Error>, receive: &[u64], words: &[&st
     assert!(receive.iter().all(|&element| element == POISON), "{receive:x?}");
 }
 
-/// What ranks learn where one of them uses something else of the same name.
+/// Asserts that a rank with another algorithm or schedule of the same name is found.
 pub(super) fn differs(ranks: usize, dissenter: usize, most: &How, odd: &How) {
     let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
         let how = if comm.rank() == dissenter { odd } else { most };
@@ -185,7 +185,7 @@ pub(super) fn differs(ranks: usize, dissenter: usize, most: &How, odd: &How) {
     let failure = one_failure(&outcomes);
     let Cause::Disagree { one, ones, other, others } = &failure.cause else { panic!("{failure}") };
     assert!([one, other].iter().any(|rank| rank.index() == dissenter), "{failure}");
-    // No rank is through before it has heard from all others: what differs is the digest.
+    // Every rank needs messages of all others, so all find the difference, which is the digest.
     let digest = |words: &str| {
         let (_, digest) = words.split_once(&format!("by {} [", odd.name())).unwrap_or_else(|| panic!("{failure}"));
         digest.split_once(']').unwrap().0.to_owned()

@@ -157,7 +157,7 @@ pub(super) fn different_schedules_of_one_name_are_found() {
         watched(&format!("rank {dissenter} of {ranks}"), move || {
             let network = topology(&format!("complete:{ranks}"));
             let most = schedule(&network, &Collective::Alltoall, "direct-rotated");
-            // The same messages, and a round in which there are none.
+            // The same messages, and an empty round.
             let mut odd = most.clone();
             odd.rounds.insert(0, odd.rounds[0].clone());
             odd.rounds[0].transfers.clear();

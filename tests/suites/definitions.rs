@@ -13,7 +13,7 @@ use crate::jobs::{on, watched};
 
 /// A type whose values can be made of numbers.
 pub trait Element: Pod + PartialEq + Debug + Send + Sync {
-    /// The element of that seed.
+    /// Returns the element of this seed.
     fn of(seed: u64) -> Self;
 }
 
@@ -55,7 +55,7 @@ impl Dice {
         (self.roll() % bound as u64) as usize
     }
 
-    /// The numbers below `count` in any order.
+    /// Returns the numbers below `count` in random order.
     pub fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for i in (1..count).rev() {
@@ -65,27 +65,27 @@ impl Dice {
     }
 }
 
-/// The `i`-th element of what `from` has for `to`.
+/// Returns element `i` of the block from `from` to `to`.
 pub fn element<T: Element>(from: usize, to: usize, i: usize) -> T {
     T::of(Dice((from as u64) << 48 ^ (to as u64) << 32 ^ i as u64).roll())
 }
 
-/// What `from` has for `to`.
+/// Returns the block from `from` to `to`.
 pub fn block<T: Element>(from: usize, to: usize, elements: usize) -> Vec<T> {
     (0..elements).map(|i| element(from, to, i)).collect()
 }
 
-/// What nobody sends.
+/// A value that no rank sends.
 pub fn poison<T: Element>() -> T {
     T::of(0xA5A5_A5A5_A5A5_A5A5)
 }
 
-/// A buffer of what nobody sends.
+/// A buffer of values that no rank sends.
 pub fn poisoned<T: Element>(elements: usize) -> Vec<T> {
     vec![poison(); elements]
 }
 
-/// That two buffers are equal; if not, where they begin to differ.
+/// Asserts that two buffers are equal; otherwise shows where they begin to differ.
 #[track_caller]
 pub fn same<T: PartialEq + Debug>(comm: &Communicator, what: &str, found: &[T], wanted: &[T]) {
     let (rank, size) = (comm.rank(), comm.size());

@@ -26,7 +26,7 @@ fn received(outcome: Result<(), Error>, buffer: &[u64], mine: u64) -> Result<(),
 
 /// All different from each other. On two ranks nothing can move; what each has is 1.
 const CALLS: [Call; 25] = [
-    // By name: what is chosen for it may be one of those below.
+    // By name, because the default may be one of those below.
     ("alltoall", |comm| {
         comm.choose("alltoall", "direct")?;
         exchange(comm, 1)
@@ -121,8 +121,8 @@ pub(super) fn any_two_different_calls_disagree_on_every_rank() {
 fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
     let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
         let call = if comm.rank() == dissenter { odd } else { most };
-        // Where a rank's part does not depend on the others it may be through; it learns at its
-        // next call.
+        // A rank whose part does not depend on the others may have finished; it gets the failure in
+        // its next call.
         let outcome = call.1(&mut comm).and_then(|()| comm.barrier());
         is_dead(&mut comm, &failure(&outcome).clone());
         outcome
@@ -185,7 +185,7 @@ pub(super) fn planned_call_disagrees_with_another_call() {
 }
 
 pub(super) fn reductions_of_different_element_types_disagree() {
-    // Of the same length, by the same name, but bits mean something else.
+    // Equal lengths and names, but different meanings of the bits.
     watched("kinds", || {
         let outcomes = run(on("complete:4"), |mut comm| {
             if comm.rank() == 2 {
@@ -238,7 +238,7 @@ pub(super) fn disagreement_stays_within_its_part() {
 pub(super) fn lengths_are_compared_without_fingerprints() {
     watched("lengths", || {
         let job = Job::on(Arc::new(Complete::new(3).unwrap())).options(Options::default().fingerprints(false));
-        // By messages: nothing is compared where a library does it.
+        // By messages, because nothing is compared in a library's call.
         let outcomes = run(job.choose("alltoall", "direct"), |mut comm| {
             let elements = if comm.rank() == 1 { 3 } else { 2 };
             exchange(&mut comm, elements)
@@ -275,7 +275,7 @@ pub(super) fn calls_of_a_returned_rank_are_still_compared() {
             comm.choose("broadcast", "binomial")?;
             match comm.rank() {
                 0 => return comm.broadcast(&mut [1_u64], 0),
-                // To whom it sends something.
+                // The rank that it sends to.
                 1 | 2 | 4 => thread::sleep(Duration::from_millis(200)),
                 _ => {}
             }

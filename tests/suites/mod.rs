@@ -1,6 +1,6 @@
-//! What holds for a communicator over any backend: that it does what MPI's collectives do, by
-//! brute-force definitions (all collectives, types, sizes and algorithms), and that what is wrong
-//! is an error that says so, on every rank concerned.
+//! Tests of communicators over any backend. Collectives have the results of MPI's, by brute-force
+//! definitions (all collectives, types, sizes and algorithms). Every mistake is an error that names
+//! it, on every rank concerned.
 //!
 //! [`suites`](crate::suites!) makes a test of each case, for one backend.
 

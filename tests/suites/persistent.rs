@@ -18,8 +18,7 @@ pub(super) fn plan_is_executed_repeatedly_between_other_calls() {
                     let mut exchange = comm.alltoall_init::<u64>(5).unwrap();
                     let mut gather = comm.allgather_init::<f64>(3).unwrap();
                     assert!(exchange.description().contains(algorithm) && exchange.description().contains(topology));
-                    // What is chosen later, and what becomes of the cache, is none of a plan's
-                    // business.
+                    // Later choices and the cache do not affect a plan.
                     comm.choose("alltoall", "direct").unwrap();
                     let (mut received, mut gathered) = (poisoned(5 * size), poisoned(3 * size));
                     for turn in 0..5 {

@@ -12,7 +12,7 @@ use num_complex::Complex;
 use super::definitions::{element, same};
 use crate::jobs::{self, on, watched};
 
-/// That allreduce and scan by an operation are what combining in rank order gives.
+/// Asserts that allreduce and scan by an operation give the result of combining in rank order.
 fn check<T: Pod + PartialEq + std::fmt::Debug, O: Op<T> + Copy>(
     comm: &mut Communicator,
     values: impl Fn(usize, usize) -> T,

@@ -24,7 +24,8 @@ pub(super) fn rows_and_columns_of_a_torus_are_rings() {
                     let proof = part.prove(&Collective::Alltoall, 8).unwrap();
                     assert!(proof.contention_free);
                 }
-                // Who is in a part: column numbers along a row, and the other way round.
+                // The members of a part: column numbers along a row, and row numbers along a
+                // column.
                 let mut whole = vec![0; along.size()];
                 along.allgather(&[comm.rank()], &mut whole).unwrap();
                 assert!(whole.iter().enumerate().all(|(i, &rank)| rank == 8 * row as usize + i));

@@ -6,14 +6,14 @@ use quickcheck::{QuickCheck, TestResult};
 use super::definitions::{Dice, Element, RandomExchange, element, poison, random_exchanges, same};
 use crate::jobs;
 
-/// One side of one rank: where each block's elements lie, as it is told and by hand.
+/// One side of one rank: where the elements of each block lie, as `Strided` and as indices.
 struct Side {
     blocks: Vec<Vec<Strided>>,
     indices: Vec<Vec<usize>>,
     length: usize,
 }
 
-/// An array of so many elements with up to three dimensions, in any order in memory, with gaps.
+/// An array of this many elements with up to three dimensions, in any order in memory, with gaps.
 fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>) {
     let mut rest = elements;
     let mut counts = Vec::new();
@@ -40,7 +40,7 @@ fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>
     (strided, indices)
 }
 
-/// Puts blocks of so many elements in any order, each in one or two parts.
+/// Puts blocks of these numbers of elements in any order, each in one or two parts.
 fn side(counts: &[usize], dice: &mut Dice) -> Side {
     let mut side =
         Side { blocks: vec![vec![]; counts.len()], indices: vec![vec![]; counts.len()], length: dice.below(3) };
@@ -61,7 +61,8 @@ fn count(seed: u64, from: usize, to: usize) -> usize {
     [0, 0, 1, 2, 5, 6, 12, 18, 24][dice.below(9)]
 }
 
-/// A random exchange, plain and planned, against the definition: what is in no block is left alone.
+/// A random exchange, direct and planned, against the definition. Elements outside of blocks do not
+/// change.
 struct Scattered;
 
 impl RandomExchange for Scattered {

@@ -30,7 +30,8 @@ fn count(seed: u64, from: usize, to: usize) -> usize {
     if dice.below(3) == 0 { 0 } else { dice.below(12) }
 }
 
-/// A random exchange, plain and planned, against the definition: what is no block is left alone.
+/// A random exchange, direct and planned, against the definition. Elements outside of blocks do not
+/// change.
 struct Displaced;
 
 impl RandomExchange for Displaced {

@@ -10,7 +10,7 @@ use necklace_tests::suites::definitions::{allgather, alltoall};
 use necklace_tests::suites::failures::{POISON, failure, is_dead, one_failure, run};
 use necklace_tests::{topology, watched};
 
-/// A job of so many ranks, and the native calls that it makes.
+/// Runs a job of this many ranks, and returns its native calls.
 fn noted(ranks: usize) -> (Job, Calls) {
     let calls = Calls::default();
     (offering(topology(&format!("complete:{ranks}")), &calls, |_| true), calls)

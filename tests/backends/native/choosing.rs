@@ -1,4 +1,4 @@
-//! When the backend's own collectives are taken, and what is done where they cannot be.
+//! When the backend's own collectives are chosen, and what happens if they cannot be used.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use necklace_tests::{topology, watched};
 const KINDS: [&str; 9] =
     ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier", "scatter", "gather", "reduce_scatter"];
 
-/// What libraries are taken to have, whatever the parameters, beside what is written in the
+/// Algorithms that libraries are assumed to have with any parameters, besides those named in the
 /// algorithm.
 const KNOWN: [(&str, &[&str]); 9] = [
     ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),

@@ -43,7 +43,7 @@ fn native_call_is_traced_as_a_whole() {
     assert!(tracing.chrome_trace().contains("\"native, 48 B\""));
 }
 
-/// What each rank is told where this happens to rank 1.
+/// Returns the errors of all ranks if this happens to rank 1.
 fn with(fault: Fault) -> Vec<Result<(), Error>> {
     let calls = Calls::default();
     let script = [fault];
@@ -94,7 +94,7 @@ fn faults_of_a_call_or_of_round_0_apply_to_native_calls() {
         }
     });
     watched("another call", || {
-        // In the agreement before the call: nobody comes to the library.
+        // During the agreement before the call, so no rank calls the library.
         let failure = one_failure(&with(of_rank_1(What::Fingerprint(7)).in_call(1)));
         assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
     });

@@ -40,7 +40,7 @@ fn is_exchange<'a>(d: usize, width: usize, steps: impl Iterator<Item = &'a [Cros
     assert!(crossed.iter().enumerate().all(|(address, &bits)| bits == address));
 }
 
-/// Of each complement pair, for how many steps it is under way.
+/// The number of steps that each complement pair is under way.
 fn spans_of_pairs(exchange: &Exchange) -> BTreeMap<usize, usize> {
     let opposite = (1 << exchange.dimensions()) - 1;
     let mut ends = BTreeMap::new();
@@ -69,7 +69,7 @@ fn schemes_take_the_steps_and_spans_of_table_6() {
             is_exchange(d, 1, exchange.steps());
             let (steps, span) = claimed(scheme);
             assert_eq!(exchange.steps().count(), steps, "{scheme:?} {d}");
-            // All channels in all steps, but for what is left over in the first scheme.
+            // All channels in all steps, except for the remainder of the first scheme.
             let idle = exchange.steps().filter(|step| step.len() < d).count();
             let left_over = scheme == Scheme::Pairs && odd > 0;
             assert_eq!(idle, if left_over { d } else { 0 }, "{scheme:?} {d}");

@@ -96,7 +96,7 @@ fn theorem_2_holds_with_half_of_the_elements_at_least() {
                     best <= theorem,
                     "{axes} axes of {d} bits, 2^{places} elements: {best} steps instead of {theorem}"
                 );
-                // An axis has to carry half of the elements, and who crosses last all the others.
+                // An axis must carry half of the elements; the last to cross, all the others.
                 assert!(best >= half);
             }
         }
@@ -135,7 +135,7 @@ fn table_3_one_alignment_before_and_one_after() {
     memory = memory.aligned(by);
     found.extend(memory.rows());
     for (step, joined) in succession.shares(&problem).unwrap().enumerate() {
-        // What arrives takes the places of what has left.
+        // Arriving elements take the places of those that have left.
         let mut next = memory.0.clone();
         for transfer in joined.round.transfers {
             for block in transfer.blocks {

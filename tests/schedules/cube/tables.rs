@@ -40,14 +40,14 @@ impl Memory {
         written.collect::<Vec<_>>().join("|")
     }
 
-    /// Of the pairs that the library schedules together, in its order.
+    /// For the pairs that the library schedules together, in its order.
     fn pairs(&self, groups: std::ops::Range<usize>) -> Vec<String> {
         let exchange = Exchange::new(Scheme::Pairs, 3).unwrap();
         exchange.groups()[groups].iter().flat_map(Group::addresses).map(|address| self.row(*address)).collect()
     }
 }
 
-/// What happens to the memory in the steps of Algorithm 1.
+/// The memory after each step of Algorithm 1.
 fn memories() -> Vec<Memory> {
     let problem = Problem::new(Arc::new(Hypercube::new(3).unwrap()), Collective::Alltoall).unwrap();
     let algorithm = NecklaceExchange::new(Scheme::Pairs).width(1);
@@ -82,7 +82,7 @@ fn table_4_the_memory_after_each_step_of_algorithm_1() {
     assert!(states[6].0.iter().all(|((processor, _), (_, destination))| processor == destination));
 }
 
-/// Of some addresses, the dimension that one of them crosses in each step.
+/// For some addresses, the dimension that one of them crosses in each step.
 fn crossed(steps: &[Vec<Crossing>], addresses: &[usize]) -> String {
     let of = |step: &Vec<Crossing>| {
         let crossing = step.iter().find(|crossing| addresses.contains(&crossing.address));
@@ -134,7 +134,7 @@ fn table_7_the_schedules_of_figure_3() {
     let (left, right) = (printed("Table 7, left"), printed("Table 7, right"));
     assert_eq!(members(|i, j| diagonal(5, 1, i, j).unwrap()), left[..5]);
     assert_eq!(members(|i, j| greedy(5, 1, i, j).unwrap()), right[..5]);
-    // What is executed is the right one, with the pair.
+    // The exchange executes the schedule on the right, together with the pair.
     let exchange = Exchange::new(Scheme::Necklaces, 5).unwrap();
     let joint = exchange.groups()[0].steps();
     let rows = (0..5).map(|j| 0b01111 << j | 0b01111 >> (5 - j)).map(|address| address & 31);

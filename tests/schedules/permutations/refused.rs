@@ -1,4 +1,4 @@
-//! What cannot be permuted, and by whom it is told.
+//! Invalid permutations, and the errors about them.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn arrays_that_do_not_fit_the_ranks_are_refused() {
         let short = comm.permute(&map, &[0_u8; 8], &mut [0; 4]).unwrap_err();
         let large = comm.permute_init::<u8>(&BitMap::bit_reversal(40).unwrap(), 1).unwrap_err();
         let larger = comm.permute_init::<u64>(&BitMap::bit_reversal(62).unwrap(), 100).unwrap_err();
-        // None of it has done harm.
+        // The communicator still works.
         let mut dealt = [0; 4];
         let own: Vec<usize> = (0..4).map(|place| 4 * comm.rank() + place).collect();
         comm.permute(&map, &own, &mut dealt).unwrap();
@@ -59,8 +59,8 @@ fn arrays_that_do_not_fit_the_ranks_are_refused() {
 fn ranks_with_different_maps_disagree() {
     let results = local::run(4, |mut comm| {
         let map = if comm.rank() == 2 { BitMap::shuffle(4) } else { BitMap::unshuffle(4) };
-        // Who has nothing to do with those that differ may be told at its next call.
-        // Nobody is so late that it is told before it has begun.
+        // A rank that exchanges nothing with a disagreeing rank may get the failure at its next
+        // call. The barrier keeps any rank from getting it before it has called.
         let begun = comm.barrier();
         let permuted = begun.and_then(|()| comm.permute(&map.unwrap(), &[0_u8; 4], &mut [0; 4]));
         permuted.and_then(|_| comm.barrier()).unwrap_err().to_string()

@@ -96,14 +96,15 @@ fn documented_loads_on_cubes_are_current() {
 #[test]
 fn ranks_off_a_cube_send_directly() {
     let map = BitMap::bit_reversal(6).unwrap();
-    // Of the last two, ranks that differ in two bits are neighbours too: nobody need forward.
+    // In the last two networks, ranks that differ in two bits are neighbours too, so no rank
+    // forwards.
     for network in ["ring:8", "line:8", "torus:2x4", "complete:8", "ghc:2x4"] {
         assert_eq!(permuted(network, &map).method, Method::Straight, "{network}");
     }
     for network in ["mesh:2x2x2", "ghc:2x2x2", "torus:2x2x2"] {
         assert_eq!(permuted(network, &map).method, Method::Exchange(0b111), "{network}");
     }
-    // Of a network that is none two dimensions may be.
+    // Two dimensions may form a cube even if the network does not.
     let exchange = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
     assert_eq!(permuted("ghc:2x4", &exchange).method, Method::Exchange(0b101));
     assert_eq!(permuted("ghc:4x2", &exchange).method, Method::Exchange(0b101));
@@ -160,15 +161,15 @@ fn cheaper_method_is_used_unless_one_is_chosen() {
         );
         assert_eq!(of_all(most + 1, machine, 1), Method::Exchange((2 << most) - 1), "{machine}");
     }
-    // Where the network is no cube as a whole nobody knows which channels straight messages share.
+    // If the whole network is no cube, it is unknown which channels direct messages share.
     let part = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
     assert_eq!(on("ghc:2x4", network, "auto", &part, 8), Method::Exchange(0b101));
     assert_eq!(on("ghc:2x4", rounds, "auto", &part, 8), Method::Straight);
     assert_eq!(on("ring:8", network, "auto", &part, 8), Method::Straight);
 }
 
-/// Of a cube that has more nodes than there are ranks nothing is claimed but what is counted at
-/// ranks.
+/// If a cube has more nodes than there are ranks, only figures that are counted at ranks are
+/// claimed.
 #[test]
 fn subcube_of_ranks_is_permuted_by_exchanges() {
     for (network, ranks, map) in [

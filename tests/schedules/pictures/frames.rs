@@ -1,4 +1,4 @@
-//! Which rounds have a frame, what is left out, and what a frame says of itself.
+//! Which rounds have a frame, what is left out, and captions.
 
 use necklace::algorithm::Algorithm;
 use necklace::collective::Collective;
@@ -79,7 +79,7 @@ fn dense_arrows_are_reduced_to_one_rank() {
     let frames = read(&automatic);
     assert_eq!((frames.len(), frames[0].arrows.len()), (1, 126));
     assert!(frames[0].arrows.iter().all(|arrow| arrow.source == 0 || arrow.destination == 0));
-    // How many share a channel is of all that are sent.
+    // The caption counts sharing among all transfers that are sent.
     let most = |caption: &str| {
         caption
             .split_once("up to ")
@@ -89,11 +89,11 @@ fn dense_arrows_are_reduced_to_one_rank() {
     let all = picture("torus:8x8", Collective::Alltoall, "direct", &by_rounds());
     let every = read(&all);
     assert_eq!((every[0].arrows.len(), most(&every[0].caption)), (4032, most(&frames[0].caption)));
-    // Who says what to show gets that.
+    // An explicit choice is always shown.
     let focus = View::default().with_focus(rank(9));
     let chosen = picture("torus:8x8", Collective::Alltoall, "direct", &focus);
     assert!(![all, chosen].iter().any(|picture| picture.contains("told apart")));
-    // What can be told apart is shown.
+    // Arrows that can be told apart are shown.
     for network in ["torus:2x2", "hypercube:2", "complete:8"] {
         assert!(
             !picture(network, Collective::Alltoall, "direct", &View::default()).contains("told apart"),

@@ -10,7 +10,7 @@ fn arrows_keep_to_the_right_and_clear_of_each_other() {
     let heights = |arrow: &Arrow| arrow.pieces[0][1..arrow.pieces[0].len() - 1].iter().map(|p| p.1).collect::<Vec<_>>();
     let line = there_and_back.nodes[0].1;
     let [there, back, shorter] = &there_and_back.arrows[..] else { panic!("three arrows") };
-    // To the right of who goes right is below.
+    // The right side of an arrow to the right is below it.
     assert!(heights(there).iter().all(|&y| y > line) && heights(back).iter().all(|&y| y < line));
     let most = |arrow| heights(arrow).into_iter().fold(f64::MIN, f64::max);
     assert!(most(there) >= most(shorter) + 2.0, "{} {}", most(there), most(shorter));
