@@ -1,6 +1,7 @@
 //! A job of processes, watched from outside: what each rank reports, and when.
 
 use std::env;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -64,11 +65,18 @@ impl Drop for Processes {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = std::fs::remove_file(&self.root);
+        let _ = fs::remove_file(&self.root);
     }
 }
 
 impl Processes {
+    /// Returns whether the process of a rank is stopped.
+    fn is_stopped(&self, rank: usize) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.children[rank].id())).unwrap_or_default();
+        // The name, in parentheses, may contain any character. The state follows.
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    }
+
     fn signal(&self, rank: usize, signal: Signal) {
         let pid = Pid::from_raw(self.children[rank].id() as i32).unwrap();
         // It may have ended. It has not been reaped, so its number is not reused.
@@ -79,7 +87,7 @@ impl Processes {
 /// Runs a scenario.
 pub(crate) fn run(scenario: &Scenario, test: &str) -> Job {
     let root = env::temp_dir().join(format!("necklace-faults-{}-{}", std::process::id(), scenario.seed));
-    let _ = std::fs::remove_file(&root);
+    let _ = fs::remove_file(&root);
     let mut processes = Processes { children: Vec::new(), root: root.clone() };
     let (sender, lines) = channel();
     for rank in 0..scenario.size {
@@ -149,7 +157,9 @@ fn watch(scenario: &Scenario, processes: &Processes, lines: &Receiver<(usize, Op
         let awake = |rank: &usize| !sleeps.contains(rank);
         let alone = (0..scenario.size).filter(awake).all(|rank| stories[rank].closed);
         asleep.retain(|(rank, kind, since, doze)| {
-            let goes_on = alone || *kind == Kind::Doze && since.elapsed() >= *doze;
+            // A rank reports that it stops before it does: a signal to continue must not come first.
+            let is_over = alone || *kind == Kind::Doze && since.elapsed() >= *doze;
+            let goes_on = is_over && processes.is_stopped(*rank);
             if goes_on {
                 processes.signal(*rank, Signal::CONT);
             }
