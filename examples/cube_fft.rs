@@ -16,7 +16,6 @@ use std::error::Error;
 use std::f64::consts::TAU;
 use std::process::ExitCode;
 
-use lexopt::Parser;
 use necklace::Communicator;
 use necklace::permutation::{BitMap, BitMapError};
 use necklace_examples::{Program, Ranks, cube};
@@ -29,34 +28,29 @@ const DIGITS: usize = 4;
 const LENGTH: usize = 1 << (3 * DIGITS);
 
 const USAGE: &str = "usage: cube_fft [--ranks N] [--topology T]
-  --ranks N       1, 8, 64 or 512 ranks; 512 unless given here, by the environment or by the network
-  --topology T    the network; the hypercube of the ranks unless given here or by the environment";
+  --ranks N       number of ranks: 1, 8, 64 or 512 (default: that of the launcher, the environment or the network, else 512)
+  --topology T    the network (default: that of the environment, else the hypercube of the ranks)";
 
 #[derive(Default)]
-struct Arguments {
-    ranks: Ranks,
-}
+struct CubeFft;
 
 fn main() -> ExitCode {
-    necklace_examples::main::<Arguments>()
+    necklace_examples::main::<CubeFft>()
 }
 
-impl Program for Arguments {
+impl Program for CubeFft {
     const USAGE: &str = USAGE;
 
-    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
-        // This example chooses its exchanges itself.
-        if name == "algorithm" { Ok(false) } else { self.ranks.set(name, parser) }
+    // This example chooses its exchanges itself.
+    const RANKS: &[&str] = &["ranks", "topology"];
+
+    fn check(&self, ranks: &Ranks) -> Result<(), String> {
+        ranks.ranks.map_or(Ok(()), |ranks| digits(ranks).map(|_| ()))
     }
 
-    fn check(&self) -> Result<(), String> {
-        self.ranks.ranks.map_or(Ok(()), |ranks| digits(ranks).map(|_| ()))
-    }
-
-    fn run(self) -> Result<(), Box<dyn Error>> {
-        let launch = self.ranks.launch(512, cube);
-        let outcomes = launch.run(|comm| transform(comm).map_err(|error| error.to_string()))?;
-        for report in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+    fn run(self, ranks: &Ranks) -> Result<(), Box<dyn Error>> {
+        // Only rank 0 has a report.
+        for report in ranks.run(ranks.launch(512, cube), transform)?.into_iter().flatten() {
             report.print_and_check()?;
         }
         Ok(())
@@ -66,7 +60,7 @@ impl Program for Arguments {
 /// Returns the number of digits that the rank's number holds.
 fn digits(ranks: usize) -> Result<usize, String> {
     (0..DIGITS).find(|&digits| ranks == 1 << (3 * digits)).ok_or_else(|| {
-        format!("{ranks} ranks: they must be 1, 8, 64 or 512, so that each of the {DIGITS} digits is within a rank or spread over ranks")
+        format!("{ranks} ranks: use 1, 8, 64 or 512, so that each of the {DIGITS} digits is within a rank or spread over ranks")
     })
 }
 

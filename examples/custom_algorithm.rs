@@ -126,7 +126,7 @@ mod tests {
     use necklace::topology::Complete;
 
     #[test]
-    fn claims_are_what_is_counted() -> Result<(), Box<dyn Error>> {
+    fn claims_equal_the_counts() -> Result<(), Box<dyn Error>> {
         for ranks in 1..20 {
             let network = Complete::new(ranks).ok_or("a network")?;
             let problem = Problem::new(Arc::new(network), Collective::Alltoall)?;

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_one_place() {
+    fn only_one_directory_is_accepted() {
         let directory = |words: &[&str]| directory(words.iter().map(OsString::from));
         assert_eq!(directory(&["there"]), Ok("there".into()));
         assert!(directory(&[]).is_ok_and(|doc| doc.ends_with("doc")));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_names_the_place() {
+    fn failure_names_the_path() {
         // A file cannot contain a directory.
         let place = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml/nope"));
         let error = draw_all(place).map_err(|error| error.to_string());

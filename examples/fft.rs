@@ -16,7 +16,6 @@ use std::error::Error;
 use std::f64::consts::TAU;
 use std::process::ExitCode;
 
-use lexopt::Parser;
 use necklace::Communicator;
 use necklace::collective::Collective;
 use necklace::error::{ArgumentError, BuildError};
@@ -30,37 +29,30 @@ const SIDE: usize = 64;
 const LENGTH: usize = SIDE * SIDE;
 
 const USAGE: &str = "usage: fft [--ranks N] [--topology T] [--algorithm A]
-  --ranks N       how many ranks; 16 unless given here, by the environment or by the network
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --algorithm A   of the alltoall: a name as `necklace plan --list` shows, or auto; torus-exchange unless given, auto where
-                  that does not fit the network";
+  --ranks N       number of ranks (default: that of the launcher, the environment or the network, else 16)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --algorithm A   a name as `necklace plan --list` shows for alltoall, or auto (default: torus-exchange, or auto
+                  if that does not fit the network)";
 
 #[derive(Default)]
-struct Arguments {
-    ranks: Ranks,
-}
+struct Sunspots;
 
 fn main() -> ExitCode {
-    necklace_examples::main::<Arguments>()
+    necklace_examples::main::<Sunspots>()
 }
 
-impl Program for Arguments {
+impl Program for Sunspots {
     const USAGE: &str = USAGE;
 
-    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
-        self.ranks.set(name, parser)
-    }
-
-    fn run(self) -> Result<(), Box<dyn Error>> {
+    fn run(self, ranks: &Ranks) -> Result<(), Box<dyn Error>> {
         let series = sunspots()?;
-        let algorithm = self.ranks.algorithm.as_deref().unwrap_or("auto");
-        let launch = self.ranks.launch(16, squarest_torus).choose("alltoall", algorithm);
-        let outcomes = launch.run(|mut comm| {
-            self.ranks.prefer(&mut comm, "torus-exchange").map_err(|error| error.to_string())?;
-            spectrum(comm, &series).map_err(|error| error.to_string())
+        let launch = ranks.launch(16, squarest_torus).choose("alltoall", ranks.algorithm_or("auto"));
+        let reports = ranks.run(launch, |mut comm| {
+            ranks.prefer(&mut comm, "torus-exchange")?;
+            spectrum(comm, &series)
         })?;
         // Only rank 0 has a report.
-        for report in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        for report in reports.into_iter().flatten() {
             report.print_and_check(&series)?;
         }
         Ok(())

@@ -20,21 +20,20 @@ use necklace::{Communicator, Error as Failed, op};
 use necklace_examples::{Program, Ranks, squarest_torus};
 
 const USAGE: &str = "usage: time_alltoall [--bytes B] [--calls K] [--algorithm A] [--topology T] [--ranks N]
-  --bytes B       the length of a block, perhaps 0; 1024 unless given
-  --calls K       how many calls are timed, at least 1; 20 unless given
-  --algorithm A   a name as `necklace plan --list` shows, or auto; auto unless given
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --ranks N       how many ranks; 4 unless given here, by the environment or by the network";
+  --bytes B       length of a block in bytes, may be 0 (default: 1024)
+  --calls K       number of timed calls, at least 1 (default: 20)
+  --algorithm A   a name as `necklace plan --list` shows, or auto (default: auto)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --ranks N       number of ranks (default: that of the launcher, the environment or the network, else 4)";
 
 struct Arguments {
     bytes: usize,
     calls: usize,
-    ranks: Ranks,
 }
 
 impl Default for Arguments {
     fn default() -> Self {
-        Self { bytes: 1024, calls: 20, ranks: Ranks::default() }
+        Self { bytes: 1024, calls: 20 }
     }
 }
 
@@ -49,24 +48,22 @@ impl Program for Arguments {
         match name {
             "bytes" => self.bytes = parser.value()?.parse()?,
             "calls" => self.calls = parser.value()?.parse()?,
-            _ => return self.ranks.set(name, parser),
+            _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _: &Ranks) -> Result<(), String> {
         if self.calls == 0 {
-            return Err("--calls 0: at least 1 is timed".to_owned());
+            return Err("--calls 0: it must be at least 1".to_owned());
         }
         Ok(())
     }
 
-    fn run(self) -> Result<(), Box<dyn Error>> {
-        let algorithm = self.ranks.algorithm.as_deref().unwrap_or("auto");
-        let launch = self.ranks.launch(4, squarest_torus).choose("alltoall", algorithm);
-        let reports = launch.run(|comm| time(comm, &self).map_err(|error| error.to_string()))?;
+    fn run(self, ranks: &Ranks) -> Result<(), Box<dyn Error>> {
+        let launch = ranks.launch(4, squarest_torus).choose("alltoall", ranks.algorithm_or("auto"));
         // Only rank 0 has a report.
-        for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        for report in ranks.run(launch, |comm| time(comm, &self))?.into_iter().flatten() {
             println!("{report}");
         }
         Ok(())
@@ -74,7 +71,7 @@ impl Program for Arguments {
 }
 
 /// Times the calls. Returns the report on rank 0.
-fn time(mut comm: Communicator, &Arguments { bytes, calls, .. }: &Arguments) -> Result<Option<String>, Box<dyn Error>> {
+fn time(mut comm: Communicator, &Arguments { bytes, calls }: &Arguments) -> Result<Option<String>, Box<dyn Error>> {
     let (rank, size) = (comm.rank(), comm.size());
     let send: Vec<u8> = (0..size).flat_map(|to| block(rank, to, bytes)).collect();
     let expected: Vec<u8> = (0..size).flat_map(|from| block(from, rank, bytes)).collect();

@@ -30,21 +30,20 @@ use necklace::{Communicator, Error as Failed, Strided};
 use necklace_examples::{Program, Ranks, squarest_torus};
 
 const USAGE: &str = "usage: transpose [--rows M] [--columns N] [--ranks P] [--topology T] [--algorithm A]
-  --rows M        rows of the matrix, perhaps 0; 1021 unless given
-  --columns N     columns of the matrix, perhaps 0; 763 unless given. M x N is at most 2^28
-  --ranks P       how many ranks, at least 1; 6 unless given here, by the environment or by the network
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --algorithm A   a name as `necklace plan --list` shows for alltoall; direct unless given";
+  --rows M        rows of the matrix, may be 0 (default: 1021)
+  --columns N     columns of the matrix, may be 0 (default: 763); M x N is at most 2^28
+  --ranks P       number of ranks (default: that of the launcher, the environment or the network, else 6)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --algorithm A   a name as `necklace plan --list` shows for alltoall (default: direct)";
 
 struct Arguments {
     rows: usize,
     columns: usize,
-    ranks: Ranks,
 }
 
 impl Default for Arguments {
     fn default() -> Self {
-        Self { rows: 1021, columns: 763, ranks: Ranks::default() }
+        Self { rows: 1021, columns: 763 }
     }
 }
 
@@ -59,26 +58,24 @@ impl Program for Arguments {
         match name {
             "rows" => self.rows = parser.value()?.parse()?,
             "columns" => self.columns = parser.value()?.parse()?,
-            _ => return self.ranks.set(name, parser),
+            _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn check(&self) -> Result<(), String> {
-        let Self { rows, columns, .. } = self;
+    fn check(&self, _: &Ranks) -> Result<(), String> {
+        let Self { rows, columns } = self;
         if rows.checked_mul(*columns).is_none_or(|entries| entries > 1 << 28) {
-            return Err(format!("{rows} x {columns} entries are more than 2^28"));
+            return Err(format!("--rows {rows} --columns {columns}: the matrix may have at most 2^28 entries"));
         }
         Ok(())
     }
 
-    fn run(self) -> Result<(), Box<dyn Error>> {
-        let Self { rows, columns, ranks } = self;
-        let algorithm = ranks.algorithm.as_deref().unwrap_or("direct");
-        let launch = ranks.launch(6, squarest_torus).choose("alltoallv", algorithm);
-        let reports = launch.run(|comm| transpose(comm, rows, columns).map_err(|error| error.to_string()))?;
-        for report in reports {
-            report?.print();
+    fn run(self, ranks: &Ranks) -> Result<(), Box<dyn Error>> {
+        let Self { rows, columns } = self;
+        let launch = ranks.launch(6, squarest_torus).choose("alltoallv", ranks.algorithm_or("direct"));
+        for report in ranks.run(launch, |comm| transpose(comm, rows, columns))? {
+            report.print();
         }
         println!("Every entry of the {rows} x {columns} matrix that came here is where it belongs in its transpose.");
         Ok(())

@@ -36,7 +36,7 @@ fn settles(comm: &mut Communicator, what: &str, mut call: impl FnMut(&mut Commun
 }
 
 #[test]
-fn the_count_counts() {
+fn allocations_are_counted() {
     let (kept, count) = counted(|| {
         drop(vec![0_u8; 1000]);
         vec![1_u8; 10]
@@ -46,7 +46,7 @@ fn the_count_counts() {
 }
 
 #[test]
-fn executions_of_plans_allocate_nothing() {
+fn executing_a_plan_allocates_nothing() {
     for algorithm in ["direct", "direct-rotated", "direct-xor", "ring", "torus-exchange"] {
         local::run_on("torus:4x4", |mut comm| {
             comm.choose("alltoall", algorithm).unwrap();
@@ -70,7 +70,7 @@ fn executions_of_plans_allocate_nothing() {
 }
 
 #[test]
-fn plain_calls_that_were_made_before_allocate_nothing() {
+fn repeated_calls_allocate_nothing() {
     for algorithm in ["auto", "direct", "direct-rotated", "direct-xor", "ring", "torus-exchange"] {
         local::run_on("torus:4x4", |mut comm| {
             comm.choose("alltoall", algorithm).unwrap();
@@ -93,7 +93,7 @@ fn plain_calls_that_were_made_before_allocate_nothing() {
                 comm.choose("permute", &straight).unwrap();
                 comm.permute(&mixed, &send[..4], &mut receive[..4]).unwrap();
             });
-            // What is used for one call costs no more; plans by other choices stay.
+            // A choice for one call allocates nothing more, and plans of other choices stay cached.
             let (own, bruck) = (How::from(Arc::new(Bruck::default())), How::from("bruck:radix=3"));
             settles(&mut comm, "using", |comm| {
                 comm.using(&own).alltoall(&send, &mut receive).unwrap();
@@ -117,7 +117,7 @@ fn plain_calls_that_were_made_before_allocate_nothing() {
 }
 
 #[test]
-fn permutations_by_exchanges_that_were_made_before_allocate_nothing() {
+fn repeated_permutations_by_exchange_allocate_nothing() {
     local::run_on("hypercube:3", |mut comm| {
         comm.choose("permute", "exchange").unwrap();
         let (send, mut receive) = ([1_u64; 16], [0_u64; 16]);
@@ -131,7 +131,7 @@ fn permutations_by_exchanges_that_were_made_before_allocate_nothing() {
     .unwrap();
 }
 
-/// A backend whose collectives do nothing: what is counted is what stands above them.
+/// A backend whose collectives do nothing, so that only the layers above are counted.
 #[derive(Debug)]
 struct Hollow<T>(T);
 
@@ -187,7 +187,7 @@ impl Native for Hollow<Box<dyn Transport>> {
 }
 
 #[test]
-fn native_calls_that_were_made_before_allocate_nothing() {
+fn repeated_native_calls_allocate_nothing() {
     let network = Arc::new(Grid::torus(&[4, 4]).unwrap());
     let mut job = Launch::threads().topology(network).wrap(|endpoint| Arc::new(Hollow(endpoint)));
     for kind in ["alltoall", "alltoallv", "allgather", "allreduce", "scan", "broadcast", "barrier"] {
@@ -216,7 +216,7 @@ fn native_calls_that_were_made_before_allocate_nothing() {
 }
 
 #[test]
-fn a_rank_plans_its_own_blocks_and_no_others() {
+fn plan_memory_covers_only_the_ranks_own_blocks() {
     let per_block = [16_usize, 32, 64].map(|extent| {
         let torus = Arc::new(Grid::torus(&[extent, extent]).unwrap());
         let problem = Problem::new(torus, Collective::Alltoall).unwrap();
@@ -243,7 +243,7 @@ fn a_rank_plans_its_own_blocks_and_no_others() {
 
 /// Relative addresses are the same for every rank.
 #[test]
-fn necklace_exchange_shares_hold_one_table_together() {
+fn necklace_exchange_shares_refer_to_one_table() {
     let problem = Problem::new(Arc::new(Hypercube::new(9).unwrap()), Collective::Alltoall).unwrap();
     let exchange = NecklaceExchange::default();
     let sent = problem.ranks() as i64 / 2 * 9;
@@ -269,7 +269,7 @@ fn necklace_exchange_shares_hold_one_table_together() {
 
 /// Almost all that a rank of a ring has to do with it passes on.
 #[test]
-fn what_is_passed_on_takes_little_of_a_plan_in_the_making() {
+fn relayed_blocks_take_little_memory_during_planning() {
     let ranks = 400;
     let problem = Problem::new(Arc::new(Complete::new(ranks).unwrap()), Collective::Alltoall).unwrap();
     let rank = Rank::new(7);
@@ -285,7 +285,7 @@ fn what_is_passed_on_takes_little_of_a_plan_in_the_making() {
 
 /// How much is sent is known without naming it.
 #[test]
-fn a_simulation_of_long_messages_makes_no_blocks() {
+fn simulation_of_long_messages_lists_no_blocks() {
     let problem = Problem::new(Arc::new(Grid::torus(&[16, 16]).unwrap()), Collective::Alltoall).unwrap();
     let (played, count) = counted(|| Simulation::new(&Machine::PARAGON, 64).play(&TorusExchange, &problem).unwrap());
     // Ten rounds; their blocks are 1280 a rank, each of them named twice, in 20 bytes.
@@ -295,7 +295,7 @@ fn a_simulation_of_long_messages_makes_no_blocks() {
 
 /// Nor does what ranks do by themselves take any room in it.
 #[test]
-fn a_simulation_takes_memory_for_ranks_and_not_for_local_steps() {
+fn simulation_memory_depends_on_ranks_not_on_local_steps() {
     for dimensions in [7, 9] {
         let (problem, algorithm) = named(&format!("hypercube:{dimensions}"), "reduce_scatter", "pairwise");
         let (played, count) = counted(|| Simulation::new(&Machine::PARAGON, 8).play(&*algorithm, &problem).unwrap());
@@ -307,7 +307,7 @@ fn a_simulation_takes_memory_for_ranks_and_not_for_local_steps() {
 
 /// Short lists take the least text.
 #[test]
-fn a_document_takes_memory_in_proportion_to_its_text() {
+fn document_memory_is_proportional_to_its_text() {
     const BLOCK: &str = "[[0,0],[0,0,0,1],[0,1]],";
     for (begins, element, ends) in [
         ("\"phases\":[", "\"\",", ""),
@@ -341,7 +341,7 @@ fn a_document_takes_memory_in_proportion_to_its_text() {
     }
 }
 
-/// What is named, as a problem and an algorithm for it.
+/// Returns the named problem, and an algorithm for it.
 fn named(topology: &str, collective: &str, algorithm: &str) -> (Problem, Arc<dyn Algorithm>) {
     let kind = Collective::named(collective, Rank::new(0)).unwrap();
     let problem = Problem::new(parse(topology).unwrap(), kind).unwrap();
@@ -352,7 +352,7 @@ fn named(topology: &str, collective: &str, algorithm: &str) -> (Problem, Arc<dyn
 /// Estimates are of what the system counts: more than is allocated at once, since freed memory lies
 /// in pieces.
 #[test]
-fn what_a_proof_takes_is_estimated_and_not_too_low() {
+fn proof_memory_estimate_is_not_too_low() {
     let mut wrong = Vec::new();
     for (topology, collective, algorithm) in [
         ("complete:300", "alltoall", "direct"),
@@ -398,7 +398,7 @@ fn what_a_proof_takes_is_estimated_and_not_too_low() {
 }
 
 #[test]
-fn what_a_check_of_some_ranks_takes_is_estimated_and_not_too_low() {
+fn sample_memory_estimate_is_not_too_low() {
     let mut wrong = Vec::new();
     for (topology, collective, algorithm) in [
         ("complete:1000", "alltoall", "direct"),

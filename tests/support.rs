@@ -1,5 +1,5 @@
-//! What several of the tests share: cases that are watched, so that what hangs fails by its name;
-//! jobs of any backend, and the suites that run over each; the promises of transports.
+//! Code that several tests share: cases with a time limit, so that one that hangs fails by its
+//! name; jobs of any backend, and the suites that run over each; the conformance of transports.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,11 +19,11 @@ use necklace::topology::{Topology, parse};
 /// Far longer than any case takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a case in a thread of its own; panics with its name if it does not come back. The thread is
-/// then left behind.
+/// Runs a case in its own thread. Panics with its name if it does not return in time; the thread
+/// then continues.
 pub fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, result) = mpsc::channel();
-    // Nobody listens any more if it is too late.
+    // Nothing receives a result that is too late.
     thread::spawn(move || sender.send(catch_unwind(AssertUnwindSafe(body))));
     match result.recv_timeout(PATIENCE) {
         Ok(Ok(result)) => result,
@@ -35,7 +35,7 @@ pub fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + Send + 
     }
 }
 
-/// The network of that text.
+/// Returns the network of this text.
 #[must_use]
 pub fn topology(text: &str) -> Arc<dyn Topology> {
     parse(text).unwrap()

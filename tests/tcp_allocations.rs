@@ -14,7 +14,7 @@ use necklace::op::Sum;
 use necklace_tests::jobs::Backend;
 use necklace_tests::jobs::tcp::Tcp;
 
-/// Who waits for as long asks what the others do, and that is said in words.
+/// A rank that waits this long asks what the others do, and the answers are text.
 const LONG: Duration = Duration::from_millis(100);
 
 /// Calls that are counted together.
@@ -39,7 +39,7 @@ fn settles(together: &Together, comm: &mut Communicator, what: &str, mut call: i
         all.wait();
         counted.store(0, Ordering::SeqCst);
         for _ in 0..CALLS {
-            // Nobody is in the call before the count is taken, nor when it is taken again.
+            // No rank is in the call when the count is taken before and after it.
             long.store(false, Ordering::SeqCst);
             all.wait();
             let (before, begun) = (counting::all(), Instant::now());
@@ -62,7 +62,7 @@ fn settles(together: &Together, comm: &mut Communicator, what: &str, mut call: i
 }
 
 #[test]
-fn executions_of_plans_and_plain_calls_that_were_made_before_allocate_nothing() {
+fn plans_and_repeated_calls_over_tcp_allocate_nothing() {
     for (topology, algorithm) in
         [("complete:2", "direct"), ("complete:5", "ring"), ("torus:4x4", "direct"), ("torus:4x4", "torus-exchange")]
     {

@@ -195,7 +195,12 @@ impl Transform {
         if matrix.len() != own_rows * columns {
             let expected = format!("{own_rows} rows of {columns}");
             let length = ArgumentError::Length { what: "matrix", expected, found: matrix.len() };
-            return Err(Error::Argument { call: "Transform", at: Location::caller(), source: Box::new(length) });
+            return Err(Error::Argument {
+                call: "Transform",
+                at: Location::caller(),
+                part: None,
+                source: Box::new(length),
+            });
         }
 
         to_columns.each(|part, plan| {

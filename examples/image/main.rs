@@ -24,21 +24,20 @@ use necklace_image::{Transform, difference, on_one_rank, share, worse};
 use num_complex::Complex64;
 
 const USAGE: &str = "usage: image [--ranks N] [--topology T] [--algorithm A] [--cutoff C] [--out FILE]
-  --ranks N       how many ranks, at least 1; 4 unless given here, by the environment or by the network
-  --topology T    the network; the squarest torus of the ranks unless given here or by the environment
-  --algorithm A   of the exchanges, a name as `necklace plan --list` shows for alltoall; direct unless given
-  --cutoff C      waves in the picture's width that are damped to exp(-1/2), more than 0; 16 unless given
-  --out FILE      where the picture goes; image-low-pass.png among the temporary files unless given";
+  --ranks N       number of ranks (default: that of the launcher, the environment or the network, else 4)
+  --topology T    the network (default: that of the environment, else the squarest torus of the ranks)
+  --algorithm A   a name as `necklace plan --list` shows for alltoall (default: direct)
+  --cutoff C      waves in the picture's width that are damped to exp(-1/2), more than 0 (default: 16)
+  --out FILE      where the picture is written (default: image-low-pass.png in the directory for temporary files)";
 
 struct Arguments {
-    ranks: Ranks,
     cutoff: f64,
     out: PathBuf,
 }
 
 impl Default for Arguments {
     fn default() -> Self {
-        Self { ranks: Ranks::default(), cutoff: 16.0, out: std::env::temp_dir().join("image-low-pass.png") }
+        Self { cutoff: 16.0, out: std::env::temp_dir().join("image-low-pass.png") }
     }
 }
 
@@ -53,26 +52,25 @@ impl Program for Arguments {
         match name {
             "cutoff" => self.cutoff = parser.value()?.parse()?,
             "out" => self.out = parser.value()?.into(),
-            _ => return self.ranks.set(name, parser),
+            _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _: &Ranks) -> Result<(), String> {
         if self.cutoff.is_nan() || self.cutoff <= 0.0 {
             return Err(format!("--cutoff {}: it must be more than 0", self.cutoff));
         }
         Ok(())
     }
 
-    fn run(self) -> Result<(), Box<dyn Error>> {
-        let Self { ranks, cutoff, out } = self;
+    fn run(self, ranks: &Ranks) -> Result<(), Box<dyn Error>> {
+        let Self { cutoff, out } = self;
         let picture = Picture::decode(include_bytes!("../../testdata/portrait-512.png"))?;
-        let algorithm = ranks.algorithm.as_deref().unwrap_or("direct");
-        let launch = ranks.launch(4, squarest_torus).choose("alltoallv", algorithm);
-        let reports = launch.run(|comm| low_pass(comm, &picture, cutoff))?;
+        let launch = ranks.launch(4, squarest_torus).choose("alltoallv", ranks.algorithm_or("direct"));
+        let reports = ranks.run(launch, |comm| Ok(low_pass(comm, &picture, cutoff)?))?;
         // Only rank 0 has a report.
-        for report in reports.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        for report in reports.into_iter().flatten() {
             report.check(&picture, cutoff)?;
             picture.with(&report.damped).encode(&out)?;
             println!("The picture without its details: {}", out.display());

@@ -7,7 +7,7 @@ use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
 #[test]
-fn any_matrix_is_transformed_over_any_number_of_ranks() {
+fn any_matrix_is_transformed_on_any_number_of_ranks() {
     fn transformed(height: u8, width: u8, ranks: u8, seed: u32) -> TestResult {
         let (height, width) = (1 + usize::from(height % 40), 1 + usize::from(width % 40));
         let value = |i: usize| f64::from((i as u32).wrapping_add(seed).wrapping_mul(2_654_435_761) >> 8);

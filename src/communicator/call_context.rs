@@ -1,11 +1,12 @@
 //! The execution of calls in a context.
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::agreement::Agreed;
 use super::planned_call::{Executor, LibraryCall, PlannedCall};
-use crate::error::Error;
+use crate::error::{CallError, Error};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Execution, Plan, Reduction};
 use crate::transport::native::NativeIo;
@@ -90,6 +91,21 @@ impl CallContext {
     /// Fails if the context has failed.
     pub(super) fn alive(&mut self) -> Result<(), Error> {
         self.transport.failure().map_or(Ok(()), |failure| Err(self.failed(failure)))
+    }
+
+    /// Returns a function that makes the public error of a method. The place is that of the
+    /// method's caller.
+    #[track_caller]
+    pub(super) fn error_of<E: Into<CallError>>(&self, call: &'static str) -> impl Fn(E) -> Error {
+        let at = Location::caller();
+        move |error| error.into().at(call, at, || self.part())
+    }
+
+    /// Returns this rank, and the ranks of the members in the job, unless both numbers are always
+    /// equal.
+    fn part(&self) -> Option<(Rank, Arc<[Rank]>)> {
+        let members = renumbered(&self.members);
+        (!members.is_empty()).then(|| (self.transport.rank(), members))
     }
 
     /// Returns the identity of the communicator, which its plans carry.

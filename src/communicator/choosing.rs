@@ -67,7 +67,7 @@ impl Communicator {
     /// it does not fit the call's root. Nothing has moved then.
     #[track_caller]
     pub fn choose(&mut self, collective: &str, how: impl Into<How>) -> Result<(), Error> {
-        self.choose_how(collective, how.into()).map_err(CallError::of("choose"))
+        self.choose_how(collective, how.into()).map_err(self.context.error_of("choose"))
     }
 
     pub(crate) fn choose_how(&mut self, collective: &str, how: How) -> Result<(), ArgumentError> {
@@ -176,7 +176,7 @@ impl Communicator {
     /// [`BuildError`] if no algorithm fits.
     #[track_caller]
     pub fn explain(&self, collective: &Collective, block_bytes: usize) -> Result<Choice, Error> {
-        self.select(collective, block_bytes as u64).map_err(CallError::of("explain"))
+        self.select(collective, block_bytes as u64).map_err(self.context.error_of("explain"))
     }
 
     /// Verifies the schedule that a collective of blocks of `block_bytes` bytes uses, also one of
@@ -195,7 +195,7 @@ impl Communicator {
     /// [`ArgumentError::InvalidSchedule`] with all violations if the schedule violates a rule.
     #[track_caller]
     pub fn prove(&self, collective: &Collective, block_bytes: usize) -> Result<Proof, Error> {
-        self.proof(collective, block_bytes as u64).map_err(CallError::of("prove"))
+        self.proof(collective, block_bytes as u64).map_err(self.context.error_of("prove"))
     }
 
     fn proof(&self, collective: &Collective, block_bytes: u64) -> Result<Proof, ArgumentError> {

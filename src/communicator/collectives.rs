@@ -38,7 +38,7 @@ impl Communicator {
     /// number of ranks; otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoall<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        self.regular(key::<T>(Collective::Alltoall), send, receive, None).map_err(CallError::of("alltoall"))
+        self.regular(key::<T>(Collective::Alltoall), send, receive, None).map_err(self.context.error_of("alltoall"))
     }
 
     /// Exchanges blocks as [`alltoall`](Self::alltoall), in one buffer. Block j goes to rank j, and
@@ -51,7 +51,7 @@ impl Communicator {
     #[track_caller]
     pub fn alltoall_in_place<T: Pod>(&mut self, buffer: &mut [T]) -> Result<(), Error> {
         self.regular(PlanKey { in_place: true, ..key::<T>(Collective::Alltoall) }, &[], buffer, None)
-            .map_err(CallError::of("alltoall_in_place"))
+            .map_err(self.context.error_of("alltoall_in_place"))
     }
 
     /// Collects a block from every rank on every rank: block i of `receive` is the `send` of rank
@@ -63,7 +63,7 @@ impl Communicator {
     /// otherwise see [`Communicator`].
     #[track_caller]
     pub fn allgather<T: Pod>(&mut self, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        self.allgather_for(send, receive, "".into()).map_err(CallError::of("allgather"))
+        self.allgather_for(send, receive, "".into()).map_err(self.context.error_of("allgather"))
     }
 
     pub(super) fn allgather_for<T: Pod>(
@@ -102,7 +102,7 @@ impl Communicator {
     /// [`Communicator`].
     #[track_caller]
     pub fn allreduce<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
-        self.reduce_by(Collective::Allreduce, send, receive, &op).map_err(CallError::of("allreduce"))
+        self.reduce_by(Collective::Allreduce, send, receive, &op).map_err(self.context.error_of("allreduce"))
     }
 
     /// Combines in rank order, for a purpose that the ranks compare.
@@ -127,7 +127,7 @@ impl Communicator {
     /// Those of [`allreduce`](Self::allreduce).
     #[track_caller]
     pub fn scan<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
-        self.reduce_by(Collective::Scan, send, receive, &op).map_err(CallError::of("scan"))
+        self.reduce_by(Collective::Scan, send, receive, &op).map_err(self.context.error_of("scan"))
     }
 
     /// Executes a reduction.
@@ -163,7 +163,7 @@ impl Communicator {
     /// [`ArgumentError::Root`] if the root is not a member; otherwise see [`Communicator`].
     #[track_caller]
     pub fn broadcast<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), Error> {
-        self.broadcast_from(buffer, root).map_err(CallError::of("broadcast"))
+        self.broadcast_from(buffer, root).map_err(self.context.error_of("broadcast"))
     }
 
     fn broadcast_from<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), CallError> {
@@ -192,9 +192,10 @@ impl Communicator {
     /// together; otherwise see [`broadcast`](Self::broadcast).
     #[track_caller]
     pub fn gather<T: Pod>(&mut self, send: &[T], receive: Option<&mut [T]>, root: usize) -> Result<(), Error> {
-        let root = self.root(root).map_err(CallError::of("gather"))?;
+        let root = self.root(root).map_err(self.context.error_of("gather"))?;
         let receive = receive.filter(|_| root.index() == self.rank()).unwrap_or_default();
-        self.regular(key::<T>(Collective::Gather { root }), send, receive, None).map_err(CallError::of("gather"))
+        self.regular(key::<T>(Collective::Gather { root }), send, receive, None)
+            .map_err(self.context.error_of("gather"))
     }
 
     /// Distributes the blocks of the root.
@@ -218,9 +219,10 @@ impl Communicator {
     /// together; otherwise see [`broadcast`](Self::broadcast).
     #[track_caller]
     pub fn scatter<T: Pod>(&mut self, send: Option<&[T]>, receive: &mut [T], root: usize) -> Result<(), Error> {
-        let root = self.root(root).map_err(CallError::of("scatter"))?;
+        let root = self.root(root).map_err(self.context.error_of("scatter"))?;
         let send = send.filter(|_| root.index() == self.rank()).unwrap_or_default();
-        self.regular(key::<T>(Collective::Scatter { root }), send, receive, None).map_err(CallError::of("scatter"))
+        self.regular(key::<T>(Collective::Scatter { root }), send, receive, None)
+            .map_err(self.context.error_of("scatter"))
     }
 
     /// Combines block i of every rank's `send` for rank i, element by element.
@@ -246,7 +248,7 @@ impl Communicator {
     /// ranks; otherwise see [`allreduce`](Self::allreduce).
     #[track_caller]
     pub fn reduce_scatter<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
-        self.reduce_by(Collective::ReduceScatter, send, receive, &op).map_err(CallError::of("reduce_scatter"))
+        self.reduce_by(Collective::ReduceScatter, send, receive, &op).map_err(self.context.error_of("reduce_scatter"))
     }
 
     /// Executes a collective that is given as a value: any but a [custom](Collective::Custom) one.
@@ -280,7 +282,7 @@ impl Communicator {
         receive: &mut [T],
         op: impl Op<T>,
     ) -> Result<(), Error> {
-        self.any(collective, send, receive, &op).map_err(CallError::of("perform"))
+        self.any(collective, send, receive, &op).map_err(self.context.error_of("perform"))
     }
 
     fn any<T: Pod, O: Op<T>>(
@@ -312,7 +314,7 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn barrier(&mut self) -> Result<(), Error> {
-        self.barrier_for("".into()).map_err(CallError::of("barrier"))
+        self.barrier_for("".into()).map_err(self.context.error_of("barrier"))
     }
 
     pub(super) fn barrier_for(&mut self, purpose: Cow<'static, str>) -> Result<(), CallError> {

@@ -251,7 +251,7 @@ impl Communicator {
         self.context.alive()?;
         let History { calls, digest } = self.context.history;
         let calls = calls - FIRST_CALL;
-        let plan = self.barrier_of_agreement().map_err(CallError::of("close"))?;
+        let plan = self.barrier_of_agreement().map_err(self.context.error_of("close"))?;
         let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
         self.context.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
     }

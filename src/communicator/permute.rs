@@ -65,7 +65,7 @@ impl Communicator {
     /// if `receive` has another length than `send`; otherwise see [`Communicator`].
     #[track_caller]
     pub fn permute<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<PermuteReport, Error> {
-        self.permuted(map, send, receive).map_err(CallError::of("permute"))
+        self.permuted(map, send, receive).map_err(self.context.error_of("permute"))
     }
 
     fn permuted<T: Pod>(&mut self, map: &BitMap, send: &[T], receive: &mut [T]) -> Result<PermuteReport, CallError> {
@@ -106,7 +106,7 @@ impl Communicator {
         map: &BitMap,
         width: usize,
     ) -> Result<(Persistent<T>, PermuteReport), Error> {
-        self.persistent_permutation(map, width).map_err(CallError::of("permute_init"))
+        self.persistent_permutation(map, width).map_err(self.context.error_of("permute_init"))
     }
 
     fn persistent_permutation<T: Pod>(

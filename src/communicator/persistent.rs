@@ -40,7 +40,7 @@ impl<T: Pod> Persistent<T> {
     #[inline]
     #[track_caller]
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
-        self.check(comm, (send.len(), receive.len())).map_err(CallError::of("execute"))?;
+        self.check(comm, (send.len(), receive.len())).map_err(comm.context.error_of("execute"))?;
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
         comm.context.execute(&mut self.planned, input, output, None)
     }
@@ -71,7 +71,8 @@ impl Communicator {
     /// chosen algorithm does not fit.
     #[track_caller]
     pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        self.persistent(PlanKey { elements, ..key::<T>(Collective::Alltoall) }).map_err(CallError::of("alltoall_init"))
+        self.persistent(PlanKey { elements, ..key::<T>(Collective::Alltoall) })
+            .map_err(self.context.error_of("alltoall_init"))
     }
 
     /// Plans an [`allgather`](Self::allgather) of blocks of `elements` elements. Local.
@@ -82,7 +83,7 @@ impl Communicator {
     #[track_caller]
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
         self.persistent(PlanKey { elements, ..key::<T>(Collective::Allgather) })
-            .map_err(CallError::of("allgather_init"))
+            .map_err(self.context.error_of("allgather_init"))
     }
 
     fn persistent<T: Pod>(&mut self, key: PlanKey) -> Result<Persistent<T>, CallError> {

@@ -39,7 +39,7 @@ impl Communicator {
     #[track_caller]
     pub fn split(&mut self, colour: u32, key: i64) -> Result<Self, Error> {
         self.part_of(Some(colour), key)
-            .map_err(CallError::of("split"))?
+            .map_err(self.context.error_of("split"))?
             .ok_or(Error::Internal("a part without this rank"))
     }
 
@@ -63,7 +63,7 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn split_undefined(&mut self) -> Result<(), Error> {
-        self.part_of(None, 0).map(drop).map_err(CallError::of("split_undefined"))
+        self.part_of(None, 0).map(drop).map_err(self.context.error_of("split_undefined"))
     }
 
     /// Makes a communicator of the same members, network and choices, as `MPI_Comm_dup`.
@@ -77,7 +77,7 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn dup(&mut self) -> Result<Self, Error> {
-        self.duplicate().map_err(CallError::of("dup"))
+        self.duplicate().map_err(self.context.error_of("dup"))
     }
 
     fn duplicate(&mut self) -> Result<Self, CallError> {

@@ -68,9 +68,9 @@ impl Communicator {
         receive: &mut [T],
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
-        let refused = CallError::of("alltoallv");
-        let (from, into) = self.sides(&send_counts.into(), &receive_counts.into()).map_err(&refused)?;
-        self.exchange("alltoallv", (send, &from), (receive, &into)).map_err(refused)
+        let (from, into) =
+            self.sides(&send_counts.into(), &receive_counts.into()).map_err(self.context.error_of("alltoallv"))?;
+        self.exchange("alltoallv", (send, &from), (receive, &into)).map_err(self.context.error_of("alltoallv"))
     }
 
     /// Plans an [`alltoallv`](Self::alltoallv) of these counts.
@@ -88,9 +88,9 @@ impl Communicator {
         send_counts: impl Into<Counts<'a>>,
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
-        let refused = CallError::of("alltoallv_init");
-        let (from, into) = self.sides(&send_counts.into(), &receive_counts.into()).map_err(&refused)?;
-        self.exchange_init("alltoallv", &from, &into).map_err(refused)
+        let (from, into) =
+            self.sides(&send_counts.into(), &receive_counts.into()).map_err(self.context.error_of("alltoallv_init"))?;
+        self.exchange_init("alltoallv", &from, &into).map_err(self.context.error_of("alltoallv_init"))
     }
 
     /// Exchanges strided blocks between all ranks, without packing.
@@ -144,7 +144,7 @@ impl Communicator {
         receive: &mut [T],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
-        self.exchange("alltoallw", (send, from), (receive, into)).map_err(CallError::of("alltoallw"))
+        self.exchange("alltoallw", (send, from), (receive, into)).map_err(self.context.error_of("alltoallw"))
     }
 
     /// Plans an [`alltoallw`](Self::alltoallw) of these blocks.
@@ -163,7 +163,7 @@ impl Communicator {
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
-        self.exchange_init("alltoallw", from, into).map_err(CallError::of("alltoallw_init"))
+        self.exchange_init("alltoallw", from, into).map_err(self.context.error_of("alltoallw_init"))
     }
 
     /// Returns the blocks to send and to receive.

@@ -1,8 +1,10 @@
 //! Errors inside a call, before they carry the name of the public method.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use super::{ArgumentError, Error};
+use crate::ids::Rank;
 use crate::permutation::BitMapError;
 use crate::plan::PlanError;
 use crate::transport::OpenError;
@@ -22,8 +24,19 @@ impl CallError {
     #[track_caller]
     pub(crate) fn of<E: Into<Self>>(call: &'static str) -> impl Fn(E) -> Error {
         let at = Location::caller();
-        move |error| match error.into() {
-            Self::Argument(source) => Error::Argument { call, at, source: Box::new(source) },
+        move |error| error.into().at(call, at, || None)
+    }
+
+    /// Makes the public error of a method called at this place, on a communicator that may be a
+    /// part.
+    pub(crate) fn at(
+        self,
+        call: &'static str,
+        at: &'static Location<'static>,
+        part: impl FnOnce() -> Option<(Rank, Arc<[Rank]>)>,
+    ) -> Error {
+        match self {
+            Self::Argument(source) => Error::Argument { call, at, part: part(), source: Box::new(source) },
             Self::Other(error) => error,
         }
     }

@@ -41,6 +41,9 @@ pub enum Error {
         call: &'static str,
         /// The place in the program that called it.
         at: &'static Location<'static>,
+        /// On a part made by `split`: this rank, numbered within the part, and the rank in the job
+        /// of each member. `None` if both numbers are always equal.
+        part: Option<(Rank, Arc<[Rank]>)>,
         /// The mistake in the arguments.
         source: Box<ArgumentError>,
     },
@@ -73,7 +76,7 @@ pub enum Error {
 impl From<BitMapError> for Error {
     #[track_caller]
     fn from(error: BitMapError) -> Self {
-        Self::Argument { call: "BitMap", at: Location::caller(), source: Box::new(error.into()) }
+        Self::Argument { call: "BitMap", at: Location::caller(), part: None, source: Box::new(error.into()) }
     }
 }
 
@@ -119,7 +122,12 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Argument { call, at, source } => write!(f, "{call} ({at}): {source}"),
+            Self::Argument { call, at, part, source } => {
+                if let Some((rank, members)) = part {
+                    write!(f, "{}: ", rank_words(*rank, members))?;
+                }
+                write!(f, "{call} ({at}): {source}")
+            }
             Self::Failed { rank, failure, members } => {
                 write!(f, "{}: {}", rank_words(*rank, members), failure.named(members))
             }

@@ -27,7 +27,7 @@ fn ranks(launch: Launch, environment: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn the_environment_overrides_the_program() {
+fn environment_overrides_the_program() {
     let program = Launch::default().topology("ring:4").choose("alltoall", "ring");
     assert_eq!(ranks(program.clone(), &[]), ["ring:4"; 4]);
     assert_eq!(ranks(program, &[("NECKLACE_TOPOLOGY", "torus:2x3")]), ["torus:2x3"; 6]);
@@ -35,7 +35,7 @@ fn the_environment_overrides_the_program() {
 }
 
 #[test]
-fn a_network_for_any_number_of_ranks_gives_way_to_one_that_is_named() {
+fn named_topology_overrides_topology_for() {
     let program = Launch::default().ranks(5).topology_for(|ranks| format!("ring:{ranks}"));
     assert_eq!(ranks(program.clone(), &[]), ["ring:5"; 5]);
     assert_eq!(ranks(program.clone(), &[("NECKLACE_RANKS", "3")]), ["ring:3"; 3]);
@@ -44,7 +44,7 @@ fn a_network_for_any_number_of_ranks_gives_way_to_one_that_is_named() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_by_name() {
+fn invalid_environment_is_refused_by_name() {
     let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many")];
     let timeouts = ["NECKLACE_TIMEOUT", "NECKLACE_ARRIVAL_TIMEOUT"];
     let values = ["-1", "0", "1.5", "soon", "OFF", " off", "99999999999999999999"];
@@ -59,7 +59,7 @@ fn what_makes_no_sense_is_refused_by_name() {
 }
 
 #[test]
-fn a_process_that_nobody_has_started_is_told_what_this_program_is_built_for() {
+fn unlaunched_process_is_told_the_built_backends() {
     let (run, mpirun, tcp, mpi) = ("`necklace run", "`mpirun", "feature `tcp`", "feature `mpi`");
     let alone = |backends: &[&str]| {
         let built = |row: &Row| backends.contains(&row.name);
@@ -86,7 +86,7 @@ fn rows_have_distinct_names_and_those_built_can_be_entered() {
 }
 
 #[test]
-fn a_launch_of_threads_reads_no_environment_and_cannot_connect() {
+fn launch_of_threads_reads_no_environment_nor_connects() {
     let environment = [("NECKLACE_BACKEND", "tcp"), ("NECKLACE_RANKS", "3"), ("NECKLACE_TOPOLOGY", "ring:3")];
     assert_eq!(ranks(Launch::threads().ranks(2), &environment), ["complete:2"; 2]);
     let error = Launch::threads().connect().unwrap_err();
@@ -111,7 +111,7 @@ fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, 
 }
 
 #[test]
-fn a_rank_that_asks_for_what_cannot_be_does_not_join() {
+fn rank_with_an_impossible_request_does_not_join() {
     let rank = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4"), ("NECKLACE_ROOT", "127.0.0.1:1")];
     let refused = |launch, name, value, words: &[&str]| {
         let message = joined(launch, &[&rank[..], &[(name, value)]].concat()).unwrap_err().to_string();
@@ -125,7 +125,7 @@ fn a_rank_that_asks_for_what_cannot_be_does_not_join() {
 }
 
 #[test]
-fn the_wait_for_rank_0_ends_with_the_timeout() {
+fn wait_for_rank_0_ends_with_the_timeout() {
     let rank = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "127.0.0.1:1")];
     let error = joined(Launch::default(), &[&rank[..], &[("NECKLACE_TIMEOUT", "1")]].concat()).unwrap_err();
     let JobCause::Join(JoinError::Unreachable { waited, .. }) = error.cause() else { panic!("{error}") };

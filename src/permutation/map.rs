@@ -371,7 +371,7 @@ mod tests {
     }
 
     quickcheck! {
-        fn the_inverse_leads_back(bits: u8, words: Vec<u64>, addresses: Vec<u64>) -> bool {
+        fn inverse_map_restores_addresses(bits: u8, words: Vec<u64>, addresses: Vec<u64>) -> bool {
             let map = any(1 + bits as usize % BitMap::MAX_BITS, &words);
             let (back, whole) = (map.inverse(), map.mask());
             let same = addresses.iter().all(|&address| back.apply(map.apply(address)) == address & whole);

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn no_contents_make_it_panic() {
+    fn arbitrary_contents_do_not_panic() {
         // Letters of which lists are made, so that some are accepted.
         fn accepts_or_explains(letters: Vec<u8>) -> TestResult {
             let list: String = letters.iter().map(|&b| char::from(b"0123 ,\n\n#x\t\r\xff"[b as usize % 13])).collect();

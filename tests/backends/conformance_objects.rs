@@ -10,7 +10,7 @@ use necklace::transport::conformance::{self, Check, Fixture};
 use necklace::transport::fault::{Fault, Faulty, What};
 use necklace::transport::{Cause, ContextId, Endpoint, Failure, OpenError, RoundIo, Signature, Transport, local};
 
-/// What a backend does wrong.
+/// The fault of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mutant {
     /// Nothing: all that follows is due to the mutation.
@@ -281,7 +281,7 @@ impl Fixture for Scripted {
 }
 
 #[test]
-fn messages_that_are_lost_cut_or_of_another_call_are_noticed() {
+fn lost_shortened_or_foreign_messages_are_detected() {
     for what in [What::Drop(Rank::new(1)), What::Truncate { to: Rank::new(1), bytes: 5 }, What::Fingerprint(77)] {
         for check in ["large_messages_arrive", "random_programs_arrive"].map(named) {
             assert!(check(&Scripted(what.clone())).is_err(), "nobody notices {what:?}");

@@ -1,5 +1,4 @@
-//! Processes that are started as a launcher would start them: this test's program, as many times as
-//! there are ranks.
+//! Processes that are started as by a launcher: the program of this test, once for each rank.
 
 use std::env;
 use std::path::PathBuf;
@@ -13,10 +12,10 @@ use necklace::topology::{Graph, Topology};
 use necklace::transport::trace::Tracing;
 use necklace::{Communicator, JobError, connect, launch};
 
-/// Every variable that says anything to a rank.
+/// Prefixes of all variables that a rank reads.
 const FAMILIES: [&str; 6] = ["NECKLACE_", "SLURM_", "OMPI_", "PMI_", "MASTER_", "TORCHELASTIC_"];
 
-/// Not a test by itself: what a started process does.
+/// Not a test by itself: the body of a started process.
 #[test]
 fn a_started_process() {
     let Ok(what) = env::var("STARTED_PROCESS") else { return };
@@ -41,7 +40,7 @@ fn a_started_process() {
         "roots" => launch(|mut comm| {
             let root = comm.rank();
             let outcome = comm.broadcast(&mut [1_u64], root).map_err(|error| error.to_string());
-            // Both have sent before either leaves.
+            // Both send before either leaves.
             let meeting = env::var("NECKLACE_RENDEZVOUS").unwrap();
             let sent = |rank: usize| PathBuf::from(format!("{}-{rank}", meeting.strip_prefix("file:").unwrap()));
             std::fs::write(sent(root), "").unwrap();
@@ -72,11 +71,11 @@ fn a_started_process() {
         .map(|results| format!("{results:?}")),
     };
     let said = said.unwrap_or_else(|error: JobError| format!("error: {error}"));
-    // The harness keeps what a test prints to itself.
+    // The test harness captures what a test prints.
     std::fs::write(env::var("STARTED_SAYS").unwrap(), said).unwrap();
 }
 
-/// What is logged of communicators.
+/// Collects the log lines of communicators and launches.
 struct Lines;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -130,7 +129,7 @@ fn parts(mut comm: Communicator) {
 }
 
 #[test]
-fn the_environments_algorithms_reach_parts_that_they_fit_and_are_logged() {
+fn environment_algorithms_reach_parts_and_are_logged() {
     let environment = [
         ("NECKLACE_TOPOLOGY", "ring:4"),
         ("NECKLACE_ALGORITHM", "alltoall=bruck:radix=3,allgather=ring,alltoallv=torus-exchange,permute=straight"),
@@ -170,14 +169,14 @@ fn the_environments_algorithms_reach_parts_that_they_fit_and_are_logged() {
 }
 
 #[test]
-fn a_network_of_ones_own_is_that_of_a_launch() {
+fn launch_uses_a_custom_topology() {
     assert_eq!(
         start("graph", "graph-threads", &[]).says(),
         "[(0, [0, 1, 2], 2), (1, [0, 1, 2], 2), (2, [0, 1, 2], 2)]"
     );
     let said = job("graph", "graph", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     assert_eq!(said, [0, 1, 2].map(|rank| format!("[({rank}, [0, 1, 2], 2)]")));
-    // The environment goes first, and what does not fit the job is refused.
+    // The environment has priority, and a network that does not fit the job is refused.
     let said = start("graph", "graph-named", &[("NECKLACE_TOPOLOGY", "ring:3")]).says();
     assert!(said.starts_with("[(0, [0, 1, 2], 3)"), "{said}");
     let said = start("graph", "graph-ranks", &[("NECKLACE_RANKS", "4")]).says();
@@ -185,7 +184,7 @@ fn a_network_of_ones_own_is_that_of_a_launch() {
 }
 
 #[test]
-fn ranks_of_different_networks_of_their_own_do_not_start() {
+fn ranks_with_different_custom_topologies_do_not_start() {
     for said in job("graphs", "graphs", 3, ("NECKLACE_RANK", "NECKLACE_SIZE")) {
         assert!(said.starts_with("error: ") && said.matches("(start, links ").count() >= 2, "{said}");
     }
@@ -222,7 +221,7 @@ impl Started {
     }
 }
 
-/// Starts so many, which meet by a file.
+/// Starts `size` processes, which find each other through a file.
 fn job(what: &str, name: &str, size: usize, family: (&str, &str)) -> Vec<String> {
     let file = env::temp_dir().join(format!("necklace-launch-{name}-{}-meeting", std::process::id()));
     let meeting = format!("file:{}", file.display());
@@ -239,19 +238,19 @@ fn job(what: &str, name: &str, size: usize, family: (&str, &str)) -> Vec<String>
 }
 
 #[test]
-fn a_closure_runs_once_in_each_process() {
+fn closure_runs_once_in_each_process() {
     let said = job("launch", "closure", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     assert_eq!(said, ["[Ok((0, 3, 3))]", "[Ok((1, 3, 3))]", "[Ok((2, 3, 3))]"]);
 }
 
 #[test]
-fn processes_of_other_launchers_connect() {
+fn processes_of_foreign_launchers_connect() {
     let said = job("connect", "slurm", 2, ("SLURM_PROCID", "SLURM_NTASKS"));
     assert_eq!(said, ["Ok((0, 2, 1))", "Ok((1, 2, 1))"]);
 }
 
 #[test]
-fn a_panic_is_an_error_of_its_rank_and_told_to_the_others() {
+fn panic_is_an_error_of_its_rank_and_reported_to_all() {
     let said = job("panic", "panic", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     assert_eq!(said[1], "error: rank 1 panicked: rank 1 has had enough");
     for other in [&said[0], &said[2]] {
@@ -260,7 +259,7 @@ fn a_panic_is_an_error_of_its_rank_and_told_to_the_others() {
 }
 
 #[test]
-fn a_rank_that_panics_over_the_failure_of_another_names_that_rank() {
+fn panic_after_a_failure_names_the_culprit() {
     let said = job("follow", "follow", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     assert_eq!(said[1], "1 was the first: rank 1 panicked: rank 1 has had enough");
     for rank in [0, 2] {
@@ -270,7 +269,7 @@ fn a_rank_that_panics_over_the_failure_of_another_names_that_rank() {
 }
 
 #[test]
-fn endpoints_of_processes_and_of_threads_are_wrapped_alike() {
+fn endpoints_of_processes_and_threads_are_wrapped() {
     let said = job("wrapped", "wrapped", 2, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     assert_eq!(said, ["[Ok((0, 2, 1))], traced: true", "[Ok((1, 2, 1))], traced: true"]);
     let threads = start("wrapped", "wrapped-threads", &[("NECKLACE_RANKS", "2")]).says();
@@ -278,20 +277,20 @@ fn endpoints_of_processes_and_of_threads_are_wrapped_alike() {
 }
 
 #[test]
-fn a_launch_of_threads_runs_them_whatever_the_environment_says() {
+fn launch_of_threads_ignores_the_environment() {
     let environment =
         [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4"), ("NECKLACE_TOPOLOGY", "moebius:2"), ("NECKLACE_TIMEOUT", "x")];
     assert_eq!(start("threads", "of-threads", &environment).says(), "[Ok((0, 2, 1)), Ok((1, 2, 1))]");
 }
 
 #[test]
-fn a_job_of_one_process_is_a_job() {
+fn job_of_one_process_runs() {
     let environment = [("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "1")];
     assert_eq!(start("connect", "one", &environment).says(), "Ok((0, 1, 0))");
 }
 
 #[test]
-fn without_a_launcher_a_closure_runs_on_threads_and_a_process_cannot_connect() {
+fn without_launcher_threads_run_and_connect_fails() {
     let threads = start("launch", "threads", &[("NECKLACE_RANKS", "2")]).says();
     assert_eq!(threads, "[Ok((0, 2, 1)), Ok((1, 2, 1))]");
     let alone = start("connect", "alone", &[]).says();
@@ -299,7 +298,7 @@ fn without_a_launcher_a_closure_runs_on_threads_and_a_process_cannot_connect() {
 }
 
 #[test]
-fn a_job_that_is_half_there_is_never_one_of_threads() {
+fn incomplete_environment_never_starts_threads() {
     for (name, environment, words) in [
         ("half", &[("WORLD_SIZE", "2")][..], "RANK is not set"),
         ("nowhere", &[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "NECKLACE_RENDEZVOUS"),
@@ -311,13 +310,13 @@ fn a_job_that_is_half_there_is_never_one_of_threads() {
 }
 
 #[test]
-fn job_of_ranks_that_each_broadcast_does_not_end_as_a_success() {
+fn conflicting_broadcasts_fail_the_process_job() {
     let said = job("roots", "roots", 2, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     for rank in 0..2 {
         let name = format!("necklace-launch-roots-{}-meeting-{rank}", std::process::id());
         std::fs::remove_file(env::temp_dir().join(name)).unwrap();
     }
-    // At least by the one that leaves last.
+    // At least the rank that leaves last reports it.
     let told = said.iter().find(|said| said.starts_with("error: ")).unwrap_or_else(|| panic!("{said:?}"));
     assert!(told.contains("broadcast from root 0") && told.contains("broadcast from root 1"), "{told}");
     assert!(said.iter().all(|said| said == "[Ok(())]" || said.starts_with("error: ")), "{said:?}");

@@ -1,4 +1,4 @@
-//! Jobs and communicators that cannot be.
+//! Invalid jobs, and jobs that fail.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,7 +13,7 @@ use necklace::{Communicator, Error, JobError, Node, Options, Rank};
 use necklace_tests::{topology, watched};
 
 #[test]
-fn a_job_has_ranks_but_not_too_many() {
+fn job_with_too_few_or_too_many_ranks_is_refused() {
     for ranks in [0, 4097, 1 << 31, usize::MAX] {
         let error = local::run(ranks, |_| ()).unwrap_err();
         assert!(matches!(error.cause(), JobCause::Ranks { ranks: asked, .. } if *asked == ranks), "{error}");
@@ -32,7 +32,7 @@ fn a_job_has_ranks_but_not_too_many() {
 }
 
 #[test]
-fn malformed_topology_text_is_an_error_that_repeats_it() {
+fn malformed_topology_is_quoted_in_the_error() {
     let texts = [
         "",
         "torus",
@@ -76,7 +76,7 @@ fn malformed_topology_text_is_an_error_that_repeats_it() {
 }
 
 #[test]
-fn a_placement_puts_every_rank_somewhere_else() {
+fn invalid_placement_is_refused() {
     let nodes = |numbers: &[usize]| numbers.iter().copied().map(Node::new).collect::<Vec<_>>();
     let twice = Placement::new(nodes(&[0, 2, 2]), 4).unwrap_err();
     assert!(twice.to_string().contains("rank 2") && twice.to_string().contains("node 2"), "{twice}");
@@ -91,7 +91,7 @@ fn a_placement_puts_every_rank_somewhere_else() {
 }
 
 #[test]
-fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
+fn job_with_an_unusable_algorithm_does_not_start() {
     watched("unknown", || {
         let error = Launch::threads().topology(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
         assert!(
@@ -109,13 +109,13 @@ fn a_job_with_an_algorithm_that_cannot_be_does_not_start() {
     });
 }
 
-/// A broadcast that the root sends, whoever takes it.
+/// A broadcast that the root sends even if no rank receives it.
 fn broadcast(comm: &mut Communicator, root: usize) {
     comm.choose("broadcast", "binomial").unwrap();
     comm.broadcast(&mut [1_u64], root).unwrap();
 }
 
-/// What a job fails with whose ranks have all ended well.
+/// Returns the failure of a job whose ranks have all returned without an error.
 fn discord<R: std::fmt::Debug>(outcome: Result<R, JobError>) -> Failure {
     let error = outcome.unwrap_err();
     let JobCause::Call(Error::Failed { failure, .. }) = error.cause() else { panic!("{error}") };
@@ -124,7 +124,7 @@ fn discord<R: std::fmt::Debug>(outcome: Result<R, JobError>) -> Failure {
 }
 
 #[test]
-fn job_of_ranks_that_each_broadcast_fails_at_its_end() {
+fn conflicting_broadcasts_fail_the_job_at_its_end() {
     watched("roots", || {
         let failure = discord(local::run(2, |mut comm| {
             let root = comm.rank();
@@ -137,7 +137,7 @@ fn job_of_ranks_that_each_broadcast_fails_at_its_end() {
 }
 
 #[test]
-fn rank_that_leaves_before_what_is_only_sent_to_it_is_named() {
+fn rank_that_leaves_before_an_outstanding_send_is_named() {
     watched("early", || {
         let sent = AtomicBool::new(false);
         let failure = discord(local::run(2, |mut comm| {
@@ -157,7 +157,7 @@ fn rank_that_leaves_before_what_is_only_sent_to_it_is_named() {
 }
 
 #[test]
-fn ranks_of_a_part_that_disagree_are_named_as_in_the_job_too() {
+fn disagreeing_ranks_of_a_part_are_named_as_in_the_job() {
     watched("part", || {
         let outcome = local::run(4, |mut comm| {
             let mut part = comm.split(comm.rank() as u32 / 2, 0).unwrap();
@@ -171,7 +171,7 @@ fn ranks_of_a_part_that_disagree_are_named_as_in_the_job_too() {
 }
 
 #[test]
-fn rank_that_panics_is_named_and_not_those_that_unwrap_its_failure() {
+fn panicking_rank_is_named_not_ranks_that_unwrap_the_error() {
     watched("panics", || {
         for _ in 0..20 {
             let outcome = local::run(4, |mut comm| {
@@ -186,7 +186,7 @@ fn rank_that_panics_is_named_and_not_those_that_unwrap_its_failure() {
 }
 
 #[test]
-fn rank_that_leaves_is_named_and_not_those_that_unwrap_its_absence() {
+fn leaving_rank_is_named_not_ranks_that_unwrap_the_error() {
     watched("leaves", || {
         let outcome = local::run(3, |mut comm| {
             if comm.rank() != 1 {
@@ -202,7 +202,7 @@ fn rank_that_leaves_is_named_and_not_those_that_unwrap_its_absence() {
 }
 
 #[test]
-fn rank_that_panics_for_a_reason_of_its_own_after_a_failure_is_named() {
+fn unrelated_panic_after_a_failure_names_its_rank() {
     watched("own reason", || {
         let outcome = local::run(2, |mut comm| {
             assert!(comm.rank() == 1 || comm.barrier().is_ok(), "no barrier");

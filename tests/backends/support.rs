@@ -10,7 +10,7 @@ use necklace::Rank;
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use necklace::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
-/// What is sent and what is received, each message as (peer, bytes).
+/// The messages sent and the messages received, each as (peer, bytes).
 pub(crate) type Round<'a> = (&'a [(u32, u64)], &'a [(u32, u64)]);
 
 /// A program of these rounds, the messages side by side in the input and in the output.
@@ -45,7 +45,7 @@ pub(crate) fn program(rounds: &[Round<'_>]) -> Program {
     Program::new(runs, rounds, sizes).unwrap()
 }
 
-/// Everybody sends and receives so many bytes, with everybody, in one round.
+/// Every rank exchanges this many bytes with every other rank, in one round.
 pub(crate) fn alltoall(rank: usize, size: usize, bytes: u64) -> Program {
     let peers: Vec<_> = (0..size).filter(|peer| *peer != rank).map(|peer| (peer as u32, bytes)).collect();
     program(&[(&peers, &peers)])

@@ -1,4 +1,4 @@
-//! How failures of jobs of threads look: who is named, in which words, and what comes after.
+//! Failures of jobs of threads: which rank is named, the description, and the calls afterwards.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Barrier};
@@ -12,7 +12,7 @@ use necklace::transport::{Cause, ContextId, Endpoint, Failure, OpenError, local}
 
 use crate::support::{Round, Work, alltoall, on_each, program, ranks, world};
 
-/// Everybody exchanges with everybody in two calls while a script plays; the failures.
+/// Makes two calls in which all ranks exchange, with injected faults, and returns the failures.
 fn exchange_with(size: usize, script: &[Fault]) -> Vec<Result<(), Failure>> {
     let endpoints = local::job(size).unwrap().into_iter().map(|endpoint| Faulty::new(endpoint, script)).collect();
     on_each(endpoints, |endpoint| {
@@ -28,7 +28,7 @@ fn all_fail_alike(outcomes: &[Result<(), Failure>]) -> Failure {
 }
 
 #[test]
-fn a_slow_rank_fails_nobody_and_a_silent_one_everybody() {
+fn slow_rank_is_tolerated_and_silent_rank_fails_all() {
     let slow = Fault::of(Rank::new(1), What::Delay(Duration::from_millis(20)));
     assert!(exchange_with(3, &[slow]).iter().all(Result::is_ok));
     let silent = Fault::of(Rank::new(1), What::Silence(Duration::from_secs(60))).in_call(1);
@@ -38,7 +38,7 @@ fn a_slow_rank_fails_nobody_and_a_silent_one_everybody() {
 }
 
 #[test]
-fn a_rank_that_gives_up_says_why() {
+fn aborting_rank_gives_its_reason() {
     let failure =
         all_fail_alike(&exchange_with(4, &[Fault::of(Rank::new(2), What::GiveUp("tired".into())).in_call(1)]));
     let cause = Cause::Aborted { rank: Rank::new(2), reason: "tired".into() };
@@ -46,14 +46,14 @@ fn a_rank_that_gives_up_says_why() {
 }
 
 #[test]
-fn another_fingerprint_is_told_in_both_words() {
+fn fingerprint_mismatch_shows_both_descriptions() {
     let failure = all_fail_alike(&exchange_with(4, &[Fault::of(Rank::new(3), What::Fingerprint(0xbad))]));
     let Cause::Disagree { ones, others, .. } = failure.cause else { panic!("{failure}") };
     assert_eq!([&*ones, &*others].map(|words| words.contains("fingerprint bad")).iter().filter(|bad| **bad).count(), 1);
 }
 
 #[test]
-fn a_short_message_is_told_with_its_length() {
+fn short_message_is_reported_with_its_length() {
     let cut = Fault::of(Rank::new(0), What::Truncate { to: Rank::new(2), bytes: 63 });
     let failure = all_fail_alike(&exchange_with(3, &[cut]));
     let cause = Cause::Length { from: Rank::new(0), to: Rank::new(2), expected: 64, found: 63 };
@@ -61,14 +61,14 @@ fn a_short_message_is_told_with_its_length() {
 }
 
 #[test]
-fn a_message_that_is_never_sent_ends_at_the_deadline() {
+fn missing_message_fails_at_the_deadline() {
     // Rank 0 leaves rank 1 out and goes on to the second call, where it waits for rank 1.
     let failure = all_fail_alike(&exchange_with(2, &[Fault::of(Rank::new(0), What::Drop(Rank::new(1))).in_call(0)]));
     assert!(matches!(failure.cause, Cause::Deadline { .. } | Cause::Disagree { .. }), "{failure}");
 }
 
 #[test]
-fn a_panic_by_script_leaves_like_any_other() {
+fn injected_panic_is_reported_like_any_other() {
     let script = [Fault::of(Rank::new(1), What::Panic("by script".into()))];
     let endpoints = local::job(2).unwrap().into_iter().map(|endpoint| Faulty::new(endpoint, &script)).collect();
     let outcomes = on_each(endpoints, |endpoint| {
@@ -82,7 +82,7 @@ fn a_panic_by_script_leaves_like_any_other() {
 }
 
 #[test]
-fn who_waits_for_a_rank_that_returned_learns_when_it_did() {
+fn error_says_before_which_call_a_rank_returned() {
     for (calls, how) in [(0, "returned before the call"), (1, "returned in the middle of the call")] {
         let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
             let me = endpoint.rank().index();
@@ -99,7 +99,7 @@ fn who_waits_for_a_rank_that_returned_learns_when_it_did() {
 }
 
 #[test]
-fn a_supervised_panic_is_told_with_its_message() {
+fn supervised_panic_is_reported_with_its_message() {
     for opened in [true, false] {
         let (supervisor, endpoints) = local::supervised(3).unwrap();
         let outcomes = on_each(endpoints, |endpoint| {
@@ -124,7 +124,7 @@ fn a_supervised_panic_is_told_with_its_message() {
 }
 
 #[test]
-fn a_panic_of_which_its_supervisor_says_nothing_is_told_when_that_goes() {
+fn unreported_panic_is_found_when_the_supervisor_ends() {
     let (supervisor, endpoints) = local::supervised(2).unwrap();
     let supervisor = std::sync::Mutex::new(Some(supervisor));
     let outcomes = on_each(endpoints, |endpoint| {
@@ -144,12 +144,12 @@ fn a_panic_of_which_its_supervisor_says_nothing_is_told_when_that_goes() {
 }
 
 #[test]
-fn a_chain_is_followed_to_its_end() {
+fn chain_of_waiting_ranks_is_followed_to_its_end() {
     // Each waits for the next one; the last is in the call, but not in the round.
     let together = Barrier::new(4);
     let outcomes = on_each(local::job(4).unwrap(), |endpoint| {
         let me = endpoint.rank().index() as u32;
-        // What a rank gets from the next one it passes on in its next round.
+        // A rank forwards the data of the next rank in its next round.
         let rounds: &[Round<'_>] = match me {
             0 => &[(&[], &[(3, 1)]), (&[], &[]), (&[], &[]), (&[], &[(1, 8)])],
             1 => &[(&[], &[]), (&[], &[]), (&[], &[(2, 8)]), (&[(0, 8)], &[])],
@@ -174,7 +174,7 @@ fn a_chain_is_followed_to_its_end() {
 }
 
 #[test]
-fn two_contexts_driven_in_opposite_orders_are_both_named() {
+fn opposite_orders_of_two_contexts_are_both_named() {
     let [one, other] = [1, 2].map(|which| ContextId::WORLD.child(which, 0));
     let leave = Barrier::new(2);
     let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
@@ -186,8 +186,8 @@ fn two_contexts_driven_in_opposite_orders_are_both_named() {
         drop((first, second));
         failure
     });
-    // Whoever is first sees the circle. The other one may then see a rank that does not come, and a
-    // context that failed.
+    // The first rank to look sees the cycle. The other may then see an absent rank and a failed
+    // context.
     let mut circles = 0;
     for (failure, [mine, theirs]) in outcomes.iter().zip([[one, other], [other, one]]) {
         let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
@@ -206,7 +206,7 @@ fn two_contexts_driven_in_opposite_orders_are_both_named() {
 }
 
 #[test]
-fn a_rank_that_waits_in_another_context_leads_on_to_whom_it_waits_for_there() {
+fn chain_of_waiting_ranks_continues_in_another_context() {
     let side = ContextId::WORLD.child(1, 0);
     let outcomes = on_each(local::job(3).unwrap(), |endpoint| {
         let me = endpoint.rank().index();
@@ -236,13 +236,13 @@ fn a_rank_that_waits_in_another_context_leads_on_to_whom_it_waits_for_there() {
         "rank 0 waits in context world for rank 1, which waits in context {side} for rank 2, which has not called"
     );
     assert_eq!((&**chain, failure.culprit), (&*expected, Some(Rank::new(2))));
-    // In the other context nobody had reached a deadline when its rank 2 left.
+    // In the other context no deadline had passed when its rank 2 left.
     let cause = Cause::Gone { rank: Rank::new(0), how: "returned before the call".into() };
     assert_eq!(outcomes[1].clone().unwrap().cause, cause);
 }
 
 #[test]
-fn members_named_in_another_order_are_refused() {
+fn different_order_of_members_is_refused() {
     let endpoints = local::job(3).unwrap();
     let context = ContextId::WORLD.child(0, 0);
     let _open = endpoints[0].open(context, &ranks([0, 1])).unwrap();
@@ -253,7 +253,7 @@ fn members_named_in_another_order_are_refused() {
 }
 
 #[test]
-fn a_context_is_free_again_when_all_have_left() {
+fn context_is_free_again_after_all_members_left() {
     let endpoints = local::job(2).unwrap();
     let open = |rank: usize| endpoints[rank].open(ContextId::WORLD, &ranks(0..2));
     drop(open(0).unwrap());
@@ -264,14 +264,14 @@ fn a_context_is_free_again_when_all_have_left() {
 }
 
 #[test]
-fn a_job_has_at_least_one_rank_and_not_too_many() {
+fn endpoints_of_zero_or_too_many_ranks_are_refused() {
     for size in [0, local::MAX_RANKS + 1] {
         assert_eq!(local::job(size).unwrap_err(), local::SizeError { size });
     }
 }
 
 #[test]
-fn a_trace_holds_both_ends_of_each_message() {
+fn trace_has_both_ends_of_each_message() {
     let tracing = Tracing::new();
     let endpoints = local::job(3).unwrap().into_iter().map(|endpoint| tracing.wrap(endpoint)).collect();
     on_each(endpoints, |endpoint| {
@@ -299,7 +299,7 @@ fn a_trace_holds_both_ends_of_each_message() {
 }
 
 #[test]
-fn endpoints_are_what_they_are_through_any_pointer() {
+fn endpoint_traits_forward_through_pointers() {
     fn place(endpoint: impl Endpoint) -> (Rank, usize) {
         (endpoint.rank(), endpoint.size())
     }
@@ -312,7 +312,7 @@ fn endpoints_are_what_they_are_through_any_pointer() {
 /// comes first is never in doubt, though they come different ways, and the sender of a short one
 /// goes on at once.
 #[test]
-fn a_long_message_is_not_taken_for_the_short_one_before_it() {
+fn long_message_is_not_mistaken_for_an_earlier_short_one() {
     let size = 64;
     let outcomes = on_each(local::job(size).unwrap(), |endpoint| {
         let others: Vec<u32> = (1..size as u32).collect();
@@ -330,7 +330,7 @@ fn a_long_message_is_not_taken_for_the_short_one_before_it() {
 /// One sends a message of another length than the other awaits, and goes on: what it does next is
 /// not blamed.
 #[test]
-fn a_message_of_another_length_is_named_whatever_its_sender_does_next() {
+fn wrong_length_is_named_even_if_the_sender_leaves() {
     for (sent, awaited) in [(100, 300), (0, 300), (300, 100), (100, 99)] {
         for (next, late) in [(300, 0), (300, 50), (8, 0), (8, 50)] {
             let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
@@ -351,9 +351,10 @@ fn a_message_of_another_length_is_named_whatever_its_sender_does_next() {
     }
 }
 
-/// What nobody awaits is found in a later round, also if it is small and its sender has gone on.
+/// An unexpected message is found in a later round, even if it is small and its sender has
+/// continued.
 #[test]
-fn a_message_that_nobody_awaits_is_found_by_what_comes_after_it() {
+fn unexpected_message_is_found_by_the_next_message() {
     for (stray, next) in [(8, 8), (8, 300), (300, 300)] {
         let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
             let rounds = match endpoint.rank().index() {
@@ -370,7 +371,7 @@ fn a_message_that_nobody_awaits_is_found_by_what_comes_after_it() {
 /// A rank waits for one that does not come, while another, which it does not wait for, has written
 /// to it from another call and gone on to the next.
 #[test]
-fn letters_of_ranks_that_are_not_awaited_are_looked_at() {
+fn messages_from_ranks_not_waited_for_are_checked() {
     let met = Barrier::new(3);
     let outcomes = on_each(local::job(3).unwrap(), |endpoint| {
         let me = endpoint.rank().index();
@@ -391,7 +392,7 @@ fn letters_of_ranks_that_are_not_awaited_are_looked_at() {
 
 /// Calls rise: a transport relies on it, and refuses what does not.
 #[test]
-fn a_call_that_does_not_come_after_the_last_is_refused() {
+fn call_number_out_of_order_is_refused() {
     for (first, second) in [(5, 5), (5, 4), (5, 6)] {
         let met = Barrier::new(2);
         let outcomes = on_each(local::job(2).unwrap(), |endpoint| {

@@ -12,53 +12,53 @@ use crate::support::{Work, alltoall, on_each, world};
 use necklace_tests::jobs::Backend;
 use necklace_tests::jobs::tcp::{Tcp, endpoints_at};
 use necklace_tests::jobs::threads::Threads;
-use necklace_tests::promises::{Boxed, keeps_every_promise};
+use necklace_tests::promises::{Boxed, check_conformance};
 
-fn threads_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
-    keeps_every_promise(|size| Threads.endpoints(size), Duration::from_millis(300), wrap);
+fn check_threads(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
+    check_conformance(|size| Threads.endpoints(size), Duration::from_millis(300), wrap);
 }
 
-fn processes_keep_every_promise_in(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
-    keeps_every_promise(|size| Tcp.endpoints(size), Duration::from_secs(1), wrap);
-}
-
-#[test]
-fn threads_keep_every_promise() {
-    threads_keep_every_promise_in(|endpoint| endpoint);
+fn check_processes(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
+    check_conformance(|size| Tcp.endpoints(size), Duration::from_secs(1), wrap);
 }
 
 #[test]
-fn processes_keep_every_promise() {
-    processes_keep_every_promise_in(|endpoint| endpoint);
+fn threads_pass_conformance() {
+    check_threads(|endpoint| endpoint);
 }
 
 #[test]
-fn processes_keep_every_promise_over_the_newer_protocol() {
+fn processes_pass_conformance() {
+    check_processes(|endpoint| endpoint);
+}
+
+#[test]
+fn processes_pass_conformance_over_ipv6() {
     let start = |size| endpoints_at(size, Ipv6Addr::LOCALHOST.into());
-    keeps_every_promise(start, Duration::from_secs(1), |endpoint| endpoint);
+    check_conformance(start, Duration::from_secs(1), |endpoint| endpoint);
 }
 
 #[test]
-fn traced_threads_keep_every_promise() {
+fn traced_threads_pass_conformance() {
     let tracing = Tracing::new();
-    threads_keep_every_promise_in(|endpoint| Arc::new(tracing.wrap(endpoint)));
+    check_threads(|endpoint| Arc::new(tracing.wrap(endpoint)));
     assert!(!tracing.events().is_empty());
 }
 
 #[test]
-fn threads_with_no_faults_in_their_script_keep_every_promise() {
-    threads_keep_every_promise_in(|endpoint| Arc::new(Faulty::new(endpoint, &[])));
+fn threads_with_an_empty_fault_script_pass_conformance() {
+    check_threads(|endpoint| Arc::new(Faulty::new(endpoint, &[])));
 }
 
 #[test]
-fn boxed_threads_keep_every_promise() {
-    threads_keep_every_promise_in(|endpoint| Arc::new(Boxed::new(endpoint)));
+fn boxed_threads_pass_conformance() {
+    check_threads(|endpoint| Arc::new(Boxed::new(endpoint)));
 }
 
 #[test]
-fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
+fn traced_boxed_processes_without_faults_pass_conformance() {
     let tracing = Tracing::new();
-    processes_keep_every_promise_in(|endpoint| {
+    check_processes(|endpoint| {
         let boxed: Arc<dyn Endpoint> = Arc::new(Boxed::new(endpoint));
         let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));
         Arc::new(tracing.wrap(faulty))
@@ -67,7 +67,7 @@ fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
 }
 
 #[test]
-fn many_more_ranks_than_cores_exchange_with_everybody() {
+fn many_more_ranks_than_cores_exchange() {
     let size = 32;
     let sums = on_each(local::job(size).unwrap(), |endpoint| {
         let mut work = Work::new(world(&endpoint), alltoall(endpoint.rank().index(), size, 100));

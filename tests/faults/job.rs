@@ -1,6 +1,7 @@
 //! A job of processes, watched from outside: what each rank reports, and when.
 
 use std::env;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -16,14 +17,14 @@ use super::scenario::{Kind, Scenario, Stage};
 /// A connection's port on this side, and on the other.
 pub(crate) type Ports = (u16, u16);
 
-/// What a rank has reported.
+/// The reports of a rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Story {
     /// When, in microseconds, at which call, and on which of its connections something befell it.
     pub(crate) fault: Option<(u64, i64, Option<Ports>)>,
     pub(crate) ports: Vec<Ports>,
     pub(crate) outcome: Option<(u64, Outcome)>,
-    /// What must not be.
+    /// Violations of a promise.
     pub(crate) wrong: Option<String>,
     /// Whether it came to its end.
     pub(crate) ended: bool,
@@ -48,7 +49,7 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) stories: Vec<Story>,
-    /// Who had not come to anything when the time was up.
+    /// The ranks that had no outcome when the time was up.
     pub(crate) hanging: Vec<usize>,
 }
 
@@ -64,14 +65,21 @@ impl Drop for Processes {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = std::fs::remove_file(&self.root);
+        let _ = fs::remove_file(&self.root);
     }
 }
 
 impl Processes {
+    /// Returns whether the process of a rank is stopped.
+    fn is_stopped(&self, rank: usize) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.children[rank].id())).unwrap_or_default();
+        // The name, in parentheses, may contain any character. The state follows.
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    }
+
     fn signal(&self, rank: usize, signal: Signal) {
         let pid = Pid::from_raw(self.children[rank].id() as i32).unwrap();
-        // It may have ended: it is not waited for yet, so its number is nobody else's.
+        // It may have ended. It has not been reaped, so its number is not reused.
         let _ = kill_process(pid, signal);
     }
 }
@@ -79,7 +87,7 @@ impl Processes {
 /// Runs a scenario.
 pub(crate) fn run(scenario: &Scenario, test: &str) -> Job {
     let root = env::temp_dir().join(format!("necklace-faults-{}-{}", std::process::id(), scenario.seed));
-    let _ = std::fs::remove_file(&root);
+    let _ = fs::remove_file(&root);
     let mut processes = Processes { children: Vec::new(), root: root.clone() };
     let (sender, lines) = channel();
     for rank in 0..scenario.size {
@@ -106,9 +114,9 @@ pub(crate) fn run(scenario: &Scenario, test: &str) -> Job {
     watch(scenario, &processes, &lines)
 }
 
-/// How long after the last fault a rank may take: three deadlines, and ten seconds for a machine
-/// that has other things to do. Where the ranks still meet, their deadlines follow one another: to
-/// reach rank 0, to hear who is where, to be connected, and to say why it comes to nothing.
+/// Maximum time of a rank after the last fault: three deadlines, and ten seconds for a loaded
+/// machine. During the bootstrap, deadlines follow one another: to reach rank 0, to receive the
+/// addresses, to be connected, and to report the failure.
 fn limit(scenario: &Scenario) -> Duration {
     let meeting = scenario.faults.iter().any(|fault| fault.stage == Stage::Meeting);
     let one = if meeting { 4 * scenario.patience + Duration::from_secs(8) } else { Duration::ZERO };
@@ -121,7 +129,7 @@ const ENDING: Duration = Duration::from_secs(25);
 
 fn watch(scenario: &Scenario, processes: &Processes, lines: &Receiver<(usize, Option<String>)>) -> Job {
     let mut stories = vec![Story::default(); scenario.size];
-    // Since when somebody is to come to an end.
+    // Start of the time in which some rank must end.
     let mut since = Instant::now();
     let start = since;
     let mut asleep: Vec<(usize, Kind, Instant, Duration)> = Vec::new();
@@ -149,7 +157,9 @@ fn watch(scenario: &Scenario, processes: &Processes, lines: &Receiver<(usize, Op
         let awake = |rank: &usize| !sleeps.contains(rank);
         let alone = (0..scenario.size).filter(awake).all(|rank| stories[rank].closed);
         asleep.retain(|(rank, kind, since, doze)| {
-            let goes_on = alone || *kind == Kind::Doze && since.elapsed() >= *doze;
+            // A rank reports that it stops before it does: a signal to continue must not come first.
+            let is_over = alone || *kind == Kind::Doze && since.elapsed() >= *doze;
+            let goes_on = is_over && processes.is_stopped(*rank);
             if goes_on {
                 processes.signal(*rank, Signal::CONT);
             }

@@ -31,10 +31,10 @@ use scenario::Scenario;
 use table::Table;
 use verdict::judge;
 
-const CAMPAIGN: &str = "a_fault_is_the_same_error_on_every_rank_in_time_and_no_result_is_wrong";
+const CAMPAIGN: &str = "fault_gives_one_error_in_time_and_no_wrong_result";
 
 #[test]
-fn a_fault_is_the_same_error_on_every_rank_in_time_and_no_result_is_wrong() {
+fn fault_gives_one_error_in_time_and_no_wrong_result() {
     // The ranks are this program, started again.
     if rank::run_if_told() {
         return;

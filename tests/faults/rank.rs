@@ -1,4 +1,4 @@
-//! What a rank of a job does: its calls, each result looked at; and what befalls it.
+//! What a rank of a job does: its calls, with every result checked, and its faults.
 
 use std::env;
 use std::fs;
@@ -23,7 +23,7 @@ use super::scenario::{Call, Fault, Kind, Scenario, Stage, What, mixed};
 /// Which rank this process is to be: rank, seed of the scenario, file of the meeting point.
 pub(crate) const VARIABLE: &str = "NECKLACE_FAULTS_RANK";
 
-/// Where a rank is before its calls.
+/// The position of a rank before its calls.
 const MEETING: i64 = -2;
 const FIRST: i64 = -1;
 
@@ -56,13 +56,13 @@ struct Rank {
     root: PathBuf,
     /// The call it is in.
     position: Arc<Mutex<i64>>,
-    /// The faults that it sees to itself.
+    /// The faults that the rank applies itself.
     own: Vec<Fault>,
-    /// Who sees to the others.
+    /// The threads that apply the other faults.
     threads: Vec<Thread>,
 }
 
-/// What becomes of a rank.
+/// How a rank ends.
 enum Outcome {
     Done,
     Returned,
@@ -74,8 +74,8 @@ impl Rank {
         let position = Arc::new(Mutex::new(MEETING));
         let mine = scenario.faults.iter().filter(|fault| fault.rank == rank).copied();
         let (sudden, own): (Vec<_>, Vec<_>) = mine.partition(|fault| {
-            // While a rank meets others it is not to be had for anything; and words of the meeting
-            // are none of its data.
+            // During the bootstrap a rank does not react to anything else, and its messages are not
+            // data.
             fault.stage == Stage::Meeting && fault.kind.is_of_connection()
                 || fault.kind.is_sudden() && fault.stage != Stage::Between
         });
@@ -171,7 +171,7 @@ impl Rank {
         Ok(Outcome::Done)
     }
 
-    /// Does what is to be done to this rank. Whether it is to return then.
+    /// Applies the fault to this rank. Returns whether the rank must return then.
     fn strike(&self, fault: Fault) -> bool {
         let position = *self.position.lock().unwrap();
         match fault.kind {
@@ -199,7 +199,7 @@ impl Rank {
     }
 }
 
-/// Where it happens.
+/// The place where it happens.
 fn position_of(fault: &Fault) -> i64 {
     match fault.stage {
         Stage::Meeting => MEETING,
@@ -216,7 +216,7 @@ fn strike_suddenly(fault: Fault, position: &Mutex<i64>) {
     }
     thread::sleep(fault.delay);
     let position = position.lock().unwrap();
-    // What comes too late for the meeting would come in the middle of a frame.
+    // Bytes too late for the bootstrap would arrive in the middle of a frame.
     if fault.kind.is_sudden() || *position == MEETING {
         strike(fault, *position);
     }
@@ -305,7 +305,7 @@ enum Broken {
     Result(String),
 }
 
-/// What a rank gives another in a call.
+/// The data of a rank for another in a call.
 fn element(call: u64, from: usize, to: usize, at: usize) -> u64 {
     mixed(call << 40 ^ (from as u64) << 34 ^ (to as u64) << 28 ^ at as u64)
 }

@@ -1,4 +1,4 @@
-//! What a job does, and what befalls it: all of it follows from one number.
+//! What a job does and which faults happen to it, both determined by one number.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Numbers {
         from[self.below(from.len())]
     }
 
-    /// A duration up to that one, short ones as likely as long ones.
+    /// Returns a duration of at most this one, with short ones as likely as long ones.
     fn instant(&mut self, most: Duration) -> Duration {
         most.div_f64(2_f64.powi(self.below(8) as i32)).mul_f64(self.below(1000) as f64 / 1000.0)
     }
@@ -44,7 +44,7 @@ pub(crate) struct Scenario {
     pub(crate) size: usize,
     pub(crate) topology: &'static str,
     pub(crate) calls: Vec<Call>,
-    /// Of its calls, and of its meeting.
+    /// Timeout of its calls; `patience` is that of its bootstrap.
     pub(crate) timeout: Duration,
     pub(crate) patience: Duration,
     pub(crate) faults: Vec<Fault>,
@@ -53,7 +53,7 @@ pub(crate) struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) what: What,
-    /// Of a block.
+    /// The length of a block.
     pub(crate) elements: usize,
 }
 
@@ -71,8 +71,8 @@ pub(crate) struct Fault {
     pub(crate) rank: usize,
     pub(crate) kind: Kind,
     pub(crate) stage: Stage,
-    /// Before or, `delay` later, somewhere about this call. In the meeting and the first round it
-    /// is none.
+    /// The call before which the fault happens, or near which it happens after `delay`. Zero in the
+    /// bootstrap and the first round.
     pub(crate) at: usize,
     pub(crate) delay: Duration,
     /// Numbers for what else is to be chosen.
@@ -135,7 +135,7 @@ impl Kind {
         matches!(self, Self::Kill | Self::Stop | Self::Doze | Self::Exit | Self::Cut)
     }
 
-    /// Whether it befalls a connection, and the rank goes on.
+    /// Whether the fault affects a connection and the rank continues.
     pub(crate) fn is_of_connection(self) -> bool {
         matches!(self, Self::Cut | Self::Noise | Self::Absurd | Self::Half | Self::Truncate)
     }
@@ -154,7 +154,7 @@ impl Stage {
     const ALL: [Self; 5] = [Self::Meeting, Self::First, Self::Middle, Self::Between, Self::Last];
 }
 
-/// How often everybody waits for everybody.
+/// How often all ranks wait for each other.
 const BARRIERS: usize = 16;
 
 impl Scenario {
@@ -183,7 +183,7 @@ impl Scenario {
             match numbers.below(3) {
                 0 => {}
                 1 => (other.stage, other.at) = (one.stage, one.at),
-                // Who decides on the first is killed about when it does.
+                // The rank that decides on the first failure is killed at about that time.
                 _ => {
                     let delay = one.delay + numbers.instant(Duration::from_millis(60));
                     let rank = usize::from(one.rank == 0);
@@ -199,7 +199,7 @@ impl Scenario {
         Self { seed, size, topology, calls, timeout: Duration::from_secs(2), patience, faults }
     }
 
-    /// What is counted in the table.
+    /// The kind that the table counts.
     pub(crate) fn kind(&self) -> Kind {
         if self.faults.len() > 1 { Kind::Two } else { self.faults[0].kind }
     }
@@ -240,7 +240,7 @@ impl Call {
         Self { what, elements }
     }
 
-    /// Something else, in kind, size, root or algorithm.
+    /// A call of another kind, size, root or algorithm.
     pub(crate) fn another(self, size: usize, salt: u64) -> Self {
         match (self.what, salt % 3) {
             (What::Barrier, _) => Self { what: What::Allreduce, ..self },

@@ -3,7 +3,7 @@
 use super::job::{Job, Outcome, Story};
 use super::scenario::{Fault, Kind, Scenario, Stage};
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Debug, Default)]
 pub(crate) struct Result {
     pub(crate) violations: Vec<String>,
@@ -56,7 +56,7 @@ fn times(scenario: &Scenario, stories: &[Story]) -> Vec<f64> {
     failed.filter_map(|(_, story)| time(story)).map(|seconds| seconds / deadline.as_secs_f64()).collect()
 }
 
-/// What holds where there is one fault.
+/// Checks a job with one fault.
 fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> {
     let mut violations = Vec::new();
     let mine = &stories[fault.rank];
@@ -65,12 +65,12 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
         let all = stories.iter().enumerate().filter(|(_, story)| !is_well(story));
         return all.map(|(rank, story)| format!("rank {rank} without a fault: {:?}", story.outcome)).collect();
     };
-    // Who is to end, and has to say how: all but a rank that is no more.
+    // The ranks that must end and report how: all but those that were killed.
     let ends = matches!(fault.kind, Kind::Kill | Kind::Exit | Kind::Return | Kind::Panic);
     if !ends && mine.outcome.is_none() {
         violations.push(format!("rank {}, which goes on, came to no end", fault.rank));
     }
-    // Two ranks without a connection, and nobody else there any more, cannot agree on anything.
+    // Two ranks without a connection cannot agree on a failure if all others have left.
     let left = stories.iter().filter(|story| !is_well(story)).count();
     let apart = left <= 2 && fault.kind.is_of_connection();
     let failed = stories.iter().enumerate().filter_map(|(rank, story)| match &story.outcome {
@@ -91,12 +91,12 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
     let guilty =
         |rank: usize| rank == fault.rank || Some(rank) == other || fault.kind.is_of_connection() && other.is_none();
     for (rank, _, culprit, kind) in &failed {
-        // What disagrees, or has another length, is between two.
+        // A disagreement or a different length concerns two ranks.
         let pair = kind.split_once([':', ',']).filter(|_| culprit.is_none()).map(|(_, pair)| pair);
         let between = pair.is_some_and(|pair| pair.split(',').any(|one| one == fault.rank.to_string()));
         let right = match fault.kind {
             Kind::Disagree => between || *kind == "deadline",
-            // What is written into a connection may look like a message of another call.
+            // Bytes that are written into a connection may look like a message of another call.
             Kind::Absurd | Kind::Half | Kind::Truncate if between => true,
             _ => culprit.is_some_and(guilty),
         };
@@ -105,7 +105,7 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
             break;
         }
     }
-    // What rank 0 finds while they meet is everybody's.
+    // The failure that rank 0 finds during the bootstrap is that of all ranks.
     let unmet = stories.iter().enumerate().filter_map(|(rank, story)| match &story.outcome {
         Some((_, Outcome::Join(words))) if rank != fault.rank => Some((rank, words)),
         _ => None,
@@ -130,7 +130,7 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
                 violations
                     .push(format!("rank {rank} names others than rank {}, which is stopped: {words}", fault.rank));
             }
-            // A connection that nobody needs, and a short sleep, fail nothing.
+            // A connection that no call needs, or a short stop, fails nothing.
             Some((_, Outcome::Well)) if !fault.kind.is_of_connection() && fault.kind != Kind::Doze => {
                 let after = usize::try_from(at).unwrap_or(0);
                 let must = if fault.kind == Kind::Disagree || at < 0 { at < 0 } else { scenario.is_barred(after) };
@@ -165,7 +165,7 @@ fn names(words: &str, fault: &Fault, other: Option<usize>) -> bool {
     // Where rank 0 is away the others may not know more than that it does not answer; and its size
     // is nobody else's.
     let away = fault.rank == 0 && ["File", "Silent", "Garbage", "Sizes"].iter().any(|error| words.starts_with(error));
-    // A rank 0 that slept does not know it, and takes for missing who has given up.
+    // A rank 0 that was stopped does not know it, and takes ranks that have given up for missing.
     let slept = fault.rank == 0 && matches!(fault.kind, Kind::Stop | Kind::Doze);
     // What happens to a connection may be seen by either end, and there is no telling who a
     // stranger is.

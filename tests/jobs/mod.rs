@@ -22,23 +22,23 @@ use necklace::{Communicator, JobError, Options};
 
 pub use crate::topology;
 
-/// What a backend offers to tests.
+/// What a backend provides for tests.
 pub trait Backend: Sync {
-    /// Whether it has collectives of its own.
+    /// Returns whether it has collectives of its own.
     fn is_native(&self) -> bool {
         false
     }
 
-    /// A deadline as short as its ranks keep it on a loaded machine.
+    /// Returns the shortest deadline that its ranks meet on a loaded machine.
     fn soon(&self) -> Duration;
 
-    /// The endpoints of a job, by rank.
+    /// Returns the endpoints of a job, by rank.
     fn endpoints(&self, size: usize) -> Vec<Arc<dyn Endpoint>>;
 
-    /// A job with a rank on every node.
+    /// Makes a job with a rank on every node.
     fn job(&self, topology: Arc<dyn Topology>) -> Job;
 
-    /// Notes that a case has failed, and what its ranks are at is unknown.
+    /// Records that a case has failed, after which the state of its ranks is unknown.
     fn failed(&self, _case: &str) {}
 }
 
@@ -46,7 +46,7 @@ thread_local! {
     static CURRENT: Cell<Option<&'static dyn Backend>> = const { Cell::new(None) };
 }
 
-/// Does something with jobs of that backend.
+/// Runs the closure with jobs of this backend.
 pub fn over<R>(backend: &'static dyn Backend, body: impl FnOnce() -> R) -> R {
     CURRENT.set(Some(backend));
     body()
@@ -76,7 +76,7 @@ pub(crate) fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync
     Job::on(Arc::new(Complete::new(ranks).unwrap())).run(body)
 }
 
-/// A job with a rank on every node.
+/// Makes a job with a rank on every node.
 pub(crate) fn on(text: &str) -> Job {
     Job::on(topology(text))
 }
@@ -90,7 +90,7 @@ pub(crate) fn watched<R: Send + 'static>(case: &str, body: impl FnOnce() -> R + 
     })
 }
 
-/// Runs what a rank does, given its number.
+/// Runs the body of a rank, given its number.
 type Around = Arc<dyn Fn(usize, &mut dyn FnMut()) + Send + Sync>;
 
 /// As [`Launch::threads`], whose threads it borrows: each may take another endpoint in place of its
@@ -107,24 +107,25 @@ impl fmt::Debug for Job {
 }
 
 impl Job {
-    /// A job with a rank on every node.
+    /// Makes a job with a rank on every node.
     #[must_use]
     pub fn on(topology: Arc<dyn Topology>) -> Self {
         current().job(topology)
     }
 
-    /// A job whose ranks need nothing around them.
+    /// Makes a job whose ranks run in nothing else.
     #[must_use]
     pub fn of(job: Launch) -> Self {
         Self { job, around: Arc::new(|_, body| body()) }
     }
 
-    /// A job whose ranks have supervisors, in slots by rank. One that panics tells its own.
+    /// Makes a job whose ranks have supervisors, in slots by rank. A rank that panics reports it to
+    /// its own.
     pub fn supervised<S: Send + 'static>(job: Launch, slots: Arc<[Mutex<Option<S>>]>, panicked: fn(&S, &str)) -> Self {
         let around = move |rank: usize, body: &mut dyn FnMut()| {
             let supervisor = slots[rank].lock().unwrap().take().unwrap();
             catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-                panicked(&supervisor, words(&*panic));
+                panicked(&supervisor, panic_message(&*panic));
                 resume_unwind(panic)
             });
         };
@@ -159,7 +160,9 @@ impl Job {
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+/// Returns the message of a panic.
+#[must_use]
+pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
 }

@@ -48,7 +48,7 @@ pub fn offering(topology: Arc<dyn Topology>, calls: &Calls, offers: fn(&NativeCa
     Job::of(Launch::threads().topology(topology).wrap(move |endpoint| Library::over(endpoint, &calls, offers)))
 }
 
-/// The native calls of a job: the context and number of each, and what the members said it was.
+/// The native calls of a job: context, number and the members' descriptions of each.
 #[derive(Clone, Debug, Default)]
 pub struct Calls(Arc<Mutex<Made>>);
 
@@ -157,11 +157,11 @@ impl Transport for Member {
     }
 }
 
-/// What goes to a rank or comes from it; `None` where there is no message.
+/// The data to or from a rank; `None` if there is no message.
 type Part = Option<Vec<Run>>;
 
-/// Every call is one round, after those of an agreement with the same number, in which everybody
-/// exchanges with everybody, and something on either side of it.
+/// Every call is one round in which all ranks exchange, with local work before and after it. It
+/// follows the rounds of an agreement with the same number.
 impl Native for Member {
     fn offers(&mut self, what: &NativeCall) -> bool {
         (self.offers)(what)

@@ -29,7 +29,7 @@ impl Backend for Tcp {
 
     fn job(&self, topology: Arc<dyn Topology>) -> Job {
         let meeting = Meeting::new(topology.nodes(), Ipv4Addr::LOCALHOST.into());
-        // By rank, from when it has joined until it runs.
+        // By rank, from its joining until it runs.
         let supervisors: Arc<[_]> = (0..meeting.size).map(|_| Mutex::new(None)).collect();
         let slots = Arc::clone(&supervisors);
         let job = Launch::threads().topology(topology).wrap(move |thread| {
@@ -42,7 +42,7 @@ impl Backend for Tcp {
     }
 }
 
-/// Where the ranks of one job meet, and what they prove to each other.
+/// The rendezvous and the key of a job.
 struct Meeting {
     size: usize,
     address: IpAddr,

@@ -15,7 +15,7 @@ mod mail;
 #[path = "../../src/transport/local/post.rs"]
 mod post;
 
-/// What the included files synchronise with.
+/// The synchronisation that the included files use.
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -38,8 +38,8 @@ struct Memory(UnsafeCell<u32>);
 // SAFETY: loom checks each access; that is what the models are for.
 unsafe impl Sync for Memory {}
 
-/// A parcel by which a receiver reaches the sender's memory, and how many there have been with
-/// those of its round.
+/// A rendezvous message by which a receiver reads the sender's memory, and the number of those so
+/// far, including its round's.
 #[derive(Clone, Copy, Debug)]
 struct Parcel(*const Memory, u32);
 
@@ -79,7 +79,7 @@ impl<const R: usize> World<R> {
         })
     }
 
-    /// What is due, if it was published so often.
+    /// Returns the tally that is due after this many publications.
     fn due(laid: u32) -> u32 {
         laid * R as u32
     }
@@ -136,7 +136,7 @@ impl<const R: usize> World<R> {
         self.memory.0.with_mut(|memory| unsafe { *memory = value });
     }
 
-    /// What is noted for a receiver, which has taken so many.
+    /// Claims the publication for a receiver that has taken this many, and returns its value.
     fn claim(&self, who: usize, taken: u64) -> Option<u32> {
         let holding = self.receivers[who].hold.take();
         let claim = holding.claim(&self.board, who, taken, &self.sender, |parcel| parcel.1)?;
@@ -156,7 +156,7 @@ impl<const R: usize> World<R> {
 }
 
 #[test]
-fn what_is_published_is_copied_before_the_sender_goes_on_and_nobody_sleeps_through_it() {
+fn publication_is_copied_before_its_sender_continues() {
     loom::model(|| {
         let world = World::<1>::new();
         let receiver = thread::spawn({
@@ -171,7 +171,7 @@ fn what_is_published_is_copied_before_the_sender_goes_on_and_nobody_sleeps_throu
 }
 
 #[test]
-fn a_board_serves_one_round_after_another() {
+fn publication_slots_serve_consecutive_rounds() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -191,7 +191,7 @@ fn a_board_serves_one_round_after_another() {
 }
 
 #[test]
-fn the_last_of_two_receivers_wakes_the_sender() {
+fn last_of_two_receivers_wakes_the_sender() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
@@ -208,7 +208,7 @@ fn the_last_of_two_receivers_wakes_the_sender() {
 }
 
 #[test]
-fn what_is_revoked_is_not_seen_and_what_is_claimed_is_waited_for() {
+fn revoked_slot_is_hidden_and_claimed_slot_waited_for() {
     loom::model(|| {
         let world = World::<1>::new();
         let receiver = thread::spawn({
@@ -224,7 +224,7 @@ fn what_is_revoked_is_not_seen_and_what_is_claimed_is_waited_for() {
 }
 
 #[test]
-fn all_that_is_revoked_is_waited_for() {
+fn revoking_waits_for_every_claimed_slot() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -241,7 +241,7 @@ fn all_that_is_revoked_is_waited_for() {
 }
 
 #[test]
-fn who_holds_for_two_senders_at_once_is_waited_for_by_the_one_that_gives_up() {
+fn aborting_sender_waits_for_a_receiver_of_two_senders() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -268,7 +268,7 @@ fn who_holds_for_two_senders_at_once_is_waited_for_by_the_one_that_gives_up() {
 }
 
 #[test]
-fn holding_fences_what_was_noted_for_those_who_sleep() {
+fn taking_hold_orders_notes_before_the_sleeper_check() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -289,8 +289,8 @@ fn holding_fences_what_was_noted_for_those_who_sleep() {
     });
 }
 
-/// Two ranks, for each a letterbox that the other writes to, and what they sleep on. Loom objects
-/// to any access to a letter that is not ordered.
+/// Two ranks, each with a queue of eager messages that the other writes, and their parkers. Loom
+/// reports any unordered access to a message.
 #[derive(Debug)]
 struct Letters {
     mails: [Letterbox<u64>; 2],
@@ -307,7 +307,8 @@ impl Letters {
         })
     }
 
-    /// Writes a letter to the other, and how many of its letters are taken. There must be room.
+    /// Writes a message to the other rank, with the number of messages taken from it. There must be
+    /// room.
     fn write(&self, me: usize, number: u64, answer: u64, letter: u64) {
         // SAFETY: the models write only when they know that there is room.
         unsafe { self.mails[1 - me].write(0, number, answer, |at| at.write(letter)) };
@@ -322,7 +323,7 @@ impl Letters {
         }
     }
 
-    /// Waits until there is room for a letter.
+    /// Waits until there is room for a message.
     fn make_room(&self, me: usize, number: u64) {
         let room = || number - self.desks[1 - me].taken(0) < mail::CELLS;
         while !room() {
@@ -332,13 +333,13 @@ impl Letters {
         }
     }
 
-    /// A letter, and how many of this rank's are taken.
+    /// Returns a message, and how many of this rank's messages are taken.
     fn take(&self, me: usize, number: u64) -> (u64, u64) {
         let letter = loop {
-            // SAFETY: each model takes letters one after the other.
+            // SAFETY: each model takes messages one after the other.
             if let Some((letter, answer)) = unsafe { self.mails[me].read(0, number, |letter| *letter) } {
                 self.desks[me].set_taken(0, number + 1);
-                // As many as there are letters in the models.
+                // As many as there are messages in the models.
                 break (letter, answer.of(3));
             }
             self.desks[me].bell.sleep(&self.sleepers, None, || self.mails[me].has(0, number));
@@ -349,7 +350,7 @@ impl Letters {
 }
 
 #[test]
-fn letters_come_in_order_and_who_writes_more_than_there_is_room_for_is_woken() {
+fn messages_arrive_in_order_and_full_queue_wakes_its_writer() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -367,7 +368,7 @@ fn letters_come_in_order_and_who_writes_more_than_there_is_room_for_is_woken() {
 }
 
 #[test]
-fn ranks_that_exchange_letters_know_by_them_that_there_is_room() {
+fn exchanged_messages_prove_that_the_queue_has_room() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
@@ -392,15 +393,15 @@ fn ranks_that_exchange_letters_know_by_them_that_there_is_room() {
 }
 
 #[test]
-fn what_is_awaited_by_mail_is_not_taken_from_the_board() {
+fn queued_message_is_not_taken_from_a_slot() {
     loom::model(|| {
         let both = Arc::new((Letters::new(), World::<1>::new()));
         let receiver = thread::spawn({
             let both = both.clone();
             move || {
                 let (post, world) = &*both;
-                // Message 0 is a letter, message 1 a parcel; who waits for the letter looks for a
-                // parcel too.
+                // Message 0 is an eager message, message 1 a rendezvous message. A rank that waits
+                // for the first looks for the second too.
                 let letter = loop {
                     // SAFETY: nothing was taken before.
                     if let Some((letter, _)) = unsafe { post.mails[1].read(0, 0, |letter| *letter) } {
@@ -420,7 +421,7 @@ fn what_is_awaited_by_mail_is_not_taken_from_the_board() {
 }
 
 #[test]
-fn a_failure_or_a_departure_wakes_whoever_sleeps() {
+fn failure_or_departure_wakes_sleeping_ranks() {
     loom::model(|| {
         let world = World::<1>::new();
         let failing = thread::spawn({
@@ -439,7 +440,7 @@ fn a_failure_or_a_departure_wakes_whoever_sleeps() {
 }
 
 #[test]
-fn two_ringers_wake_a_rank_that_waits_for_both() {
+fn rank_waiting_for_two_others_is_woken_by_both() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -461,7 +462,7 @@ fn two_ringers_wake_a_rank_that_waits_for_both() {
 }
 
 #[test]
-fn a_post_is_read_whole_or_not_at_all() {
+fn status_word_is_read_whole_or_not_at_all() {
     loom::model(|| {
         let post = Arc::new(Post::new());
         let writer = thread::spawn({

@@ -1,5 +1,5 @@
-//! Jobs whose ranks are processes: their endpoints are in the workers of `tests/proxy`, this
-//! process has threads that drive them.
+//! Jobs whose ranks are processes: their endpoints are in the workers of `tests/proxy`, and threads
+//! of this process drive them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

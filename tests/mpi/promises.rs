@@ -1,4 +1,4 @@
-//! The transport keeps every promise, also through wrappers and boxes.
+//! The transport passes conformance, also through wrappers and boxes.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use necklace::transport::fault::Faulty;
 use necklace::transport::trace::Tracing;
 
 use necklace_tests::jobs::Backend;
-use necklace_tests::promises::{Boxed, keeps_every_promise};
+use necklace_tests::promises::{Boxed, check_conformance};
 
 use crate::jobs::Processes;
 
 #[test]
-fn processes_keep_every_promise() {
-    keeps_every_promise(|size| Processes.endpoints(size), Processes.soon(), |endpoint| endpoint);
+fn processes_pass_conformance() {
+    check_conformance(|size| Processes.endpoints(size), Processes.soon(), |endpoint| endpoint);
 }
 
 #[test]
-fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
+fn traced_boxed_processes_without_faults_pass_conformance() {
     let tracing = Tracing::new();
-    keeps_every_promise(
+    check_conformance(
         |size| Processes.endpoints(size),
         Processes.soon(),
         |endpoint| {

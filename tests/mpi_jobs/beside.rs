@@ -1,4 +1,4 @@
-//! Beside a program's own use of MPI.
+//! Jobs beside a program's own use of MPI.
 #![allow(unsafe_code)]
 
 use std::thread;
@@ -82,7 +82,7 @@ fn say(rank: &Rank, error: &impl std::fmt::Display) {
     rank.say(format!("error {error}"));
 }
 
-/// Everything at once; then it goes in this order or that.
+/// All at once, in varying order.
 pub(crate) fn beside(rank: &Rank) -> i32 {
     let universe = initialize();
     let world = universe.world();
@@ -194,7 +194,7 @@ pub(crate) fn level(rank: &Rank) -> i32 {
     rank.say(format!("level {level:?}"));
     say(rank, &connect().unwrap_err());
     say(rank, &launch(|_| ()).unwrap_err());
-    // It goes on without.
+    // It continues without it.
     own_sum(&universe.world());
     0
 }
@@ -205,8 +205,8 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     if rank.rank == 1 {
         rank.hear_all("error");
         if rank.word(1) == "mixed" {
-            // The others end the job. Where one is in MPI_Finalize then, the launcher of Open MPI
-            // may hang, whoever has begun what.
+            // The other ranks end the job. If a rank is in MPI_Finalize then, the launcher of Open
+            // MPI may hang, whichever job started first.
             rank.hear(0, "what it never says");
         }
     } else {
@@ -218,7 +218,7 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     0
 }
 
-/// A second job to which a rank does not come, beside one that goes on.
+/// A second job without one of its ranks, while the first continues.
 pub(crate) fn second(rank: &Rank) -> i32 {
     let mut comm = connect().unwrap();
     if rank.rank == 1 {
@@ -251,7 +251,7 @@ pub(crate) fn threads(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn a_job_goes_on_though_another_has_not_begun() {
+fn job_continues_after_another_fails_to_start() {
     let ended = Job::of(3, "second").run().badly();
     let errors = ended.heard("error ");
     assert!(errors[0].is_some_and(|error| error.contains("not all 3 ranks")) && errors[0] == errors[2], "{ended}");
@@ -260,12 +260,12 @@ fn a_job_goes_on_though_another_has_not_begun() {
 }
 
 #[test]
-fn threads_begin_jobs_at_the_same_time() {
+fn threads_start_jobs_at_the_same_time() {
     assert_eq!(Job::of(2, "threads").run().with(0).all("well"), [""; 2]);
 }
 
 #[test]
-fn a_program_uses_mpi_itself_at_the_same_time() {
+fn program_calls_mpi_at_the_same_time() {
     Job::of(3, "beside before").run().with(0);
 }
 
@@ -282,7 +282,7 @@ fn calls_on_communicators_that_outlive_mpi_are_errors() {
 }
 
 #[test]
-fn communicators_of_the_programs_own_will_do() {
+fn program_passes_its_own_mpi_communicator() {
     let ended = Job::of(4, "parts").run().with(0);
     assert_eq!(ended.all("ends "), ["0"; 4]);
     for said in &ended.said {
@@ -294,7 +294,7 @@ fn communicators_of_the_programs_own_will_do() {
 }
 
 #[test]
-fn mpi_does_not_begin_again() {
+fn mpi_is_not_initialised_twice() {
     for what in ["finalized launch", "finalized connect"] {
         let ended = Job::of(2, what).run().with(0);
         assert!(ended.all("error ").iter().all(|error| error.contains("MPI was finalized")), "{ended}");
@@ -302,7 +302,7 @@ fn mpi_does_not_begin_again() {
 }
 
 #[test]
-fn too_low_a_thread_level_is_named_beside_the_one_that_is_needed() {
+fn too_low_thread_level_is_named_with_the_required_one() {
     for (level, name) in
         [("single", "SINGLE"), ("funneled", "FUNNELED"), ("serialized", "SERIALIZED"), ("none", "SINGLE")]
     {
@@ -319,7 +319,7 @@ fn too_low_a_thread_level_is_named_beside_the_one_that_is_needed() {
 }
 
 #[test]
-fn a_rank_that_never_calls_keeps_nobody_waiting() {
+fn rank_that_never_calls_delays_no_other() {
     let begun = Job::of(3, "late begun").set("NECKLACE_TIMEOUT", "2").run().with(0);
     let errors = begun.heard("error ");
     let words = Some("after 2s not all 3 ranks of the communicator have called, as each must");

@@ -1,5 +1,5 @@
-//! Memory that was lent to MPI for what is to come, and is called back, since it does not come by
-//! the deadline: from then on it is the user's, though it comes later.
+//! Memory that was lent to MPI for a message, and is taken back at the deadline: from then on it is
+//! the user's, even if the message arrives later.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
@@ -12,10 +12,10 @@ use crate::job::Job;
 use crate::rank::Rank;
 use crate::sending::{self, PARCEL};
 
-/// How many long texts go before one is held up; none is, if it is negative.
+/// The number of rendezvous messages before one is delayed; none is if it is negative.
 static BEFORE: AtomicI64 = AtomicI64::new(-1);
 
-/// Rank 1 has something for rank 0, which comes too late.
+/// Rank 1 sends a message to rank 0, which arrives too late.
 pub(crate) fn called_back(rank: &Rank) -> i32 {
     let (bytes, before) = (rank.word(1).parse::<usize>().unwrap(), rank.word(2).parse::<i64>().unwrap());
     let (_supervisor, mut comm) = communicator(rank, "plain", TIMEOUT);
@@ -49,7 +49,7 @@ pub(crate) fn called_back(rank: &Rank) -> i32 {
         buffer.fill(3);
         rank.say("uses");
         rank.hear(1, "sent");
-        // What was late comes while this goes both ways, and these come to their places.
+        // The late message arrives while these go both ways, and these arrive in their places.
         for _ in 0..3 {
             exchange(rank, &mut other, bytes);
         }
@@ -65,7 +65,7 @@ pub(crate) fn called_back(rank: &Rank) -> i32 {
     0
 }
 
-/// Goes on in another communicator.
+/// Continues in another communicator.
 fn exchange(rank: &Rank, comm: &mut necklace::Communicator, bytes: usize) {
     let send = [vec![10 + rank.rank as u8; bytes], vec![20 + rank.rank as u8; bytes]].concat();
     let mut receive = vec![0; 2 * bytes];
@@ -78,7 +78,7 @@ fn exchange(rank: &Rank, comm: &mut necklace::Communicator, bytes: usize) {
 }
 
 #[test]
-fn what_comes_too_late_does_not_come_to_memory_that_was_given_back() {
+fn late_message_does_not_write_to_freed_memory() {
     // In one text, in several; the first, or a later one.
     let cases = [(8 << 10, 0), (40_000, 0), (3 << 20, 0), (3 << 20, 1), (3 << 20, 3)];
     // They wait most of the time.

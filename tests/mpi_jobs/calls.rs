@@ -1,5 +1,5 @@
-//! Random calls of all that the library does itself, by real ranks of MPI, against the definition.
-//! All ranks draw the same calls; what each of them sends is known to all.
+//! Random calls of all native collectives, by real ranks of MPI, against the definition. All ranks
+//! draw the same calls, and know what each of them sends.
 
 use std::any::type_name;
 use std::env;
@@ -18,27 +18,27 @@ use crate::rank::Rank;
 use crate::values::{Odd, Value, any};
 use necklace_tests::suites::definitions::Dice;
 
-/// Which calls are drawn, if others are wanted.
+/// The variable with the seed of the random calls.
 const SEED: &str = "NECKLACE_MPI_SEED";
 
-/// A buffer with something on both sides that nobody may touch.
+/// A buffer with margins on both sides that must not change.
 #[derive(Debug)]
 struct Room<T>(Vec<T>);
 
-/// How many elements there are on either side.
+/// The number of elements in each margin.
 const BESIDE: usize = 3;
 
 impl<T> Deref for Room<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // Without elements as users have it: at an address that is none.
+        // Without elements, at a dangling address, as in users' programs.
         if self.0.len() == 2 * BESIDE { &[] } else { &self.0[BESIDE..self.0.len() - BESIDE] }
     }
 }
 
 impl<T: Value> Room<T> {
-    /// Of so many elements, which are not what anybody sends.
+    /// Makes a buffer of this many elements, with values that no rank sends.
     fn new(length: usize) -> Self {
         let mut dice = Dice(77);
         Self((0..length + 2 * BESIDE).map(|_| any(&mut dice)).collect())
@@ -116,7 +116,7 @@ struct Side {
 }
 
 impl Side {
-    /// Of blocks of so many elements, in any order, with gaps between them.
+    /// Makes a buffer of blocks of these numbers of elements, in any order, with gaps between them.
     fn draw(counts: Vec<usize>, strided: bool, dice: &mut Dice) -> Self {
         let none = || vec![Vec::new(); counts.len()];
         let mut side = Self { blocks: vec![Vec::new(); counts.len()], indices: none(), length: dice.below(3) };
@@ -153,7 +153,7 @@ impl Side {
     }
 }
 
-/// So many elements as a matrix, or two, row by row or column by column.
+/// This many elements as a matrix, or two, row by row or column by column.
 fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>) {
     let lengths = [1, 2, 3, 7, elements / 3, elements / 2, elements].map(|length| length.max(1));
     let columns = lengths[dice.below(lengths.len())];
@@ -184,7 +184,7 @@ struct Call<'a> {
     dice: Dice,
 }
 
-/// The `i`-th element of what `from` has for `to`.
+/// Returns element `i` of the block from `from` to `to`.
 fn element<T: Value>(seed: u64, from: usize, to: usize, i: usize) -> T {
     any(&mut Dice(Dice(seed ^ (from as u64) << 48 ^ (to as u64) << 32 ^ i as u64).roll()))
 }
@@ -250,7 +250,7 @@ impl Call<'_> {
         self.reduction::<T>(elements, scan, operation);
     }
 
-    /// Every operation, of so many elements that a library does several at once.
+    /// Every operation, on enough elements for a library to combine several at once.
     fn every_reduction<T: Value>(&mut self) {
         for operation in 0..T::OPERATIONS {
             [false, true].into_iter().for_each(|scan| self.reduction::<T>(259, scan, operation));
@@ -292,7 +292,7 @@ impl Call<'_> {
         }
     }
 
-    /// Nobody is through before the last has come.
+    /// No rank finishes before the last has called.
     fn barrier(&mut self) {
         let ((me, size), came) = (self.place(), format!("came {}", self.name));
         if me == self.dice.below(size) {
@@ -341,7 +341,7 @@ impl Call<'_> {
     }
 }
 
-/// The communicators of a rank: all, and parts of it. None where it is in none.
+/// The communicators of a rank: the whole and its parts. `None` for a part without this rank.
 fn parts(name: &str, mut all: Communicator) -> Vec<Option<Part>> {
     let (me, size) = (all.rank(), all.size());
     let mut split = |what: &str, colour: Option<u32>, key: i64| {
@@ -385,7 +385,7 @@ macro_rules! each_type {
 /// How many types there are.
 const TYPES: usize = 17;
 
-/// So many calls, on any of the communicators.
+/// This many calls, on any of the communicators.
 fn work(rank: &Rank, name: &str, all: Communicator, (seed, count): (u64, u64)) {
     let mut parts = parts(name, all);
     for number in 0..count {
@@ -452,7 +452,7 @@ fn run(ranks: usize, threads: &str, count: u64) {
 }
 
 #[test]
-fn what_comes_of_calls_of_the_library_is_what_they_mean() {
+fn library_calls_have_correct_results() {
     (1..5).for_each(|ranks| run(ranks, "one", 100));
 }
 

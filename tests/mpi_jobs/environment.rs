@@ -1,4 +1,4 @@
-//! Environments that make no sense, or not under mpirun.
+//! Invalid environments, in general or under mpirun.
 
 use crate::job::Job;
 
@@ -21,7 +21,7 @@ fn two_backends_at_once_are_refused() {
 }
 
 #[test]
-fn what_necklace_run_sets_counts_under_mpirun() {
+fn variables_of_necklace_run_apply_under_mpirun() {
     // Every process is the only one of its job.
     let job = Job::of(2, "connect").set("NECKLACE_RANK", "0").set("NECKLACE_SIZE", "1");
     assert_eq!(job.run().with(0).all("is "), ["(0, 1)", "(0, 1)"]);
@@ -36,7 +36,7 @@ fn launchers_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn a_job_of_one_that_should_be_one_of_several_is_refused() {
+fn single_rank_with_variables_of_a_larger_job_is_refused() {
     for job in [Job::alone("connect"), Job::alone("launch")] {
         let job = job.set("SLURM_PROCID", "3").set("SLURM_NTASKS", "8");
         refused(job.clone(), &["SLURM_PROCID is 3, SLURM_NTASKS is 8 (Slurm)", "only one", "srun --mpi=list"]);
@@ -45,7 +45,7 @@ fn a_job_of_one_that_should_be_one_of_several_is_refused() {
 }
 
 #[test]
-fn what_does_not_fit_the_job_is_refused_on_every_rank() {
+fn mismatched_environment_is_refused_on_every_rank() {
     for what in ["connect", "launch"] {
         let job = || Job::of(2, what);
         refused(job().set("NECKLACE_RANKS", "3"), &["NECKLACE_RANKS is 3", "MPI has started 2"]);
@@ -58,7 +58,7 @@ fn what_does_not_fit_the_job_is_refused_on_every_rank() {
 }
 
 #[test]
-fn what_slurm_says_of_a_batch_script_gives_way_to_the_launcher_that_runs_there() {
+fn slurm_batch_variables_yield_to_the_actual_launcher() {
     for what in ["connect", "launch"] {
         let ended = Job::of(3, what).set("SLURM_PROCID", "0").set("SLURM_NTASKS", "4").run().with(0);
         assert_eq!(ended.all("ends "), ["0"; 3], "{ended}");
@@ -67,7 +67,7 @@ fn what_slurm_says_of_a_batch_script_gives_way_to_the_launcher_that_runs_there()
 }
 
 #[test]
-fn what_fits_the_job_counts() {
+fn matching_environment_is_used() {
     let job = Job::of(4, "connect").set("NECKLACE_RANKS", "4").set("NECKLACE_TOPOLOGY", "torus:2x2");
     let job = job.set("NECKLACE_ALGORITHM", "alltoall=direct,allreduce=native").set("NECKLACE_TIMEOUT", "20");
     assert_eq!(job.run().with(0).all("is "), ["(0, 4)", "(1, 4)", "(2, 4)", "(3, 4)"]);

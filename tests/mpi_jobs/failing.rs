@@ -1,5 +1,5 @@
-//! What goes wrong over messages: the same error on every rank, in time, and the processes end in
-//! order.
+//! Failures over messages: the same error on every rank, in time, and the processes end by
+//! themselves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) fn communicator(
     (supervisor, comm)
 }
 
-/// Everybody calls alltoall, or broadcast, and one rank does something else.
+/// All ranks call alltoall, or broadcast, and one rank does something else.
 pub(crate) fn fail(rank: &Rank) -> i32 {
     let (how, elements) = (rank.word(1), rank.word(3).parse::<usize>().unwrap());
     let (supervisor, mut comm) = communicator(rank, rank.word(2), TIMEOUT);
@@ -107,7 +107,7 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
         }
         _ => comm.alltoall(&send, &mut receive),
     };
-    // Who has done its part hears of it in the next call.
+    // A rank that has done its part gets the failure in its next call.
     rank.report(result.and_then(|()| comm.barrier()));
     rank.report(comm.barrier());
     0
@@ -134,7 +134,7 @@ fn each(hows: &[&str], look: impl Fn(&str, Ended)) {
 }
 
 #[test]
-fn a_rank_that_goes_is_named_by_the_others() {
+fn leaving_rank_is_named_by_the_others() {
     each(&["panics", "falls", "returns", "exits"], |how, ended| {
         let (words, status) = match how {
             "panics" => ("panicked: by plan", 3),
@@ -149,7 +149,7 @@ fn a_rank_that_goes_is_named_by_the_others() {
 }
 
 #[test]
-fn a_rank_that_does_not_come_is_named_by_all() {
+fn absent_rank_is_named_by_all() {
     each(&["absent"], |_, ended| {
         let failure = same(&ended, &[0, 2]);
         assert_eq!(ended.heard("failed ")[1], Some(&*failure), "{ended}");
@@ -159,7 +159,7 @@ fn a_rank_that_does_not_come_is_named_by_all() {
 }
 
 #[test]
-fn ranks_that_call_different_things_all_hear_what_it_was() {
+fn disagreeing_ranks_all_get_both_descriptions() {
     each(&["collective", "size", "root", "counts"], |how, ended| {
         let failure = same(&ended, &[0, 1, 2]);
         let kind = if how == "counts" { "length - " } else { "disagree - " };

@@ -1,5 +1,5 @@
-//! Letters that have begun to come and do not end, since who has sent them is stopped: there may be
-//! as many as are awaited, and others come nevertheless.
+//! Packets that arrive in part, because their sender is stopped. There may be as many as are
+//! awaited, and other packets still arrive.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -12,20 +12,18 @@ use crate::job::Job;
 use crate::rank::Rank;
 use crate::sending::{self, LETTER};
 
-/// Those who are stopped.
+/// The ranks that are stopped.
 const STOPPED: [usize; 3] = [3, 4, 5];
 
-/// More bytes than a letter has with what goes on credit: one that has more is sent because its
-/// receiver is ready.
+/// More bytes than a packet on credit has. A longer one is sent because its receiver is ready.
 const LONG: i32 = 69_000;
 
-/// So many of these are under way before their sender is stopped: of all of them more than are
-/// awaited.
+/// This many packets are under way before their sender is stopped; together more than are awaited.
 const UNDER_WAY: usize = 3;
 
-/// Everybody calls alltoall. When the first long letters would go to rank 0, their senders say so,
-/// and wait for the word. The ranks that are not stopped then make calls among themselves, which
-/// need not wait for them.
+/// All ranks call alltoall. Before the first long packets to rank 0, their senders report it and
+/// wait for a go-ahead. The ranks that are not stopped then make calls among themselves, which need
+/// not wait for the others.
 pub(crate) fn halfway(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "staged", Duration::from_secs(30));
     let stopped = STOPPED.contains(&rank.rank);
@@ -67,11 +65,11 @@ pub(crate) fn halfway(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn letters_come_though_all_that_are_awaited_have_stopped_half_way() {
-    // Open MPI would fetch them out of a process that is stopped.
+fn packets_arrive_while_awaited_messages_are_incomplete() {
+    // Open MPI would copy the packets from the memory of a stopped process.
     let mut job = Job::of(6, "halfway").set("OMPI_MCA_btl_vader_single_copy_mechanism", "none").start();
     STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, "letter 1")));
-    // What they send meanwhile has just begun to come when rank 0 looks.
+    // The packets that they send meanwhile have arrived in part when rank 0 looks.
     job.signal(0, Signal::STOP);
     job.say("go");
     STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, &format!("letter {UNDER_WAY}"))));

@@ -1,5 +1,5 @@
-//! A job that mpirun starts, watched from outside: what each rank says, what it all ends with, and
-//! what is left of it.
+//! A job that mpirun starts, observed from outside: the reports of each rank, the exit status, and
+//! the processes that are left.
 
 use std::env;
 use std::fs;
@@ -25,7 +25,7 @@ pub(crate) const WHAT: &str = "NECKLACE_MPI_JOB_WHAT";
 /// How long a job may take, unless it is told.
 const LIMIT: Duration = Duration::from_secs(40);
 
-/// How long what has been ended may take to be gone.
+/// Maximum time for a killed process to disappear.
 const AFTER: Duration = Duration::from_secs(10);
 
 /// How often things are looked at.
@@ -50,12 +50,12 @@ pub(crate) struct Running {
     readers: Vec<JoinHandle<String>>,
 }
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// Its status, or if a signal has ended it, 128 and that one's number.
     pub(crate) status: i32,
-    /// By rank, what each has said.
+    /// The reports of each rank.
     pub(crate) said: Vec<Vec<String>>,
     /// What it has printed and the launcher has passed on.
     pub(crate) printed: String,
@@ -63,12 +63,12 @@ pub(crate) struct Ended {
 }
 
 impl Job {
-    /// So many ranks by mpirun.
+    /// Makes a job of this many ranks by mpirun.
     pub(crate) fn of(size: usize, what: &str) -> Self {
         Self { size: Some(size), what: what.to_owned(), variables: Vec::new(), limit: LIMIT }
     }
 
-    /// One process that nobody has started as a rank.
+    /// Makes a job of one process that no launcher has started.
     pub(crate) fn alone(what: &str) -> Self {
         Self { size: None, ..Self::of(1, what) }
     }
@@ -237,7 +237,7 @@ fn processes(place: &Path) -> Vec<i32> {
     pids.filter(of_job).collect()
 }
 
-/// What a rank has said, line by line.
+/// Returns the reports of a rank, line by line.
 pub(crate) fn said(place: &Path, rank: usize) -> Vec<String> {
     let text = fs::read_to_string(place.join(format!("rank-{rank}"))).unwrap_or_default();
     // A line may be half written.
@@ -246,7 +246,7 @@ pub(crate) fn said(place: &Path, rank: usize) -> Vec<String> {
 }
 
 impl Ended {
-    /// What ranks have said that begins so, without that, by rank.
+    /// Returns the first report of each rank with this prefix, without the prefix.
     pub(crate) fn heard(&self, words: &str) -> Vec<Option<&str>> {
         self.said.iter().map(|said| said.iter().find_map(|line| line.strip_prefix(words))).collect()
     }

@@ -22,7 +22,7 @@ const PATIENT: &str = "NECKLACE_LONG";
 /// Longer than what can be counted, and no multiple of anything.
 const LONG: usize = (1 << 31) + 3;
 
-/// So many elements are more than one call of the library is given.
+/// More elements than are passed to one call of the library.
 const MANY: usize = (1 << 30) + 5;
 
 const GIB: u64 = 1 << 30;
@@ -50,7 +50,7 @@ fn check(block: &[u8], wanted: impl Fn(usize) -> u8) {
     assert_eq!(differs.map(|at| (at, block[at], wanted(at))), None, "of {}", block.len());
 }
 
-/// What is long is zeros that nobody has written, and costs no memory until somebody receives it.
+/// Long buffers are zeros that were never written, and take no memory until they are received.
 fn zeros(length: usize) -> Vec<u8> {
     vec![0; length]
 }
@@ -84,7 +84,7 @@ fn alltoallv(comm: &mut Communicator, length: usize) {
     (0..2).for_each(|from| check(&receive[into[from]..][..awaited[from]], |at| mark((2 * from + me) as u64, at)));
 }
 
-/// A long block from rank 0 to rank 1, which lies in so many rows with a gap after each of them.
+/// A long block from rank 0 to rank 1, in this many rows with a gap after each.
 fn alltoallw(comm: &mut Communicator, (rows, columns, gap): (usize, usize, usize)) {
     let (length, width) = (rows * columns, columns + gap);
     let matrix = Strided::matrix(9, rows, columns, width);
@@ -123,7 +123,7 @@ fn regular(comm: &mut Communicator) {
     receive.chunks(LONG).zip(0..).for_each(|(block, from)| check(block, |at| mark(10 + 2 * from + me, at)));
 }
 
-/// By an operation of the library's, and one that is not, nor commutes.
+/// By an operation of the library, and by a custom one that does not commute.
 fn reductions(comm: &mut Communicator) {
     comm.choose("allreduce", "native").unwrap();
     let (mut send, mut receive) = (zeros(MANY), zeros(MANY));
@@ -150,7 +150,7 @@ pub(crate) fn long(rank: &Rank) -> i32 {
     0
 }
 
-/// How much memory there is for those who want some.
+/// The available memory.
 fn available() -> u64 {
     let all = fs::read_to_string("/proc/meminfo").unwrap();
     let line = all.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
@@ -182,31 +182,31 @@ fn run_long(what: &str, gibibytes: u64) {
 }
 
 #[test]
-fn a_broadcast_may_be_longer_than_32_bits_count() {
+fn broadcast_is_longer_than_32_bits_count() {
     run("broadcast", 6);
 }
 
 #[test]
-fn blocks_of_an_exchange_may_be_longer_than_32_bits_count() {
+fn exchanged_blocks_are_longer_than_32_bits_count() {
     run("alltoallv", 6);
 }
 
 #[test]
-fn blocks_in_pieces_may_be_longer_than_32_bits_count() {
+fn strided_blocks_are_longer_than_32_bits_count() {
     run("alltoallw", 6);
 }
 
 #[test]
-fn more_elements_are_reduced_than_the_library_counts_at_once() {
+fn reduction_has_more_elements_than_the_library_counts() {
     run("reductions", 6);
 }
 
 #[test]
-fn blocks_of_regular_collectives_may_be_longer_than_32_bits_count() {
+fn blocks_of_collectives_are_longer_than_32_bits_count() {
     run_long("regular", 12);
 }
 
 #[test]
-fn a_block_may_be_in_more_pieces_than_32_bits_count() {
+fn block_has_more_pieces_than_32_bits_count() {
     run_long("pieces", 12);
 }

@@ -1,6 +1,5 @@
-//! Jobs that mpirun starts, of real ranks of Open MPI or MPICH, and what may happen to them: how
-//! they begin, beside a program's own use of MPI and in odd environments; what goes wrong in them;
-//! and how they end.
+//! Jobs that mpirun starts, of real ranks of Open MPI or MPICH: how they begin, beside a program's
+//! own use of MPI and in unusual environments; how they fail; and how they end.
 //!
 //! | variable | says |
 //! |---|---|

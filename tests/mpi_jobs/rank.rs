@@ -1,4 +1,4 @@
-//! What the ranks of all jobs have in common: a name, a voice, and ears.
+//! Code that the ranks of all jobs share: their number, and messages to and from the test.
 
 use std::env;
 use std::fmt::Display;
@@ -60,12 +60,12 @@ impl Rank {
         }
     }
 
-    /// Waits until another has said something that begins so.
+    /// Waits until another rank has reported something with this prefix.
     pub(crate) fn hear(&self, rank: usize, words: &str) {
         self.wait(words, || said(&self.place, rank).iter().any(|line| line.starts_with(words)));
     }
 
-    /// Whether a rank has said that.
+    /// Returns whether a rank has reported this.
     pub(crate) fn has_said(&self, rank: usize, words: &str) -> bool {
         said(&self.place, rank).iter().any(|line| line == words)
     }
@@ -101,8 +101,7 @@ impl Rank {
     }
 }
 
-/// A failure as everybody is to hear of it, in one word what kind it is, then whose fault, then all
-/// of it.
+/// Describes a failure that all ranks get: its kind in one word, the culprit, and the whole text.
 pub(crate) fn told(failure: &Failure) -> String {
     let kind = match &failure.cause {
         Cause::Deadline { .. } => "deadline",

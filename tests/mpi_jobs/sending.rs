@@ -1,5 +1,5 @@
-//! What is to happen when MPI is told to send something. MPI has a place for that: a program may
-//! have a function of MPI's of its own, which calls the library's by another name.
+//! Code that runs when MPI is asked to send. MPI provides for this: a program may define a function
+//! of MPI, which calls the library's by another name (the profiling interface).
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use mpi::ffi;
 
-/// What letters are tagged with, and long texts.
+/// The tags of packets and of rendezvous messages.
 pub(crate) const LETTER: c_int = 1;
 pub(crate) const PARCEL: c_int = 2;
 
@@ -23,7 +23,7 @@ type Before = Box<dyn Fn(Sending) + Send + Sync>;
 
 static BEFORE: OnceLock<Before> = OnceLock::new();
 
-/// From now on that is done before each message; may be said once.
+/// Runs the closure before each message from now on. May be called once.
 pub(crate) fn before_each(what: impl Fn(Sending) + Send + Sync + 'static) {
     assert!(BEFORE.set(Box::new(what)).is_ok(), "something else is done before each");
 }

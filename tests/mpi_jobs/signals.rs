@@ -13,8 +13,8 @@ use crate::rank::Rank;
 /// the process exit.
 pub(crate) fn go_on(rank: &Rank) -> i32 {
     let (way, elements) = (rank.word(1), rank.word(2).parse::<usize>().unwrap());
-    // Longer than others need: whoever still lives must answer within an eighth of it, though MPI
-    // polls on every core.
+    // Longer than elsewhere: every live rank must answer within an eighth of it, although MPI polls
+    // on every core.
     let (_supervisor, mut comm) = communicator(rank, way, 2 * TIMEOUT);
     let (send, mut receive) = (vec![rank.rank as u64; elements * rank.size], vec![0_u64; elements * rank.size]);
     if rank.word(3) == "interrupted" && rank.rank == 1 {
@@ -50,13 +50,13 @@ const WAYS: [(&str, usize); 6] =
     [("plain", 16), ("plain", 1 << 19), ("staged", 16), ("staged", 1 << 19), ("native", 16), ("native", 1 << 19)];
 
 #[test]
-fn a_job_of_which_a_rank_is_killed_ends() {
+fn job_ends_after_a_rank_is_killed() {
     // The launchers see to that.
     WAYS.into_iter().for_each(|(way, elements)| drop(strike(Signal::KILL, way, elements)));
 }
 
 #[test]
-fn a_rank_that_is_stopped_is_named_and_the_job_ends() {
+fn stopped_rank_is_named_and_the_job_ends() {
     for (way, elements) in WAYS {
         let ended = strike(Signal::STOP, way, elements);
         assert!(ended.printed.contains("so the job ends here"), "{ended}");
@@ -71,7 +71,7 @@ fn a_rank_that_is_stopped_is_named_and_the_job_ends() {
 }
 
 #[test]
-fn a_rank_that_is_interrupted_is_named() {
+fn interrupted_rank_is_named() {
     for (way, elements) in WAYS {
         let ended = Job::of(3, &format!("go {way} {elements} interrupted")).run();
         let failed = ended.heard("failed ");

@@ -1,4 +1,4 @@
-//! What elements calls have, what operations are on them, and what these mean.
+//! The elements of calls, their operations, and the meaning of these.
 #![allow(unsafe_code)]
 
 use std::cmp::Ordering::{Equal, Greater, Less};

@@ -1,18 +1,17 @@
-//! How ranks of MPI are started: by the launcher that belongs to the library which this program is
-//! linked with.
+//! Starts ranks of MPI by the launcher of the library that this program is linked with.
 
 use std::env;
 use std::process::Command;
 
-/// What starts them, where it is not the `mpirun` that goes by the library's name, or just
-/// `mpirun`.
+/// The variable with the launcher, if it is not the library's own `mpirun` or plain `mpirun`.
 pub const MPIRUN: &str = "NECKLACE_MPIRUN";
 
-/// What starts so many processes; the program with its arguments is still to be added.
+/// Returns the command that starts this many processes; the program and its arguments are still to
+/// be added.
 pub fn mpirun(count: usize) -> Command {
     let mut command = Command::new(env::var(MPIRUN).unwrap_or_else(|_| known()));
     command.arg("-n").arg(count.to_string());
-    // What Open MPI asks of root, and of who starts more processes than there are cores.
+    // Open MPI requires these of root, and for more processes than cores.
     for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"] {
         command.env(name, "1");
     }

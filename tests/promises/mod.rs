@@ -36,7 +36,7 @@ where
 }
 
 /// Runs the conformance suite of transports on jobs whose endpoints are wrapped.
-pub fn keeps_every_promise(
+pub fn check_conformance(
     start: impl Fn(usize) -> Vec<Arc<dyn Endpoint>> + Send + Sync,
     deadline: Duration,
     wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync,

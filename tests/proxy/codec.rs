@@ -8,11 +8,11 @@ use necklace::machine::Machine;
 use necklace::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 use necklace::transport::{Cause, ContextId, Deadline, Failure, OpenError, Signature, Timeouts};
 
-/// What can be written as bytes and read back.
+/// A value that can be written as bytes and read back.
 pub(crate) trait Code: Sized {
     fn put(&self, into: &mut Vec<u8>);
 
-    /// `None` for bytes that nobody has written.
+    /// `None` for bytes that were not written.
     fn take(from: &mut &[u8]) -> Option<Self>;
 }
 
@@ -215,7 +215,7 @@ enums! {
     }
 }
 
-/// Each message with its runs; which numbers they have in the program is nobody's business.
+/// Each message with its runs. Their numbers in the program do not matter.
 impl Code for Program {
     fn put(&self, into: &mut Vec<u8>) {
         self.sizes().put(into);

@@ -76,7 +76,7 @@ enums! {
 }
 
 impl Request {
-    /// In words, for whoever wonders what a worker is at.
+    /// Describes the request, for errors about a worker that does not answer.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::Make { job, size, .. } => format!("making job {job} of {size} ranks"),
@@ -116,7 +116,7 @@ impl Line {
         self.0.write_all(&frame)
     }
 
-    /// What the other end has said; an error of the kind `UnexpectedEof` if it is gone.
+    /// Receives a message of the other end. Fails with the kind `UnexpectedEof` if it is gone.
     pub(crate) fn hear<T: Code>(&mut self) -> io::Result<T> {
         let mut length = [0; size_of::<u64>()];
         self.0.read_exact(&mut length)?;

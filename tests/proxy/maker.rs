@@ -18,7 +18,8 @@ use necklace_tests::mpirun::{MPIRUN, mpirun};
 /// How many workers are started together.
 const COUNT: &str = "NECKLACE_WORKERS_COUNT";
 
-/// What starts so many workers, each this program with the arguments that are still to be added.
+/// Returns the command that starts this many workers; the arguments of the program are still to be
+/// added.
 pub(super) fn commands(count: usize) -> Vec<Command> {
     let mut command = mpirun(count);
     command.arg(env::current_exe().unwrap()).env(COUNT, count.to_string());

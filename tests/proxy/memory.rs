@@ -1,8 +1,8 @@
 //! A worker's copy of a transport's buffers.
 //!
-//! It is full of poison. A round lays its bytes in and takes them out, and puts poison in their
-//! place: what is then no poison, somebody has written who should not have. What somebody reads who
-//! should not is poison, which the suites find.
+//! It is filled with poison. A round writes its bytes, takes them out, and puts poison in their
+//! place. A byte that is not poison then was written by mistake. A read by mistake finds poison,
+//! which the suites detect.
 
 use std::ops::Range;
 use std::{array, mem};
@@ -11,7 +11,7 @@ use necklace::plan::{Buffer, Buffers, Message, Program, Sizes};
 
 const POISON: u8 = 0xDB;
 
-/// Where the bytes of messages are, in order.
+/// The places of the messages' bytes, in order.
 pub(crate) fn places(program: &Program, messages: &[Message]) -> impl Iterator<Item = (Buffer, Range<usize>)> {
     messages.iter().flat_map(|message| program.runs(message)).flat_map(|run| {
         let buffer = run.buffer;
@@ -24,7 +24,7 @@ pub(crate) fn places(program: &Program, messages: &[Message]) -> impl Iterator<I
 pub(crate) struct Memory {
     /// Input, output and scratch.
     pub(super) buffers: [Vec<u8>; 3],
-    /// Those that became too short: somebody might still hold them.
+    /// Buffers that became too short. The endpoint might still hold them.
     pub(super) outgrown: Vec<Vec<u8>>,
     /// How much of each the last round had.
     last: [usize; 3],
@@ -91,7 +91,7 @@ impl Memory {
         }
     }
 
-    /// That all is poison, when there are no more rounds; if not, where.
+    /// Checks that everything is poison after the last round. Fails with the place otherwise.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.outgrown.iter().try_for_each(|buffer| poisoned(buffer, "an outgrown buffer"))?;
         self.untouched(self.buffers.each_ref().map(Vec::len))

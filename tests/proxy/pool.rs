@@ -14,7 +14,7 @@ use super::endpoint::{Proxy, Supervisor};
 use super::line::{Line, Request};
 use super::maker;
 
-/// How many workers there are, unless a job needs more.
+/// The number of workers, unless a job needs more.
 const WORKERS: usize = 16;
 
 /// Longer than any answer takes: a suite has given up before.
@@ -23,10 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(100);
 /// How long workers may take to start.
 const START: Duration = Duration::from_secs(60);
 
-/// How long they may take to end when nobody needs them, before they are killed.
+/// Maximum time for workers to end when the pool ends, before they are killed.
 const END: Duration = Duration::from_secs(10);
 
-/// The pool in which the next job is made. Whoever makes one holds it: workers make one at a time.
+/// The pool for the next job. The thread that makes a job holds the lock, because workers make one
+/// job at a time.
 static CURRENT: Mutex<Option<Arc<Pool>>> = Mutex::new(None);
 
 /// For pools and jobs.
@@ -41,7 +42,7 @@ pub(crate) fn job(size: usize) -> Vec<Proxy> {
     make(size, false)
 }
 
-/// The same, where somebody says why a rank's thread panicked.
+/// The same, with a supervisor that reports why a rank's thread panicked.
 pub(crate) fn supervised(size: usize) -> Vec<(Supervisor, Proxy)> {
     make(size, true).into_iter().map(|proxy| (proxy.supervisor(), proxy)).collect()
 }
@@ -60,8 +61,8 @@ fn make(size: usize, supervised: bool) -> Vec<Proxy> {
     })
 }
 
-/// Makes no more jobs in this pool, if there is one, and says on standard error what is still
-/// awaited of its workers.
+/// Makes no more jobs in this pool, if there is one, and prints the unanswered requests to its
+/// workers.
 pub(crate) fn retire() {
     if let Some(pool) = current().take() {
         for (words, since) in pool.awaited.lock().unwrap_or_else(PoisonError::into_inner).values() {
@@ -74,7 +75,7 @@ pub(crate) fn retire() {
 #[derive(Debug)]
 pub(crate) struct Pool {
     number: u64,
-    /// Where their sockets are.
+    /// The directory of their sockets.
     place: PathBuf,
     /// A connection to each, by number, which closes with it.
     workers: Mutex<Vec<Line>>,
@@ -83,7 +84,7 @@ pub(crate) struct Pool {
     /// The numbers of the workers' processes.
     ids: BTreeMap<usize, u32>,
     lost: AtomicBool,
-    /// What is awaited, and since when.
+    /// The unanswered requests, and when each was sent.
     awaited: Mutex<BTreeMap<u64, (String, Instant)>>,
 }
 
@@ -144,7 +145,7 @@ impl Pool {
         workers.into_values().collect()
     }
 
-    /// Whether it has so many workers, all of them alive.
+    /// Returns whether it has this many workers, all of them alive.
     pub(super) fn serves(&self, size: usize) -> bool {
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         let well = !self.lost.load(Ordering::SeqCst);
@@ -161,7 +162,7 @@ impl Pool {
         self.number
     }
 
-    /// Where its sockets are.
+    /// The directory of its sockets.
     pub(super) fn place(&self) -> &Path {
         &self.place
     }
@@ -171,7 +172,7 @@ impl Pool {
         self.ids[&worker]
     }
 
-    /// Notes what is awaited of a worker, until that is dropped.
+    /// Records a request to a worker until the result is dropped.
     pub(super) fn awaits(&self, worker: usize, request: &Request) -> Awaited<'_> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -202,7 +203,7 @@ impl Drop for Pool {
     }
 }
 
-/// Something that is awaited.
+/// A request that is not yet answered.
 #[derive(Debug)]
 pub(super) struct Awaited<'a> {
     pool: &'a Pool,
@@ -215,12 +216,12 @@ impl Drop for Awaited<'_> {
     }
 }
 
-/// Where workers say that they are there.
+/// The socket at which workers report that they have started.
 pub(super) fn driver(place: &Path) -> PathBuf {
     place.join("driver")
 }
 
-/// Where a worker is called.
+/// The socket of a worker.
 pub(super) fn socket(place: &Path, worker: usize) -> PathBuf {
     place.join(worker.to_string())
 }

@@ -19,7 +19,7 @@ fn exists(process: u32) -> bool {
     Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// Waits until none of these processes is left.
+/// Waits until all of these processes have ended.
 fn gone(processes: &[u32]) {
     let until = Instant::now() + Duration::from_secs(30);
     while processes.iter().any(|process| exists(*process)) {
@@ -39,7 +39,7 @@ fn meet(transport: &mut dyn Transport) -> Result<(), Failure> {
 }
 
 #[test]
-fn nothing_is_left_of_a_pool() {
+fn dropped_pool_leaves_no_worker() {
     let pool = Arc::new(Pool::start(3));
     let processes = [0, 1, 2].map(|worker| pool.process(worker));
     let place = pool.place().to_owned();
@@ -57,7 +57,7 @@ fn nothing_is_left_of_a_pool() {
 }
 
 #[test]
-fn a_worker_that_is_lost_is_named_with_what_it_was_at() {
+fn lost_worker_is_named_with_its_task() {
     let pool = Arc::new(Pool::start(2));
     assert!(pool.serves(2) && !pool.serves(3));
     let proxies = Proxy::job(&pool, 1, 2, false).unwrap();

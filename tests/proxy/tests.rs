@@ -11,7 +11,7 @@ use super::codec::{Bytes, Code, decoded, encoded};
 use super::line::{Made, Moved, Opened, Request, Round};
 use super::memory::Memory;
 
-/// That a value comes back as it was, and nothing comes of a part of its bytes.
+/// Asserts that a value round-trips, and that a part of its bytes gives no value.
 fn returns<T: Code + PartialEq + std::fmt::Debug>(value: T) {
     let bytes = encoded(&value);
     assert_eq!(decoded(&bytes).as_ref(), Some(&value));
@@ -52,7 +52,7 @@ fn program() -> Program {
 }
 
 #[test]
-fn what_a_proxy_says_arrives_as_it_was() {
+fn request_of_a_proxy_round_trips() {
     causes().into_iter().for_each(|cause| returns(Request::Abort { transport: 5, failure: failure(cause) }));
     for panicking in [false, true] {
         returns(Request::Forget { job: 3, panicking });
@@ -79,7 +79,7 @@ fn what_a_proxy_says_arrives_as_it_was() {
 }
 
 #[test]
-fn what_a_worker_answers_arrives_as_it_was() {
+fn answer_of_a_worker_round_trips() {
     returns::<Made>((Rank::new(0), (5, Machine::TCP)));
     returns::<Opened>(Ok((Rank::new(0), 5)));
     let member = Rank::new(6);
@@ -100,11 +100,11 @@ fn what_a_worker_answers_arrives_as_it_was() {
     returns::<Result<(), String>>(Err("a complaint".to_owned()));
 }
 
-/// What is laid in for the program: sent, then received.
+/// The bytes for the program: those sent, then those received.
 const LAID: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 
 #[test]
-fn a_round_sees_its_bytes_and_poison() {
+fn round_gets_its_bytes_and_poison() {
     let (program, mut memory) = (program(), Memory::default());
     for _ in 0..2 {
         let moved = memory.lend(&program, 1, &LAID, |buffers| {
@@ -122,7 +122,7 @@ fn a_round_sees_its_bytes_and_poison() {
 }
 
 #[test]
-fn who_writes_what_is_no_message_is_found() {
+fn write_outside_of_messages_is_detected() {
     let (program, mut memory) = (program(), Memory::default());
     let sent = memory.lend(&program, 1, &LAID, |buffers| buffers.output[2] = 0).unwrap_err();
     assert!(sent.contains("what it sends"), "{sent}");
@@ -131,7 +131,7 @@ fn who_writes_what_is_no_message_is_found() {
 }
 
 #[test]
-fn who_writes_after_the_round_is_found_at_the_next_one_or_at_the_end() {
+fn write_after_the_round_is_detected() {
     let (program, mut memory) = (program(), Memory::default());
     memory.lend(&program, 1, &LAID, |_| ()).unwrap();
     memory.buffers[1][3] = 0;
@@ -142,7 +142,7 @@ fn who_writes_after_the_round_is_found_at_the_next_one_or_at_the_end() {
 }
 
 #[test]
-fn who_writes_what_has_become_too_short_is_found_at_the_end() {
+fn write_to_a_shortened_buffer_is_detected() {
     let longer = Program::new(vec![], vec![ProgramRound::default()], Sizes { input: 0, output: 5000, scratch: 0 });
     let (program, longer, mut memory) = (program(), longer.unwrap(), Memory::default());
     memory.lend(&program, 1, &LAID, |_| ()).unwrap();

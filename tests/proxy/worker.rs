@@ -1,6 +1,5 @@
 //! A worker: endpoints for proxies in another process.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,6 +11,7 @@ use std::{env, fs, io, process, thread};
 
 use necklace::plan::Program;
 use necklace::transport::{Endpoint, RoundIo, Transport};
+use necklace_tests::jobs::panic_message;
 
 use super::codec::{Bytes, Code};
 use super::line::{Answer, Line, Made, Moved, Opened, Request, Round};
@@ -19,16 +19,16 @@ use super::maker::{Maker, Supervisor};
 use super::memory::Memory;
 use super::pool;
 
-/// Where the sockets of the pool are, for a process that is to be a worker.
+/// The variable with the directory of the pool's sockets, set for worker processes.
 pub(super) const VARIABLE: &str = "NECKLACE_WORKERS";
 
 /// The test that a worker runs.
 pub(super) const TEST: &str = "worker";
 
-/// How long what is left may take to be dropped when the pool ends.
+/// Maximum time to drop the remaining objects when the pool ends.
 const END: Duration = Duration::from_secs(5);
 
-/// What its threads share.
+/// The state that its threads share.
 struct Worker {
     place: PathBuf,
     maker: Maker,
@@ -37,7 +37,7 @@ struct Worker {
     supervisors: Mutex<HashMap<u64, Supervisor>>,
     /// By number.
     transports: Mutex<HashMap<u64, Arc<Mutex<Held>>>>,
-    /// By job, what its transports that are gone did their rounds on.
+    /// By job, the buffers of transports that were dropped.
     left: Mutex<HashMap<u64, Vec<Memory>>>,
     /// Requests that are being answered.
     busy: AtomicUsize,
@@ -70,14 +70,14 @@ pub(crate) fn run_if_told() {
     let accepting = Arc::clone(&worker);
     thread::spawn(move || accept(&accepting, &listener));
     control.say(&(number, process::id())).unwrap();
-    // Nothing is said on it: it ends with the pool, or with the process that has it.
+    // Nothing is sent on it. It ends with the pool, or with the process that owns the pool.
     let _ = control.hear::<()>();
     // They all end together, and the first one out clears up.
     let _ = fs::remove_dir_all(&place);
     thread::spawn(move || {
         thread::sleep(END);
         eprintln!("worker {number} ends in the middle of something");
-        // At once: what is done at an exit might wait for the others.
+        // At once, because handlers at an exit might wait for the others.
         process::abort();
     });
     while worker.busy.load(Ordering::SeqCst) > 0 {
@@ -169,12 +169,7 @@ fn serve(worker: &Worker, line: &mut Line, request: Request) -> io::Result<()> {
 /// Says what comes of it, also if it panics.
 fn answer<T: Code>(line: &mut Line, work: impl FnOnce() -> Answer<T>) -> io::Result<()> {
     let answer = catch_unwind(AssertUnwindSafe(work));
-    line.say(&answer.unwrap_or_else(|panic| Err(format!("panicked: {}", words(&*panic)))))
-}
-
-fn words(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+    line.say(&answer.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic)))))
 }
 
 /// Drops something, as a thread that panics does or another.

@@ -1,4 +1,4 @@
-//! The conformance suite of topologies finds what is broken: each check, at least one fault.
+//! The conformance suite of topologies finds faults: each check finds at least one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -304,14 +304,14 @@ fn every_fault_is_found_and_named() {
 }
 
 #[test]
-fn every_check_has_a_fault_that_it_finds() {
+fn every_check_finds_a_fault() {
     let checks: BTreeSet<&str> = CHECKS.iter().map(|&(name, _)| name).collect();
     let broken: BTreeSet<&str> = FAULTS.iter().map(|&(_, promise)| promise).collect();
     assert_eq!(checks, broken);
 }
 
 #[test]
-fn a_fault_of_one_method_is_one_finding() {
+fn fault_of_one_method_is_reported_once() {
     for fault in
         [AdjacentToAll, ChannelsAreLinks, DistanceAsOnAMesh, RouteTheLongWay, ProductOfOtherTies, PartOfOtherLinks]
     {

@@ -2,21 +2,11 @@
 
 use necklace::algorithm::find;
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, Volume};
 use necklace::topology::parse;
 use quickcheck::quickcheck;
 
-/// Everything delivered and the claims kept.
-fn proof(text: &str, algorithm: &str) -> Proof {
-    let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
-    let algorithm = find(problem.collective(), algorithm).unwrap();
-    let name = || format!("{} on {text}", algorithm.name());
-    let proof = verify_shares(algorithm.as_ref().shares(&problem).unwrap());
-    let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));
-    assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{}", name());
-    assert!(proof.keeps(algorithm.about().ports), "{}", name());
-    proof
-}
+use crate::fixtures::alltoall_proof;
 
 /// Start-ups and blocks.
 fn terms(proof: &Proof) -> (u64, Volume) {
@@ -24,11 +14,11 @@ fn terms(proof: &Proof) -> (u64, Volume) {
 }
 
 #[test]
-fn round_a_ring_one_way_costs_equation_4_7_and_both_ways_half_of_its_blocks() {
+fn one_way_ring_costs_equation_4_7_and_both_ways_half() {
     for p in 1..=40_u64 {
         for kind in ["ring", "line"] {
             let text = format!("{kind}:{p}");
-            let (one_way, both_ways) = (proof(&text, "ring"), proof(&text, "ring-both"));
+            let (one_way, both_ways) = (alltoall_proof(&text, "ring"), alltoall_proof(&text, "ring-both"));
             assert_eq!(terms(&one_way), (p - 1, Volume::new(p, 2) * (p - 1)), "{text}");
             assert_eq!(terms(&both_ways), (p - 1, (p * p / 4).into()), "{text}");
             let hop = if kind == "ring" || p < 2 { 1 } else { p - 1 };
@@ -45,7 +35,7 @@ fn by_dimension_costs_equation_4_8_on_a_square_mesh() {
     for side in 2..=9_u64 {
         let p = side * side;
         for kind in ["mesh", "torus"] {
-            let proof = proof(&format!("{kind}:{side}x{side}"), "by-dimension:within=ring");
+            let proof = alltoall_proof(&format!("{kind}:{side}x{side}"), "by-dimension:within=ring");
             assert_eq!(terms(&proof), (2 * (side - 1), Volume::from(p * (side - 1))), "{kind} {side}");
             assert!(proof.contention_free && proof.ports() == Ports::One && proof.rearrangements == 1);
         }
@@ -53,34 +43,34 @@ fn by_dimension_costs_equation_4_8_on_a_square_mesh() {
 }
 
 #[test]
-fn by_dimension_does_in_a_row_what_suits_its_kind() {
-    let default = |text| terms(&proof(text, "by-dimension"));
+fn by_dimension_follows_the_kind_of_each_factor() {
+    let default = |text| terms(&alltoall_proof(text, "by-dimension"));
     for text in ["torus:5x4", "mesh:5x4", "ring:7", "line:6", "torus:1x6x1"] {
-        assert_eq!(default(text), terms(&proof(text, "by-dimension:within=ring")), "{text}");
+        assert_eq!(default(text), terms(&alltoall_proof(text, "by-dimension:within=ring")), "{text}");
     }
     for text in ["complete:9", "ghc:3x4", "hypercube:4", "torus:2x2x2", "hypercube:0"] {
-        assert_eq!(default(text), terms(&proof(text, "by-dimension:within=direct-rotated")), "{text}");
+        assert_eq!(default(text), terms(&alltoall_proof(text, "by-dimension:within=direct-rotated")), "{text}");
     }
     // Rows of four, then columns of three, complete both: single rounds to each other member.
     assert_eq!(default("ghc:3x4"), (3 + 2, (3 * 3 + 2 * 4).into()));
-    // One exchange a dimension of half of what is held.
+    // One exchange per dimension, of half of the held blocks.
     assert_eq!(default("hypercube:4"), (4, (4 * 8).into()));
     // A triangle is complete: two single messages in it, then one way round the line of four.
     assert_eq!(default("torus:3x4"), (2 + 3, (2 * 4 + 3 * 6).into()));
 }
 
 #[test]
-fn rows_then_columns_straight_is_two_rounds_of_all() {
-    let proof = proof("torus:5x6", "by-dimension:within=direct");
+fn direct_rows_then_columns_take_two_rounds() {
+    let proof = alltoall_proof("torus:5x6", "by-dimension:within=direct");
     assert_eq!(terms(&proof), (2, (5 + 6).into()));
     assert_eq!((proof.messages, proof.volume), (5 + 4, Volume::from(5 * 5 + 4 * 6)));
     assert_eq!((proof.max_sends, proof.ports()), (5, Ports::Unlimited));
     // Complete rows have a channel for each.
-    assert_eq!(self::proof("complete:7", "by-dimension:within=direct").ports(), Ports::All);
+    assert_eq!(alltoall_proof("complete:7", "by-dimension:within=direct").ports(), Ports::All);
 }
 
 #[test]
-fn what_is_no_product_is_refused() {
+fn network_that_is_no_product_is_refused() {
     let graph = necklace::topology::Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]).unwrap();
     let graph = Problem::new(std::sync::Arc::new(graph), Collective::Alltoall).unwrap();
     let problem = Problem::new(parse("complete:4").unwrap(), Collective::Alltoall).unwrap();
@@ -104,8 +94,8 @@ quickcheck! {
             grid => format!("{grid}:{a}x{b}x{c}"),
         };
         let within = ["kind", "ring", "ring-both", "direct-rotated", "direct"][usize::from(within % 5)];
-        let proof = proof(&text, &format!("by-dimension:within={within}"));
-        let round = self::proof(&text, if ring { "ring" } else { "ring-both" });
+        let proof = alltoall_proof(&text, &format!("by-dimension:within={within}"));
+        let round = alltoall_proof(&text, if ring { "ring" } else { "ring-both" });
         proof.messages <= round.messages.max(1)
     }
 }

@@ -95,9 +95,9 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
     assert!(cases > 400, "only {cases} cases");
 }
 
-/// Some extents in numbers, and the formulas of Table 1.
+/// Some extents as numbers, and the formulas of Table 1.
 #[test]
-fn torus_exchange_costs_what_suh_and_shin_say() {
+fn torus_exchange_costs_equal_suh_and_shins() {
     let vectors: [(&[usize], [u64; 3]); 12] = [
         (&[8, 8], [6, 192, 14]),
         (&[8, 12], [8, 384, 22]),
@@ -135,7 +135,7 @@ fn in_12_by_12_the_busiest_channel_carries_432_blocks() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_what_is_missing() {
+fn unfit_algorithm_is_refused_with_the_unmet_need() {
     let refused = [
         ("torus-exchange", "mesh:8x8", "needs a torus"),
         ("torus-exchange", "complete:16", "needs a torus"),
@@ -152,7 +152,7 @@ fn what_does_not_fit_is_refused_with_what_is_missing() {
 }
 
 #[test]
-fn unknown_algorithms_and_parameters_are_refused_with_what_there_is() {
+fn unknown_name_or_parameter_is_refused_with_alternatives() {
     let message = |name| find(&Collective::Alltoall, name).err().unwrap().to_string();
     assert!(message("brick").contains("direct-rotated"), "{}", message("brick"));
     assert_eq!(message("ring:radix=4"), "ring: found \"radix=4\", expected no parameters");
@@ -160,7 +160,7 @@ fn unknown_algorithms_and_parameters_are_refused_with_what_there_is() {
 }
 
 #[test]
-fn a_name_finds_what_it_is_the_name_of() {
+fn every_name_finds_its_algorithm() {
     for row in registry() {
         let problem = problem(&parse("ring:64").unwrap(), row.as_ref(), 0);
         assert_eq!((row.name(), row.settings()), (row.about().name.to_owned(), Settings::default()));

@@ -11,7 +11,7 @@ use necklace::topology::Grid;
 
 type Blocks = BTreeSet<String>;
 
-/// The steps of the figure: what is sent in each, and held after it.
+/// The steps of the figure: the blocks sent in each, and held after it.
 fn figure_4() -> Vec<(Blocks, Blocks)> {
     let text = include_str!("../../testdata/suh-shin-figure-4.txt");
     let stage = |stage: &str| {
@@ -35,7 +35,7 @@ fn written(block: Block) -> String {
 }
 
 #[test]
-fn node_0_0_of_a_12_by_12_torus_sends_and_holds_what_figure_4_shows() {
+fn node_0_0_of_torus_12x12_sends_and_holds_as_in_figure_4() {
     let problem = Problem::new(Arc::new(Grid::torus(&[12, 12]).unwrap()), Collective::Alltoall).unwrap();
     let rounds = TorusExchange.share(&problem, Rank::new(0)).unwrap();
     let figure = figure_4();

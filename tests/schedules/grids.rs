@@ -50,7 +50,7 @@ fn mesh_of_the_paper(extents: &[usize]) -> [u64; 4] {
 }
 
 #[test]
-fn even_meshes_cost_what_suh_and_shin_say() {
+fn even_mesh_costs_equal_suh_and_shins() {
     let vectors: [(&[usize], [u64; 3]); 3] =
         [(&[6, 6], [6, 108, 18]), (&[4, 8], [8, 128, 38]), (&[6, 10], [10, 300, 66])];
     for (extents, figures) in vectors {
@@ -99,7 +99,7 @@ fn equal_even_extents_of_a_mesh_with_an_odd_one_go_together() {
 }
 
 #[test]
-fn folded_rings_need_no_more_of_anything_on_square_meshes() {
+fn folded_rings_cost_no_more_on_square_meshes() {
     for (extents, figures) in [(&[6, 6][..], [6, 84, 18]), (&[12, 12], [12, 576, 42]), (&[8, 8, 8], [12, 2304, 39])] {
         let [startups, blocks, hops, rearrangements] = cost(&on_folded_mesh(extents));
         assert_eq!([startups, blocks, hops], figures, "{extents:?}");
@@ -215,7 +215,7 @@ fn claims_for_the_largest_networks() {
     }
 }
 
-/// At most so many nodes.
+/// At most this many nodes.
 const NODES: usize = 150;
 
 #[derive(Clone, Debug)]

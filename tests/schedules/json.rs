@@ -78,7 +78,7 @@ fn checker() -> Option<PathBuf> {
     None
 }
 
-/// What the checker says of a document: its figures, if it accepts it.
+/// Returns the figures that the checker prints for a document that it accepts.
 fn check(checker: &Path, document: &str, ports: Ports, contention_free: bool) -> Result<Value, String> {
     let mut command = Command::new("python3");
     command.arg("-S").arg(checker).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -113,7 +113,7 @@ fn json_round_trip_keeps_schedules() {
 }
 
 #[test]
-fn the_checker_accepts_every_export_and_counts_the_same() {
+fn checker_accepts_every_export_with_equal_counts() {
     let Some(checker) = checker() else {
         eprintln!("skipped: no checker here");
         return;
@@ -140,7 +140,7 @@ fn the_checker_accepts_every_export_and_counts_the_same() {
 }
 
 #[test]
-fn the_checker_refuses_what_the_verifier_refuses() {
+fn checker_and_verifier_refuse_the_same_documents() {
     let Some(checker) = checker() else {
         eprintln!("skipped: no checker here");
         return;
@@ -155,7 +155,7 @@ fn the_checker_refuses_what_the_verifier_refuses() {
 }
 
 #[test]
-fn a_network_without_text_is_written_with_its_links() {
+fn network_without_text_is_written_with_its_links() {
     let own = Plain::new(Graph::from_edges([(0, 1), (1, 2), (2, 0)]).unwrap(), "dragonfly:1");
     let problem = Problem::new(Arc::new(own), Collective::Allgather).unwrap();
     let mut schedule = ring_allgather(3);
@@ -172,7 +172,7 @@ fn a_network_without_text_is_written_with_its_links() {
 }
 
 #[test]
-fn the_example_of_the_format_is_read() {
+fn documented_example_of_the_format_is_read() {
     let text = r#"{"format":"necklace-schedule/1","topology":"torus:12x12","nodes":144,"collective":"alltoall","root":null,
      "algorithm":"torus-exchange","ports":"one","commutative":true,
      "rounds":[{"transfers":[{"src":0,"dst":4,"route":[0,1,2,3,4],"reduce":false,
@@ -311,7 +311,7 @@ fn shares_are_written_like_the_schedule() {
 }
 
 #[test]
-fn a_failing_writer_is_an_error() {
+fn failing_writer_is_an_error() {
     struct Full(usize);
 
     impl Write for Full {
@@ -424,7 +424,7 @@ fn peak() -> Option<u64> {
 }
 
 #[test]
-fn a_hundred_thousand_mutated_documents_do_no_harm() {
+fn mutated_documents_are_accepted_or_refused_soundly() {
     let small = |fixture: &Fixture| fixture.schedule.outline.problem.topology().nodes() <= 6;
     let texts: Vec<String> = documents().iter().filter(|f| small(f)).map(|f| to_json(&f.schedule)).collect();
     let mut g = Gen::new(1000);

@@ -19,6 +19,8 @@ mod permutations;
 mod pictures;
 mod plans;
 mod prices;
+mod replay;
+mod samples;
 mod simulate;
 mod textbook;
 mod topologies;

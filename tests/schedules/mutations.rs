@@ -40,7 +40,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// A violation in this round, of this transfer, that is as said.
+    /// A violation in this round, of this transfer, with this kind.
     fn names(&self, round: usize, ends: (Rank, Rank), is: impl Fn(&Violation) -> bool) {
         let here = |v: &&Violation| v.location.round == Some(round) && v.location.transfer == Some(ends);
         let found = self.violations.all().iter().filter(here).any(is);
@@ -76,7 +76,7 @@ fn ends(transfer: &Transfer) -> (Rank, Rank) {
 }
 
 #[test]
-fn a_dropped_transfer_is_missed() {
+fn dropped_transfer_is_detected() {
     each(
         |_, schedule, r, t| {
             schedule.rounds[r].transfers.remove(t);
@@ -87,7 +87,7 @@ fn a_dropped_transfer_is_missed() {
 }
 
 #[test]
-fn a_transfer_twice_in_a_round_is_named() {
+fn repeated_transfer_in_a_round_is_named() {
     each(
         |_, schedule, r, t| {
             let transfer = schedule.rounds[r].transfers[t].clone();
@@ -111,7 +111,7 @@ fn a_transfer_twice_in_a_round_is_named() {
 }
 
 #[test]
-fn a_transfer_repeated_in_the_next_round_is_noticed() {
+fn transfer_repeated_in_the_next_round_is_detected() {
     each(
         |fixture, schedule, r, t| {
             let transfer = schedule.rounds[r].transfers[t].clone();
@@ -132,7 +132,7 @@ fn a_transfer_repeated_in_the_next_round_is_noticed() {
 }
 
 #[test]
-fn a_transfer_to_somebody_else_is_missed() {
+fn misdirected_transfer_is_detected() {
     for step in 1..4 {
         each(
             |fixture, schedule, r, t| {
@@ -150,7 +150,7 @@ fn a_transfer_to_somebody_else_is_missed() {
 }
 
 #[test]
-fn a_transfer_to_itself_or_to_nobody_is_named() {
+fn transfer_to_itself_or_out_of_range_is_named() {
     each(
         |_, schedule, r, t| {
             let transfer = &mut schedule.rounds[r].transfers[t];
@@ -178,7 +178,7 @@ fn a_transfer_to_itself_or_to_nobody_is_named() {
 }
 
 #[test]
-fn a_transfer_a_round_early_is_named() {
+fn early_transfer_is_named() {
     each(
         |fixture, schedule, r, t| {
             let transfer = schedule.rounds[r].transfers.remove(t);
@@ -202,7 +202,7 @@ fn a_transfer_a_round_early_is_named() {
 }
 
 #[test]
-fn rounds_in_the_wrong_order_are_noticed() {
+fn rounds_in_the_wrong_order_are_detected() {
     for fixture in all().into_iter().filter(|fixture| fixture.chained) {
         for r in 1..fixture.schedule.rounds.len() {
             let mut schedule = fixture.schedule.clone();
@@ -215,7 +215,7 @@ fn rounds_in_the_wrong_order_are_noticed() {
 }
 
 #[test]
-fn a_route_elsewhere_is_named() {
+fn route_to_another_node_is_named() {
     type Reroute = fn(Vec<Node>, usize) -> Vec<Node>;
     let reroutes: [(Reroute, Is); 6] = [
         (|_, _| vec![], |fault| matches!(fault, ViolationKind::RouteEnds { found: None, .. })),
@@ -272,10 +272,10 @@ fn route_over_a_missing_channel_is_named() {
 }
 
 #[test]
-fn another_combination_is_noticed() {
+fn wrong_combination_is_detected() {
     let reductions = ["doubling allreduce", "ring allreduce", "ring reduce-scatter", "binomial reduce"];
     let is_reduction = |fixture: &Fixture| reductions.iter().any(|name| fixture.name.starts_with(name));
-    // What should be combined takes the place of what was there.
+    // A replacement in place of a combination.
     each(
         |fixture, schedule, r, t| {
             let combine = &mut schedule.rounds[r].transfers[t].combine;
@@ -285,7 +285,7 @@ fn another_combination_is_noticed() {
         },
         |original, case| case.follows(original.destination),
     );
-    // What should take the place is combined.
+    // A combination in place of a replacement.
     each(
         |fixture, schedule, r, t| {
             let combine = &mut schedule.rounds[r].transfers[t].combine;
@@ -314,7 +314,7 @@ fn another_combination_is_noticed() {
 }
 
 #[test]
-fn other_blocks_are_noticed() {
+fn wrong_blocks_are_detected() {
     // One less.
     each(
         |_, schedule, r, t| schedule.rounds[r].transfers[t].blocks.pop().map(drop),
@@ -333,7 +333,7 @@ fn other_blocks_are_noticed() {
             });
         },
     );
-    // One that nobody ever had, one that names nobody, and one cut in another way.
+    // A block that no rank holds, one out of range, and one with another number of chunks.
     type Extra = fn(Block) -> Block;
     let more: [(Extra, Is); 3] = [
         (|_| Block::temporary(77), |fault| *fault == ViolationKind::NotHeld),
@@ -359,7 +359,7 @@ fn other_blocks_are_noticed() {
 }
 
 #[test]
-fn the_order_of_blocks_in_a_transfer_does_not_matter() {
+fn order_of_blocks_in_a_transfer_does_not_matter() {
     for Fixture { name, mut schedule, .. } in all() {
         schedule.rounds.iter_mut().flat_map(|round| &mut round.transfers).for_each(|t| t.blocks.reverse());
         assert!(verify(&schedule).is_ok(), "{name}");
@@ -399,7 +399,7 @@ fn port_model_is_checked() {
 }
 
 #[test]
-fn the_same_chunks_grouped_otherwise_are_the_same_value() {
+fn differently_grouped_chunks_are_the_same_value() {
     let block = Block::from(rank(0));
     let pieces = vec![part(block, 0, 4, 1), part(block, 1, 4, 3)];
     let rounds = vec![round(vec![send(0, 1, vec![part(block, 0, 4, 4)]), send(0, 2, pieces)])];
@@ -477,16 +477,16 @@ fn local_steps_are_checked() {
 }
 
 #[test]
-fn dropped_local_steps_are_missed() {
+fn dropped_local_step_is_detected() {
     for fixture in [scan(5), exscan(5)] {
         for r in 0..fixture.rounds.len() {
             for l in 0..fixture.rounds[r].local.len() {
                 let mut schedule = fixture.clone();
                 let (_, step) = schedule.rounds[r].local.remove(l);
-                // What is kept aside after the last round is kept for nobody.
+                // A copy that is kept after the last round is for no rank.
                 let last = r + 1 == fixture.rounds.len() && step.into.source() < -1;
                 let kept = last || verify(&schedule).is_err();
-                // In a scan, what a rank keeps aside may also be for nobody.
+                // In a scan, a copy that a rank keeps may also be for no rank.
                 let idle = schedule.outline.problem.collective() == &Collective::Scan && step.into.source() < -1;
                 assert!(kept || idle, "round {r}: {step:?} is not missed");
             }
@@ -495,7 +495,7 @@ fn dropped_local_steps_are_missed() {
 }
 
 #[test]
-fn every_violation_is_reported_and_the_first_are_shown() {
+fn all_violations_are_counted_and_the_first_shown() {
     let mut schedule = direct_alltoall(8);
     schedule.rounds.clear();
     let violations = verify(&schedule).unwrap_err();

@@ -76,7 +76,7 @@ impl Reduction for Affine {
     }
 }
 
-/// Executes an algorithm for blocks of so many elements and compares every rank's output with the
+/// Executes an algorithm for blocks of this many elements and compares every rank's output with the
 /// definition.
 fn check(algorithm: &dyn Algorithm, problem: &Problem, elements: usize) {
     let size = problem.ranks();
@@ -178,7 +178,7 @@ fn allreduce_in_place_is_allreduce() {
 /// A matrix of 4-byte elements, block j being column j: the transpose of a matrix straight from and
 /// into its columns.
 #[test]
-fn strided_blocks_are_sent_and_received_where_they_lie() {
+fn strided_blocks_are_sent_and_received_in_place() {
     let (size, rows) = (16_usize, 3_usize);
     let problem = Problem::new(Arc::new(Grid::torus(&[4, 4]).unwrap()), Collective::Alltoall).unwrap();
     let column =
@@ -269,7 +269,7 @@ fn blocks_in_user_buffers_are_not_copied() {
 }
 
 #[test]
-fn arrivals_of_combined_messages_are_in_few_pieces() {
+fn combined_messages_arrive_in_few_pieces() {
     // What is the receiver's own in one piece of the output, or two where ranks wrap; the rest in
     // one piece of scratch.
     let cases = [("cube-log", "hypercube:6", 2), ("bruck", "complete:64", 3), ("bruck:radix=3", "complete:50", 3)];
@@ -366,7 +366,7 @@ impl Algorithm for BothWays {
 }
 
 #[test]
-fn chunks_travel_apart_and_end_as_one_block() {
+fn separate_chunks_end_as_one_block() {
     for size in [2, 3, 5, 8] {
         let root = Rank::new(size - 1);
         let problem = Problem::new(Arc::new(Grid::ring(size).unwrap()), Collective::Broadcast { root }).unwrap();
@@ -377,7 +377,7 @@ fn chunks_travel_apart_and_end_as_one_block() {
 }
 
 #[test]
-fn several_messages_of_a_pair_in_one_round_keep_their_order() {
+fn messages_of_a_pair_in_one_round_keep_their_order() {
     // Rank 0 sends two messages to rank 1, one of them combined on arrival.
     let whole = Block::from(Rank::new(0));
     let (a, b) = (whole.chunks(0, 2, 1).unwrap(), whole.chunks(1, 2, 1).unwrap());
@@ -453,8 +453,7 @@ fn value_can_be_combined_with_itself() {
     }
 }
 
-/// Executes a round that combines rank 0's block with itself until it is there so many times, in
-/// place and not.
+/// Executes a round that combines rank 0's block with itself this many times, in place and not.
 fn multiplied(times: usize, round: &RankRound) {
     let own = Block::from(Rank::new(0));
     let layout = Layout::consecutive(ELEMENT, 3, &[own], &[own]).unwrap();

@@ -61,7 +61,7 @@ fn lower_bounds_match_the_documented_table() {
 }
 
 #[test]
-fn a_line_relays_more_than_the_average() {
+fn line_transmission_exceeds_the_average() {
     let bounds = Bounds::of(&problem("line:8", Collective::Alltoall));
     assert_eq!((bounds.forwarded, bounds.relayed, bounds.channel()), (21.into(), 31.into(), 16.into()));
     assert_eq!((bounds.distance, bounds.startups(Ports::One), bounds.startups(Ports::All)), (7, 3, 2));
@@ -136,8 +136,8 @@ fn formulas_and_searches_agree_with_brute_force() {
     }
 }
 
-/// Where all are neighbours, that those who were not looked at are a channel apart at least is all
-/// there is to know.
+/// In a complete network, nodes outside of the search are at least one channel away, and nothing
+/// else is known of them.
 #[test]
 fn large_networks_are_searched_in_part() {
     let nodes = 1000;
@@ -197,14 +197,14 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             );
             let claims = algorithm.claims(&problem).completed(algorithm.about().ports);
             assert_eq!(proof.contradicts(&claims), [], "{name}");
-            // What is not claimed is no more than what was counted.
+            // A lower bound, used for a missing claim, is at most the count.
             let (claimed, counted) =
                 (Demand::claimed(&**algorithm, &problem).unwrap(), Demand::counted(&proof, &problem));
             let least = Demand::least(&Search::of(&problem), algorithm.about().ports);
             for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
                 let price = |demand: &Demand| {
                     let price = demand.price(&machine, 100);
-                    // What is under way while processors are at work is in no term of its own.
+                    // Transmission during the work of processors is in no separate term.
                     let moved = price.startup + price.transmission + price.propagation;
                     [price.total, price.startup, moved, price.rearrangement, price.synchronisation]
                 };
@@ -240,7 +240,7 @@ fn table_2(mesh: bool, d: u32, m: u64, startup: u64) -> [u64; 5] {
 }
 
 #[test]
-fn table_2_of_suh_and_shin_comes_out_by_formula() {
+fn formulas_reproduce_table_2_of_suh_and_shin() {
     for (name, kind, mesh) in [("torus-exchange", "torus", false), ("mesh-exchange", "mesh", true)] {
         for d in 3..=10 {
             let side = 1 << d;
@@ -319,7 +319,7 @@ fn direct_on_a_torus_pays_for_its_busiest_channel() {
 /// Grama et al., 4.5.1 to 4.5.3: rings and cubes by store-and-forward, the textbook's t_s, t_w and
 /// m.
 #[test]
-fn bytes_move_while_the_processor_is_at_the_next_message() {
+fn bytes_move_while_the_next_message_is_prepared() {
     // Seven messages out and seven in: of these two frame the transmission, and twelve go on beside
     // it.
     let direct = claimed("complete:8", "direct").unwrap();
@@ -416,7 +416,7 @@ fn bounds_are_searched_once_and_on_demand() {
 }
 
 #[test]
-fn auto_takes_the_cheapest() {
+fn auto_takes_the_lowest_price() {
     for text in ["torus:8x8", "torus:12x12", "mesh:4x6", "hypercube:5", "complete:9", "ring:7"] {
         for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
             for bytes in [1, 1 << 10, 1 << 20] {
@@ -452,7 +452,7 @@ fn auto_takes_the_cheapest() {
 }
 
 #[test]
-fn prices_of_the_largest_machines_are_not_cut_off() {
+fn prices_of_the_largest_machines_are_not_truncated() {
     let problem = problem("torus:46340x46340", Collective::Alltoall);
     let nodes = 46340_u128 * 46340;
     let ring = Demand::claimed(&*find(problem.collective(), "ring").unwrap(), &problem).unwrap();
@@ -460,7 +460,7 @@ fn prices_of_the_largest_machines_are_not_cut_off() {
 }
 
 #[test]
-fn over_mpi_on_one_host_direct_is_before_bruck() {
+fn direct_is_cheaper_than_bruck_over_mpi_on_one_host() {
     for ranks in 4..=16 {
         for bytes in [8, 64, 256, 1024, 4096, 16_384, 65_536] {
             let price = |algorithm| {
@@ -499,7 +499,7 @@ fn allgather_ring_price_matches_its_simulation() {
 }
 
 #[test]
-fn stored_messages_wait_for_the_busiest_channel_and_on_their_way() {
+fn stored_messages_pay_for_busiest_channel_and_route() {
     for (text, blocks) in [("mesh:2x2", 3), ("hypercube:3", 6), ("hypercube:5", 20)] {
         let problem = problem(text, Collective::Alltoall);
         let wires = Machine::UNIT.with_byte(0);

@@ -2,28 +2,23 @@
 
 use std::sync::Arc;
 
+use necklace::Rank;
 use necklace::algorithm::{Algorithm, find, registry};
 use necklace::bounds::{Bounds, Search};
 use necklace::collective::{Collective, Custom};
 use necklace::cost::Demand;
 use necklace::machine::{Machine, Switching};
-use necklace::schedule::{
-    Block, Outline, Ports, Problem, Round, Route, Schedule, Share, Transfer, verify, verify_shares,
-};
+use necklace::schedule::{Block, Outline, Ports, Problem, Round, Schedule, Share, Transfer, verify, verify_shares};
 use necklace::simulate::{Played, SimulateError, Simulation, least};
 use necklace::topology::{Graph, Topology, parse};
-use necklace::{Node, Rank};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+use crate::fixtures::via;
 
 fn send(source: usize, destination: usize, blocks: usize) -> Transfer {
     let (source, destination) = (Rank::new(source), Rank::new(destination));
     let blocks = (0..blocks).map(|i| Block::new(source, Rank::new(i))).collect();
     Transfer::new(source, destination, blocks)
-}
-
-fn via(mut transfer: Transfer, nodes: &[usize]) -> Transfer {
-    transfer.route = Route::Via(nodes.iter().copied().map(Node::new).collect());
-    transfer
 }
 
 /// Rounds of any transfers, each in a phase of its own, with blocks of 10 bytes.
@@ -86,7 +81,7 @@ fn messages_wait_for_a_channel_that_they_share() {
 }
 
 #[test]
-fn channels_that_cost_nothing_keep_no_message_waiting() {
+fn free_channels_delay_no_message() {
     // From 0 and from 1, over 1-2, to different ranks: ports are all that takes time.
     let meeting = [send(0, 2, 4), send(1, 3, 4)];
     assert_eq!(times("line:4", Machine::FREE.with_byte(7), &[&meeting]), [280; 4]);
@@ -108,7 +103,7 @@ fn channels_that_cost_nothing_keep_no_message_waiting() {
 }
 
 #[test]
-fn messages_share_a_channel_that_is_faster_than_their_ports() {
+fn messages_share_a_channel_faster_than_their_ports() {
     // 40 bytes each, 200 through a port and 120 over the channel that they share: the second
     // follows 120 later.
     let meeting = [send(0, 2, 4), send(1, 3, 4)];
@@ -117,7 +112,7 @@ fn messages_share_a_channel_that_is_faster_than_their_ports() {
 }
 
 #[test]
-fn a_port_passes_one_message_after_the_other() {
+fn port_passes_one_message_at_a_time() {
     let star = |n: usize| Graph::from_edges((1..=n).map(|leaf| (0, leaf))).unwrap();
     let star: Arc<dyn Topology> = Arc::new(star(3));
     let machine = Machine::FREE.with_byte(7);
@@ -141,7 +136,7 @@ fn processors_do_one_thing_at_a_time() {
 }
 
 #[test]
-fn ranks_go_on_when_their_own_transfers_are_done() {
+fn ranks_continue_after_their_own_transfers() {
     let machine = Machine::FREE.with_channel(1).with_startup(1000);
     // 1 and 2 do not wait for the long message from 0 to 3, and what arrives early is kept.
     let long = send(0, 3, 50);
@@ -155,7 +150,7 @@ fn ranks_go_on_when_their_own_transfers_are_done() {
 #[test]
 fn new_phase_rearranges_all_blocks() {
     let machine = Machine::FREE.with_rearrangement(2);
-    // Of four blocks of 10 bytes, at those who do anything in both phases.
+    // Of four blocks of 10 bytes, at ranks that take part in both phases.
     assert_eq!(times("complete:4", machine, &[&[send(0, 1, 1)], &[send(1, 2, 1)]]), [0, 80, 80, 0]);
 }
 
@@ -177,7 +172,7 @@ fn given_routes_are_used() {
 }
 
 #[test]
-fn rank_that_waits_in_vain_is_named() {
+fn rank_waiting_for_a_missing_message_is_named() {
     let problem = Problem::new(parse("ring:3").unwrap(), Collective::Alltoall).unwrap();
     let ring = find(problem.collective(), "ring").unwrap();
     let share = |rank| ring.share(&problem, Rank::new(rank)).unwrap();
@@ -289,11 +284,11 @@ fn claimed_prices_equal_uncontended_simulations() {
     QuickCheck::new().rng(Gen::new(40)).tests(60).quickcheck(holds as fn(u8, u8, Prices, u8));
 }
 
-/// By which digits, how many blocks, and whether a phase begins.
+/// The digits, the number of blocks, and whether a phase begins.
 type Exchanges = Vec<(u8, u8, bool)>;
 
-/// In each round everyone exchanges so many blocks with the one whose number differs by exclusive
-/// or: over E-cube routes, of as many channels as digits differ, none of them shared.
+/// In each round every rank exchanges this many blocks with the rank whose number is its own
+/// exclusive or the round's. E-cube routes have as many channels as digits differ, and share none.
 #[test]
 fn counted_prices_equal_uncontended_simulations() {
     fn holds(rounds: Exchanges, cube: bool, Prices(machine): Prices, bytes: u8) {
@@ -301,7 +296,7 @@ fn counted_prices_equal_uncontended_simulations() {
         let own = |rank| (0..16).map(move |i| (Block::new(Rank::new(rank), Rank::new(i)), vec![Rank::new(rank)]));
         let (pre, post) = ((0..16).map(|rank| own(rank).collect()).collect(), vec![vec![]; 16]);
         let custom = Collective::Custom(Arc::new(Custom::new(pre, post)));
-        // Nobody gets a block twice.
+        // No rank gets a block twice.
         let (mut made, mut phase, mut first) = (vec![], 0, 0);
         for (mask, blocks, new) in rounds {
             let (mask, blocks) = (usize::from(mask % 15) + 1, usize::from(blocks % 6).min(16 - first));
@@ -383,7 +378,7 @@ fn bound_is_reached_with_a_single_price() {
         };
         assert_eq!(least, expected.into(), "{topology}, {machine}");
     }
-    // A rank that only receives needs no start-up: those who send to it do so at once.
+    // A rank that only receives needs no start-up: ranks that send to it do so at once.
     let gather = Problem::new(parse("complete:8").unwrap(), Collective::Gather { root: Rank::new(0) }).unwrap();
     assert_eq!(least(&Search::of(&gather), Ports::One, &Machine::FREE.with_startup(7), 100), 7);
     let alone = problem("ring:1", "alltoall");
@@ -403,7 +398,7 @@ fn direct_exchange_on_a_torus_waits_for_channels() {
 }
 
 #[test]
-fn a_thousand_nodes_are_played_out() {
+fn thousand_nodes_are_simulated() {
     let problem = problem("torus:32x32", "alltoall");
     let direct = find(problem.collective(), "direct").unwrap();
     let mut told = 0;
@@ -424,7 +419,7 @@ fn too_long_simulations_are_refused() {
 
 /// A place for each of its 10^10 channels would take 160 GB.
 #[test]
-fn large_complete_network_is_simulated_where_few_channels_are_used() {
+fn large_complete_network_with_few_used_channels_runs() {
     let played = |collective: Collective, name: &str| {
         let problem = Problem::new(parse("complete:100000").unwrap(), collective).unwrap();
         let algorithm = find(problem.collective(), name).unwrap();

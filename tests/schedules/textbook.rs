@@ -3,20 +3,11 @@
 
 use necklace::algorithm::find;
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, Volume};
 use necklace::topology::parse;
 use quickcheck::QuickCheck;
 
-/// What is counted of an alltoall, its claims held against it.
-fn counted(algorithm: &str, topology: &str) -> Proof {
-    let problem = Problem::new(parse(topology).unwrap(), Collective::Alltoall).unwrap();
-    let algorithm = find(problem.collective(), algorithm).unwrap();
-    let shares = algorithm.as_ref().shares(&problem).unwrap();
-    let proof = verify_shares(shares).unwrap_or_else(|e| panic!("{} on {topology}: {e}", algorithm.name()));
-    assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{} on {topology}", algorithm.name());
-    assert!(proof.keeps(algorithm.about().ports), "{} on {topology}", algorithm.name());
-    proof
-}
+use crate::fixtures::alltoall_proof;
 
 /// The factors of t_s and of t_w m in the time of a schedule that shares no channel and no port.
 fn coefficients(proof: &Proof) -> (u64, Volume) {
@@ -27,16 +18,16 @@ fn coefficients(proof: &Proof) -> (u64, Volume) {
 
 /// T = (t_s + t_w m p/2)(p - 1), round a ring, and along a line by cut-through.
 #[test]
-fn equation_4_7_is_the_ring() {
+fn ring_costs_equation_4_7() {
     for p in 2..=64 {
         for network in ["ring", "line", "complete"] {
-            let proof = counted("ring", &format!("{network}:{p}"));
+            let proof = alltoall_proof(&format!("{network}:{p}"), "ring");
             assert_eq!(coefficients(&proof), (p - 1, Volume::new(p * (p - 1), 2)), "{network}:{p}");
         }
     }
 }
 
-/// The texts of the binary cube of so many dimensions.
+/// The texts of the binary cube of this many dimensions.
 fn cubes(d: usize) -> [String; 4] {
     let twos = vec!["2"; d].join("x");
     [format!("hypercube:{d}"), format!("torus:{twos}"), format!("mesh:{twos}"), format!("ghc:2,{d}")]
@@ -44,11 +35,11 @@ fn cubes(d: usize) -> [String; 4] {
 
 /// T = (t_s + t_w m p/2) log p, each round between neighbours.
 #[test]
-fn equation_4_9_is_the_logarithmic_exchange_on_a_cube() {
+fn logarithmic_exchange_on_a_cube_costs_equation_4_9() {
     for d in 1..=6 {
         let p = 1 << d;
         for cube in cubes(d) {
-            let (proof, log) = (counted("cube-log", &cube), d as u64);
+            let (proof, log) = (alltoall_proof(&cube, "cube-log"), d as u64);
             assert_eq!(coefficients(&proof), (log, Volume::new(p * log, 2)), "{cube}");
             assert_eq!((proof.hops, proof.rearrangements), (log, log - 1), "{cube}");
         }
@@ -57,23 +48,23 @@ fn equation_4_9_is_the_logarithmic_exchange_on_a_cube() {
 
 /// T = (t_s + t_w m)(p - 1), by E-cube routes.
 #[test]
-fn equation_4_10_is_the_exchange_by_pairs_on_a_cube() {
+fn exchange_by_pairs_on_a_cube_costs_equation_4_10() {
     for d in 1..=6 {
         let p = 1 << d;
         for cube in cubes(d) {
-            let proof = counted("cube-xor", &cube);
+            let proof = alltoall_proof(&cube, "cube-xor");
             assert_eq!(coefficients(&proof), (p - 1, Volume::from(p - 1)), "{cube}");
-            // Of log p bits half are set on average.
+            // Half of log p bits are set on average.
             assert_eq!(proof.hops, p / 2 * d as u64, "{cube}");
         }
     }
 }
 
 #[test]
-fn the_exchange_by_pairs_is_free_of_contention_where_extents_are_powers_of_two_and_complete() {
+fn exchange_by_pairs_on_complete_factors_is_contention_free() {
     // Hops: N (1 - 1/k) for each extent k.
     for (network, hops) in [("ghc:4,2", 24), ("ghc:8x2x4", 56 + 32 + 48), ("ghc:16x1", 15), ("complete:32", 31)] {
-        let proof = counted("cube-xor", network);
+        let proof = alltoall_proof(network, "cube-xor");
         assert_eq!((coefficients(&proof).0, proof.hops), (proof.startups, hops), "{network}");
     }
     for network in ["ring:8", "torus:4x4", "mesh:2x4", "complete:12", "ghc:4x6"] {
@@ -84,9 +75,9 @@ fn the_exchange_by_pairs_is_free_of_contention_where_extents_are_powers_of_two_a
 }
 
 #[test]
-fn on_other_networks_the_logarithmic_exchange_delivers_all_the_same() {
+fn logarithmic_exchange_delivers_on_other_networks() {
     for network in ["ring:1", "ring:16", "line:8", "torus:4x8", "ghc:4,2", "complete:32", "mesh:2x8"] {
-        let proof = counted("cube-log", network);
+        let proof = alltoall_proof(network, "cube-log");
         assert!(proof.keeps(Ports::One), "{network}");
     }
 }
@@ -115,9 +106,9 @@ fn bruck_delivers_for_any_number_of_ranks_in_any_radix() {
             let messages = digits.iter().flat_map(|values| &values[1..]).filter(|&&numbers| numbers > 0).count() as u64;
             let blocks: u64 = digits.iter().flat_map(|values| &values[1..]).sum();
             let largest: u64 = digits.iter().filter_map(|values| values[1..].iter().max()).sum();
-            let one = counted(&format!("bruck:radix={radix}"), &format!("complete:{n}"));
+            let one = alltoall_proof(&format!("complete:{n}"), &format!("bruck:radix={radix}"));
             assert_eq!(coefficients(&one), (messages, Volume::from(blocks)), "{n} ranks, radix {radix}");
-            let all = counted(&format!("bruck:radix={radix},ports=all"), &format!("complete:{n}"));
+            let all = alltoall_proof(&format!("complete:{n}"), &format!("bruck:radix={radix},ports=all"));
             assert_eq!(
                 (all.startups, all.transmission),
                 (positions, Volume::from(largest)),
@@ -133,14 +124,14 @@ fn bruck_of_powers_of_the_radix_is_as_printed() {
     for (radix, k) in [(2, 1), (2, 6), (3, 3), (4, 3), (5, 2), (8, 2)] {
         let n = u64::pow(radix, k);
         let k = u64::from(k);
-        let proof = counted(&format!("bruck:radix={radix}"), &format!("complete:{n}"));
+        let proof = alltoall_proof(&format!("complete:{n}"), &format!("bruck:radix={radix}"));
         assert_eq!(coefficients(&proof), ((radix - 1) * k, Volume::from((radix - 1) * (n / radix) * k)));
-        let all = counted(&format!("bruck:radix={radix},ports=all"), &format!("complete:{n}"));
-        assert_eq!(coefficients_of_all_ports(&all), (k, Volume::from(n / radix * k)));
+        let all = alltoall_proof(&format!("complete:{n}"), &format!("bruck:radix={radix},ports=all"));
+        assert_eq!(coefficients_of_all_port_models_are_as_printed(&all), (k, Volume::from(n / radix * k)));
     }
 }
 
-fn coefficients_of_all_ports(proof: &Proof) -> (u64, Volume) {
+fn coefficients_of_all_port_models_are_as_printed(proof: &Proof) -> (u64, Volume) {
     assert!(proof.contention_free, "{proof}");
     (proof.startups, proof.transmission)
 }
@@ -148,9 +139,9 @@ fn coefficients_of_all_ports(proof: &Proof) -> (u64, Volume) {
 #[test]
 fn bruck_of_radix_n_sends_each_block_once() {
     for n in 2..=20 {
-        let proof = counted(&format!("bruck:radix={n}"), &format!("ring:{n}"));
+        let proof = alltoall_proof(&format!("ring:{n}"), &format!("bruck:radix={n}"));
         assert_eq!((proof.startups, proof.transmission, proof.volume), (n - 1, (n - 1).into(), (n - 1).into()));
-        let proof = counted(&format!("bruck:radix={n},ports=all"), &format!("ring:{n}"));
+        let proof = alltoall_proof(&format!("ring:{n}"), &format!("bruck:radix={n},ports=all"));
         assert_eq!((proof.startups, proof.messages, proof.volume), (1, n - 1, (n - 1).into()));
     }
 }
@@ -167,9 +158,9 @@ fn flat_algorithms_deliver_on_random_networks() {
             _ => format!("complete:{}", a * b),
         };
         let ports = if all { ",ports=all" } else { "" };
-        counted(&format!("bruck:radix={}{ports}", 2 + radix % 90), &network);
+        alltoall_proof(&network, &format!("bruck:radix={}{ports}", 2 + radix % 90));
         if (a * b).is_power_of_two() {
-            counted("cube-log", &network);
+            alltoall_proof(&network, "cube-log");
         }
         true
     }

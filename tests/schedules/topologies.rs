@@ -9,7 +9,7 @@ use necklace::topology::{
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 #[test]
-fn topologies_of_the_crate_keep_their_promises() {
+fn built_in_topologies_pass_conformance() {
     let texts = "line:1 line:2 line:3 line:17 ring:1 ring:2 ring:3 ring:4 ring:5 ring:13 ring:300 mesh:1x1 mesh:2x2 \
                  mesh:1x5 mesh:3x7 mesh:4x3x2 mesh:16x20 torus:1x1 torus:1x2x1 torus:2x2 torus:2x3 torus:3x2x1 \
                  torus:3x3 torus:4x4 torus:5x7 torus:12x12 torus:2x2x2x2 torus:3x4x5 torus:4x4x4x4 hypercube:0 \
@@ -22,7 +22,7 @@ fn topologies_of_the_crate_keep_their_promises() {
 }
 
 #[test]
-fn products_tell_their_factors() {
+fn products_report_their_factors() {
     use Factor::{Complete, Line, Ring};
     let products = [
         ("line:5", vec![Line(5)]),
@@ -55,7 +55,7 @@ fn short_factors_of_different_kinds_are_equal_networks() {
 }
 
 #[test]
-fn graphs_keep_their_promises() {
+fn graphs_pass_conformance() {
     // A path, a star, a wheel, Petersen's graph, and a torus as a graph.
     let path = Graph::from_edges((0..20).map(|u| (u, u + 1)));
     let star = Graph::from_edges((1..30).map(|u| (0, u)));
@@ -70,7 +70,7 @@ fn graphs_keep_their_promises() {
 }
 
 #[test]
-fn the_largest_ones_cost_nothing_to_make_and_to_ask() {
+fn largest_topologies_are_cheap_to_make_and_query() {
     let texts = [
         "ring:2147483647",
         "mesh:46340x46340",
@@ -134,7 +134,7 @@ impl Arbitrary for SmallGrid {
 }
 
 #[test]
-fn random_grids_keep_their_promises() {
+fn random_grids_pass_conformance() {
     fn holds(grid: SmallGrid) -> bool {
         conformance::run_all(&grid.grid()).is_ok()
     }
@@ -142,7 +142,7 @@ fn random_grids_keep_their_promises() {
 }
 
 #[test]
-fn random_grids_link_what_differs_by_one_in_one_dimension() {
+fn random_grids_link_neighbours_of_one_dimension() {
     // Written from the definition, on coordinates counted by odometer.
     fn holds(small: SmallGrid) -> bool {
         let grid = small.grid();
@@ -217,7 +217,7 @@ fn random_boxes_of_grids_are_grids() {
 }
 
 #[test]
-fn random_generalized_hypercubes_keep_their_promises_and_link_what_differs_in_one_coordinate() {
+fn random_generalized_hypercubes_conform() {
     fn holds(small: SmallGrid) -> bool {
         let ghc = GeneralizedHypercube::new(&small.extents).expect("at most 120 nodes");
         let differ = |a: Node, b: Node| {
@@ -270,7 +270,7 @@ impl Topology for Star {
 }
 
 #[test]
-fn a_topology_from_outside_keeps_them_by_itself_and_through_pointers() {
+fn foreign_topology_conforms_directly_and_through_pointers() {
     for spokes in [0, 1, 2, 7, 200] {
         assert_eq!(conformance::run_all(&Star { spokes }), Ok(()));
     }

@@ -11,7 +11,7 @@ use crate::jobs::{self, on, watched};
 
 const REASON: &str = "input.csv has no header";
 
-pub(super) fn an_abort_reaches_every_rank_with_its_reason() {
+pub(super) fn abort_reaches_every_rank_with_its_reason() {
     for (ranks, quitter) in [(1, 0), (2, 1), (5, 3)] {
         watched(&format!("{quitter} of {ranks}"), move || {
             let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
@@ -21,7 +21,7 @@ pub(super) fn an_abort_reaches_every_rank_with_its_reason() {
                     let failure = comm.failure().unwrap();
                     assert!(failure.to_string().contains(REASON), "{failure}");
                 }
-                // Two calls: whoever is done with the first hears it in the second.
+                // Two calls: a rank that has finished the first gets the failure in the second.
                 let outcome = comm.barrier().and_then(|()| comm.barrier());
                 assert_eq!(comm.failure().as_ref(), outcome.as_ref().unwrap_err().failure());
                 let failure = comm.failure().unwrap();
@@ -41,7 +41,7 @@ pub(super) fn an_abort_reaches_every_rank_with_its_reason() {
     }
 }
 
-pub(super) fn the_first_failure_stays() {
+pub(super) fn first_failure_is_kept() {
     watched("twice", || {
         let outcomes = run(on("ring:3"), |mut comm| {
             comm.abort(&format!("reason of rank {}", comm.rank()));
@@ -54,7 +54,7 @@ pub(super) fn the_first_failure_stays() {
     });
 }
 
-pub(super) fn an_abort_in_a_part_leaves_the_whole_alone() {
+pub(super) fn abort_in_a_part_does_not_fail_the_whole() {
     watched("part", || {
         jobs::run(4, |mut comm| {
             let half = comm.rank() / 2;

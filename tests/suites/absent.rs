@@ -18,7 +18,7 @@ fn impatient(topology: &str) -> Job {
     on(topology).options(Options::default().timeout(jobs::soon()).arrival_timeout(jobs::soon()))
 }
 
-/// Waits until so many ranks are through.
+/// Waits until this many ranks have finished.
 fn wait_for(through: &AtomicUsize, ranks: usize) {
     while through.load(Ordering::SeqCst) < ranks {
         thread::sleep(Duration::from_millis(5));
@@ -30,7 +30,7 @@ fn exchange(comm: &mut Communicator) -> Result<(), Error> {
     comm.alltoall(&vec![1_u64; comm.size()], &mut receive)
 }
 
-pub(super) fn a_rank_that_never_comes_is_named_by_everybody() {
+pub(super) fn absent_rank_is_named_by_every_rank() {
     for (topology, algorithm, missing) in [
         ("complete:2", "direct", 1),
         ("ring:5", "ring", 0),
@@ -65,7 +65,7 @@ pub(super) fn a_rank_that_never_comes_is_named_by_everybody() {
     }
 }
 
-pub(super) fn a_rank_that_comes_late_in_a_later_call_is_named_with_the_call() {
+pub(super) fn late_rank_is_named_with_the_number_of_the_call() {
     watched("third call", || {
         let through = AtomicUsize::new(0);
         let outcomes = run(impatient("ring:4"), |mut comm| {
@@ -158,7 +158,7 @@ pub(super) fn absent_rank_is_found_with_the_silence_timeout_off() {
     });
 }
 
-pub(super) fn a_rank_that_computes_for_too_long_in_the_middle_of_a_call_is_named() {
+pub(super) fn rank_computing_too_long_within_a_call_is_named() {
     watched("slow", || {
         let through = AtomicUsize::new(0);
         let outcomes = run(impatient("complete:4"), |mut comm| {
@@ -180,7 +180,7 @@ pub(super) fn a_rank_that_computes_for_too_long_in_the_middle_of_a_call_is_named
     });
 }
 
-/// That everyone but `leaver` learns that it left, and how.
+/// Asserts that every rank but `leaver` learns that it left, and how.
 fn left(outcomes: &[Result<(), Error>], leaver: usize, how: &str) {
     let others: Vec<&Failure> = (0..outcomes.len()).filter(|i| *i != leaver).map(|i| failure(&outcomes[i])).collect();
     assert!(others.iter().all(|failure| *failure == others[0]), "{others:?}");
@@ -189,7 +189,7 @@ fn left(outcomes: &[Result<(), Error>], leaver: usize, how: &str) {
     assert!(rank.index() == leaver && found.contains(how), "{}", others[0]);
 }
 
-pub(super) fn a_rank_that_returns_early_is_named_at_once() {
+pub(super) fn rank_that_returns_early_is_named_at_once() {
     for (topology, leaver) in [("complete:2", 0), ("ring:5", 3), ("torus:4x4", 15)] {
         for calls in [0, 2] {
             watched(&format!("{leaver} of {topology} after {calls} calls"), move || {
@@ -225,14 +225,14 @@ fn fall(ranks: usize, faller: usize, body: impl Fn(&mut Communicator) -> Result<
     left(&told, faller, "panicked: the sky");
 }
 
-/// What no assertion says, so that the message is this alone.
+/// A panic message without the text of an assertion.
 fn fall_if(it: bool) {
     if it {
         std::panic::panic_any("the sky");
     }
 }
 
-pub(super) fn a_rank_that_panics_is_named_with_its_message() {
+pub(super) fn panicking_rank_is_named_with_its_message() {
     for (ranks, faller) in [(2, 0), (3, 2), (8, 5)] {
         watched(&format!("{faller} of {ranks} before any call"), move || {
             fall(ranks, faller, |comm| {
@@ -269,9 +269,9 @@ pub(super) fn a_rank_that_panics_is_named_with_its_message() {
     }
 }
 
-pub(super) fn a_panic_that_is_caught_on_the_way_leaves_no_hang() {
+pub(super) fn caught_panic_does_not_hang_the_job() {
     watched("caught", || {
-        // By a schedule: in what a library does, nobody may need anything of rank 1 any more.
+        // By a schedule, because in a library's call no rank may still need rank 1.
         let outcomes = run(impatient("complete:4").choose("allreduce", "recursive-doubling"), |mut comm| {
             let me = comm.rank();
             let falling = by("falling", |left: u64, right: u64| {
@@ -290,7 +290,7 @@ pub(super) fn a_panic_that_is_caught_on_the_way_leaves_no_hang() {
     });
 }
 
-pub(super) fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle() {
+pub(super) fn contexts_called_in_opposite_orders_are_a_deadlock() {
     for ranks in [2, 3] {
         watched(&format!("{ranks} ranks"), move || {
             let outcomes = run(impatient(&format!("complete:{ranks}")), |mut comm| {
@@ -306,7 +306,7 @@ pub(super) fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle(
             let (ones, others): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
             let mut failed = 0;
             for outcomes in [ones, others] {
-                // Where one gave way, others may have come to their end.
+                // After one rank has failed, others may have finished.
                 let failures: Vec<&Failure> = outcomes.iter().filter(|it| it.is_err()).map(failure).collect();
                 let Some(failure) = failures.first() else { continue };
                 assert!(failures.iter().all(|other| other == failure), "{failures:?}");
@@ -318,7 +318,7 @@ pub(super) fn contexts_driven_in_opposite_orders_by_single_threads_are_a_circle(
     }
 }
 
-pub(super) fn what_fails_in_one_communicator_fails_in_no_other() {
+pub(super) fn failure_stays_within_its_communicator() {
     watched("parts", || {
         let outcomes = run(on("complete:4"), |mut comm| {
             let mut part = comm.split(0, 0).unwrap();
@@ -339,7 +339,7 @@ pub(super) fn what_fails_in_one_communicator_fails_in_no_other() {
     });
 }
 
-pub(super) fn a_split_that_a_rank_does_not_join_fails_for_all() {
+pub(super) fn split_without_a_rank_fails_for_all() {
     watched("split", || {
         let outcomes = run(on("ring:4"), |mut comm| {
             if comm.rank() == 1 {
@@ -353,7 +353,7 @@ pub(super) fn a_split_that_a_rank_does_not_join_fails_for_all() {
     });
 }
 
-pub(super) fn a_member_that_drops_its_part_is_named_in_the_part() {
+pub(super) fn member_that_drops_its_part_is_named() {
     watched("dropped part", || {
         let outcomes = run(on("ring:4"), |mut comm| {
             let mut part = comm.split(comm.rank() as u32 % 2, 0).unwrap();
@@ -371,7 +371,7 @@ pub(super) fn a_member_that_drops_its_part_is_named_in_the_part() {
     });
 }
 
-pub(super) fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
+pub(super) fn zero_timeout_does_not_hang() {
     watched("no time", || {
         for _ in 0..10 {
             let job = on("ring:3").options(Options::default().timeout(Duration::ZERO).arrival_timeout(Duration::ZERO));
@@ -387,7 +387,7 @@ pub(super) fn a_deadline_of_no_time_is_an_error_or_success_but_no_hang() {
     });
 }
 
-pub(super) fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline() {
+pub(super) fn ranks_busy_elsewhere_do_not_delay_the_deadline() {
     watched("busy elsewhere", || {
         let over = AtomicUsize::new(0);
         let outcomes = run(impatient("complete:3"), |mut comm| {
@@ -415,7 +415,7 @@ pub(super) fn ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_dea
     });
 }
 
-pub(super) fn errors_in_a_part_name_its_ranks_as_in_the_job_too() {
+pub(super) fn failure_of_a_part_names_ranks_of_the_job() {
     for silent in [false, true] {
         watched(&format!("silent: {silent}"), move || {
             let failed = AtomicBool::new(false);

@@ -1,5 +1,5 @@
-//! Mistakes of one caller: found before anything moves, with the values, and the communicator goes
-//! on.
+//! Argument errors are found before anything moves, give the values, and leave the communicator
+//! usable.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ use necklace::{Communicator, Error, Rank, Strided};
 use super::failures::POISON;
 use crate::jobs::{self, on, watched};
 
-/// Runs on every rank of a job of threads, and then sees that the communicator still works.
+/// Runs the closure on every rank, and then checks that the communicator still works.
 fn on_each(topology: &'static str, body: impl Fn(&mut Communicator) + Send + Sync + 'static) {
     watched(topology, move || {
         on(topology)
@@ -32,7 +32,7 @@ fn says<T: Debug>(outcome: Result<T, Error>, variant: impl Fn(&Error) -> bool, w
     let error = outcome.expect_err("it should be refused");
     let text = error.to_string();
     assert!(variant(&error), "{error:?}");
-    // An error of an argument names the call, and where the program makes it.
+    // An argument error names the call, and its place in the program.
     assert!(text.contains(&format!(" ({}:", file!())), "{text:?}");
     for word in words {
         assert!(text.contains(word), "{text:?} does not say {word:?}");
@@ -107,7 +107,7 @@ impl<const BYTES: usize> Op<[u8; BYTES]> for Pretender {
     }
 }
 
-pub(super) fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned() {
+pub(super) fn predefined_operation_with_another_layout_is_refused() {
     on_each("ring:3", |comm| {
         let mut receive = [[0xaa; 3]; 2];
         let words = ["pretender", "[u8; 3]", "size 3 and alignment 1", "F64"];
@@ -119,7 +119,7 @@ pub(super) fn a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_a
     });
 }
 
-pub(super) fn a_root_must_be_a_member() {
+pub(super) fn root_out_of_range_is_refused() {
     on_each("ring:3", |comm| {
         let is_root = |error: &Error| matches!(error.argument(), Some(ArgumentError::Root { ranks: 3, .. }));
         let is_rank = |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Rank { .. })));
@@ -185,10 +185,11 @@ pub(super) fn sizes_that_overflow_are_refused() {
     }
 }
 
-pub(super) fn memory_that_is_not_there_is_an_error() {
+pub(super) fn scratch_larger_than_memory_is_an_error() {
     on_each("torus:4x4", |comm| {
         comm.choose("alltoall", "torus-exchange").unwrap();
-        // 2^61 bytes of user's buffers might be, but there are none for relaying.
+        // 2^61 bytes of the user's buffers may be valid, but as many cannot be allocated for
+        // relaying.
         says(
             comm.alltoall_init::<u8>(1 << 57),
             |e| matches!(e.argument(), Some(ArgumentError::Memory { .. })),
@@ -217,7 +218,7 @@ pub(super) fn counts_and_displacements_are_checked_together() {
             ] {
                 says(outcome, is_length, &[what, "3"]);
             }
-            // Receive blocks must not overlap: named are both, and where.
+            // Receive blocks must not overlap; the error names both, and the place.
             says(call(&one, &places, &one, &[2, 0, 2]), is_overlap, &["receive blocks 0 and 2 overlap", "element 2"]);
             says(call(&[2; 3], &[0; 3], &[2, 1, 2], &[0, 1, 0]), is_overlap, &["overlap"]);
             // Blocks lie inside their buffers.
@@ -226,13 +227,13 @@ pub(super) fn counts_and_displacements_are_checked_together() {
             let far = [usize::MAX, 1, 2];
             says(call(&one, &far, &one, &places), is_block, &["send block 0", &usize::MAX.to_string()]);
             says(call(&one, &places, &one, &far), is_block, &["receive block 0", &usize::MAX.to_string()]);
-            // What a rank sends itself is what it awaits from itself.
+            // The lengths that a rank sends to itself and expects from itself are equal.
             let mut own = one;
             own[me] = 0;
             let own_words = format!("rank {me} sends itself 0 elements but expects 1");
             says(call(&own, &places, &one, &places), is_own, &[&own_words]);
             assert_eq!(receive, [POISON; 3]);
-            // Planning finds the same where it needs no buffer.
+            // Planning finds the same errors where it needs no buffer.
             let planned = comm.alltoallv_init::<u64>((&[1; 2], &places), (&one, &places));
             says(planned, is_length, &["send counts", "3"]);
             let planned = comm.alltoallv_init::<u64>((&one, &places), (&one, &[2, 0, 2]));
@@ -272,7 +273,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
                 says(call(&far, &one), is_block, &["send block 2", "of 3"]);
                 says(call(&one, &far), is_block, &["receive block 2", "of 3"]);
             }
-            // No element is named twice, neither by one block nor by two.
+            // No element is named twice, by one block or by two.
             let again = [run(0, 1).repeated(2, 0), run(1, 1), run(2, 1)];
             says(call(&again, &one), is_block, &["send block 0", "different"]);
             says(call(&one, &again), is_block, &["receive block 0", "different"]);
@@ -280,7 +281,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
             says(call(&endless, &one), is_block, &["send block 0", "different"]);
             let both = [run(1, 1).repeated(2, 1), run(0, 1), run(2, 1)];
             says(call(&one, &both), is_overlap, &["receive blocks 0 and 2 overlap", "element 2"]);
-            // What a rank sends itself is what it awaits from itself.
+            // The lengths that a rank sends to itself and expects from itself are equal.
             let mut own = one.clone();
             own[me] = run(0, 0);
             let own_words = format!("rank {me} sends itself 0 elements but expects 1");
@@ -292,7 +293,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
                 &["alltoallw (", "receive block 0", "element 0 twice"],
             );
             assert_eq!(receive, [POISON; 3]);
-            // Planning finds the same where it needs no buffer.
+            // Planning finds the same errors where it needs no buffer.
             says(comm.alltoallw_init::<u64>(&one[..2], &one), is_length, &["alltoallw_init (", "send blocks", "3"]);
             says(
                 comm.alltoallw_init::<u64>(&one, &both),
@@ -312,7 +313,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
     });
 }
 
-pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
+pub(super) fn blocks_of_too_many_runs_are_refused() {
     let is_runs = |error: &Error| matches!(error.argument(), Some(ArgumentError::Plan(PlanError::Runs { .. })));
     on_each("complete:1", move |comm| {
         // 2^50 runs, in four pairs of numbers.
@@ -333,21 +334,21 @@ pub(super) fn blocks_in_more_places_than_memory_holds_are_refused_in_words() {
                 is_interlocked,
                 &["alltoallw_init (", "receive blocks", "824633720832 pieces"],
             );
-            // However long they are, whose an element is is found at once.
+            // An overlap of long blocks is found at once.
             let half = [vec![Strided::run(0, 1 << 50), Strided::run(1 << 49, 1 << 50)]];
             says(
                 comm.alltoallw_init::<u8>(&half, &half),
                 is_overlap,
                 &["alltoallw_init (", "block 0", &(1_u64 << 49).to_string()],
             );
-            // What is large and plain is planned.
+            // A large block with few runs is planned.
             let plain = [Strided::matrix(0, 1 << 20, 1 << 20, 1 << 21).repeated(8, 1 << 42)];
             assert!(comm.alltoallw_init::<u8>(&plain, &plain).is_ok());
         }
     });
 }
 
-pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
+pub(super) fn unusable_algorithms_are_refused_by_name() {
     on_each("torus:4x6", |comm| {
         let is_unfit = |error: &Error| matches!(error.argument(), Some(ArgumentError::Build(BuildError::Unfit { .. })));
         let is_unknown =
@@ -397,8 +398,29 @@ pub(super) fn algorithms_that_cannot_be_are_refused_by_name() {
     });
 }
 
-pub(super) fn one_ranks_mistake_is_its_own() {
-    // The others wait; the one that was refused may call again, properly.
+pub(super) fn argument_error_in_a_part_names_its_rank() {
+    on_each("complete:4", |comm| {
+        let me = comm.rank();
+        let mut part = comm.split(me as u32 % 2, 0).unwrap();
+        let rank = me / 2;
+        let name = if rank == me { format!("rank {rank}: ") } else { format!("rank {rank} (rank {me} of the job): ") };
+        let mut receive = [POISON; 3];
+        for error in [
+            part.broadcast(&mut receive, 2).unwrap_err(),
+            part.alltoallv(&[1], &[1, 1, 1], &mut receive, &[1, 1]).unwrap_err(),
+            part.choose("alltoall", "rung").unwrap_err(),
+            part.alltoall_init::<u64>(2).unwrap().execute(&mut part, &[1], &mut receive).unwrap_err(),
+        ] {
+            let text = error.to_string();
+            assert!(error.argument().is_some() && text.starts_with(&name), "{text}");
+        }
+        let text = comm.broadcast(&mut receive, 4).unwrap_err().to_string();
+        assert!(text.starts_with("broadcast ("), "{text}");
+    });
+}
+
+pub(super) fn argument_error_concerns_one_rank_only() {
+    // The others wait; the rank that was refused may call again with valid arguments.
     watched("second try", || {
         jobs::run(3, |mut comm| {
             let mut receive = [POISON; 3];

@@ -39,12 +39,13 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
     texts.into_iter().map(topology).chain([Arc::new(graph) as Arc<dyn Topology>]).collect()
 }
 
-/// What is chosen in place of an algorithm that libraries have.
+/// Returns `native` in place of this algorithm if the backend has collectives of its own.
 fn or_native(name: &'static str) -> &'static str {
     if jobs::is_native() { "native" } else { name }
 }
 
-/// By its typed method, where the suites have one, and by its value, from or to every root.
+/// Calls a collective by its typed method, if the suites have one, and by its value, for every
+/// root.
 fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     match collective {
         "alltoall" => alltoall::<[f32; 3]>(comm, elements),
@@ -65,7 +66,7 @@ fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     }
 }
 
-pub(super) fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen() {
+pub(super) fn every_fitting_algorithm_executes_its_collective() {
     for network in topologies() {
         watched(&network.text(), move || {
             let run = Job::on(Arc::clone(&network)).run(|mut comm| {
@@ -112,7 +113,7 @@ pub(super) fn every_algorithm_that_fits_does_its_collective_and_no_other_may_be_
     }
 }
 
-pub(super) fn parameters_are_chosen_with_the_name_and_refused_with_what_would_be_right() {
+pub(super) fn invalid_parameters_are_refused_with_what_is_accepted() {
     watched("parameters", || {
         let run = Job::on(topology("torus:3x4")).run(|mut comm| {
             let explained = |comm: &Communicator| comm.explain(&Collective::Alltoall, 8).unwrap().algorithm.name();
@@ -169,7 +170,7 @@ pub(super) fn auto_considers_variants() {
     });
 }
 
-pub(super) fn auto_explains_itself_alike_on_every_rank() {
+pub(super) fn auto_explains_its_choice_equally_on_every_rank() {
     for network in topologies() {
         watched(&network.text(), move || {
             let explained = Job::on(network).run(|mut comm| {
@@ -194,7 +195,7 @@ pub(super) fn auto_explains_itself_alike_on_every_rank() {
     }
 }
 
-pub(super) fn rank_0_hands_out_its_machine() {
+pub(super) fn machine_of_rank_0_is_used_by_all() {
     watched("machines", || {
         let ranks = jobs::endpoints(16).into_iter().map(|endpoint| {
             thread::spawn(move || {
@@ -216,7 +217,7 @@ pub(super) fn rank_0_hands_out_its_machine() {
     });
 }
 
-pub(super) fn ranks_may_sit_on_any_nodes() {
+pub(super) fn collectives_work_under_any_placement() {
     for seed in 0..3 {
         watched(&format!("placement {seed}"), move || {
             let nodes: Vec<Node> = Dice(seed).order(16).into_iter().map(Node::new).collect();
@@ -232,7 +233,7 @@ pub(super) fn ranks_may_sit_on_any_nodes() {
                         comm.prove(&Collective::Alltoall, 8).unwrap();
                     }
                 }
-                // A row is the nodes of a row, whoever sits there.
+                // A row is the nodes of a row, whichever ranks sit there.
                 let row = comm.placement().node(Rank::new(comm.rank())).index() / 4;
                 let mut row = comm.split(row as u32, 0).unwrap();
                 assert_eq!(row.topology().text(), "ring:4");
@@ -243,7 +244,7 @@ pub(super) fn ranks_may_sit_on_any_nodes() {
     }
 }
 
-pub(super) fn a_small_cache_costs_time_but_no_correctness() {
+pub(super) fn small_cache_does_not_change_results() {
     for (plans, bytes) in [(0, 0), (1, usize::MAX), (2, 10_000), (usize::MAX, 0)] {
         watched(&format!("{plans} plans of {bytes} bytes"), move || {
             let job = Job::on(topology("torus:4x4")).options(Options::default().cache(plans, bytes));
@@ -252,14 +253,14 @@ pub(super) fn a_small_cache_costs_time_but_no_correctness() {
     }
 }
 
-pub(super) fn without_fingerprints_calls_that_agree_work() {
+pub(super) fn agreeing_calls_work_without_fingerprints() {
     watched("no fingerprints", || {
         let job = Job::on(topology("torus:4x4")).options(Options::default().fingerprints(false));
         job.choose("alltoall", "torus-exchange").run(|mut comm| everything::<u64>(&mut comm, 5)).unwrap();
     });
 }
 
-pub(super) fn a_proof_says_what_the_paper_says() {
+pub(super) fn proof_figures_equal_the_papers() {
     watched("proof", || {
         let proofs = Job::on(topology("torus:4x4")).choose("alltoall", "torus-exchange").run(|comm| {
             let proof = comm.prove(&Collective::Alltoall, 64).unwrap();
@@ -299,7 +300,7 @@ impl Topology for Routed {
     }
 }
 
-pub(super) fn messages_are_counted_once_for_all_sizes_of_blocks() {
+pub(super) fn messages_are_counted_once_for_all_block_sizes() {
     watched("counted once", || {
         let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)]).unwrap();
         let network = Arc::new(Routed { graph, asked: AtomicUsize::new(0) });
@@ -308,7 +309,7 @@ pub(super) fn messages_are_counted_once_for_all_sizes_of_blocks() {
             let counts = [1, 2, 70, 3000].map(|elements| {
                 alltoall::<u64>(&mut comm, elements);
                 comm.barrier().unwrap();
-                // Nobody goes on before all have read it.
+                // No rank continues before all have read it.
                 let asked = asked();
                 comm.barrier().unwrap();
                 asked

@@ -10,7 +10,7 @@ use num_complex::Complex64;
 use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends};
 use crate::jobs::{self, watched};
 
-pub(super) fn a_large_message_does_not_hold_up_small_calls_of_another_communicator() {
+pub(super) fn large_message_does_not_delay_another_communicator() {
     const LARGE: usize = 64 << 20;
     const SMALL: usize = 300;
     watched("large and small", || {
@@ -63,7 +63,7 @@ fn call(comm: &mut Communicator, dice: &mut Dice) {
     }
 }
 
-pub(super) fn threads_drive_four_communicators_of_four_ranks_for_thousands_of_calls() {
+pub(super) fn threads_make_thousands_of_calls_on_four_communicators() {
     for seed in 0..3 {
         watched(&format!("seed {seed}"), move || {
             jobs::run(4, |mut whole| {

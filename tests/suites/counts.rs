@@ -46,7 +46,7 @@ impl Case {
     }
 }
 
-pub(super) fn every_rank_learns_who_sends_what_to_whom_and_what_was_awaited() {
+pub(super) fn wrong_counts_name_ranks_and_both_lengths() {
     let networks: [(&str, &[&str]); 5] = [
         ("complete:2", &["direct", "ring"]),
         ("ring:5", &["direct", "ring", "direct-rotated"]),
@@ -81,7 +81,7 @@ fn disagree(job: Job, algorithm: &'static str, case: Case, planned: bool) {
     assert!(failure.words.contains("alltoallv") && failure.words.contains(algorithm), "{failure}");
 }
 
-pub(super) fn elements_of_other_lengths_are_another_call() {
+pub(super) fn elements_of_different_sizes_are_different_calls() {
     for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             let outcomes = run(on("ring:3").choose("alltoallv", algorithm), |mut comm| {
@@ -101,7 +101,7 @@ pub(super) fn elements_of_other_lengths_are_another_call() {
     }
 }
 
-pub(super) fn a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others() {
+pub(super) fn relay_without_memory_fails_the_call_on_all() {
     // What a rank can plan depends on what others send through it; by then they rely on it.
     watched("memory", || {
         let outcomes = run(on("torus:4x4").choose("alltoallv", "torus-exchange"), |mut comm| {
@@ -116,7 +116,7 @@ pub(super) fn a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others()
     });
 }
 
-pub(super) fn lengths_that_overflow_only_on_the_way_are_refused() {
+pub(super) fn lengths_that_overflow_in_relays_are_refused() {
     // Each rank's own counts are possible; what passes through a rank is more than can be counted.
     watched("sums", || {
         let outcomes = run(on("ring:8").choose("alltoallv", "ring"), |mut comm| {

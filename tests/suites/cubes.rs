@@ -34,7 +34,7 @@ pub(super) fn cubes_exchange_by_necklaces() {
     }
 }
 
-pub(super) fn sub_cubes_of_any_dimensions_exchange_side_by_side() {
+pub(super) fn subcubes_of_any_dimensions_exchange_concurrently() {
     watched("sub-cubes", || {
         on("hypercube:4")
             .run(|mut comm| {

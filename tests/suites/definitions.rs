@@ -9,9 +9,11 @@ use necklace::schedule::Block;
 use necklace::{Communicator, Rank};
 use num_complex::Complex64;
 
+use crate::jobs::{on, watched};
+
 /// A type whose values can be made of numbers.
 pub trait Element: Pod + PartialEq + Debug + Send + Sync {
-    /// The element of that seed.
+    /// Returns the element of this seed.
     fn of(seed: u64) -> Self;
 }
 
@@ -53,7 +55,7 @@ impl Dice {
         (self.roll() % bound as u64) as usize
     }
 
-    /// The numbers below `count` in any order.
+    /// Returns the numbers below `count` in random order.
     pub fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for i in (1..count).rev() {
@@ -63,27 +65,27 @@ impl Dice {
     }
 }
 
-/// The `i`-th element of what `from` has for `to`.
+/// Returns element `i` of the block from `from` to `to`.
 pub fn element<T: Element>(from: usize, to: usize, i: usize) -> T {
     T::of(Dice((from as u64) << 48 ^ (to as u64) << 32 ^ i as u64).roll())
 }
 
-/// What `from` has for `to`.
+/// Returns the block from `from` to `to`.
 pub fn block<T: Element>(from: usize, to: usize, elements: usize) -> Vec<T> {
     (0..elements).map(|i| element(from, to, i)).collect()
 }
 
-/// What nobody sends.
+/// A value that no rank sends.
 pub fn poison<T: Element>() -> T {
     T::of(0xA5A5_A5A5_A5A5_A5A5)
 }
 
-/// A buffer of what nobody sends.
+/// A buffer of values that no rank sends.
 pub fn poisoned<T: Element>(elements: usize) -> Vec<T> {
     vec![poison(); elements]
 }
 
-/// That two buffers are equal; if not, where they begin to differ.
+/// Asserts that two buffers are equal; otherwise shows where they begin to differ.
 #[track_caller]
 pub fn same<T: PartialEq + Debug>(comm: &Communicator, what: &str, found: &[T], wanted: &[T]) {
     let (rank, size) = (comm.rank(), comm.size());
@@ -193,4 +195,30 @@ pub fn everything<T: Element>(comm: &mut Communicator, elements: usize) {
     broadcast::<T>(comm, elements, (elements + 1) % comm.size());
     ends::<T>(comm, elements);
     comm.barrier().unwrap();
+}
+
+/// Blocks of different lengths, or in different places, that ranks exchange at random.
+pub trait RandomExchange {
+    /// Exchanges blocks that depend on the seed, and compares the result with the definition.
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64);
+}
+
+/// Makes random exchanges of elements of several types.
+pub fn random_exchanges<E: RandomExchange>(
+    topology: &'static str,
+    algorithm: &'static str,
+    seeds: std::ops::Range<u64>,
+) {
+    watched(&format!("{algorithm} on {topology}"), move || {
+        let run = on(topology).choose("alltoallv", algorithm).run(|mut comm| {
+            for seed in seeds.clone() {
+                E::exchange::<u64>(&mut comm, seed);
+                E::exchange::<u8>(&mut comm, seed + 1000);
+                E::exchange::<[f32; 3]>(&mut comm, seed + 2000);
+                E::exchange::<Complex64>(&mut comm, seed + 3000);
+                E::exchange::<()>(&mut comm, seed + 4000);
+            }
+        });
+        run.unwrap();
+    });
 }

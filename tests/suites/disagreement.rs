@@ -26,7 +26,7 @@ fn received(outcome: Result<(), Error>, buffer: &[u64], mine: u64) -> Result<(),
 
 /// All different from each other. On two ranks nothing can move; what each has is 1.
 const CALLS: [Call; 25] = [
-    // By name: what is chosen for it may be one of those below.
+    // By name, because the default may be one of those below.
     ("alltoall", |comm| {
         comm.choose("alltoall", "direct")?;
         exchange(comm, 1)
@@ -107,7 +107,7 @@ fn varying(comm: &mut Communicator, algorithm: &str) -> Result<(), Error> {
     comm.alltoallv(&send, (&counts, &places), &mut receive, (&counts, &places))
 }
 
-pub(super) fn any_two_different_calls_are_told_apart_by_everybody() {
+pub(super) fn any_two_different_calls_disagree_on_every_rank() {
     for (i, most) in CALLS.into_iter().enumerate() {
         for (j, odd) in CALLS.into_iter().enumerate().filter(|(j, _)| *j != i) {
             for (ranks, dissenter) in [(2, (i + j) % 2), (5, (i + 2 * j) % 5)] {
@@ -121,8 +121,8 @@ pub(super) fn any_two_different_calls_are_told_apart_by_everybody() {
 fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
     let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
         let call = if comm.rank() == dissenter { odd } else { most };
-        // Where a rank's part does not depend on the others it may be through; it learns at its
-        // next call.
+        // A rank whose part does not depend on the others may have finished; it gets the failure in
+        // its next call.
         let outcome = call.1(&mut comm).and_then(|()| comm.barrier());
         is_dead(&mut comm, &failure(&outcome).clone());
         outcome
@@ -137,7 +137,7 @@ fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
     assert!(of_other.contains(most.0) || of_other.contains("barrier"), "{:?} is not named in {failure}", most.0);
 }
 
-pub(super) fn nothing_of_one_who_disagrees_is_received_and_it_receives_nothing() {
+pub(super) fn disagreeing_rank_exchanges_no_data() {
     for dissenter in 0..4 {
         watched(&format!("rank {dissenter}"), move || {
             let outcomes = run(on("complete:4"), |mut comm| {
@@ -159,7 +159,7 @@ pub(super) fn nothing_of_one_who_disagrees_is_received_and_it_receives_nothing()
     }
 }
 
-pub(super) fn a_planned_call_is_told_apart_from_another_call() {
+pub(super) fn planned_call_disagrees_with_another_call() {
     for relayed in [false, true] {
         watched(&format!("relayed: {relayed}"), move || {
             let outcomes = run(on("torus:4x4"), |mut comm| {
@@ -184,8 +184,8 @@ pub(super) fn a_planned_call_is_told_apart_from_another_call() {
     }
 }
 
-pub(super) fn elements_of_different_kinds_are_not_reduced_together() {
-    // Of the same length, by the same name, but bits mean something else.
+pub(super) fn reductions_of_different_element_types_disagree() {
+    // Equal lengths and names, but different meanings of the bits.
     watched("kinds", || {
         let outcomes = run(on("complete:4"), |mut comm| {
             if comm.rank() == 2 {
@@ -202,7 +202,7 @@ pub(super) fn elements_of_different_kinds_are_not_reduced_together() {
     });
 }
 
-pub(super) fn one_call_more_than_the_others_is_found() {
+pub(super) fn extra_call_of_one_rank_is_found() {
     for ranks in [2, 5] {
         watched(&format!("{ranks} ranks"), move || {
             let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
@@ -219,7 +219,7 @@ pub(super) fn one_call_more_than_the_others_is_found() {
     }
 }
 
-pub(super) fn a_disagreement_in_a_part_is_the_parts_alone() {
+pub(super) fn disagreement_stays_within_its_part() {
     watched("parts", || {
         let outcomes = run(on("complete:6"), |mut comm| {
             let half = comm.rank() / 3;
@@ -235,10 +235,10 @@ pub(super) fn a_disagreement_in_a_part_is_the_parts_alone() {
     });
 }
 
-pub(super) fn without_fingerprints_lengths_still_must_agree() {
+pub(super) fn lengths_are_compared_without_fingerprints() {
     watched("lengths", || {
         let job = Job::on(Arc::new(Complete::new(3).unwrap())).options(Options::default().fingerprints(false));
-        // By messages: nothing is compared where a library does it.
+        // By messages, because nothing is compared in a library's call.
         let outcomes = run(job.choose("alltoall", "direct"), |mut comm| {
             let elements = if comm.rank() == 1 { 3 } else { 2 };
             exchange(&mut comm, elements)
@@ -249,7 +249,7 @@ pub(super) fn without_fingerprints_lengths_still_must_agree() {
     });
 }
 
-pub(super) fn who_has_returned_is_not_blamed_where_another_calls_something_else() {
+pub(super) fn returned_rank_is_not_blamed_for_a_disagreement() {
     watched("roots", || {
         // Whose root has all it needs. The others are through with it when it comes.
         let (job, through) = (on("complete:3").choose("broadcast", "binomial"), AtomicUsize::new(0));
@@ -268,14 +268,14 @@ pub(super) fn who_has_returned_is_not_blamed_where_another_calls_something_else(
     });
 }
 
-pub(super) fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_later() {
+pub(super) fn calls_of_a_returned_rank_are_still_compared() {
     watched("late", || {
         let outcomes = run(on("complete:8"), |mut comm| {
             comm.choose("alltoall", "direct")?;
             comm.choose("broadcast", "binomial")?;
             match comm.rank() {
                 0 => return comm.broadcast(&mut [1_u64], 0),
-                // To whom it sends something.
+                // The rank that it sends to.
                 1 | 2 | 4 => thread::sleep(Duration::from_millis(200)),
                 _ => {}
             }
@@ -292,7 +292,7 @@ pub(super) fn what_a_rank_called_that_has_returned_is_known_to_those_who_come_la
     });
 }
 
-pub(super) fn close_finds_roots_that_differ_on_every_rank() {
+pub(super) fn close_finds_differing_roots_on_every_rank() {
     watched("roots", || {
         let outcomes = run(on("complete:2").choose("broadcast", "binomial"), |mut comm| {
             let root = comm.rank();
@@ -306,7 +306,7 @@ pub(super) fn close_finds_roots_that_differ_on_every_rank() {
     });
 }
 
-pub(super) fn close_ends_well_where_all_called_the_same() {
+pub(super) fn close_succeeds_after_equal_calls() {
     watched("close", || {
         let outcomes = run(on("complete:5"), |mut comm| {
             let part = comm.split(comm.rank() as u32 % 2, 0)?;

@@ -8,7 +8,7 @@ use necklace::{Communicator, Error};
 
 use crate::jobs::Job;
 
-/// What nobody sends.
+/// A value that no rank sends.
 pub const POISON: u64 = 0xA5A5_A5A5_A5A5_A5A5;
 
 /// Runs a job whose ranks begin together; the results by rank.
@@ -30,7 +30,7 @@ pub fn gather(here: &AtomicUsize, comm: &Communicator) {
     }
 }
 
-/// What is everybody's; panics for anything else.
+/// Returns the failure, which all members have in common. Panics for any other outcome.
 #[track_caller]
 pub fn failure<T: std::fmt::Debug>(outcome: &Result<T, Error>) -> &Failure {
     match outcome {
@@ -39,8 +39,8 @@ pub fn failure<T: std::fmt::Debug>(outcome: &Result<T, Error>) -> &Failure {
     }
 }
 
-/// That all ranks learn one and the same failure, each under its own number, and at most some of
-/// them late; returns it.
+/// Asserts that all ranks get the same failure, each with its own number and at most some of them
+/// late. Returns it.
 #[track_caller]
 pub fn one_failure<T: std::fmt::Debug>(outcomes: &[Result<T, Error>]) -> Failure {
     for (i, outcome) in outcomes.iter().enumerate() {
@@ -54,7 +54,7 @@ pub fn one_failure<T: std::fmt::Debug>(outcomes: &[Result<T, Error>]) -> Failure
     failure(&outcomes[0]).clone()
 }
 
-/// That a communicator that failed refuses everything that needs the others, and says why.
+/// Asserts that a failed communicator refuses all calls that need other ranks, with the reason.
 #[track_caller]
 pub fn is_dead(comm: &mut Communicator, why: &Failure) {
     let size = comm.size();

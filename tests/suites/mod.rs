@@ -1,6 +1,6 @@
-//! What holds for a communicator over any backend: that it does what MPI's collectives do, by
-//! brute-force definitions (all collectives, types, sizes and algorithms), and that what is wrong
-//! is an error that says so, on every rank concerned.
+//! Tests of communicators over any backend. Collectives have the results of MPI's, by brute-force
+//! definitions (all collectives, types, sizes and algorithms). Every mistake is an error that names
+//! it, on every rank concerned.
 //!
 //! [`suites`](crate::suites!) makes a test of each case, for one backend.
 
@@ -8,9 +8,13 @@ mod abort;
 mod absent;
 mod arguments;
 mod choice;
+mod choice_scope;
 mod contexts;
 mod counts;
 mod cubes;
+mod custom;
+mod custom_algorithms;
+mod custom_schedules;
 pub mod definitions;
 mod disagreement;
 pub mod failures;
@@ -21,7 +25,6 @@ mod reductions;
 mod regular;
 mod split;
 mod strided;
-mod values;
 mod varying;
 
 use crate::jobs::{Backend, over};
@@ -36,153 +39,158 @@ macro_rules! suites {
     (@with $with:ident $($given:expr)?) => {
         $crate::suites! { @$with [$($given)?]
             abort {
-                an_abort_reaches_every_rank_with_its_reason
-                the_first_failure_stays
-                an_abort_in_a_part_leaves_the_whole_alone
+                abort_reaches_every_rank_with_its_reason
+                first_failure_is_kept
+                abort_in_a_part_does_not_fail_the_whole
             }
             absent {
-                a_rank_that_never_comes_is_named_by_everybody
-                a_rank_that_comes_late_in_a_later_call_is_named_with_the_call
+                absent_rank_is_named_by_every_rank
+                late_rank_is_named_with_the_number_of_the_call
                 absent_rank_is_found_with_the_silence_timeout_off
                 computing_ranks_outlast_the_silence_timeout
                 errors_count_calls_from_the_users_first
-                a_rank_that_computes_for_too_long_in_the_middle_of_a_call_is_named
-                a_rank_that_returns_early_is_named_at_once
-                a_rank_that_panics_is_named_with_its_message
-                a_panic_that_is_caught_on_the_way_leaves_no_hang
-                contexts_driven_in_opposite_orders_by_single_threads_are_a_circle
-                what_fails_in_one_communicator_fails_in_no_other
-                a_split_that_a_rank_does_not_join_fails_for_all
-                a_member_that_drops_its_part_is_named_in_the_part
-                a_deadline_of_no_time_is_an_error_or_success_but_no_hang
-                ranks_that_are_busy_in_another_communicator_do_not_hold_up_the_deadline
-                errors_in_a_part_name_its_ranks_as_in_the_job_too
+                rank_computing_too_long_within_a_call_is_named
+                rank_that_returns_early_is_named_at_once
+                panicking_rank_is_named_with_its_message
+                caught_panic_does_not_hang_the_job
+                contexts_called_in_opposite_orders_are_a_deadlock
+                failure_stays_within_its_communicator
+                split_without_a_rank_fails_for_all
+                member_that_drops_its_part_is_named
+                zero_timeout_does_not_hang
+                ranks_busy_elsewhere_do_not_delay_the_deadline
+                failure_of_a_part_names_ranks_of_the_job
             }
             arguments {
                 buffers_of_wrong_lengths_are_refused
-                a_predefined_operation_is_on_numbers_as_long_as_the_elements_and_as_aligned
-                a_root_must_be_a_member
+                predefined_operation_with_another_layout_is_refused
+                root_out_of_range_is_refused
                 sizes_that_overflow_are_refused
-                memory_that_is_not_there_is_an_error
+                scratch_larger_than_memory_is_an_error
                 counts_and_displacements_are_checked_together
                 strided_blocks_are_checked_before_anything_moves
-                blocks_in_more_places_than_memory_holds_are_refused_in_words
-                algorithms_that_cannot_be_are_refused_by_name
-                one_ranks_mistake_is_its_own
+                blocks_of_too_many_runs_are_refused
+                unusable_algorithms_are_refused_by_name
+                argument_error_in_a_part_names_its_rank
+                argument_error_concerns_one_rank_only
             }
             choice {
-                every_algorithm_that_fits_does_its_collective_and_no_other_may_be_chosen
-                parameters_are_chosen_with_the_name_and_refused_with_what_would_be_right
+                every_fitting_algorithm_executes_its_collective
+                invalid_parameters_are_refused_with_what_is_accepted
                 auto_considers_variants
-                auto_explains_itself_alike_on_every_rank
-                rank_0_hands_out_its_machine
-                ranks_may_sit_on_any_nodes
-                a_small_cache_costs_time_but_no_correctness
-                without_fingerprints_calls_that_agree_work
-                a_proof_says_what_the_paper_says
-                messages_are_counted_once_for_all_sizes_of_blocks
+                auto_explains_its_choice_equally_on_every_rank
+                machine_of_rank_0_is_used_by_all
+                collectives_work_under_any_placement
+                small_cache_does_not_change_results
+                agreeing_calls_work_without_fingerprints
+                proof_figures_equal_the_papers
+                messages_are_counted_once_for_all_block_sizes
+            }
+            choice_scope {
+                using_applies_to_one_call_only
+                refused_call_keeps_the_earlier_choice
+                plans_of_different_algorithms_are_cached_separately
+                persistent_plan_keeps_its_algorithm
+                parts_inherit_fitting_choices
+                random_choices_have_correct_results
             }
             contexts {
-                a_large_message_does_not_hold_up_small_calls_of_another_communicator
-                threads_drive_four_communicators_of_four_ranks_for_thousands_of_calls
+                large_message_does_not_delay_another_communicator
+                threads_make_thousands_of_calls_on_four_communicators
             }
             counts {
-                every_rank_learns_who_sends_what_to_whom_and_what_was_awaited
-                elements_of_other_lengths_are_another_call
-                a_rank_that_has_no_memory_for_what_it_passes_on_tells_the_others
-                lengths_that_overflow_only_on_the_way_are_refused
+                wrong_counts_name_ranks_and_both_lengths
+                elements_of_different_sizes_are_different_calls
+                relay_without_memory_fails_the_call_on_all
+                lengths_that_overflow_in_relays_are_refused
             }
             cubes {
                 cubes_exchange_by_necklaces
-                sub_cubes_of_any_dimensions_exchange_side_by_side
+                subcubes_of_any_dimensions_exchange_concurrently
                 arrays_are_permuted_on_cubes_and_on_their_parts
             }
+            custom_algorithms {
+                custom_algorithm_executes_every_collective
+                custom_pairwise_algorithm_exchanges_any_lengths
+                wrong_algorithm_is_refused_before_anything_moves
+                algorithm_is_not_chosen_for_a_network_it_refuses
+                different_algorithms_of_one_name_are_found
+            }
+            custom_schedules {
+                schedules_read_from_json_execute_every_collective
+                schedule_of_another_problem_is_refused
+                wrong_schedule_is_refused_before_anything_moves
+                different_schedules_of_one_name_are_found
+            }
             disagreement {
-                any_two_different_calls_are_told_apart_by_everybody
-                nothing_of_one_who_disagrees_is_received_and_it_receives_nothing
-                a_planned_call_is_told_apart_from_another_call
-                elements_of_different_kinds_are_not_reduced_together
-                one_call_more_than_the_others_is_found
-                a_disagreement_in_a_part_is_the_parts_alone
-                without_fingerprints_lengths_still_must_agree
-                who_has_returned_is_not_blamed_where_another_calls_something_else
-                what_a_rank_called_that_has_returned_is_known_to_those_who_come_later
-                close_finds_roots_that_differ_on_every_rank
-                close_ends_well_where_all_called_the_same
+                any_two_different_calls_disagree_on_every_rank
+                disagreeing_rank_exchanges_no_data
+                planned_call_disagrees_with_another_call
+                reductions_of_different_element_types_disagree
+                extra_call_of_one_rank_is_found
+                disagreement_stays_within_its_part
+                lengths_are_compared_without_fingerprints
+                returned_rank_is_not_blamed_for_a_disagreement
+                calls_of_a_returned_rank_are_still_compared
+                close_finds_differing_roots_on_every_rank
+                close_succeeds_after_equal_calls
             }
             networks {
-                a_network_must_have_as_many_nodes_as_the_job_has_ranks
-                ranks_that_disagree_on_the_network_find_out_at_the_start
-                ranks_that_disagree_on_a_network_without_a_name_find_out_too
-                ranks_that_disagree_on_who_sits_where_find_out_at_the_start
-                an_endpoint_has_one_communicator_of_everybody
+                network_of_another_size_than_the_job_is_refused
+                different_networks_are_found_at_the_start
+                different_unnamed_networks_are_found_at_the_start
+                different_placements_are_found_at_the_start
+                endpoint_has_one_world_communicator
             }
             persistent {
-                a_plan_is_executed_many_times_among_other_calls
-                a_plan_and_a_plain_call_of_the_same_sizes_are_the_same_call
-                plans_of_nothing_do_nothing
+                plan_is_executed_repeatedly_between_other_calls
+                plan_and_direct_call_of_equal_sizes_agree
+                plans_of_empty_blocks_work
             }
             plans {
-                a_plan_is_for_its_lengths_alone
-                a_plan_is_for_its_communicator_alone
-                a_plan_of_another_rank_or_another_job_is_refused
+                plan_refuses_buffers_of_other_lengths
+                plan_refuses_another_communicator
+                plan_of_another_rank_or_job_is_refused
             }
             reductions {
-                every_operation_is_done_on_every_integer
-                every_operation_is_done_on_floats_that_are_exact
-                operations_of_ones_own_that_commute_are_done_in_any_order
-                numbers_of_other_crates_are_summed_and_multiplied
-                rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run
-                contributions_are_combined_in_rank_order_however_ranks_are_placed
+                every_operation_works_on_every_integer_type
+                every_operation_is_exact_on_small_floats
+                custom_commuting_operations_work_in_any_order
+                numbers_of_other_crates_are_reduced
+                rounded_sums_have_equal_bits_on_every_rank_and_run
+                placement_does_not_change_the_order_of_combination
             }
             regular {
                 every_collective_moves_every_type
-                a_mebibyte_moves_as_a_byte_does
-                any_root_broadcasts
-                nobody_leaves_a_barrier_before_everybody_came
-                a_buffer_is_sent_as_it_was_at_the_call
-                random_sequences_of_calls_do_what_each_does_alone
+                blocks_of_a_mebibyte_are_exchanged
+                every_rank_broadcasts_as_root
+                barrier_waits_for_every_rank
+                buffer_may_change_after_the_call
+                random_sequences_of_calls_have_correct_results
             }
             split {
                 rows_and_columns_of_a_torus_are_rings
-                planes_of_a_cube_of_64_exchange_as_tori_do
-                a_rank_without_a_colour_is_in_no_part
+                planes_of_64_ranks_exchange_as_tori
+                rank_without_a_colour_is_in_no_part
                 keys_order_the_ranks_and_equal_keys_keep_their_order
-                parts_that_are_not_linked_are_taken_for_complete
-                parts_of_parts_work_side_by_side_and_outlive_their_whole
-                two_communicators_are_driven_from_two_threads_in_opposite_orders
-                a_duplicate_has_the_members_the_network_and_the_choices_but_calls_of_its_own
+                unlinked_parts_have_a_complete_network
+                nested_parts_work_concurrently_and_outlive_the_whole
+                two_threads_call_two_communicators_in_opposite_orders
+                duplicate_keeps_network_and_choices_with_own_calls
             }
             strided {
-                blocks_go_from_where_they_lie_to_where_they_are_wanted
+                strided_blocks_go_to_strided_places
                 strided_blocks_go_through_relays
-                a_matrix_is_transposed_on_the_way
-                what_is_sent_may_be_sent_to_several
-            }
-            values {
-                an_algorithm_of_ones_own_does_every_collective
-                pairs_of_ones_own_exchange_blocks_of_any_lengths
-                schedules_read_from_json_do_every_collective
-                what_is_used_for_one_call_is_forgotten_after_it
-                a_call_that_fails_leaves_the_choice_before_it
-                plans_are_kept_apart_by_what_they_use
-                persistent_plans_go_by_what_was_chosen_at_their_making
-                algorithms_that_are_wrong_are_refused_before_anything_moves
-                an_algorithm_that_refuses_a_network_is_not_chosen
-                schedules_of_something_else_are_refused_with_both_named
-                schedules_that_are_wrong_are_refused_before_anything_moves
-                algorithms_of_one_name_that_differ_between_ranks_are_found
-                schedules_of_one_name_that_differ_between_ranks_are_found
-                parts_inherit_what_fits_them
-                random_choices_do_what_the_collective_means
+                matrix_is_transposed_by_an_exchange
+                sent_blocks_may_overlap
             }
             varying {
-                blocks_of_any_length_go_where_they_are_wanted
-                relays_need_not_know_the_lengths_beforehand
-                random_lengths_and_places
-                nothing_at_all_may_be_exchanged
-                where_an_empty_block_would_be_does_not_matter
-                one_block_may_be_sent_to_everybody
+                blocks_of_any_length_are_delivered
+                relays_learn_the_lengths_during_the_call
+                random_lengths_and_displacements_work
+                empty_exchange_works
+                displacement_of_an_empty_block_is_ignored
+                one_block_is_sent_to_every_rank
             }
         }
     };

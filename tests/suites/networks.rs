@@ -28,7 +28,7 @@ fn told(texts: &[&str]) -> Vec<(Arc<dyn Topology>, Options)> {
     texts.iter().map(|text| (topology(text), Options::default())).collect()
 }
 
-pub(super) fn a_network_must_have_as_many_nodes_as_the_job_has_ranks() {
+pub(super) fn network_of_another_size_than_the_job_is_refused() {
     watched("nodes", || {
         for outcome in start(told(&["torus:4x4"; 3])) {
             let error = outcome.unwrap_err();
@@ -55,7 +55,7 @@ pub(super) fn a_network_must_have_as_many_nodes_as_the_job_has_ranks() {
     });
 }
 
-pub(super) fn ranks_that_disagree_on_the_network_find_out_at_the_start() {
+pub(super) fn different_networks_are_found_at_the_start() {
     for [most, odd] in [["ring:16", "torus:4x4"], ["torus:4x4", "mesh:4x4"], ["hypercube:4", "complete:16"]] {
         for dissenter in [0, 5, 15] {
             watched(&format!("{odd} on rank {dissenter} only"), move || {
@@ -70,7 +70,7 @@ pub(super) fn ranks_that_disagree_on_the_network_find_out_at_the_start() {
     }
 }
 
-pub(super) fn ranks_that_disagree_on_a_network_without_a_name_find_out_too() {
+pub(super) fn different_unnamed_networks_are_found_at_the_start() {
     watched("graphs", || {
         let graph = |edges: &[(usize, usize)]| {
             let graph: Arc<dyn Topology> = Arc::new(Graph::from_edges(edges.iter().copied()).unwrap());
@@ -85,7 +85,7 @@ pub(super) fn ranks_that_disagree_on_a_network_without_a_name_find_out_too() {
     });
 }
 
-pub(super) fn ranks_that_disagree_on_who_sits_where_find_out_at_the_start() {
+pub(super) fn different_placements_are_found_at_the_start() {
     watched("placements", || {
         let placed = |numbers: [usize; 4]| {
             let placement = Placement::new(numbers.map(Node::new).to_vec(), 4).unwrap();
@@ -99,7 +99,7 @@ pub(super) fn ranks_that_disagree_on_who_sits_where_find_out_at_the_start() {
     });
 }
 
-pub(super) fn an_endpoint_has_one_communicator_of_everybody() {
+pub(super) fn endpoint_has_one_world_communicator() {
     watched("twice", || {
         let endpoint = endpoints(1).remove(0);
         let first = Communicator::new(Arc::clone(&endpoint), topology("ring:1")).unwrap();

@@ -3,7 +3,7 @@
 use super::definitions::{block, everything, poisoned, same};
 use crate::jobs::{self, on, watched};
 
-pub(super) fn a_plan_is_executed_many_times_among_other_calls() {
+pub(super) fn plan_is_executed_repeatedly_between_other_calls() {
     for (topology, algorithm) in [
         ("complete:1", "direct"),
         ("complete:3", "ring"),
@@ -18,8 +18,7 @@ pub(super) fn a_plan_is_executed_many_times_among_other_calls() {
                     let mut exchange = comm.alltoall_init::<u64>(5).unwrap();
                     let mut gather = comm.allgather_init::<f64>(3).unwrap();
                     assert!(exchange.description().contains(algorithm) && exchange.description().contains(topology));
-                    // What is chosen later, and what becomes of the cache, is none of a plan's
-                    // business.
+                    // Later choices and the cache do not affect a plan.
                     comm.choose("alltoall", "direct").unwrap();
                     let (mut received, mut gathered) = (poisoned(5 * size), poisoned(3 * size));
                     for turn in 0..5 {
@@ -38,7 +37,7 @@ pub(super) fn a_plan_is_executed_many_times_among_other_calls() {
     }
 }
 
-pub(super) fn a_plan_and_a_plain_call_of_the_same_sizes_are_the_same_call() {
+pub(super) fn plan_and_direct_call_of_equal_sizes_agree() {
     watched("mixed", || {
         jobs::run(4, |mut comm| {
             let me = comm.rank();
@@ -56,7 +55,7 @@ pub(super) fn a_plan_and_a_plain_call_of_the_same_sizes_are_the_same_call() {
     });
 }
 
-pub(super) fn plans_of_nothing_do_nothing() {
+pub(super) fn plans_of_empty_blocks_work() {
     watched("nothing", || {
         on("torus:4x4")
             .run(|mut comm| {

@@ -13,7 +13,7 @@ fn is_refused(outcome: Result<(), Error>) {
     assert!(matches!(error.argument(), Some(ArgumentError::Persistent { .. })), "{error}");
 }
 
-pub(super) fn a_plan_is_for_its_lengths_alone() {
+pub(super) fn plan_refuses_buffers_of_other_lengths() {
     watched("lengths", || {
         jobs::run(4, |mut comm| {
             let mut exchange = comm.alltoall_init::<u64>(2).unwrap();
@@ -44,7 +44,7 @@ pub(super) fn a_plan_is_for_its_lengths_alone() {
     });
 }
 
-pub(super) fn a_plan_is_for_its_communicator_alone() {
+pub(super) fn plan_refuses_another_communicator() {
     watched("part", || {
         jobs::run(4, |mut comm| {
             let mut twin = comm.split(0, 0).unwrap();
@@ -59,7 +59,7 @@ pub(super) fn a_plan_is_for_its_communicator_alone() {
     });
 }
 
-pub(super) fn a_plan_of_another_rank_or_another_job_is_refused() {
+pub(super) fn plan_of_another_rank_or_job_is_refused() {
     // Plans may be sent to other threads, where a communicator of the same name may be.
     watched("elsewhere", || {
         let made = || jobs::run(4, |mut comm| comm.alltoall_init::<u64>(1).unwrap()).unwrap();

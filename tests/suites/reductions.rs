@@ -12,7 +12,7 @@ use num_complex::Complex;
 use super::definitions::{element, same};
 use crate::jobs::{self, on, watched};
 
-/// That allreduce and scan by an operation are what combining in rank order gives.
+/// Asserts that allreduce and scan by an operation give the result of combining in rank order.
 fn check<T: Pod + PartialEq + std::fmt::Debug, O: Op<T> + Copy>(
     comm: &mut Communicator,
     values: impl Fn(usize, usize) -> T,
@@ -30,7 +30,7 @@ fn check<T: Pod + PartialEq + std::fmt::Debug, O: Op<T> + Copy>(
     }
 }
 
-pub(super) fn every_operation_is_done_on_every_integer() {
+pub(super) fn every_operation_works_on_every_integer_type() {
     macro_rules! all {
         ($comm:ident, $($t:ty)*) => {$(
             let values = |rank, i| element::<u128>(rank, 9, i) as $t;
@@ -50,7 +50,7 @@ pub(super) fn every_operation_is_done_on_every_integer() {
     }
 }
 
-pub(super) fn operations_of_ones_own_that_commute_are_done_in_any_order() {
+pub(super) fn custom_commuting_operations_work_in_any_order() {
     for ranks in [1, 2, 5, 8] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -64,7 +64,7 @@ pub(super) fn operations_of_ones_own_that_commute_are_done_in_any_order() {
     }
 }
 
-pub(super) fn numbers_of_other_crates_are_summed_and_multiplied() {
+pub(super) fn numbers_of_other_crates_are_reduced() {
     for ranks in [1, 3, 8] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -83,7 +83,7 @@ pub(super) fn numbers_of_other_crates_are_summed_and_multiplied() {
     }
 }
 
-pub(super) fn every_operation_is_done_on_floats_that_are_exact() {
+pub(super) fn every_operation_is_exact_on_small_floats() {
     for ranks in [1, 3, 8, 13] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -104,7 +104,7 @@ pub(super) fn every_operation_is_done_on_floats_that_are_exact() {
     }
 }
 
-pub(super) fn rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run() {
+pub(super) fn rounded_sums_have_equal_bits_on_every_rank_and_run() {
     let summed = |topology: &'static str, run: u64| {
         watched(topology, move || {
             on(topology)
@@ -134,7 +134,7 @@ pub(super) fn rounded_sums_have_the_same_bits_on_every_rank_and_in_every_run() {
     }
 }
 
-pub(super) fn contributions_are_combined_in_rank_order_however_ranks_are_placed() {
+pub(super) fn placement_does_not_change_the_order_of_combination() {
     // Keys permute the ranks of the part, not the nodes they sit on.
     watched("placed", || {
         on("torus:4x4")

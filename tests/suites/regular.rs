@@ -30,7 +30,7 @@ pub(super) fn every_collective_moves_every_type() {
     }
 }
 
-pub(super) fn a_mebibyte_moves_as_a_byte_does() {
+pub(super) fn blocks_of_a_mebibyte_are_exchanged() {
     for ranks in [1, 3, 8] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -47,7 +47,7 @@ pub(super) fn a_mebibyte_moves_as_a_byte_does() {
     }
 }
 
-pub(super) fn any_root_broadcasts() {
+pub(super) fn every_rank_broadcasts_as_root() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| (0..ranks).for_each(|root| broadcast::<u64>(&mut comm, 5, root))).unwrap();
@@ -55,7 +55,7 @@ pub(super) fn any_root_broadcasts() {
     }
 }
 
-pub(super) fn nobody_leaves_a_barrier_before_everybody_came() {
+pub(super) fn barrier_waits_for_every_rank() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
             let came = AtomicUsize::new(0);
@@ -75,7 +75,7 @@ pub(super) fn nobody_leaves_a_barrier_before_everybody_came() {
     }
 }
 
-pub(super) fn a_buffer_is_sent_as_it_was_at_the_call() {
+pub(super) fn buffer_may_change_after_the_call() {
     // A rank may change its send buffer as soon as the call returns, though others are behind.
     watched("overwriting", || {
         jobs::run(5, |mut comm| {
@@ -91,7 +91,7 @@ pub(super) fn a_buffer_is_sent_as_it_was_at_the_call() {
     });
 }
 
-pub(super) fn random_sequences_of_calls_do_what_each_does_alone() {
+pub(super) fn random_sequences_of_calls_have_correct_results() {
     fn calls(ranks: u8, seed: u64) -> TestResult {
         let ranks = usize::from(ranks % 9) + 1;
         watched(&format!("{ranks} ranks, seed {seed}"), move || {

@@ -24,7 +24,8 @@ pub(super) fn rows_and_columns_of_a_torus_are_rings() {
                     let proof = part.prove(&Collective::Alltoall, 8).unwrap();
                     assert!(proof.contention_free);
                 }
-                // Who is in a part: column numbers along a row, and the other way round.
+                // The members of a part: column numbers along a row, and row numbers along a
+                // column.
                 let mut whole = vec![0; along.size()];
                 along.allgather(&[comm.rank()], &mut whole).unwrap();
                 assert!(whole.iter().enumerate().all(|(i, &rank)| rank == 8 * row as usize + i));
@@ -34,7 +35,7 @@ pub(super) fn rows_and_columns_of_a_torus_are_rings() {
     });
 }
 
-pub(super) fn planes_of_a_cube_of_64_exchange_as_tori_do() {
+pub(super) fn planes_of_64_ranks_exchange_as_tori() {
     watched("4 x 4 x 4", || {
         on("torus:4x4x4")
             .run(|mut comm| {
@@ -60,7 +61,7 @@ pub(super) fn planes_of_a_cube_of_64_exchange_as_tori_do() {
     });
 }
 
-pub(super) fn a_rank_without_a_colour_is_in_no_part() {
+pub(super) fn rank_without_a_colour_is_in_no_part() {
     watched("none", || {
         jobs::run(7, |mut comm| {
             let me = comm.rank();
@@ -100,7 +101,7 @@ pub(super) fn keys_order_the_ranks_and_equal_keys_keep_their_order() {
     });
 }
 
-pub(super) fn parts_that_are_not_linked_are_taken_for_complete() {
+pub(super) fn unlinked_parts_have_a_complete_network() {
     watched("even and odd", || {
         on("ring:8")
             .run(|mut comm| {
@@ -115,7 +116,7 @@ pub(super) fn parts_that_are_not_linked_are_taken_for_complete() {
     });
 }
 
-pub(super) fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
+pub(super) fn nested_parts_work_concurrently_and_outlive_the_whole() {
     watched("nested", || {
         jobs::run(12, |mut comm| {
             let me = comm.rank() as u32;
@@ -139,7 +140,7 @@ pub(super) fn parts_of_parts_work_side_by_side_and_outlive_their_whole() {
     });
 }
 
-pub(super) fn two_communicators_are_driven_from_two_threads_in_opposite_orders() {
+pub(super) fn two_threads_call_two_communicators_in_opposite_orders() {
     for ranks in [2, 5, 8] {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| {
@@ -162,7 +163,7 @@ pub(super) fn two_communicators_are_driven_from_two_threads_in_opposite_orders()
     }
 }
 
-pub(super) fn a_duplicate_has_the_members_the_network_and_the_choices_but_calls_of_its_own() {
+pub(super) fn duplicate_keeps_network_and_choices_with_own_calls() {
     watched("dup", || {
         on("torus:3x4")
             .choose("alltoall", "ring")

@@ -1,20 +1,19 @@
 //! Blocks that lie in their buffers in any regular way.
 
 use necklace::{Communicator, Strided};
-use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
-use super::definitions::{Dice, Element, element, poison, same};
-use crate::jobs::{self, on, watched};
+use super::definitions::{Dice, Element, RandomExchange, element, poison, random_exchanges, same};
+use crate::jobs;
 
-/// One side of one rank: where each block's elements lie, as it is told and by hand.
+/// One side of one rank: where the elements of each block lie, as `Strided` and as indices.
 struct Side {
     blocks: Vec<Vec<Strided>>,
     indices: Vec<Vec<usize>>,
     length: usize,
 }
 
-/// An array of so many elements with up to three dimensions, in any order in memory, with gaps.
+/// An array of this many elements with up to three dimensions, in any order in memory, with gaps.
 fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>) {
     let mut rest = elements;
     let mut counts = Vec::new();
@@ -41,7 +40,7 @@ fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>
     (strided, indices)
 }
 
-/// Puts blocks of so many elements in any order, each in one or two parts.
+/// Puts blocks of these numbers of elements in any order, each in one or two parts.
 fn side(counts: &[usize], dice: &mut Dice) -> Side {
     let mut side =
         Side { blocks: vec![vec![]; counts.len()], indices: vec![vec![]; counts.len()], length: dice.below(3) };
@@ -62,66 +61,54 @@ fn count(seed: u64, from: usize, to: usize) -> usize {
     [0, 0, 1, 2, 5, 6, 12, 18, 24][dice.below(9)]
 }
 
-/// A random exchange, plain and planned, against the definition: what is in no block is left alone.
-fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
-    let (me, size) = (comm.rank(), comm.size());
-    let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
-    let from = side(&(0..size).map(|to| count(seed, me, to)).collect::<Vec<_>>(), &mut dice);
-    let into = side(&(0..size).map(|from| count(seed, from, me)).collect::<Vec<_>>(), &mut dice);
-    let mut plan = comm.alltoallw_init::<T>(&from.blocks, &into.blocks).unwrap();
-    for turn in 0..3 {
-        // The last time, all lies further on.
-        let shift = if turn == 2 { 5 } else { 0 };
-        let (mut send, mut wanted) = (vec![T::of(1); shift + from.length], vec![poison(); shift + into.length]);
-        for peer in 0..size {
-            for (i, &at) in from.indices[peer].iter().enumerate() {
-                send[shift + at] = element(me, peer + 100 * turn, i);
+/// A random exchange, direct and planned, against the definition. Elements outside of blocks do not
+/// change.
+struct Scattered;
+
+impl RandomExchange for Scattered {
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+        let (me, size) = (comm.rank(), comm.size());
+        let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
+        let from = side(&(0..size).map(|to| count(seed, me, to)).collect::<Vec<_>>(), &mut dice);
+        let into = side(&(0..size).map(|from| count(seed, from, me)).collect::<Vec<_>>(), &mut dice);
+        let mut plan = comm.alltoallw_init::<T>(&from.blocks, &into.blocks).unwrap();
+        for turn in 0..3 {
+            // The last time, all lies further on.
+            let shift = if turn == 2 { 5 } else { 0 };
+            let (mut send, mut wanted) = (vec![T::of(1); shift + from.length], vec![poison(); shift + into.length]);
+            for peer in 0..size {
+                for (i, &at) in from.indices[peer].iter().enumerate() {
+                    send[shift + at] = element(me, peer + 100 * turn, i);
+                }
+                for (i, &at) in into.indices[peer].iter().enumerate() {
+                    wanted[shift + at] = element(peer, me + 100 * turn, i);
+                }
             }
-            for (i, &at) in into.indices[peer].iter().enumerate() {
-                wanted[shift + at] = element(peer, me + 100 * turn, i);
+            let mut receive = vec![poison(); wanted.len()];
+            if turn == 0 {
+                comm.alltoallw(&send, &from.blocks, &mut receive, &into.blocks).unwrap();
+            } else {
+                plan.execute(comm, &send[shift..], &mut receive[shift..]).unwrap();
             }
+            same(comm, &format!("alltoallw, turn {turn}"), &receive, &wanted);
         }
-        let mut receive = vec![poison(); wanted.len()];
-        if turn == 0 {
-            comm.alltoallw(&send, &from.blocks, &mut receive, &into.blocks).unwrap();
-        } else {
-            plan.execute(comm, &send[shift..], &mut receive[shift..]).unwrap();
-        }
-        same(comm, &format!("alltoallw, turn {turn}"), &receive, &wanted);
     }
 }
 
-fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::Range<u64>) {
-    watched(&format!("{algorithm} on {topology}"), move || {
-        on(topology)
-            .choose("alltoallv", algorithm)
-            .run(|mut comm| {
-                for seed in seeds.clone() {
-                    exchange::<u64>(&mut comm, seed);
-                    exchange::<u8>(&mut comm, seed + 1000);
-                    exchange::<[f32; 3]>(&mut comm, seed + 2000);
-                    exchange::<Complex64>(&mut comm, seed + 3000);
-                    exchange::<()>(&mut comm, seed + 4000);
-                }
-            })
-            .unwrap();
-    });
-}
-
-pub(super) fn blocks_go_from_where_they_lie_to_where_they_are_wanted() {
+pub(super) fn strided_blocks_go_to_strided_places() {
     for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
-        exchanges(topology, "direct", 0..4);
+        random_exchanges::<Scattered>(topology, "direct", 0..4);
         if jobs::is_native() {
-            exchanges(topology, "native", 4..8);
+            random_exchanges::<Scattered>(topology, "native", 4..8);
         }
     }
 }
 
 pub(super) fn strided_blocks_go_through_relays() {
-    exchanges("ring:2", "ring", 0..3);
-    exchanges("mesh:3x5", "ring", 3..5);
-    exchanges("torus:4x4", "torus-exchange", 5..7);
-    exchanges("complete:8", "direct-xor", 7..9);
+    random_exchanges::<Scattered>("ring:2", "ring", 0..3);
+    random_exchanges::<Scattered>("mesh:3x5", "ring", 3..5);
+    random_exchanges::<Scattered>("torus:4x4", "torus-exchange", 5..7);
+    random_exchanges::<Scattered>("complete:8", "direct-xor", 7..9);
 }
 
 /// The first of `count` things that are dealt out as evenly as can be that `rank` of `size` has.
@@ -129,7 +116,7 @@ fn first(count: usize, size: usize, rank: usize) -> usize {
     count * rank / size
 }
 
-pub(super) fn a_matrix_is_transposed_on_the_way() {
+pub(super) fn matrix_is_transposed_by_an_exchange() {
     fn transposed(rows: u8, columns: u8, ranks: u8) -> TestResult {
         let (rows, columns, ranks) = (usize::from(rows % 20), usize::from(columns % 20), 1 + usize::from(ranks % 7));
         let outcome = jobs::run(ranks, |mut comm| {
@@ -152,7 +139,7 @@ pub(super) fn a_matrix_is_transposed_on_the_way() {
     QuickCheck::new().tests(60).quickcheck(transposed as fn(u8, u8, u8) -> TestResult);
 }
 
-pub(super) fn what_is_sent_may_be_sent_to_several() {
+pub(super) fn sent_blocks_may_overlap() {
     let gathered = jobs::run(4, |mut comm| {
         let mut receive = [0; 8];
         let into = [0, 1, 2, 3].map(|from| Strided::run(2 * from, 2));

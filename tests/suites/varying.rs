@@ -1,10 +1,9 @@
 //! Blocks of different lengths.
 
 use necklace::Communicator;
-use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
-use super::definitions::{Dice, Element, block, poison, same};
+use super::definitions::{Dice, Element, RandomExchange, block, poison, random_exchanges, same};
 use crate::jobs::{self, on, watched};
 
 /// Counts and displacements of one side of one rank.
@@ -31,84 +30,72 @@ fn count(seed: u64, from: usize, to: usize) -> usize {
     if dice.below(3) == 0 { 0 } else { dice.below(12) }
 }
 
-/// A random exchange, plain and planned, against the definition: what is no block is left alone.
-fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
-    let (me, size) = (comm.rank(), comm.size());
-    let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
-    let from = side((0..size).map(|to| count(seed, me, to)).collect(), &mut dice);
-    let into = side((0..size).map(|from| count(seed, from, me)).collect(), &mut dice);
-    let mut plan =
-        comm.alltoallv_init::<T>((&from.counts, &from.displacements), (&into.counts, &into.displacements)).unwrap();
-    for turn in 0..3 {
-        let (mut send, mut wanted) = (vec![T::of(1); from.length], vec![poison(); into.length]);
-        for peer in 0..size {
-            let (at, count) = (from.displacements[peer], from.counts[peer]);
-            send[at..at + count].copy_from_slice(&block(me, peer + 100 * turn, count));
-            let (at, count) = (into.displacements[peer], into.counts[peer]);
-            wanted[at..at + count].copy_from_slice(&block(peer, me + 100 * turn, count));
+/// A random exchange, direct and planned, against the definition. Elements outside of blocks do not
+/// change.
+struct Displaced;
+
+impl RandomExchange for Displaced {
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+        let (me, size) = (comm.rank(), comm.size());
+        let mut dice = Dice(seed.wrapping_mul(31).wrapping_add(me as u64));
+        let from = side((0..size).map(|to| count(seed, me, to)).collect(), &mut dice);
+        let into = side((0..size).map(|from| count(seed, from, me)).collect(), &mut dice);
+        let mut plan =
+            comm.alltoallv_init::<T>((&from.counts, &from.displacements), (&into.counts, &into.displacements)).unwrap();
+        for turn in 0..3 {
+            let (mut send, mut wanted) = (vec![T::of(1); from.length], vec![poison(); into.length]);
+            for peer in 0..size {
+                let (at, count) = (from.displacements[peer], from.counts[peer]);
+                send[at..at + count].copy_from_slice(&block(me, peer + 100 * turn, count));
+                let (at, count) = (into.displacements[peer], into.counts[peer]);
+                wanted[at..at + count].copy_from_slice(&block(peer, me + 100 * turn, count));
+            }
+            let mut receive = vec![poison(); into.length];
+            if turn == 0 {
+                comm.alltoallv(
+                    &send,
+                    (&from.counts, &from.displacements),
+                    &mut receive,
+                    (&into.counts, &into.displacements),
+                )
+                .unwrap();
+            } else {
+                plan.execute(comm, &send, &mut receive).unwrap();
+            }
+            same(comm, &format!("alltoallv, turn {turn}"), &receive, &wanted);
         }
-        let mut receive = vec![poison(); into.length];
-        if turn == 0 {
-            comm.alltoallv(
-                &send,
-                (&from.counts, &from.displacements),
-                &mut receive,
-                (&into.counts, &into.displacements),
-            )
-            .unwrap();
-        } else {
-            plan.execute(comm, &send, &mut receive).unwrap();
-        }
-        same(comm, &format!("alltoallv, turn {turn}"), &receive, &wanted);
     }
 }
 
-fn exchanges(topology: &'static str, algorithm: &'static str, seeds: std::ops::Range<u64>) {
-    watched(&format!("{algorithm} on {topology}"), move || {
-        on(topology)
-            .choose("alltoallv", algorithm)
-            .run(|mut comm| {
-                for seed in seeds.clone() {
-                    exchange::<u64>(&mut comm, seed);
-                    exchange::<u8>(&mut comm, seed + 1000);
-                    exchange::<[f32; 3]>(&mut comm, seed + 2000);
-                    exchange::<Complex64>(&mut comm, seed + 3000);
-                    exchange::<()>(&mut comm, seed + 4000);
-                }
-            })
-            .unwrap();
-    });
-}
-
-pub(super) fn blocks_of_any_length_go_where_they_are_wanted() {
+pub(super) fn blocks_of_any_length_are_delivered() {
     for topology in ["complete:1", "complete:2", "ring:3", "ring:5", "complete:8", "line:13", "torus:4x4"] {
-        exchanges(topology, "auto", 0..4);
-        exchanges(topology, "direct", 4..6);
+        random_exchanges::<Displaced>(topology, "auto", 0..4);
+        random_exchanges::<Displaced>(topology, "direct", 4..6);
         if jobs::is_native() {
-            exchanges(topology, "native", 6..9);
+            random_exchanges::<Displaced>(topology, "native", 6..9);
         }
     }
-    exchanges("complete:32", "direct", 0..1);
+    random_exchanges::<Displaced>("complete:32", "direct", 0..1);
 }
 
-pub(super) fn relays_need_not_know_the_lengths_beforehand() {
+pub(super) fn relays_learn_the_lengths_during_the_call() {
     for topology in ["ring:1", "ring:2", "ring:3", "ring:8", "mesh:3x5"] {
-        exchanges(topology, "ring", 0..3);
-        exchanges(topology, "direct-rotated", 3..5);
+        random_exchanges::<Displaced>(topology, "ring", 0..3);
+        random_exchanges::<Displaced>(topology, "direct-rotated", 3..5);
     }
     for algorithm in ["torus-exchange", "direct-xor", "ring"] {
-        exchanges("torus:4x4", algorithm, 0..3);
+        random_exchanges::<Displaced>("torus:4x4", algorithm, 0..3);
     }
-    exchanges("torus:4x8", "torus-exchange", 0..2);
+    random_exchanges::<Displaced>("torus:4x8", "torus-exchange", 0..2);
 }
 
-pub(super) fn random_lengths_and_places() {
+pub(super) fn random_lengths_and_displacements_work() {
     fn case(ranks: u8, relayed: bool, seed: u64) -> TestResult {
         let ranks = usize::from(ranks % 8) + 1;
         watched(&format!("{ranks} ranks, relayed: {relayed}, seed {seed}"), move || {
             jobs::run(ranks, |mut comm| {
                 comm.choose("alltoallv", if relayed { "ring" } else { "direct" }).unwrap();
-                exchange::<u64>(&mut comm, seed);
+                Displaced::exchange::<u64>(&mut comm, seed);
             })
             .unwrap();
         });
@@ -117,7 +104,7 @@ pub(super) fn random_lengths_and_places() {
     QuickCheck::new().tests(80).quickcheck(case as fn(u8, bool, u64) -> TestResult);
 }
 
-pub(super) fn nothing_at_all_may_be_exchanged() {
+pub(super) fn empty_exchange_works() {
     for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             jobs::run(4, |mut comm| {
@@ -130,7 +117,7 @@ pub(super) fn nothing_at_all_may_be_exchanged() {
     }
 }
 
-pub(super) fn where_an_empty_block_would_be_does_not_matter() {
+pub(super) fn displacement_of_an_empty_block_is_ignored() {
     for algorithm in ["direct", "ring"].into_iter().chain(jobs::is_native().then_some("native")) {
         watched(algorithm, move || {
             jobs::run(3, |mut comm| {
@@ -153,7 +140,7 @@ pub(super) fn where_an_empty_block_would_be_does_not_matter() {
     }
 }
 
-pub(super) fn one_block_may_be_sent_to_everybody() {
+pub(super) fn one_block_is_sent_to_every_rank() {
     // Blocks sent may overlap; only received ones may not.
     watched("overlapping sends", || {
         on("torus:4x4")

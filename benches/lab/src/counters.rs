@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sent_stands_in_the_ninth_and_tenth_column() {
+    fn sent_bytes_and_packets_are_columns_9_and_10() {
         let text = "Inter-|   Receive    |  Transmit\n face |bytes packets|bytes packets\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  \
                     to12:0 0 0 0 0 0 0 0 1234567890123 77 0 0 0 0 0 0\n";
         let found: Vec<_> = sent(text).collect();

@@ -83,13 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_reads_the_document() {
+    fn command_reads_the_document() {
         let machine = Machine::FREE.with_startup(1).with_message(20_000_001).with_channel(800_000).with_hop(3);
         assert_eq!(Machine::from_json(&document(&machine)), Ok(machine));
     }
 
     #[test]
-    fn a_call_takes_as_long_as_its_slowest_rank() {
+    fn call_takes_as_long_as_its_slowest_rank() {
         assert_eq!(slowest(&[vec![1.0, 5.0], vec![2.0, 3.0], vec![]]), [2.0, 5.0]);
         assert_eq!([median(vec![]), median(vec![3.0, 1.0, 2.0]), median(vec![1.0, 2.0])], [0.0, 2.0, 2.0]);
     }

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn each_order_is_answered_with_a_time_a_call() {
+    fn each_order_is_answered_with_a_time_per_call() {
         let exchange = Exchange { algorithm: "bruck:radix=4".to_owned(), block_bytes: 5, calls: 3 };
         let orders = [
             (Order::Exchange(exchange.clone()), 3),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_cannot_be_is_answered_with_the_reason() {
+    fn impossible_order_is_answered_with_the_reason() {
         for (order, reason) in
             [("exchange telepathy 1 1", "telepathy"), ("sing", "\"sing\" is no order"), ("time x 1", "time x 1")]
         {

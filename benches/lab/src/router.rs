@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_shortest_and_every_node_on_the_way_agrees() {
+    fn routes_are_shortest_and_consistent_at_every_node() {
         let texts = [
             "line:5",
             "ring:2",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_decides_between_ways_of_equal_length_for_all_of_the_route() {
+    fn source_chooses_between_routes_of_equal_length() {
         let router = router("torus:8x8");
         // By the sum of the coordinates modulo 4: 0 and 1 up, 2 and 3 down.
         for (row, column, next) in [(0, 0, 1), (0, 1, 2), (0, 2, 1), (0, 3, 2), (1, 3, 4), (1, 1, 0)] {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_torus_exchange_of_eights_finds_the_routes_that_it_asks_for() {
+    fn torus_exchange_on_8x8_gets_its_requested_routes() {
         for text in ["torus:8x8", "torus:8x12", "torus:12x8"] {
             let (router, problem) = (router(text), Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap());
             let exchange = find(problem.collective(), "torus-exchange").unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn no_link_has_two_transfers_of_a_round_of_the_torus_exchange() {
+    fn torus_exchange_uses_each_link_once_per_round() {
         for text in ["torus:4x4", "torus:8x8", "torus:4x8", "torus:4x4x4"] {
             let (router, problem) = (router(text), Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap());
             let exchange = find(problem.collective(), "torus-exchange").unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_the_bytes_of_the_transfers_on_their_ways() {
+    fn load_of_a_channel_is_the_bytes_routed_over_it() {
         let (router, problem) =
             (router("ring:4"), Problem::new(parse("ring:4").unwrap(), Collective::Alltoall).unwrap());
         let direct = find(problem.collective(), "direct").unwrap();

@@ -116,7 +116,7 @@ fn processes(namespace: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn killed_process_leaves_nothing_of_its_lab() {
+fn killed_process_leaves_no_lab_behind() {
     let Some(lab) = lab("line:2", Settings::mbit(10)) else { return };
     drop(lab);
     let mut command = Command::new(env!("CARGO_BIN_EXE_necklace-lab"));

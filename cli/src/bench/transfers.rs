@@ -225,7 +225,12 @@ impl Call {
         let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
         let length = |blocks: usize| {
             let overflow = PlanError::Overflow { blocks, elements: bytes, element: 1 };
-            let refused = Error::Argument { call: "bench", at: Location::caller(), source: Box::new(overflow.into()) };
+            let refused = Error::Argument {
+                call: "bench",
+                at: Location::caller(),
+                part: None,
+                source: Box::new(overflow.into()),
+            };
             bytes.checked_mul(blocks).ok_or(refused)
         };
         let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());

@@ -21,7 +21,7 @@ fn failed(culprit: Option<usize>, members: &[usize]) -> Error {
 }
 
 #[test]
-fn causes_are_told_in_plain_words_with_the_rank() {
+fn cause_is_described_with_its_rank() {
     let two = Rank::new(2);
     let thread = JobCause::Thread(Arc::new(io::Error::other("too many threads")));
     let other = || Error::from(OpenError::Outside(Rank::new(9)));
@@ -40,7 +40,7 @@ fn causes_are_told_in_plain_words_with_the_rank() {
 }
 
 #[test]
-fn rank_that_failed_first_is_the_culprit_by_its_number_in_the_job() {
+fn culprit_is_the_first_failed_rank_of_the_job() {
     let rank = |error: Error| JobError::communicator(Rank::new(0), error.into()).rank().map(Rank::index);
     assert_eq!(rank(failed(Some(1), &[])), Some(1));
     assert_eq!(rank(failed(Some(1), &[4, 6])), Some(6));
@@ -50,7 +50,7 @@ fn rank_that_failed_first_is_the_culprit_by_its_number_in_the_job() {
 }
 
 #[test]
-fn chains_of_sources_say_nothing_twice_and_the_cause_has_them_all() {
+fn source_chain_repeats_no_text() {
     let thread = JobError::of(Rank::new(2), JobCause::Thread(Arc::new(io::Error::other("too many threads"))));
     assert_eq!(chain(&thread), ["rank 2 could not be started: too many threads"]);
     assert_eq!(chain(thread.cause()), ["its thread could not be started", "too many threads"]);

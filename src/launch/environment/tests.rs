@@ -73,7 +73,7 @@ fn address(text: &str) -> Point {
 }
 
 #[test]
-fn without_a_launcher_ranks_are_threads() {
+fn ranks_are_threads_without_a_launcher() {
     let no_launchers: [Pairs<'_>; 9] = [
         &[],
         &[("NECKLACE_RANKS", "4"), ("NECKLACE_TOPOLOGY", "ring:4")],
@@ -91,7 +91,7 @@ fn without_a_launcher_ranks_are_threads() {
 }
 
 #[test]
-fn necklace_run_says_all() {
+fn variables_of_necklace_run_are_complete() {
     let seat = seat(&[
         ("NECKLACE_RANK", "3"),
         ("NECKLACE_SIZE", "16"),
@@ -121,7 +121,7 @@ fn necklace_run_says_all() {
 }
 
 #[test]
-fn a_job_of_one_process_meets_nobody() {
+fn job_of_one_process_needs_no_rendezvous() {
     let own = seat(&[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "1")]);
     assert_eq!((own.rank, own.size, own.point), (0, 1, None));
     let other = seat(&[("NECKLACE_BACKEND", "tcp"), ("SLURM_NTASKS", "1")]);
@@ -145,7 +145,7 @@ fn a_job_of_one_process_meets_nobody() {
 }
 
 #[test]
-fn torchrun_says_where_its_ranks_meet() {
+fn torchrun_gives_the_rendezvous_address() {
     let torchrun = |host, port, store| {
         seat(&[
             ("RANK", "1"),
@@ -176,7 +176,7 @@ fn torchrun_says_where_its_ranks_meet() {
 }
 
 #[test]
-fn the_other_launchers_are_told_to_say_where_ranks_meet() {
+fn foreign_launchers_need_a_rendezvous_address() {
     for (rank, size, name) in [
         ("SLURM_PROCID", "SLURM_NTASKS", "Slurm"),
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"),
@@ -196,7 +196,7 @@ fn the_other_launchers_are_told_to_say_where_ranks_meet() {
 }
 
 #[test]
-fn half_of_a_family_is_an_error_that_says_what_to_do() {
+fn incomplete_launcher_variables_are_refused_with_advice() {
     for (set, value, missing, remedy) in [
         ("WORLD_SIZE", "4", "RANK is not set", "torchrun"),
         ("RANK", "0", "WORLD_SIZE is not set", "torchrun"),
@@ -216,7 +216,7 @@ fn half_of_a_family_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn families_that_disagree_are_named_with_their_values_unless_necklace_decides() {
+fn contradicting_launchers_are_named_with_their_values() {
     let both = |slurm: (&'static str, &'static str)| {
         [
             ("RANK", "3"),
@@ -260,7 +260,7 @@ const OF_MPI: [Pairs<'static>; 5] = [
 ];
 
 #[test]
-fn ranks_of_mpi_are_its_own_where_this_program_has_it() {
+fn mpi_ranks_use_mpi_if_it_is_built() {
     for environment in OF_MPI {
         for connects in [false, true] {
             let said = reads_with(environment, connects, true);
@@ -288,7 +288,7 @@ fn ranks_of_mpi_are_its_own_where_this_program_has_it() {
 }
 
 #[test]
-fn a_job_of_one_is_one_of_mpi_where_that_is_meant() {
+fn single_rank_joins_mpi_only_if_requested() {
     let alone = [("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")];
     assert_eq!(reads_with(&alone, false, true).unwrap(), Said::Threads);
     let mpi = Said::Mpi(None);
@@ -312,7 +312,7 @@ fn two_backends_at_once_are_refused() {
 }
 
 #[test]
-fn a_backend_that_was_not_built_is_named() {
+fn missing_backend_feature_is_named() {
     let none = &[];
     for name in ["local", "tcp", "mpi"] {
         let environment = [("NECKLACE_BACKEND", name)];
@@ -334,7 +334,7 @@ fn a_backend_that_was_not_built_is_named() {
 }
 
 #[test]
-fn threads_do_not_connect() {
+fn connect_refuses_the_local_backend() {
     let environment = [("NECKLACE_BACKEND", "local")];
     // No feature would help.
     for built in [&["tcp", "mpi"][..], ALL] {
@@ -344,7 +344,7 @@ fn threads_do_not_connect() {
 }
 
 #[test]
-fn a_program_without_mpi_says_so() {
+fn program_without_mpi_names_the_feature() {
     let feature = "feature `mpi`";
     refused(&[("NECKLACE_BACKEND", "mpi")], &["NECKLACE_BACKEND", feature]);
     for environment in OF_MPI.iter().filter(|environment| environment.len() > 1) {
@@ -359,7 +359,7 @@ fn a_program_without_mpi_says_so() {
 }
 
 #[test]
-fn ranks_of_mpi_are_several_unless_a_library_has_started_one() {
+fn mpi_launcher_variables_imply_several_ranks() {
     let several = |environment: Pairs<'_>| match reads_with(environment, true, true) {
         Ok(Said::Mpi(several)) => several,
         other => panic!("{environment:?}: {other:?}"),
@@ -393,7 +393,7 @@ fn ranks_of_mpi_are_several_unless_a_library_has_started_one() {
 }
 
 #[test]
-fn values_that_make_no_sense_are_refused_by_name() {
+fn invalid_values_are_refused_by_name() {
     let rank = [("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "a:1")];
     for (name, value) in [
         ("NECKLACE_RANK", "2"),

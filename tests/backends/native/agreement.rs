@@ -10,7 +10,7 @@ use necklace_tests::suites::definitions::{allgather, alltoall};
 use necklace_tests::suites::failures::{POISON, failure, is_dead, one_failure, run};
 use necklace_tests::{topology, watched};
 
-/// A job of so many ranks, and the native calls that it makes.
+/// Runs a job of this many ranks, and returns its native calls.
 fn noted(ranks: usize) -> (Job, Calls) {
     let calls = Calls::default();
     (offering(topology(&format!("complete:{ranks}")), &calls, |_| true), calls)
@@ -29,7 +29,7 @@ fn exchange(comm: &mut Communicator, elements: usize) -> Result<(), Error> {
 }
 
 #[test]
-fn a_call_is_agreed_on_once_however_short_its_plan_lives() {
+fn call_is_agreed_on_once_even_if_its_plan_is_dropped() {
     for cache in [(32, usize::MAX), (1, 0)] {
         watched(&format!("{cache:?}"), move || {
             let (job, calls) = noted(4);
@@ -50,7 +50,7 @@ fn a_call_is_agreed_on_once_however_short_its_plan_lives() {
 }
 
 #[test]
-fn members_make_their_plans_when_they_like() {
+fn members_make_plans_at_different_times() {
     watched("plans", || {
         let (job, calls) = noted(5);
         job.run(|mut comm| {
@@ -70,7 +70,7 @@ fn members_make_their_plans_when_they_like() {
 }
 
 #[test]
-fn what_was_agreed_on_long_ago_is_agreed_on_once_more_by_all() {
+fn forgotten_agreement_is_repeated_by_all_members() {
     watched("long ago", || {
         let (job, calls) = noted(2);
         job.options(Options::default().cache(1, 0))
@@ -96,7 +96,7 @@ fn what_was_agreed_on_long_ago_is_agreed_on_once_more_by_all() {
 }
 
 #[test]
-fn an_operation_of_ones_own_with_a_known_name_is_ones_own() {
+fn custom_operation_with_a_known_name_is_not_native() {
     watched("names", || {
         let (job, calls) = noted(4);
         job.run(|mut comm| {
@@ -149,7 +149,7 @@ const CALLS: [Call; 9] = [
 ];
 
 #[test]
-fn calls_that_differ_to_a_library_are_told_apart_before_it_is_called() {
+fn different_native_calls_are_detected_before_they_start() {
     for (i, most) in CALLS.into_iter().enumerate() {
         for (j, odd) in CALLS.into_iter().enumerate().filter(|(j, _)| *j != i) {
             let dissenter = (i + j) % 3;
@@ -173,7 +173,7 @@ fn calls_that_differ_to_a_library_are_told_apart_before_it_is_called() {
 }
 
 #[test]
-fn plans_of_other_counts_are_other_calls() {
+fn plans_with_different_counts_are_different_calls() {
     watched("order", || {
         let (job, calls) = noted(3);
         let outcomes = run(job, |mut comm| {
@@ -191,7 +191,7 @@ fn plans_of_other_counts_are_other_calls() {
 }
 
 #[test]
-fn counts_that_disagree_are_found_before_the_library_is_called() {
+fn disagreeing_counts_are_detected_before_a_native_call() {
     for planned in [false, true] {
         watched(&format!("planned: {planned}"), move || {
             let (job, calls) = noted(3);
@@ -217,7 +217,7 @@ fn counts_that_disagree_are_found_before_the_library_is_called() {
 }
 
 #[test]
-fn starting_and_splitting_go_by_messages_whatever_is_chosen() {
+fn start_and_split_use_messages_whatever_is_chosen() {
     watched("split", || {
         let (job, calls) = noted(4);
         let job = job.choose("allgather", "native").choose("broadcast", "native").choose("barrier", "native");

@@ -1,4 +1,4 @@
-//! When the backend's own collectives are taken, and what is done where they cannot be.
+//! When the backend's own collectives are chosen, and what happens if they cannot be used.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use necklace_tests::{topology, watched};
 const KINDS: [&str; 9] =
     ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier", "scatter", "gather", "reduce_scatter"];
 
-/// What libraries are taken to have, whatever the parameters, beside what is written in the
+/// Algorithms that libraries are assumed to have with any parameters, besides those named in the
 /// algorithm.
 const KNOWN: [(&str, &[&str]); 9] = [
     ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
@@ -42,7 +42,7 @@ fn problem(network: &str, kind: &str) -> Problem {
 }
 
 #[test]
-fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
+fn auto_is_native_unless_a_non_mpi_algorithm_is_cheaper() {
     let (mut own, mut ours) = (vec![], vec![]);
     for network in ["complete:4", "torus:4x4", "complete:1", "mesh:3x5", "hypercube:5", "torus:3x8"] {
         for machine in [Machine::THREADS, Machine::MPI, Machine::PARAGON, Machine::UNIT] {
@@ -81,7 +81,7 @@ fn auto_is_native_unless_something_that_libraries_lack_is_cheaper() {
 }
 
 #[test]
-fn every_member_explains_it_alike_and_in_words() {
+fn every_member_explains_the_choice_equally() {
     for network in ["complete:4", "torus:4x4"] {
         watched(network, move || {
             let explained = WithLibrary
@@ -113,7 +113,7 @@ fn every_member_explains_it_alike_and_in_words() {
 }
 
 #[test]
-fn what_it_is_priced_as_is_in_the_registry() {
+fn native_is_priced_as_a_registered_algorithm() {
     for kind in KINDS {
         let native = find(problem("ring:4", kind).collective(), "native").unwrap();
         let found: Vec<String> = native.priced_as().unwrap().iter().map(|name| find_name(kind, name)).collect();
@@ -129,7 +129,7 @@ fn find_name(kind: &str, name: &str) -> String {
 }
 
 #[test]
-fn what_has_no_schedule_says_so_wherever_one_is_asked_for() {
+fn native_algorithm_has_no_schedule_to_inspect() {
     for kind in KINDS {
         let problem = problem("complete:4", kind);
         let native = find(problem.collective(), "native").unwrap();
@@ -157,7 +157,7 @@ fn what_has_no_schedule_says_so_wherever_one_is_asked_for() {
 }
 
 #[test]
-fn over_a_backend_without_it_may_not_be_chosen() {
+fn native_is_refused_on_a_backend_without_it() {
     local::run(4, |mut comm| {
         for kind in KINDS.into_iter().chain(["alltoallv"]) {
             let refused = comm.choose(kind, "native").unwrap_err();
@@ -182,7 +182,7 @@ fn plain(what: &NativeCall) -> bool {
 }
 
 #[test]
-fn what_the_backend_does_not_offer_is_done_by_the_best_other() {
+fn unsupported_native_call_uses_the_best_schedule() {
     watched("plain", || {
         let calls = Calls::default();
         let job = offering(topology("complete:4"), &calls, plain);
@@ -209,7 +209,7 @@ fn what_the_backend_does_not_offer_is_done_by_the_best_other() {
 }
 
 #[test]
-fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_moves() {
+fn native_choice_without_support_is_refused_before_the_call() {
     watched("chosen", || {
         let calls = Calls::default();
         let mut job = offering(topology("complete:4"), &calls, plain);
@@ -245,7 +245,7 @@ fn what_the_backend_does_not_offer_but_is_chosen_is_an_error_before_anything_mov
 /// A library does not look how much comes, so the counts must travel first, which costs more than
 /// it can save in one call.
 #[test]
-fn exchanges_of_unequal_blocks_are_native_if_they_are_planned() {
+fn planned_exchanges_of_unequal_blocks_are_native() {
     watched("unequal", || {
         let calls = Calls::default();
         let job = offering(topology("complete:4"), &calls, |_| true);

@@ -19,7 +19,7 @@ fn library(endpoint: Arc<dyn Endpoint>, calls: &Calls) -> Arc<dyn Endpoint> {
 }
 
 #[test]
-fn a_native_call_is_traced_as_a_whole() {
+fn native_call_is_traced_as_a_whole() {
     let (tracing, calls) = (Tracing::new(), Calls::default());
     let log = tracing.clone();
     let job = Launch::threads().topology(topology("complete:3"));
@@ -43,7 +43,7 @@ fn a_native_call_is_traced_as_a_whole() {
     assert!(tracing.chrome_trace().contains("\"native, 48 B\""));
 }
 
-/// What each rank is told where this happens to rank 1.
+/// Returns the errors of all ranks if this happens to rank 1.
 fn with(fault: Fault) -> Vec<Result<(), Error>> {
     let calls = Calls::default();
     let script = [fault];
@@ -66,7 +66,7 @@ fn of_rank_1(what: What) -> Fault {
 }
 
 #[test]
-fn faults_of_a_call_or_of_round_0_happen_to_a_native_call() {
+fn faults_of_a_call_or_of_round_0_apply_to_native_calls() {
     watched("gives up", || {
         let give_up = || of_rank_1(What::GiveUp("tired".into()));
         for fault in [give_up().in_call(2), give_up().in_call(2).in_round(0)] {
@@ -94,14 +94,14 @@ fn faults_of_a_call_or_of_round_0_happen_to_a_native_call() {
         }
     });
     watched("another call", || {
-        // In the agreement before the call: nobody comes to the library.
+        // During the agreement before the call, so no rank calls the library.
         let failure = one_failure(&with(of_rank_1(What::Fingerprint(7)).in_call(1)));
         assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
     });
 }
 
 #[test]
-fn single_messages_of_a_native_call_cannot_be_lost() {
+fn message_faults_do_not_apply_to_native_calls() {
     watched("messages", || {
         for what in [What::Drop(Rank::new(0)), What::Truncate { to: Rank::new(0), bytes: 1 }] {
             assert!(with(of_rank_1(what).in_call(2)).iter().all(Result::is_ok));

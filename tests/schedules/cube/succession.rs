@@ -20,7 +20,7 @@ fn proved(succession: &Succession) -> Proof {
 }
 
 #[test]
-fn pipelined_exchanges_take_half_of_the_elements_and_the_delays() {
+fn pipelined_exchanges_take_half_the_elements_and_delays() {
     for (axes, d, places) in [
         (1, 1, 1),
         (2, 1, 1),
@@ -45,7 +45,7 @@ fn pipelined_exchanges_take_half_of_the_elements_and_the_delays() {
 }
 
 #[test]
-fn concurrent_exchanges_take_half_of_the_elements_and_two_delays() {
+fn concurrent_exchanges_take_half_the_elements_and_2_delays() {
     for (axes, d, places) in [
         (3, 1, 2),
         (3, 1, 3),
@@ -93,7 +93,7 @@ fn theorem_2_holds_with_half_of_the_elements_at_least() {
                     best <= theorem,
                     "{axes} axes of {d} bits, 2^{places} elements: {best} steps instead of {theorem}"
                 );
-                // An axis has to carry half of the elements, and who crosses last all the others.
+                // An axis must carry half of the elements; the last to cross, all the others.
                 assert!(best >= half);
             }
         }
@@ -101,7 +101,7 @@ fn theorem_2_holds_with_half_of_the_elements_at_least() {
 }
 
 #[test]
-fn what_is_no_succession_is_refused_with_a_reason() {
+fn invalid_succession_is_refused_with_the_reason() {
     let refused = |succession: Result<Succession, BuildError>, shape: [usize; 3], words: &str| {
         let error = succession.unwrap_err();
         assert!(matches!(&error, BuildError::Parameters { algorithm, .. } if algorithm == "succession"), "{error}");
@@ -165,7 +165,7 @@ fn an_axis_idles_before_it_is_reached_and_after_only() {
 }
 
 #[test]
-fn the_page_on_cubes_has_these_steps() {
+fn documented_steps_on_cubes_are_current() {
     let page = include_str!("../../../doc/notes/cubes.md");
     for (axes, d, places) in [(2, 3, 6), (3, 2, 4), (3, 3, 6), (4, 2, 4), (5, 2, 6), (7, 1, 5), (6, 4, 8)] {
         let half = 1 << (places - 1);
@@ -181,7 +181,7 @@ fn the_page_on_cubes_has_these_steps() {
 }
 
 #[test]
-fn a_succession_is_for_its_own_problem_only() {
+fn succession_is_refused_for_another_problem() {
     let of = |axes, d, places| Succession::pipelined(axes, d, places).unwrap();
     let one = of(2, 2, 2);
     assert!(one.fits(&of(2, 2, 2).problem().unwrap()).is_ok());

@@ -45,20 +45,20 @@ fn backwards(sources: &Sources, order: &Order) -> Vec<String> {
 }
 
 #[test]
-fn no_room_imports_what_stands_to_its_right() {
+fn rooms_import_only_from_earlier_rooms() {
     let found = backwards(&library(), &order());
     assert!(found.is_empty(), "{} imports to the right:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]
-fn no_files_import_each_other_in_a_circle() {
+fn files_have_no_import_cycle() {
     let sources = library();
     let found = sources.circles();
     assert!(found.is_empty(), "{} circles:\n{}", found.len(), found.join("\n\n"));
 }
 
 #[test]
-fn the_core_has_no_sockets_files_threads_clocks_or_unsafe_code() {
+fn core_has_no_sockets_files_threads_clocks_or_unsafe() {
     let (sources, order) = (library(), order());
     let found = sources.impurities(|file| order.is_pure(file));
     assert!(found.is_empty(), "{} impurities:\n{}", found.len(), found.join("\n"));
@@ -79,14 +79,14 @@ fn every_room_has_a_place_in_the_order() {
 }
 
 #[test]
-fn an_import_to_the_right_is_found_where_it_stands() {
+fn import_against_the_order_is_reported_with_its_place() {
     let (sources, order) =
         small(&[("a.rs", "//! A.\n\nuse crate::b::{self, Thing};\n"), ("b.rs", "pub struct Thing;")]);
     assert_eq!(backwards(&sources, &order), ["src/a.rs:3 imports crate::b::Thing of src/b.rs"]);
 }
 
 #[test]
-fn a_path_counts_without_an_import() {
+fn qualified_path_counts_as_an_import() {
     for text in [
         "fn f(x: crate::b::Thing) {}",
         "fn f() -> usize { super::b::Thing::new() }",
@@ -102,14 +102,14 @@ fn a_path_counts_without_an_import() {
 }
 
 #[test]
-fn what_only_tests_import_does_not_count() {
+fn imports_in_tests_do_not_count() {
     let tests = "#[cfg(test)] mod tests { use crate::b::Thing; } #[cfg(test)] use crate::b::Thing;";
     let (sources, order) = small(&[("a.rs", tests), ("b.rs", "pub struct Thing;")]);
     assert!(backwards(&sources, &order).is_empty());
 }
 
 #[test]
-fn an_import_through_a_front_is_one_of_what_stands_behind_it() {
+fn import_through_mod_rs_counts_for_the_defining_file() {
     let front = "mod deep; pub use deep::Thing; mod user;";
     let files = [("a/mod.rs", front), ("a/deep.rs", "pub struct Thing;"), ("a/user.rs", "use super::Thing;")];
     let (sources, _) = small(&files);
@@ -123,7 +123,7 @@ fn an_import_through_a_front_is_one_of_what_stands_behind_it() {
 }
 
 #[test]
-fn a_circle_is_told_import_by_import() {
+fn cycle_is_reported_import_by_import() {
     let front = "mod deep; pub use deep::Thing; pub struct Other; fn f(_: Thing) {}";
     let (sources, _) = small(&[("a/mod.rs", front), ("a/deep.rs", "use super::Other;\npub struct Thing;")]);
     let circles = sources.circles();
@@ -133,7 +133,7 @@ fn a_circle_is_told_import_by_import() {
 }
 
 #[test]
-fn impurities_are_found_in_the_core_alone() {
+fn impure_code_is_reported_only_in_the_core() {
     for text in [
         "use std::fs::File;",
         "use std::{fmt, net::TcpStream};",

@@ -3,7 +3,7 @@
 /// Rooms from left to right.
 pub(super) struct Order {
     rooms: Vec<String>,
-    /// How many of them are pure.
+    /// The number of pure rooms.
     pure: usize,
 }
 

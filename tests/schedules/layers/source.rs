@@ -18,7 +18,7 @@ pub(super) struct Import {
     name: String,
 }
 
-/// Where a name in a module leads.
+/// The item that a name in a module refers to.
 #[derive(Clone)]
 enum Target {
     /// To a definition in the module's file.
@@ -32,10 +32,10 @@ enum Target {
 #[derive(Default)]
 struct Module {
     file: usize,
-    /// Itself for the root.
+    /// The parent module; for the root, itself.
     parent: usize,
     names: HashMap<String, Vec<Target>>,
-    /// What it imports all names of.
+    /// The paths of its glob imports.
     globs: Vec<Vec<String>>,
     paths: Vec<Found>,
 }
@@ -43,7 +43,7 @@ struct Module {
 struct Found {
     path: Vec<String>,
     line: usize,
-    /// It stands in a `pub use`.
+    /// Whether it is in a `pub use`.
     shown: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Sources {
     unsafe_code: Vec<(usize, usize)>,
 }
 
-/// What the core has none of.
+/// Names that the core must not use.
 const WORLD: [&[&str]; 7] = [
     &["std", "net"],
     &["std", "fs"],
@@ -261,7 +261,7 @@ impl Sources {
         circles
     }
 
-    /// Where these files touch the world, or have unsafe code.
+    /// Returns the places where these files use the system or unsafe code.
     pub(super) fn impurities(&self, pure: impl Fn(&str) -> bool) -> Vec<String> {
         let mut found = vec![];
         for module in self.modules.iter().filter(|module| pure(&self.files[module.file])) {
@@ -294,7 +294,7 @@ fn is_front(front: &str, behind: &str) -> bool {
     behind.starts_with(&folder)
 }
 
-/// What an item defines.
+/// The names that an item defines.
 fn defined(item: &Item) -> Option<String> {
     let name = match item {
         Item::Const(item) => &item.ident,

@@ -6,7 +6,7 @@ use necklace::algorithm::Algorithm;
 use necklace::plan::{Buffer, Buffers, Execution, Layout, Message, Plan, Reduction, Run, compile};
 use necklace::schedule::Problem;
 
-/// What nobody wrote.
+/// A value that no rank writes.
 pub(crate) const POISON: u8 = 0xA5;
 
 /// One rank's memory.

@@ -55,7 +55,7 @@ fn named(bits: usize, rank_bits: usize) -> Vec<(&'static str, BitMap, Goes)> {
 }
 
 #[test]
-fn named_permutations_are_what_they_say_on_every_network() {
+fn named_permutations_are_correct_on_every_network() {
     for (network, rank_bits) in [
         ("hypercube:3", 3),
         ("hypercube:2", 2),
@@ -107,7 +107,7 @@ impl Arbitrary for Case {
 }
 
 #[test]
-fn any_map_puts_every_element_where_it_says() {
+fn any_map_moves_every_element_to_its_address() {
     fn holds(Case { rank_bits, map }: Case) -> bool {
         for network in [format!("hypercube:{rank_bits}"), format!("line:{}", 1 << rank_bits)] {
             let motion = permuted(&network, &map);
@@ -120,7 +120,7 @@ fn any_map_puts_every_element_where_it_says() {
 
 /// Also of straight messages, whose channels are known without counting.
 #[test]
-fn what_is_claimed_of_any_map_on_any_cube_is_so() {
+fn claims_hold_for_any_map_on_any_cube() {
     fn holds(Case { rank_bits, map }: Case, more: u8) -> bool {
         let dimensions = map.bits().min(rank_bits + more as usize % 4);
         let twos = vec!["2"; dimensions].join("x");
@@ -134,7 +134,7 @@ fn what_is_claimed_of_any_map_on_any_cube_is_so() {
 }
 
 #[test]
-fn elements_without_bytes_and_large_ones_that_stay_together_are_permuted_too() {
+fn empty_and_large_elements_are_permuted() {
     let done = local::run_on("hypercube:2", |mut comm| {
         let map = BitMap::consecutive_to_cyclic(4, 2).unwrap();
         comm.permute::<u64>(&map, &[], &mut []).unwrap();
@@ -150,7 +150,7 @@ fn elements_without_bytes_and_large_ones_that_stay_together_are_permuted_too() {
 }
 
 #[test]
-fn maps_and_what_was_done_can_be_read() {
+fn maps_and_reports_have_readable_text() {
     let map = BitMap::transpose(2, 2).unwrap().then(&BitMap::complement(4, 0b101).unwrap()).unwrap();
     assert_eq!(map.to_string(), "0->2 1->3 2->0 3->1 +0b101 of 4 bits");
     assert_eq!(BitMap::identity(3).unwrap().to_string(), "identity of 3 bits");
@@ -163,7 +163,7 @@ fn maps_and_what_was_done_can_be_read() {
 }
 
 #[test]
-fn maps_and_lengths_in_turn_are_not_mixed_up() {
+fn alternating_maps_and_lengths_use_their_own_plans() {
     let done = local::run_on("hypercube:2", |mut comm| {
         let maps = [BitMap::bit_reversal(6).unwrap(), BitMap::shuffle(6).unwrap(), BitMap::transpose(3, 3).unwrap()];
         // Maps and lengths in turn; each time all elements are where they belong.

@@ -1,4 +1,4 @@
-//! Permutations of distributed arrays: what they do, what they cost, what is proved of them.
+//! Permutations of distributed arrays: results, costs and proofs.
 
 mod maps;
 mod oracle;

@@ -1,4 +1,4 @@
-//! Where elements should go and what that should cost, by counting; and what is proved.
+//! Where elements should go and what that should cost, by counting, compared with proofs.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(crate) fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u6
     let each = (1 << map.bits()) / ranks;
     let leaving = Leaving::of(ranks, each, goes);
     let motions = local::run_on(network, |mut comm: Communicator| {
-        // Where it can be; prices would have threads go straight.
+        // By exchanges where possible; prices would choose direct messages for threads.
         comm.choose("permute", "exchange").unwrap();
         let own = part(comm.rank(), each);
         let (mut once, mut again) = (vec![[u64::MAX; 3]; each], vec![[u64::MAX; 3]; each]);
@@ -54,7 +54,7 @@ pub(crate) fn permuted_to(network: &str, map: &BitMap, goes: &(dyn Fn(u64) -> u6
     motions[0]
 }
 
-/// How many of each rank's elements go to which ranks, counted.
+/// Counts the elements that go from each rank to each other rank.
 struct Leaving(Vec<BTreeMap<usize, u64>>);
 
 impl Leaving {
@@ -108,7 +108,7 @@ impl Leaving {
     }
 }
 
-/// What is known of it without moving anything.
+/// Its claims, without moving anything.
 pub(crate) fn proved(network: &str, map: &BitMap) -> Permutation {
     let topology = parse(network).unwrap();
     let placement = Placement::identity(topology.nodes());
@@ -121,7 +121,7 @@ pub(crate) fn proved(network: &str, map: &BitMap) -> Permutation {
         assert_eq!(proof.contradicts(&claims), [], "{} on {network}", permutation.name());
         assert!(claims.startups.is_some() && claims.messages.is_some() && claims.volume.is_some());
         assert!(proof.keeps(permutation.about().ports));
-        // What a rank has for others is cut into no more parts than there are ranks in between.
+        // A rank's data for others is cut into at most as many parts as there are ranks in between.
         let Collective::Custom(custom) = problem.collective() else { panic!("{}", permutation.name()) };
         let chunks: u64 = custom.pre[0].iter().map(|(block, _)| u64::from(block.of())).sum();
         match permutation.method() {

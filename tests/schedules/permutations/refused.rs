@@ -1,4 +1,4 @@
-//! What cannot be permuted, and by whom it is told.
+//! Invalid permutations, and the errors about them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use necklace::topology::{Graph, parse};
 use necklace::{Communicator, Error, Node, local};
 
 #[test]
-fn arrays_that_cannot_be_on_the_ranks_are_refused() {
+fn arrays_that_do_not_fit_the_ranks_are_refused() {
     let map = BitMap::shuffle(4).unwrap();
     let refused = local::run(3, |mut comm| comm.permute(&map, &[0_u8; 16], &mut [0; 16]).unwrap_err());
     for error in refused.unwrap() {
@@ -26,7 +26,7 @@ fn arrays_that_cannot_be_on_the_ranks_are_refused() {
         let short = comm.permute(&map, &[0_u8; 8], &mut [0; 4]).unwrap_err();
         let large = comm.permute_init::<u8>(&BitMap::bit_reversal(40).unwrap(), 1).unwrap_err();
         let larger = comm.permute_init::<u64>(&BitMap::bit_reversal(62).unwrap(), 100).unwrap_err();
-        // None of it has done harm.
+        // The communicator still works.
         let mut dealt = [0; 4];
         let own: Vec<usize> = (0..4).map(|place| 4 * comm.rank() + place).collect();
         comm.permute(&map, &own, &mut dealt).unwrap();
@@ -56,11 +56,11 @@ fn arrays_that_cannot_be_on_the_ranks_are_refused() {
 }
 
 #[test]
-fn ranks_that_permute_differently_are_told() {
+fn ranks_with_different_maps_disagree() {
     let results = local::run(4, |mut comm| {
         let map = if comm.rank() == 2 { BitMap::shuffle(4) } else { BitMap::unshuffle(4) };
-        // Who has nothing to do with those that differ may be told at its next call.
-        // Nobody is so late that it is told before it has begun.
+        // A rank that exchanges nothing with a disagreeing rank may get the failure at its next
+        // call. The barrier keeps any rank from getting it before it has called.
         let begun = comm.barrier();
         let permuted = begun.and_then(|()| comm.permute(&map.unwrap(), &[0_u8; 4], &mut [0; 4]));
         permuted.and_then(|_| comm.barrier()).unwrap_err().to_string()
@@ -69,7 +69,7 @@ fn ranks_that_permute_differently_are_told() {
 }
 
 #[test]
-fn a_permutation_is_for_its_own_problem_only() {
+fn permutation_is_refused_for_another_problem() {
     let of = |network: &str, nodes: Option<[usize; 4]>, map: BitMap| {
         let topology = parse(network).unwrap();
         let placement = match nodes {

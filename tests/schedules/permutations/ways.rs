@@ -11,7 +11,7 @@ use necklace::topology::parse;
 use super::oracle::{permuted, proved};
 
 #[test]
-fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_nothing() {
+fn exchange_costs_half_the_elements_and_gray_code_nothing() {
     for d in 1..=4_usize {
         let network = format!("hypercube:{d}");
         for bits in 2 * d..=2 * d + 3 {
@@ -40,7 +40,7 @@ fn exchanges_within_cubes_cost_half_of_the_elements_a_channel_and_gray_code_noth
 }
 
 #[test]
-fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
+fn direct_shuffles_and_reversals_hardly_share_channels() {
     for d in 2..=6_usize {
         let network = format!("hypercube:{d}");
         for bits in d + 1..=d + 3 {
@@ -69,7 +69,7 @@ fn shuffles_and_reversals_go_straight_over_channels_that_they_hardly_share() {
 }
 
 #[test]
-fn the_page_on_cubes_has_these_loads() {
+fn documented_loads_on_cubes_are_current() {
     let page = include_str!("../../../doc/notes/cubes.md");
     let reversed: Vec<usize> = (0..6).chain((6..12).rev()).collect();
     for (name, map) in [
@@ -94,23 +94,24 @@ fn the_page_on_cubes_has_these_loads() {
 }
 
 #[test]
-fn where_ranks_are_no_cube_elements_go_straight() {
+fn ranks_off_a_cube_send_directly() {
     let map = BitMap::bit_reversal(6).unwrap();
-    // Of the last two, ranks that differ in two bits are neighbours too: nobody need forward.
+    // In the last two networks, ranks that differ in two bits are neighbours too, so no rank
+    // forwards.
     for network in ["ring:8", "line:8", "torus:2x4", "complete:8", "ghc:2x4"] {
         assert_eq!(permuted(network, &map).method, Method::Straight, "{network}");
     }
     for network in ["mesh:2x2x2", "ghc:2x2x2", "torus:2x2x2"] {
         assert_eq!(permuted(network, &map).method, Method::Exchange(0b111), "{network}");
     }
-    // Of a network that is none two dimensions may be.
+    // Two dimensions may form a cube even if the network does not.
     let exchange = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
     assert_eq!(permuted("ghc:2x4", &exchange).method, Method::Exchange(0b101));
     assert_eq!(permuted("ghc:4x2", &exchange).method, Method::Exchange(0b101));
 }
 
 #[test]
-fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
+fn cheaper_method_is_used_unless_one_is_chosen() {
     let network = Machine::FREE.with_startup(1000).with_channel(10).with_byte(10);
     let slow = network.with_message(1000).with_byte(0);
     let rounds = Machine::FREE.with_startup(1_000_000).with_byte(1);
@@ -160,17 +161,17 @@ fn the_way_is_the_cheaper_one_unless_it_is_chosen() {
         );
         assert_eq!(of_all(most + 1, machine, 1), Method::Exchange((2 << most) - 1), "{machine}");
     }
-    // Where the network is no cube as a whole nobody knows which channels straight messages share.
+    // If the whole network is no cube, it is unknown which channels direct messages share.
     let part = BitMap::axis_exchange(6, &[3, 5], &[0, 1]).unwrap();
     assert_eq!(on("ghc:2x4", network, "auto", &part, 8), Method::Exchange(0b101));
     assert_eq!(on("ghc:2x4", rounds, "auto", &part, 8), Method::Straight);
     assert_eq!(on("ring:8", network, "auto", &part, 8), Method::Straight);
 }
 
-/// Of a cube that has more nodes than there are ranks nothing is claimed but what is counted at
-/// ranks.
+/// If a cube has more nodes than there are ranks, only figures that are counted at ranks are
+/// claimed.
 #[test]
-fn ranks_may_be_a_part_of_a_cube() {
+fn subcube_of_ranks_is_permuted_by_exchanges() {
     for (network, ranks, map) in [
         ("hypercube:3", 4, BitMap::vector_reversal(6)),
         ("hypercube:4", 4, BitMap::transpose(2, 2)),

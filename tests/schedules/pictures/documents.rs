@@ -15,7 +15,7 @@ use super::{by_rounds, picture};
 use crate::fixtures::{all, ring_allgather, round, send};
 
 #[test]
-fn the_same_schedule_gives_the_same_bytes() {
+fn equal_schedules_give_equal_bytes() {
     for fixture in all() {
         let one = draw(&fixture.schedule, &View::default()).unwrap();
         assert_eq!(one, draw(&fixture.schedule, &View::default()).unwrap());
@@ -23,7 +23,7 @@ fn the_same_schedule_gives_the_same_bytes() {
 }
 
 #[test]
-fn names_cannot_break_out() {
+fn names_are_escaped_in_documents() {
     let mut odd = ring_allgather(4);
     let name = "</title><script>&\"']]>\n\n\0\u{ffff} - \u{7}";
     odd.outline.algorithm = name.to_owned();
@@ -58,7 +58,7 @@ fn numbers_do_not_cover_each_other() {
 }
 
 #[test]
-fn a_phase_looks_the_same_in_all_pictures_and_unlike_others() {
+fn phase_looks_the_same_in_all_pictures_of_a_schedule() {
     let mut looks: BTreeMap<String, String> = BTreeMap::new();
     let mut most = 0;
     for network in ["torus:4x4", "torus:12x12", "torus:4x4x4", "mesh:4x6", "hypercube:5", "ghc:4x3x2", "ring:300"] {

@@ -1,4 +1,4 @@
-//! Which rounds have a frame, what is left out, and what a frame says of itself.
+//! Which rounds have a frame, what is left out, and captions.
 
 use necklace::algorithm::Algorithm;
 use necklace::collective::Collective;
@@ -12,7 +12,7 @@ use super::{MAX_ARROWS, by_rounds, picture, single};
 use crate::fixtures::{OneWay, direct_alltoall, rank, ring_allgather, round, scan, schedule, send};
 
 #[test]
-fn rounds_without_transfers_have_a_frame_only_if_asked_for() {
+fn empty_rounds_have_a_frame_only_on_request() {
     let scan = scan(4);
     assert!(scan.rounds[0].transfers.is_empty());
     assert_eq!(read(&draw(&scan, &by_rounds()).unwrap()).len(), 2);
@@ -26,7 +26,7 @@ fn rounds_without_transfers_have_a_frame_only_if_asked_for() {
 }
 
 #[test]
-fn few_rounds_are_drawn_one_by_one_and_many_by_phase_or_in_part() {
+fn many_rounds_are_drawn_by_phase_or_in_part() {
     let frames = |schedule: &Schedule| read(&draw(schedule, &View::default()).unwrap());
     let (few, many) = (frames(&ring_allgather(13)), frames(&ring_allgather(14)));
     assert_eq!((few.len(), many.len()), (12, 1));
@@ -52,7 +52,7 @@ fn few_rounds_are_drawn_one_by_one_and_many_by_phase_or_in_part() {
 }
 
 #[test]
-fn captions_count_what_is_there() {
+fn captions_count_the_drawn_transfers() {
     let (block, other) = (Block::from(rank(0)), Block::from(rank(1)));
     let transfers = vec![send(0, 3, vec![block, other]), send(1, 2, vec![other])];
     let two = schedule("line:4", Collective::Allgather, Ports::Unlimited, false, vec![round(transfers)]);
@@ -79,7 +79,7 @@ fn dense_arrows_are_reduced_to_one_rank() {
     let frames = read(&automatic);
     assert_eq!((frames.len(), frames[0].arrows.len()), (1, 126));
     assert!(frames[0].arrows.iter().all(|arrow| arrow.source == 0 || arrow.destination == 0));
-    // How many share a channel is of all that are sent.
+    // The caption counts sharing among all transfers that are sent.
     let most = |caption: &str| {
         caption
             .split_once("up to ")
@@ -89,11 +89,11 @@ fn dense_arrows_are_reduced_to_one_rank() {
     let all = picture("torus:8x8", Collective::Alltoall, "direct", &by_rounds());
     let every = read(&all);
     assert_eq!((every[0].arrows.len(), most(&every[0].caption)), (4032, most(&frames[0].caption)));
-    // Who says what to show gets that.
+    // An explicit choice is always shown.
     let focus = View::default().with_focus(rank(9));
     let chosen = picture("torus:8x8", Collective::Alltoall, "direct", &focus);
     assert!(![all, chosen].iter().any(|picture| picture.contains("told apart")));
-    // What can be told apart is shown.
+    // Arrows that can be told apart are shown.
     for network in ["torus:2x2", "hypercube:2", "complete:8"] {
         assert!(
             !picture(network, Collective::Alltoall, "direct", &View::default()).contains("told apart"),

@@ -10,7 +10,7 @@ fn arrows_keep_to_the_right_and_clear_of_each_other() {
     let heights = |arrow: &Arrow| arrow.pieces[0][1..arrow.pieces[0].len() - 1].iter().map(|p| p.1).collect::<Vec<_>>();
     let line = there_and_back.nodes[0].1;
     let [there, back, shorter] = &there_and_back.arrows[..] else { panic!("three arrows") };
-    // To the right of who goes right is below.
+    // The right side of an arrow to the right is below it.
     assert!(heights(there).iter().all(|&y| y > line) && heights(back).iter().all(|&y| y < line));
     let most = |arrow| heights(arrow).into_iter().fold(f64::MIN, f64::max);
     assert!(most(there) >= most(shorter) + 2.0, "{} {}", most(there), most(shorter));
@@ -20,7 +20,7 @@ fn arrows_keep_to_the_right_and_clear_of_each_other() {
 }
 
 #[test]
-fn links_that_wrap_leave_on_one_side_and_come_back_on_the_other() {
+fn wrapping_links_leave_on_one_side_and_enter_on_the_other() {
     let frame =
         single("torus:4x5", vec![send(4, 0, vec![]), send(0, 4, vec![]), send(15, 0, vec![]), send(5, 8, vec![])]);
     let (low, high) = (frame.nodes[0], frame.nodes[19]);

@@ -61,6 +61,6 @@ fn missing_ranks_rounds_and_nodes_are_refused() {
     assert!(matches!(error(via(send(0, 1, vec![]), &[0, 4, 1])), DrawError::Route { round: 0, nodes: 4, .. }));
     let view = View::default().with_focus(rank(4));
     assert!(matches!(draw(&one(send(0, 1, vec![])), &view), Err(DrawError::Rank { ranks: 4, .. })));
-    // A way that is none on this network is drawn all the same: that is what the schedule says.
+    // An invalid route on this network is still drawn, because the schedule contains it.
     read(&draw(&one(via(send(0, 1, vec![]), &[2, 0, 3])), &View::default()).unwrap());
 }

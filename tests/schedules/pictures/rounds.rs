@@ -195,7 +195,7 @@ fn any_transfers_on_any_graph_are_drawn() {
 }
 
 #[test]
-fn a_rank_may_send_to_itself_or_nothing() {
+fn transfer_to_itself_or_without_blocks_is_drawn() {
     let transfers = vec![send(1, 1, vec![Block::from(rank(1))]), send(0, 2, vec![])];
     let odd = schedule("ring:4", Collective::Allgather, Ports::Unlimited, false, vec![round(transfers)]);
     drawn_by_rounds(&odd);

@@ -161,10 +161,10 @@ fn silent_host_fails_the_job_after_the_timeout() {
         ("mute,one", &agent, "mute does not answer: "),
         ("old-words,one", &agent, "old-words does not start its ranks: "),
     ] {
-        let output = sandbox.run(&["-n", "2", "--timeout", "1", "--hosts", hosts, "--agent", agent, "--", ENDLESS]);
+        let output = sandbox.run(&["-n", "2", "--timeout", "3", "--hosts", hosts, "--agent", agent, "--", ENDLESS]);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{hosts}: {said}");
-        assert!(said.starts_with(&format!("error: {error}")) && said.ends_with(" for 1 s\n"), "{hosts}: {said}");
+        assert!(said.starts_with(&format!("error: {error}")) && said.ends_with(" for 3 s\n"), "{hosts}: {said}");
     }
     // An agent that has started its ranks may be silent.
     let arguments = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &agent, "--", "sleep 1.5"];

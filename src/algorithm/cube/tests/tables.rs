@@ -187,7 +187,7 @@ fn table_7_the_schedules_of_figure_3() {
     let (left, right) = (printed("Table 7, left"), printed("Table 7, right"));
     assert_eq!(members(|i, j| diagonal(5, 1, i, j).unwrap()), left[..5]);
     assert_eq!(members(|i, j| greedy(5, 1, i, j).unwrap()), right[..5]);
-    // The right one is executed, with the pair.
+    // The exchange executes the schedule on the right, together with the pair.
     let exchange = Exchange::new(Scheme::Necklaces, 5).unwrap();
     let joint = &exchange.groups[0].steps;
     let rows = (0..5).map(|j| 0b01111 << j | 0b01111 >> (5 - j)).map(|address| address & 31);
@@ -231,7 +231,7 @@ fn tables_8_and_9_blocks_and_channels_of_three_elements() {
 }
 
 #[test]
-fn cyclic_addresses_are_as_many_as_printed() {
+fn cyclic_addresses_are_counted() {
     for row in printed("Cyclic addresses") {
         let numbers: Vec<usize> = row.split(' ').map(|number| number.parse().unwrap()).collect();
         let words = Words::binary(numbers[0]).unwrap();

@@ -1,0 +1,129 @@
+//! Algorithms of a program's own: they work in every collective, and wrong ones are refused.
+
+use std::sync::Arc;
+
+use necklace::algorithm::{Algorithm, alltoall::Direct, find};
+use necklace::collective::Collective;
+use necklace::communicator::How;
+use necklace::error::{ArgumentError, BuildError};
+
+use super::custom::{Mine, NETWORKS, Pairs, Twist, differs, fitting, is_wrong, schedule, varying};
+use super::definitions::{alltoall, everything, performs};
+use super::failures::POISON;
+use crate::jobs::{Job, on, topology, watched};
+
+pub(super) fn custom_algorithm_executes_every_collective() {
+    for text in NETWORKS {
+        watched(text, move || {
+            let network = topology(text);
+            let all: Vec<_> = fitting(&network)
+                .into_iter()
+                .map(|(collective, row)| (collective, How::from(Mine::new(&row, Twist::None))))
+                .collect();
+            let run = Job::on(network).run(|mut comm| {
+                for (collective, how) in &all {
+                    for elements in [0, 3] {
+                        performs(&mut comm.using(how), collective, elements);
+                    }
+                    comm.choose(collective.name(), how).unwrap();
+                    performs(&mut comm, collective, 2);
+                    let choice = comm.explain(collective, 16).unwrap();
+                    assert!(choice.named && choice.algorithm.name().starts_with("mine"), "{choice}");
+                    assert_eq!(choice.candidates.last().unwrap().algorithm.name(), choice.algorithm.name());
+                    if comm.rank() == 0 {
+                        comm.prove(collective, 16).unwrap();
+                    }
+                }
+                everything::<u64>(&mut comm, 2);
+            });
+            run.unwrap();
+        });
+    }
+}
+
+pub(super) fn custom_pairwise_algorithm_exchanges_any_lengths() {
+    for text in ["complete:1", "ring:2", "complete:7", "torus:3x4"] {
+        watched(text, move || {
+            let run = on(text).run(|mut comm| {
+                let pairs: Arc<dyn Algorithm> = Arc::new(Pairs { shift: 3 });
+                let by_schedule = How::from(schedule(comm.topology(), &Collective::Alltoall, "bruck"));
+                alltoall::<[f32; 3]>(&mut comm.using(Arc::clone(&pairs)), 3);
+                for how in [How::from("bruck"), pairs.into(), by_schedule] {
+                    varying(&mut comm.using(&how));
+                    varying(&mut comm);
+                    comm.choose("alltoallv", &how).unwrap();
+                    varying(&mut comm);
+                    comm.choose("alltoallv", "auto").unwrap();
+                }
+            });
+            run.unwrap();
+        });
+    }
+}
+
+pub(super) fn wrong_algorithm_is_refused_before_anything_moves() {
+    watched("wrong", || {
+        let run = on("ring:5").run(|mut comm| {
+            let (send, mut receive) = ([1_u64; 5], [POISON; 5]);
+            for (twist, words) in [
+                (Twist::LosesRound, "not delivered"),
+                (Twist::SendsLess, "awaited"),
+                (Twist::SendsForeign, "block [-9, 0]"),
+                (Twist::SendsTwice, "nothing awaited"),
+            ] {
+                let how = How::from(Mine::like(&Collective::Alltoall, "ring", twist));
+                let outcome = comm.using(&how).alltoall(&send, &mut receive);
+                is_wrong(outcome, &receive, &["mine is not a valid schedule of alltoall on ring:5", words]);
+                // It does not become right by being asked again, planned, chosen, or for other
+                // lengths.
+                is_wrong(comm.using(&how).alltoall(&send, &mut receive), &receive, &[words]);
+                is_wrong(comm.using(&how).alltoall_init::<u64>(3).map(drop), &receive, &[words]);
+                let (one, places) = ([1; 5], [0, 1, 2, 3, 4]);
+                let outcome = comm.using(&how).alltoallv(&send, (&one, &places), &mut receive, (&one, &places));
+                is_wrong(outcome, &receive, &[words]);
+                comm.choose("alltoall", &how).unwrap();
+                is_wrong(comm.alltoall(&send, &mut receive), &receive, &[words]);
+                assert!(comm.prove(&Collective::Alltoall, 8).unwrap_err().to_string().contains(words));
+                comm.choose("alltoall", "auto").unwrap();
+            }
+            everything::<u64>(&mut comm, 3);
+        });
+        run.unwrap();
+    });
+}
+
+pub(super) fn algorithm_is_not_chosen_for_a_network_it_refuses() {
+    watched("refusal", || {
+        let run = on("ring:5").choose("alltoall", "ring").run(|mut comm| {
+            let even = How::from(Mine::like(&Collective::Alltoall, "direct", Twist::IsEven));
+            let mut outcomes = vec![comm.choose("alltoall", &even), comm.choose("alltoallv", &even)];
+            let mut using = comm.using(&even);
+            outcomes.push(using.alltoall(&[1_u64; 5], &mut [0; 5]));
+            outcomes.push(using.explain(&Collective::Alltoall, 8).map(drop));
+            outcomes.push(using.prove(&Collective::Alltoall, 8).map(drop));
+            drop(using);
+            for outcome in outcomes {
+                let error = outcome.unwrap_err();
+                let Some(ArgumentError::Build(BuildError::Unfit { algorithm, needs, .. })) = error.argument() else {
+                    panic!("{error}")
+                };
+                assert_eq!((algorithm.as_str(), needs.as_str()), ("mine", "an even number of ranks"));
+            }
+            // An algorithm of the registry can be brought as a value, too; what the backend does
+            // itself is but a name.
+            comm.choose("alltoall", Arc::new(Direct)).unwrap();
+            let native = find(&Collective::Alltoall, "native").unwrap();
+            assert_eq!(comm.choose("alltoall", native).is_ok(), crate::jobs::is_native());
+            everything::<u64>(&mut comm, 3);
+        });
+        run.unwrap();
+    });
+}
+
+pub(super) fn different_algorithms_of_one_name_are_found() {
+    for (ranks, dissenter) in [(2, 0), (2, 1), (3, 1), (5, 4)] {
+        watched(&format!("rank {dissenter} of {ranks}"), move || {
+            differs(ranks, dissenter, &Arc::new(Pairs { shift: 0 }).into(), &Arc::new(Pairs { shift: 1 }).into());
+        });
+    }
+}
