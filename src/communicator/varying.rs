@@ -335,7 +335,7 @@ impl Communicator {
     /// Fails the communicator for an error that the counts of other ranks have caused.
     fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
         let (call, observer) = (self.wire.history.calls.saturating_sub(1), Rank::new(self.rank()));
-        let failure = Failure { call, words: description.into(), round: 0, observer, culprit, cause };
+        let failure = Failure { call, description: description.into(), round: 0, observer, culprit, cause };
         self.wire.transport.abort(failure.clone());
         self.wire.failed(self.wire.transport.failure().unwrap_or(failure))
     }

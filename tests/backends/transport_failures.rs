@@ -48,8 +48,11 @@ fn a_rank_that_gives_up_says_why() {
 #[test]
 fn another_fingerprint_is_told_in_both_words() {
     let failure = all_fail_alike(&exchange_with(4, &[Fault::of(Rank::new(3), What::Fingerprint(0xbad))]));
-    let Cause::Disagree { ones, others, .. } = failure.cause else { panic!("{failure}") };
-    assert_eq!([&*ones, &*others].map(|words| words.contains("fingerprint bad")).iter().filter(|bad| **bad).count(), 1);
+    let Cause::Disagree { call_a, call_b, .. } = failure.cause else { panic!("{failure}") };
+    assert_eq!(
+        [&*call_a, &*call_b].map(|words| words.contains("fingerprint bad")).iter().filter(|bad| **bad).count(),
+        1
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub(super) fn a_rank_that_never_comes_is_named_by_everybody() {
             assert_eq!((*deadline, *waited), (Deadline::Arrival, jobs::soon()));
             assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(missing), "{failure}");
             assert!(chain.contains(&format!("rank {missing}, which has not called")), "{failure}");
-            assert!(failure.words.contains("alltoall") && failure.words.contains(algorithm), "{failure}");
+            assert!(failure.description.contains("alltoall") && failure.description.contains(algorithm), "{failure}");
         });
     }
 }
@@ -80,7 +80,7 @@ pub(super) fn a_rank_that_comes_late_in_a_later_call_is_named_with_the_call() {
         });
         let failure = one_failure(&outcomes);
         assert_eq!((failure.call, failure.culprit.map(|culprit| culprit.index())), (3, Some(2)), "{failure}");
-        assert!(failure.words.contains("allreduce"), "{failure}");
+        assert!(failure.description.contains("allreduce"), "{failure}");
     });
 }
 
@@ -346,7 +346,7 @@ pub(super) fn a_split_that_a_rank_does_not_join_fails_for_all() {
                 return Ok(());
             }
             let outcome = comm.split(0, 0).map(|_| ());
-            assert!(failure(&outcome).words.contains("split"));
+            assert!(failure(&outcome).description.contains("split"));
             outcome
         });
         left(&outcomes, 1, "returned");

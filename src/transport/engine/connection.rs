@@ -59,7 +59,7 @@ pub(crate) struct Sending {
     /// How much of the text has not.
     pub(crate) left: usize,
     /// Whether the text goes apart from the stream.
-    pub(crate) apart: bool,
+    pub(crate) out_of_band: bool,
 }
 
 /// Whose memory is lent to what goes apart from the stream.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::frame::{Header, Stamp};
+use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
@@ -14,7 +14,7 @@ use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
-use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, discord};
+use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, disagreement};
 
 /// See the [module](self). It begins when this process opens it, or when the first word of it
 /// comes.
@@ -29,7 +29,7 @@ pub(crate) struct Context {
     /// By process.
     pub(crate) lanes: Box<[Lane]>,
     /// The round that this process drives.
-    pub(crate) turn: Option<Turn>,
+    pub(crate) active: Option<ActiveRound>,
     /// The call and the round it drives, or drove last.
     pub(crate) posted: Option<(u64, u32)>,
     /// Which thread did.
@@ -91,10 +91,10 @@ pub(crate) struct Proposal {
 /// A round under way.
 ///
 /// Its pointers are to what the thread lends that drives the round. It stays in `Transport::round`
-/// until it has taken the turn out of the context again, under the lock of the engine, so what they
-/// point to lives as long as the turn is there.
+/// until it has taken the active round out of the context again, under the lock of the engine, so what they
+/// point to lives as long as the active round is there.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct ActiveRound {
     program: *const Program,
     round: usize,
     pub(crate) bases: Bases,
@@ -109,10 +109,10 @@ pub(crate) struct Turn {
     pub(crate) doubt: Option<Doubt>,
 }
 
-// SAFETY: what it points to is lent by a thread that waits until the turn is over; whoever holds
+// SAFETY: what it points to is lent by a thread that waits until the active round is over; whoever holds
 // the lock of the engine may touch it meanwhile, in whichever thread.
 #[allow(unsafe_code)]
-unsafe impl Send for Turn {}
+unsafe impl Send for ActiveRound {}
 
 /// What is wrong with something that came.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Context {
             presence: Presence::Expected,
             first,
             lanes: (0..processes).map(|_| Lane::default()).collect(),
-            turn: None,
+            active: None,
             posted: None,
             driver: 0,
             said: VecDeque::with_capacity(REMEMBERED + 1),
@@ -195,18 +195,18 @@ impl Context {
     }
 
     /// That a member has left after other calls than this process, if it has.
-    pub(crate) fn discord(&self, me: Rank, other: Rank) -> Option<Failure> {
+    pub(crate) fn disagreement(&self, me: Rank, other: Rank) -> Option<Failure> {
         let left = self.lanes.get(self.process(other))?.left.as_ref().filter(|left| left.how.is_none())?;
         let (history, theirs) = (self.history?, left.history?);
         if self.failure.is_some() || self.proposal.is_some() || history == theirs {
             return None;
         }
         let changes = self.changes();
-        let mine = |call| self.called(call).map(|said| said.words);
+        let mine = |call| self.called(call).map(|said| said.description);
         let since = left.changes.iter().map(|(first, _)| *first).max();
         let others = |call| left.said.as_ref().filter(|_| Some(call) >= since).map(|(_, words)| words.clone());
         let mine = Account { rank: me, history, changes: &changes, words: &mine };
-        discord(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
+        disagreement(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
     }
 
     /// The call and the round it is in, or was in last, with a library beneath or not.
@@ -217,16 +217,16 @@ impl Context {
 
     /// One of those it waits for.
     pub(crate) fn awaits(&self) -> Option<usize> {
-        self.turn.as_ref()?;
+        self.active.as_ref()?;
         let awaited = self.lanes.iter().position(|lane| !lane.into.awaited.is_empty());
         awaited.or_else(|| self.lanes.iter().position(|lane| !lane.out.waiting.is_empty() || lane.out.settling))
     }
 }
 
-impl Turn {
+impl ActiveRound {
     /// # Safety
     ///
-    /// The program stays where it is, and the buffers are for this turn alone, until it is dropped.
+    /// The program stays where it is, and the buffers are for this active round alone, until it is dropped.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn new(
         (program, round): (&Program, usize),
@@ -250,7 +250,7 @@ impl Turn {
     }
 
     fn program(&self) -> &Program {
-        // SAFETY: it is where it was when the turn was made, as `new` was promised.
+        // SAFETY: it is where it was when the active round was made, as `new` was promised.
         #[allow(unsafe_code)]
         unsafe {
             &*self.program
@@ -273,19 +273,19 @@ impl Turn {
         self.program().runs(message)
     }
 
-    pub(crate) fn stamp(&self, message: &Message) -> Stamp {
-        Stamp { call: self.call, round: self.number, index: message.index }
+    pub(crate) fn message_id(&self, message: &Message) -> MessageId {
+        MessageId { call: self.call, round: self.number, index: message.index }
     }
 
     /// What a message sent is announced by.
     pub(crate) fn header(&self, kind: super::frame::Kind, context: ContextId, message: &Message) -> Header {
-        let stamp = self.stamp(message);
-        Header { stamp, bytes: message.bytes, fingerprint: self.fingerprint, ..Header::new(kind, context) }
+        let message_id = self.message_id(message);
+        Header { message_id, bytes: message.bytes, fingerprint: self.fingerprint, ..Header::new(kind, context) }
     }
 
     /// Why what came is not the message that is awaited, if it is not.
     pub(crate) fn doubt(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Doubt> {
-        if (header.stamp, header.fingerprint) != (self.stamp(awaited), self.fingerprint) {
+        if (header.message_id, header.fingerprint) != (self.message_id(awaited), self.fingerprint) {
             return Some(Doubt::Of(from, *header));
         }
         let (expected, found) = (awaited.bytes, header.bytes);

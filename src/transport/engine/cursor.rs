@@ -13,7 +13,7 @@ pub(crate) struct Cursor {
     at: u64,
 }
 
-/// A run's pieces, those that touch each other taken as one: how long, how far apart, how many.
+/// A run's pieces, those that touch each other taken as one: how long, how far out_of_band, how many.
 fn pieces(run: &Run) -> (u64, u64, u64) {
     let whole = run.count == 1 || run.stride == run.len;
     if whole { (run.bytes(), 0, 1) } else { (run.len, run.stride, run.count) }

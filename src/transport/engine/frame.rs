@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     /// A failure that the receiver may declare that of the context.
     Proposal,
     /// The context's failure.
-    Verdict,
+    Decision,
     /// Where does the receiver stand in the context, and what did it call then?
     Question,
     /// An answer to that.
@@ -32,9 +32,9 @@ pub(crate) enum Kind {
     /// The sender opens no further context; after it come those that it has open.
     Goodbye,
     /// The sender says nothing further, but that it has heard.
-    Farewell,
+    Fin,
     /// The sender has read everything up to the farewell.
-    Heard,
+    FinAck,
     /// The sender cannot decide what a context failed of: it has not opened it.
     Unable,
     /// The sender has turned to somebody else with what it proposed.
@@ -52,13 +52,13 @@ impl Kind {
         Self::Ready,
         Self::Credit,
         Self::Proposal,
-        Self::Verdict,
+        Self::Decision,
         Self::Question,
         Self::Answer,
         Self::Leave,
         Self::Goodbye,
-        Self::Farewell,
-        Self::Heard,
+        Self::Fin,
+        Self::FinAck,
         Self::Unable,
         Self::Retract,
         Self::Ask,
@@ -68,7 +68,7 @@ impl Kind {
     fn most(self) -> u32 {
         match self {
             Self::Message | Self::More => MOST_TEXT,
-            Self::Proposal | Self::Ask | Self::Verdict | Self::Answer | Self::Leave | Self::Goodbye => MOST_WORDS,
+            Self::Proposal | Self::Ask | Self::Decision | Self::Answer | Self::Leave | Self::Goodbye => MOST_WORDS,
             _ => 0,
         }
     }
@@ -83,7 +83,7 @@ pub(crate) const MOST_WORDS: u32 = 64 << 10;
 
 /// Which message of a pair it is: they come in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Stamp {
+pub(crate) struct MessageId {
     pub(crate) call: u64,
     pub(crate) round: u32,
     pub(crate) index: u32,
@@ -96,11 +96,11 @@ pub(crate) struct Header {
     /// Whether the receiver has not said that it is ready.
     pub(crate) eager: bool,
     /// Whether its text does not follow it in the stream, but comes apart from that.
-    pub(crate) apart: bool,
+    pub(crate) out_of_band: bool,
     /// How many bytes follow.
     pub(crate) text: u32,
     pub(crate) context: ContextId,
-    pub(crate) stamp: Stamp,
+    pub(crate) message_id: MessageId,
     /// How long the whole message is; where it goes on, how much of it came before; of a question,
     /// its number.
     pub(crate) bytes: u64,
@@ -123,15 +123,15 @@ impl Header {
     pub(crate) const BYTES: usize = 56;
 
     pub(crate) fn new(kind: Kind, context: ContextId) -> Self {
-        let (stamp, bytes, fingerprint) = (Stamp::default(), 0, 0);
-        Self { kind, eager: false, apart: false, text: 0, context, stamp, bytes, fingerprint, taken: 0 }
+        let (message_id, bytes, fingerprint) = (MessageId::default(), 0, 0);
+        Self { kind, eager: false, out_of_band: false, text: 0, context, message_id, bytes, fingerprint, taken: 0 }
     }
 
     pub(crate) fn encode(&self) -> [u8; Self::BYTES] {
-        let Self { kind, eager, apart, text, context, stamp: Stamp { call, round, index }, .. } = *self;
+        let Self { kind, eager, out_of_band, text, context, message_id: MessageId { call, round, index }, .. } = *self;
         let mut bytes = [0; Self::BYTES];
         let words = [
-            u64::from(text) << 32 | u64::from(apart) << 9 | u64::from(eager) << 8 | kind as u64,
+            u64::from(text) << 32 | u64::from(out_of_band) << 9 | u64::from(eager) << 8 | kind as u64,
             context.number(),
             call,
             u64::from(index) << 32 | u64::from(round),
@@ -155,16 +155,26 @@ impl Header {
         let (code, text) = (first as u8, (first >> 32) as u32);
         let fault = NoFrame { kind: code, text, bytes };
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code).ok_or(fault.clone())?;
-        let (eager, apart) = (first >> 8 & 1 == 1, first >> 9 & 1 == 1);
+        let (eager, out_of_band) = (first >> 8 & 1 == 1, first >> 9 & 1 == 1);
         let some = text > 0 || kind != Kind::More && (kind != Kind::Message || bytes == 0);
         let fits = text <= kind.most() && (kind != Kind::Message || u64::from(text) <= bytes) && some;
         let odd = eager && kind != Kind::Message && kind != Kind::Offer
-            || apart && (text == 0 || kind != Kind::Message && kind != Kind::More);
+            || out_of_band && (text == 0 || kind != Kind::Message && kind != Kind::More);
         if !fits || odd || first >> 8 & 0xff_ffff > 3 {
             return Err(fault);
         }
-        let stamp = Stamp { call, round: place as u32, index: (place >> 32) as u32 };
-        Ok(Self { kind, eager, apart, text, context: ContextId::of(context), stamp, bytes, fingerprint, taken })
+        let message_id = MessageId { call, round: place as u32, index: (place >> 32) as u32 };
+        Ok(Self {
+            kind,
+            eager,
+            out_of_band,
+            text,
+            context: ContextId::of(context),
+            message_id,
+            bytes,
+            fingerprint,
+            taken,
+        })
     }
 }
 
@@ -178,10 +188,10 @@ mod tests {
         Header {
             kind: Kind::Message,
             eager: word % 2 == 1,
-            apart: word % 3 == 1 && !word.is_multiple_of(1000),
+            out_of_band: word % 3 == 1 && !word.is_multiple_of(1000),
             text: (word % 1000) as u32,
             context: ContextId::of(word ^ 77),
-            stamp: Stamp { call: word ^ 5, round: word as u32, index: (word >> 32) as u32 },
+            message_id: MessageId { call: word ^ 5, round: word as u32, index: (word >> 32) as u32 },
             bytes: word % 1000,
             fingerprint: word.rotate_left(13),
             taken: word ^ 99,
@@ -203,8 +213,8 @@ mod tests {
     #[test]
     fn only_texts_of_messages_come_apart_and_only_what_a_message_is_may_be_eager() {
         for kind in Kind::ALL {
-            let reads = |eager, apart, text| {
-                let header = Header { bytes: 9, eager, apart, text, ..Header::new(kind, ContextId::WORLD) };
+            let reads = |eager, out_of_band, text| {
+                let header = Header { bytes: 9, eager, out_of_band, text, ..Header::new(kind, ContextId::WORLD) };
                 let read = Header::decode(&header.encode());
                 assert!(read.as_ref().is_ok_and(|read| *read == header) || read.is_err(), "{header:?}");
                 read.is_ok()

@@ -1,10 +1,11 @@
-//! What comes in: frames, taken apart, and put where they belong.
+//! What comes in: frames, taken out_of_band, and put where they belong.
 #![allow(unsafe_code)]
 
 use std::io::IoSliceMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::codec::{read_contexts, read_failure, read_left, read_status};
 use super::connection::{Lent, Receiving};
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
@@ -13,7 +14,6 @@ use super::lane::Credit;
 use super::limits::TURN;
 use super::state::Engine;
 use super::wire::Went;
-use super::words::{read_contexts, read_failure, read_left, read_standing};
 use crate::transport::ContextId;
 
 /// From here on what is left of a message is read straight to where it belongs.
@@ -33,7 +33,7 @@ impl Engine {
     /// Reads what has come from a process, until there is no more for now, or it has had its turn.
     pub(crate) fn pump_in(&mut self, from: usize) {
         let mut desk = std::mem::take(&mut self.desk);
-        let mut turn = TURN;
+        let mut active = TURN;
         while self.connections[from].as_ref().is_some_and(|open| open.is_open() && open.coming.is_none()) {
             let flow = self.read(from, &mut desk);
             // Before more is read: whoever has said that it is ready waits.
@@ -45,8 +45,8 @@ impl Engine {
                 Ok(ControlFlow::Break(())) => break,
                 Err(why) => self.lose(from, why),
             }
-            turn -= 1;
-            if turn == 0 {
+            active -= 1;
+            if active == 0 {
                 self.put_off(from);
                 break;
             }
@@ -64,16 +64,16 @@ impl Engine {
         if let Receiving::Placed(id, left) = connection.receiving
             && left >= DIRECT
             && let Some(context) = contexts.get_mut(&id)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let into = &context.lanes[from].into
-            && let Some(message) = turn.next_in(into)
+            && let Some(message) = active.next_in(into)
         {
-            let runs = turn.runs(message);
+            let runs = active.runs(message);
             if !is_scattered(runs, message.bytes) {
-                // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it
+                // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it
                 // is, and what is received is for this alone.
                 (pieces, direct) = unsafe {
-                    into.to.slices((runs, &turn.bases), left, &mut slices[..PIECES - 1], |at, len| {
+                    into.to.slices((runs, &active.bases), left, &mut slices[..PIECES - 1], |at, len| {
                         IoSliceMut::new(std::slice::from_raw_parts_mut(at, len))
                     })
                 };
@@ -121,7 +121,7 @@ impl Engine {
                 _ => 0,
             };
             let into = &context.lanes[from].into;
-            let message = context.turn.as_ref().and_then(|turn| turn.next_in(into));
+            let message = context.active.as_ref().and_then(|active| active.next_in(into));
             message.is_some_and(|message| message.bytes.saturating_sub(into.came + under_way) >= LONG)
         })
     }
@@ -194,14 +194,14 @@ impl Engine {
             connection.receiving = Receiving::Header;
         }
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(turn) = &context.turn else { return };
+        let Some(active) = &context.active else { return };
         let into = &mut context.lanes[from].into;
-        let Some(message) = turn.next_in(into) else { return };
+        let Some(message) = active.next_in(into) else { return };
         match bytes {
-            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is,
+            // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is,
             // and what is received is for this alone.
-            Some(bytes) => unsafe { into.to.put(turn.runs(message), &turn.bases, bytes) },
-            None => into.to.advance(turn.runs(message), count),
+            Some(bytes) => unsafe { into.to.put(active.runs(message), &active.bases, bytes) },
+            None => into.to.advance(active.runs(message), count),
         }
         into.came += count as u64;
         context.progress += 1;
@@ -213,13 +213,13 @@ impl Engine {
     /// The first of the awaited messages is there.
     fn arrived(&mut self, id: ContextId, from: usize) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(turn) = &mut context.turn else { return };
+        let Some(active) = &mut context.active else { return };
         let into = &mut context.lanes[from].into;
         into.awaited.start += 1;
         (into.came, into.to) = (0, Default::default());
         context.progress += 1;
         if into.awaited.is_empty() {
-            turn.incoming -= 1;
+            active.incoming -= 1;
         }
     }
 
@@ -241,11 +241,11 @@ impl Engine {
         loop {
             let Some(context) = self.contexts.get_mut(&id) else { return };
             let me = context.rank_of(self.me).zip(context.rank_of(from));
-            let (Some(turn), Some((me, sender))) = (&mut context.turn, me) else { return };
+            let (Some(active), Some((me, sender))) = (&mut context.active, me) else { return };
             let into = &mut context.lanes[from].into;
-            let (Some((header, text)), Some(message)) = (into.stash.first(), turn.next_in(into)) else { return };
-            if let Some(doubt) = turn.doubt((sender, me), &header, message) {
-                turn.doubt.get_or_insert(doubt);
+            let (Some((header, text)), Some(message)) = (into.stash.first(), active.next_in(into)) else { return };
+            if let Some(doubt) = active.doubt((sender, me), &header, message) {
+                active.doubt.get_or_insert(doubt);
                 return;
             }
             let count = text.len();
@@ -254,7 +254,7 @@ impl Engine {
                 return self.lose(from, babble("a message in the middle of another"));
             }
             // SAFETY: as for what comes; the stash is no buffer of the round's.
-            unsafe { into.to.put(turn.runs(message), &turn.bases, text) };
+            unsafe { into.to.put(active.runs(message), &active.bases, text) };
             into.came = count as u64;
             into.stash.pop(count);
             if count as u64 == header.bytes {
@@ -275,12 +275,12 @@ impl Engine {
         let receiving = match header.kind {
             Kind::Message => self.message(from, header)?,
             Kind::More => self.more(from, header)?,
-            Kind::Proposal | Kind::Ask | Kind::Verdict | Kind::Answer | Kind::Leave | Kind::Goodbye => {
+            Kind::Proposal | Kind::Ask | Kind::Decision | Kind::Answer | Kind::Leave | Kind::Goodbye => {
                 Receiving::Said(header, Vec::new(), text)
             }
             _ => return self.hear(from, header, &[]),
         };
-        if header.apart {
+        if header.out_of_band {
             return self.meet(from, receiving, text);
         }
         match receiving {
@@ -299,30 +299,30 @@ impl Engine {
     /// and otherwise by way of a desk.
     fn meet(&mut self, from: usize, receiving: Receiving, text: usize) -> Result<(), Fault> {
         let Self { connections, contexts, wire, .. } = self;
-        let (Some(connection), Some(apart)) = (connections[from].as_mut(), wire.apart()) else {
+        let (Some(connection), Some(out_of_band)) = (connections[from].as_mut(), wire.out_of_band()) else {
             return Err(babble("a text apart from where all is said"));
         };
         let mut place = None;
         if let Receiving::Placed(id, _) = receiving
             && let Some(context) = contexts.get(&id)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let into = &context.lanes[from].into
-            && let Some(message) = turn.next_in(into)
+            && let Some(message) = active.next_in(into)
         {
-            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is.
-            let piece = unsafe { into.to.piece(turn.runs(message), &turn.bases) };
+            // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is.
+            let piece = unsafe { into.to.piece(active.runs(message), &active.bases) };
             place = piece.filter(|(_, length)| *length >= text).map(|(at, _)| (id, at));
         }
         connection.receiving = receiving;
         connection.coming = Some(place.map_or(Lent::Own, |(id, _)| Lent::Round(id)));
-        // SAFETY: there is room for as much; what is received is for this alone, and the turn is
+        // SAFETY: there is room for as much; what is received is for this alone, and the active round is
         // withdrawn only once what is lent has come back.
-        unsafe { apart.receive(from, place.map(|(_, at)| at), text) }
+        unsafe { out_of_band.receive(from, place.map(|(_, at)| at), text) }
     }
 
     /// What comes apart from the stream has come.
     pub(crate) fn met(&mut self, from: usize) {
-        let desk = self.wire.apart().and_then(|apart| apart.desk(from));
+        let desk = self.wire.out_of_band().and_then(|out_of_band| out_of_band.desk(from));
         let Some(connection) = self.connections[from].as_mut() else { return };
         connection.coming = None;
         match (&desk, &connection.receiving) {
@@ -335,8 +335,8 @@ impl Engine {
             // It came to its place, where nobody wanted it any more.
             (None, _) => connection.receiving = Receiving::Header,
         }
-        if let (Some(desk), Some(apart)) = (desk, self.wire.apart()) {
-            apart.put_back(desk);
+        if let (Some(desk), Some(out_of_band)) = (desk, self.wire.out_of_band()) {
+            out_of_band.put_back(desk);
         }
         self.pump_in(from);
     }
@@ -371,11 +371,11 @@ impl Engine {
                 return Err(babble("more than it was given credit for"));
             }
         }
-        if let (Some(turn), Some((sender, receiver))) = (&mut context.turn, ranks)
-            && let Some(message) = turn.next_in(into)
+        if let (Some(active), Some((sender, receiver))) = (&mut context.active, ranks)
+            && let Some(message) = active.next_in(into)
             && into.stash.is_empty()
         {
-            let Some(doubt) = turn.doubt((sender, receiver), &header, message) else {
+            let Some(doubt) = active.doubt((sender, receiver), &header, message) else {
                 if into.came > 0 {
                     return Err(babble("a message in the middle of another"));
                 }
@@ -384,7 +384,7 @@ impl Engine {
                 }
                 return Ok(Receiving::Placed(id, text));
             };
-            turn.doubt.get_or_insert(doubt);
+            active.doubt.get_or_insert(doubt);
             return Ok(Receiving::Dropped(text));
         }
         if !header.eager {
@@ -401,12 +401,13 @@ impl Engine {
             return Err(babble("the rest of a message that has not begun"));
         };
         let into = &context.lanes[from].into;
-        let Some(turn) = context.turn.as_ref().filter(|turn| context.failure.is_none() && turn.doubt.is_none()) else {
+        let Some(active) = context.active.as_ref().filter(|active| context.failure.is_none() && active.doubt.is_none())
+        else {
             return Ok(Receiving::Dropped(text));
         };
-        let message = turn.next_in(into);
+        let message = active.next_in(into);
         let goes_on = message.is_some_and(|message| {
-            let place = into.came > 0 && into.came == header.bytes && turn.stamp(message) == header.stamp;
+            let place = into.came > 0 && into.came == header.bytes && active.message_id(message) == header.message_id;
             place && into.came + u64::from(header.text) <= message.bytes
         });
         if goes_on { Ok(Receiving::Placed(id, text)) } else { Err(babble("the rest of another message")) }
@@ -425,7 +426,7 @@ impl Engine {
             }
             Kind::Ready => {
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
-                context.lanes[from].out.ready = Some((header.stamp.call, header.stamp.round));
+                context.lanes[from].out.ready = Some((header.message_id.call, header.message_id.round));
                 self.owe(from);
             }
             Kind::Credit => {
@@ -438,13 +439,13 @@ impl Engine {
                 let failure = read_failure(words).map_err(garbled)?;
                 self.consider(from, id, failure, header.kind).ok_or_else(too_many_contexts)?;
             }
-            Kind::Verdict => {
+            Kind::Decision => {
                 let failure = read_failure(words).map_err(garbled)?;
                 self.expect(from, id).ok_or_else(too_many_contexts)?;
                 self.decided(from, id, failure);
             }
             Kind::Question => self.answer(from, header),
-            Kind::Answer => self.answered(from, header.bytes, read_standing(words).map_err(garbled)?),
+            Kind::Answer => self.answered(from, header.bytes, read_status(words).map_err(garbled)?),
             Kind::Leave => {
                 let left = read_left(words).map_err(garbled)?;
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
@@ -463,12 +464,12 @@ impl Engine {
                 self.undecided = true;
                 self.forget();
             }
-            Kind::Farewell => {
+            Kind::Fin => {
                 // It is answered once, and that is the last it hears; what has not begun does not.
                 if let Some(connection) = &mut self.connections[from] {
                     connection.sending.take_if(|sending| sending.headed == 0);
                 }
-                self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
+                self.say(from, Header::new(Kind::FinAck, ContextId::WORLD), &[]);
                 if let Some(connection) = &mut self.connections[from] {
                     connection.farewell = true;
                 }
@@ -483,7 +484,7 @@ impl Engine {
                     context.turned.retain(|process| *process != from);
                 }
             }
-            Kind::Heard => {
+            Kind::FinAck => {
                 if let Some(connection) = &mut self.connections[from] {
                     connection.heard = true;
                 }

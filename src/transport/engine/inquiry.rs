@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::words::Standing;
+use super::codec::RankStatus;
 
 /// A question that was asked.
 #[derive(Debug)]
@@ -10,12 +10,12 @@ pub(crate) struct Inquiry {
     pub(super) number: u64,
     pub(super) asked: usize,
     pub(super) since: Instant,
-    pub(super) standing: Option<Standing>,
+    pub(super) status: Option<RankStatus>,
 }
 
 impl Inquiry {
     /// Whether it is open, and to that process.
     pub(crate) fn is_to(&self, process: usize) -> bool {
-        self.standing.is_none() && self.asked == process
+        self.status.is_none() && self.asked == process
     }
 }

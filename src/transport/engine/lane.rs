@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::cursor::Cursor;
-use super::frame::{Header, Stamp};
+use super::frame::{Header, MessageId};
 use crate::transport::History;
 
 /// How much goes without being asked for.
@@ -120,13 +120,13 @@ pub(crate) struct Outgoing {
     /// The last call and round whose messages the receiver awaits.
     pub(crate) ready: Option<(u64, u32)>,
     /// What was offered last.
-    pub(crate) offered: Option<Stamp>,
+    pub(crate) offered: Option<MessageId>,
 }
 
 impl Outgoing {
     /// Whether a message may go, and if so, whether on credit.
-    pub(crate) fn may_go(&self, stamp: Stamp, bytes: u64, credit: Credit) -> Option<bool> {
-        if self.ready.is_some_and(|ready| ready >= (stamp.call, stamp.round)) {
+    pub(crate) fn may_go(&self, message_id: MessageId, bytes: u64, credit: Credit) -> Option<bool> {
+        if self.ready.is_some_and(|ready| ready >= (message_id.call, message_id.round)) {
             return Some(false);
         }
         let open = self.sent - self.taken;

@@ -3,14 +3,14 @@
 use std::io;
 use std::sync::Arc;
 
+use super::codec::write_contexts;
 use super::frame::{Header, Kind};
 use super::process::Process;
 use super::round::Driver;
 use super::wire::{Sleeper, Wire};
-use super::words::write_contexts;
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::transport::{ContextId, Discord, Endpoint, OpenError, Transport, position};
+use crate::transport::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
 
 /// The endpoint of a process.
 #[derive(Debug)]
@@ -95,21 +95,21 @@ impl Supervisor {
     }
 
     /// The first failures that this process has seen.
-    pub(crate) fn failures(&self) -> Vec<Discord> {
+    pub(crate) fn failures(&self) -> Vec<Disagreement> {
         self.member.process.lock().failures.clone()
     }
 
     /// The rank is through. If nobody drives its contexts any more, waits until the others have
     /// heard all that it had to say; then they have said what they have called, or will compare it
     /// with what this one has. Returns what was found.
-    pub(crate) fn end(self) -> Option<Discord> {
+    pub(crate) fn end(self) -> Option<Disagreement> {
         let process = Arc::clone(&self.member.process);
         drop(self);
         if Arc::strong_count(&process) == 1 {
             process.finish();
         }
         let engine = process.lock();
-        engine.discord()
+        engine.disagreement()
     }
 }
 

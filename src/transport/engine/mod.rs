@@ -14,9 +14,11 @@
 // kept.
 //
 // A round that waits watches for faults (`watch`). A member that finds one proposes it to one of
-// the members, which decides (`verdict`). One that waits for long walks along the wait-for graph,
-// by asking from rank to rank (`walk`). Calls that a library makes have a `watchdog` (`oversight`).
+// the members, which decides (`agreement`). One that waits for long walks along the wait-for graph,
+// by asking from rank to rank (`wait_for`). Calls that a library makes have a `watchdog` (`library_calls`).
 
+pub(super) mod agreement;
+pub(super) mod codec;
 pub(super) mod connection;
 pub(super) mod context;
 mod cursor;
@@ -24,19 +26,17 @@ pub(super) mod frame;
 pub(super) mod inbound;
 mod inquiry;
 pub(super) mod lane;
+mod library_calls;
 pub(super) mod limits;
 pub(crate) mod member;
 pub(super) mod outbound;
 pub(super) mod outside;
-mod oversight;
 pub(super) mod process;
 mod round;
 pub(super) mod state;
-pub(super) mod verdict;
-mod walk;
+mod wait_for;
 pub(crate) mod watch;
 pub(super) mod watchdog;
 pub(super) mod wire;
-pub(super) mod words;
 
 pub use self::member::Supervisor;

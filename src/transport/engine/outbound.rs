@@ -30,7 +30,7 @@ impl Engine {
                 open.is_open() && !open.blocked && open.broken.is_none() && open.going.is_none()
             };
             let Some(connection) = connections[to].as_mut().filter(ready) else { return };
-            let least = wire.apart().map(|apart| apart.least());
+            let least = wire.out_of_band().map(|out_of_band| out_of_band.least());
             stage.clear();
             if connection.sending.as_ref().is_some_and(|sending| sending.headed == 0) {
                 // It has not begun: what was before it goes before it.
@@ -87,20 +87,20 @@ impl Engine {
     fn part(&mut self, to: usize) {
         let Self { connections, contexts, wire, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
-        if let Some(sending) = connection.sending.as_ref().filter(|sending| sending.apart)
+        if let Some(sending) = connection.sending.as_ref().filter(|sending| sending.out_of_band)
             && sending.headed == Header::BYTES
             && let Some(context) = contexts.get(&sending.context)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let out = &context.lanes[to].out
-            && let Some(message) = turn.next_out(out)
-            && let Some(apart) = wire.apart()
+            && let Some(message) = active.next_out(out)
+            && let Some(out_of_band) = wire.out_of_band()
         {
-            // SAFETY: the turn's runs lie inside of its buffers, and the piece is as long as it was
-            // when the frame was composed; the turn is withdrawn only once what is lent has come
+            // SAFETY: the active round's runs lie inside of its buffers, and the piece is as long as it was
+            // when the frame was composed; the active round is withdrawn only once what is lent has come
             // back, and nobody writes what is sent.
             let begun = unsafe {
-                let Some((from, _)) = out.from.piece(turn.runs(message), &turn.bases) else { return };
-                apart.send(to, from, sending.left)
+                let Some((from, _)) = out.from.piece(active.runs(message), &active.bases) else { return };
+                out_of_band.send(to, from, sending.left)
             };
             match begun {
                 Ok(()) => connection.going = Some(Lent::Round(sending.context)),
@@ -128,15 +128,15 @@ impl Engine {
         let Some(connection) = connections[to].as_mut() else { return };
         if let Some(sending) = &mut connection.sending
             && let Some(context) = contexts.get_mut(&sending.context)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let out = &mut context.lanes[to].out
-            && let Some(message) = turn.next_out(out)
+            && let Some(message) = active.next_out(out)
         {
             let headed = count.min(Header::BYTES - sending.headed);
             sending.headed += headed;
             count -= headed;
             sending.left -= count;
-            out.from.advance(turn.runs(message), count);
+            out.from.advance(active.runs(message), count);
             out.went += count as u64;
             context.progress += 1;
             if sending.left == 0 && sending.headed == Header::BYTES {
@@ -151,10 +151,10 @@ impl Engine {
             let out = &mut context.lanes[to].out;
             if out.settling
                 && out.end <= connection.gone
-                && let Some(turn) = &mut context.turn
+                && let Some(active) = &mut context.active
             {
                 out.settling = false;
-                turn.outgoing -= 1;
+                active.outgoing -= 1;
                 context.progress += 1;
             }
         }
@@ -182,13 +182,13 @@ fn compose(
     (credit, least): (Credit, Option<usize>),
     (gone, stage): (u64, &mut Vec<u8>),
 ) -> Option<Sending> {
-    let (turn, lane) = (context.turn.as_ref()?, &mut context.lanes[to]);
+    let (active, lane) = (context.active.as_ref()?, &mut context.lanes[to]);
     let (out, into) = (&mut lane.out, &mut lane.into);
-    while let Some(message) = turn.next_out(out)
+    while let Some(message) = active.next_out(out)
         && stage.len() < STAGE
     {
-        let runs = turn.runs(message);
-        let on_credit = out.may_go(turn.stamp(message), message.bytes, credit)?;
+        let runs = active.runs(message);
+        let on_credit = out.may_go(active.message_id(message), message.bytes, credit)?;
         let kind = if out.went == 0 { Kind::Message } else { Kind::More };
         let left = message.bytes - out.went;
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
@@ -197,11 +197,11 @@ fn compose(
             (false, true) => left.min(STAGE as u64),
             (false, false) => left.min(MOST_TEXT.into()),
         };
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is.
-        let piece = unsafe { out.from.piece(runs, &turn.bases) }.map_or(0, |(_, length)| length);
-        let apart = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
+        // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is.
+        let piece = unsafe { out.from.piece(runs, &active.bases) }.map_or(0, |(_, length)| length);
+        let out_of_band = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
         let mut header =
-            Header { eager: on_credit, apart, text: text as u32, ..turn.header(kind, context.id, message) };
+            Header { eager: on_credit, out_of_band, text: text as u32, ..active.header(kind, context.id, message) };
         if kind == Kind::Message {
             (into.told, header.taken) = (into.taken, into.taken);
         } else {
@@ -216,13 +216,13 @@ fn compose(
                 header: header.encode(),
                 headed: 0,
                 left: text as usize,
-                apart,
+                out_of_band,
             });
         }
         stage.extend(header.encode());
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is;
+        // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is;
         // nobody writes what is sent.
-        unsafe { out.from.take(runs, &turn.bases, text as usize, stage) };
+        unsafe { out.from.take(runs, &active.bases, text as usize, stage) };
         out.went += text;
         if out.went == message.bytes {
             out.next(gone + stage.len() as u64);
@@ -240,19 +240,19 @@ fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stag
     let header;
     if let Some(sending) = &connection.sending
         && let Some(context) = context
-        && let Some(turn) = &context.turn
+        && let Some(active) = &context.active
         && let out = &context.lanes[to].out
-        && let Some(message) = turn.next_out(out)
+        && let Some(message) = active.next_out(out)
     {
-        if sending.apart && stage.len() > STAGE {
+        if sending.out_of_band && stage.len() > STAGE {
             // Its header goes in one piece, or not yet.
             return wire.write(to, &slices[..1]);
         }
         header = sending.header;
         slices[1] = IoSlice::new(&header[sending.headed..]);
-        let memory = (turn.runs(message), &turn.bases);
-        let left = if sending.apart { 0 } else { sending.left };
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is;
+        let memory = (active.runs(message), &active.bases);
+        let left = if sending.out_of_band { 0 } else { sending.left };
+        // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is;
         // nobody writes what is sent.
         let (pieces, _) = unsafe {
             out.from.slices(memory, left, &mut slices[2..], |at, len| IoSlice::new(std::slice::from_raw_parts(at, len)))

@@ -100,7 +100,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(7);
 
     fn signature(fingerprint: u64) -> Signature {
-        Signature { fingerprint, words: format!("call of kind {fingerprint}").into() }
+        Signature { fingerprint, description: format!("call of kind {fingerprint}").into() }
     }
 
     #[test]

@@ -258,7 +258,7 @@ impl Process {
             engine.tell_leave(id, "has ended");
         }
         for (process, _) in staying.iter().enumerate().filter(|(_, stays)| **stays) {
-            engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
+            engine.say(process, Header::new(Kind::Fin, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
         engine.parting = true;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::context::Turn;
+use super::context::ActiveRound;
 use super::limits::TICK;
 use super::process::Process;
 use super::state::Engine;
@@ -113,7 +113,7 @@ impl Transport for Driver {
         let (program, index, messages) = (io.program(), io.index(), (io.sends(), io.receives()));
         let bases = Bases::of(&mut io.buffers());
         // Declared before the engine is locked, so that it is dropped after that is let go of.
-        let mut posted = Posted { process: &process, id: self.id, turn: false };
+        let mut posted = Posted { process: &process, id: self.id, active: false };
         let mut engine = process.lock();
         let mut watch = Watch::begin();
         if watch.now().duration_since(self.over) >= TICK {
@@ -124,21 +124,22 @@ impl Transport for Driver {
             let cause = Cause::Aborted { rank: self.rank, reason: reason.into() };
             engine.propose(id, about.failure((Some(rank), cause)));
         } else if engine.failure(self.id).is_none() && !engine.is_undecided(self.id) {
-            posted.turn = true;
+            posted.active = true;
             // SAFETY: what `io` lends stays where it is until this returns, and before that, even
-            // if something here panics, `posted` withdraws the turn; the buffers are reached
+            // if something here panics, `posted` withdraws the active round; the buffers are reached
             // through these pointers alone.
             #[allow(unsafe_code)]
-            let turn = unsafe { Turn::new((program, index), bases, about.call, about.signature, about.timeouts) };
-            engine.post(self.id, turn, about.signature, messages);
+            let active =
+                unsafe { ActiveRound::new((program, index), bases, about.call, about.signature, about.timeouts) };
+            engine.post(self.id, active, about.signature, messages);
         }
         loop {
-            let done = posted.turn && !engine.is_undecided(self.id) && engine.is_done(self.id);
+            let done = posted.active && !engine.is_undecided(self.id) && engine.is_done(self.id);
             // A failure in a later call is none of what is done here.
             let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= about.call).cloned();
             if done || failure.is_some() {
                 engine = process.withdraw(engine, self.id);
-                posted.turn = false;
+                posted.active = false;
                 process.wake(&engine);
                 drop(engine);
                 self.over = watch.now();
@@ -182,12 +183,12 @@ impl Transport for Driver {
 struct Posted<'p> {
     process: &'p Process,
     id: ContextId,
-    turn: bool,
+    active: bool,
 }
 
 impl Drop for Posted<'_> {
     fn drop(&mut self) {
-        if self.turn {
+        if self.active {
             drop(self.process.withdraw(self.process.lock(), self.id));
         }
     }

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use super::codec::{write_failure, write_left};
 use super::connection::{Connection, Lent, Receiving, State};
-use super::context::{Context, Doubt, Presence, Turn};
-use super::frame::{Header, Kind, Stamp};
+use super::context::{ActiveRound, Context, Doubt, Presence};
+use super::frame::{Header, Kind, MessageId};
 use super::lane::{Credit, Lane, Left};
 use super::limits::STAGE;
 use super::wire::{Event, Sleeper, Wire};
-use super::words::{write_failure, write_left};
 use crate::ids::Rank;
 use crate::plan::Message;
-use crate::transport::{ContextId, Discord, Failure, Signature};
+use crate::transport::{ContextId, Disagreement, Failure, Signature};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -66,9 +66,9 @@ pub(crate) struct Engine {
     /// Whether a context has failed; and that members of one have left it after other calls than
     /// this process.
     pub(crate) marred: bool,
-    discord: Option<Discord>,
+    disagreement: Option<Disagreement>,
     /// The first failures of contexts, as this process has seen them.
-    pub(crate) failures: Vec<Discord>,
+    pub(crate) failures: Vec<Disagreement>,
     /// The longest deadline that any round has had.
     pub(crate) patience: Duration,
     /// Whether the process has said farewell: it says nothing more but that it has heard.
@@ -120,7 +120,7 @@ impl Engine {
             looked: Instant::now(),
             fallen: false,
             marred: false,
-            discord: None,
+            disagreement: None,
             failures: Vec::new(),
             patience: Duration::ZERO,
             parting: false,
@@ -162,41 +162,41 @@ impl Engine {
     /// Begins a round: takes what has come for it already, says what it is ready for, sends what
     /// may go.
     ///
-    /// `sends` and `receives` are the turn's.
+    /// `sends` and `receives` are the active round's.
     pub(crate) fn post(
         &mut self,
         id: ContextId,
-        mut turn: Turn,
+        mut active: ActiveRound,
         signature: &Signature,
         (sends, receives): (&[Message], &[Message]),
     ) {
-        self.patience = self.patience.max(turn.timeouts.silence);
+        self.patience = self.patience.max(active.timeouts.silence);
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        context.say(turn.call, signature);
-        context.posted = Some((turn.call, turn.number));
-        (context.timeouts, context.driver) = (turn.timeouts, this_thread());
+        context.say(active.call, signature);
+        context.posted = Some((active.call, active.number));
+        (context.timeouts, context.driver) = (active.timeouts, this_thread());
         let mut first = 0;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;
             into.stash.make_room(self.credit);
             (into.awaited, into.came, into.to) = (first..first + part.len() as u32, 0, Default::default());
-            (first, turn.incoming) = (into.awaited.end, turn.incoming + 1);
+            (first, active.incoming) = (into.awaited.end, active.incoming + 1);
         }
         first = 0;
         for part in sends.chunk_by(|a, b| a.peer == b.peer) {
             let out = &mut context.lanes[context.members[part[0].peer.index()].index()].out;
             (out.waiting, out.went, out.from) = (first..first + part.len() as u32, 0, Default::default());
-            (first, turn.outgoing) = (out.waiting.end, turn.outgoing + 1);
+            (first, active.outgoing) = (out.waiting.end, active.outgoing + 1);
         }
-        let stamp = Stamp { call: turn.call, round: turn.number, index: 0 };
-        context.turn = Some(turn);
+        let message_id = MessageId { call: active.call, round: active.number, index: 0 };
+        context.active = Some(active);
         self.active.push(id);
         let long = self.credit.message;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let from = self.process(id, part[0].peer.index());
             self.unpack(id, from);
             if part.iter().any(|message| message.bytes > long) {
-                self.say(from, Header { stamp, ..Header::new(Kind::Ready, id) }, &[]);
+                self.say(from, Header { message_id, ..Header::new(Kind::Ready, id) }, &[]);
             }
         }
         // Beginning with the rank after this one, so that not all begin with the same receiver.
@@ -224,19 +224,19 @@ impl Engine {
 
     /// Whether the round under way has all it needs.
     pub(crate) fn is_done(&self, id: ContextId) -> bool {
-        let turn = self.contexts.get(&id).and_then(|context| context.turn.as_ref());
-        turn.is_none_or(|turn| turn.incoming == 0 && turn.outgoing == 0 && turn.doubt.is_none())
+        let active = self.contexts.get(&id).and_then(|context| context.active.as_ref());
+        active.is_none_or(|active| active.incoming == 0 && active.outgoing == 0 && active.doubt.is_none())
     }
 
     /// Calls back what a round has lent. Whether all of it is back.
     pub(crate) fn call_back(&mut self, id: ContextId) -> bool {
         let Self { connections, wire, .. } = self;
-        let Some(apart) = wire.apart() else { return true };
+        let Some(out_of_band) = wire.out_of_band() else { return true };
         let mut back = true;
         for (process, connection) in connections.iter_mut().enumerate() {
             let Some(connection) = connection else { continue };
             if connection.coming == Some(Lent::Round(id)) {
-                if apart.call_back(process) {
+                if out_of_band.call_back(process) {
                     connection.coming = Some(Lent::Own);
                     if let Receiving::Placed(_, left) = connection.receiving {
                         connection.receiving = Receiving::Dropped(left);
@@ -255,7 +255,7 @@ impl Engine {
         let done = self.is_done(id);
         self.active.retain(|active| *active != id);
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(turn) = context.turn.take() else { return };
+        let Some(active) = context.active.take() else { return };
         context.inquiry = None;
         if done {
             return;
@@ -266,12 +266,12 @@ impl Engine {
             if let Some(sending) = connection.sending.take_if(|sending| sending.context == id) {
                 // What was begun is finished, from a copy; or it was not begun.
                 let begun = sending.headed > 0;
-                if begun && let Some(message) = turn.next_out(&lane.out) {
+                if begun && let Some(message) = active.next_out(&lane.out) {
                     let mut rest = sending.header[sending.headed..].to_vec();
-                    // SAFETY: the turn is still the round's, which waits for this to return.
+                    // SAFETY: the active round is still the round's, which waits for this to return.
                     #[allow(unsafe_code)]
                     unsafe {
-                        lane.out.from.take(turn.runs(message), &turn.bases, sending.left, &mut rest);
+                        lane.out.from.take(active.runs(message), &active.bases, sending.left, &mut rest);
                     }
                     rest.append(&mut connection.queue);
                     connection.queue = rest;
@@ -293,7 +293,7 @@ impl Engine {
     /// Puts something in line that is no message. It goes with the next
     /// [`pump_out`](Self::pump_out). Who has said farewell hears no more.
     pub(crate) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
-        if self.parting && header.kind != Kind::Heard {
+        if self.parting && header.kind != Kind::FinAck {
             return;
         }
         if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.listens()) {
@@ -331,7 +331,7 @@ impl Engine {
     pub(crate) fn tell_leave(&mut self, id: ContextId, how: &str) {
         if let Some(failure) = self.failure(id) {
             let words = write_failure(failure);
-            self.tell(id, Header::new(Kind::Verdict, id), &words);
+            self.tell(id, Header::new(Kind::Decision, id), &words);
         }
         let Some(context) = self.contexts.get(&id) else { return };
         // Who leaves in the middle of a call of the library's, as a process that exits, has not
@@ -341,7 +341,7 @@ impl Engine {
             (Some((call, _)), Some(inside)) if call == inside => call.checked_sub(1),
             (at, _) => at.map(|(call, _)| call),
         };
-        let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.words));
+        let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.description));
         let sound = how.is_empty() && context.failure.is_none() && context.proposal.is_none();
         let history = context.history.filter(|_| sound);
         let changes = if history.is_some() { context.changes() } else { Vec::new() };
@@ -357,22 +357,22 @@ impl Engine {
     /// that has left it, or all.
     pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
-        let Some(rank) = context.rank_of(self.me).filter(|_| self.discord.is_none()) else { return };
+        let Some(rank) = context.rank_of(self.me).filter(|_| self.disagreement.is_none()) else { return };
         let found = match with {
-            Some(process) => context.rank_of(process).and_then(|other| context.discord(rank, other)),
-            None => (0..context.members.len()).find_map(|other| context.discord(rank, Rank::new(other))),
+            Some(process) => context.rank_of(process).and_then(|other| context.disagreement(rank, other)),
+            None => (0..context.members.len()).find_map(|other| context.disagreement(rank, Rank::new(other))),
         };
         if let Some(failure) = found {
             let members: Arc<[Rank]> = (&*context.members).into();
             log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
-            self.discord = Some(Discord { failure, rank, members });
+            self.disagreement = Some(Disagreement { failure, rank, members });
         }
     }
 
     /// That members of a context have left it after other calls than this process, where nothing
     /// has failed that would be the reason.
-    pub(crate) fn discord(&self) -> Option<Discord> {
-        self.discord.clone().filter(|_| !self.marred && !self.fallen)
+    pub(crate) fn disagreement(&self) -> Option<Disagreement> {
+        self.disagreement.clone().filter(|_| !self.marred && !self.fallen)
     }
 
     /// The contexts in which this process still is.
@@ -496,38 +496,38 @@ impl Engine {
     /// not said that they are ready what waits for them, so that they can look at that.
     pub(crate) fn patrol(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(mut turn) = context.turn.take() else { return };
+        let Some(mut active) = context.active.take() else { return };
         let me = context.rank_of(self.me).unwrap_or_default();
         for rank in (0..context.members.len()).map(Rank::new) {
             let process = context.process(rank);
             let Lane { into, out, .. } = &mut context.lanes[process];
-            let awaited = turn.next_in(into);
+            let awaited = active.next_in(into);
             let early = into.stash.first().map(|(header, _)| header).or(into.offer);
             let doubt = early.and_then(|early| match awaited {
-                Some(message) if into.came == 0 => turn.doubt((rank, me), &early, message),
+                Some(message) if into.came == 0 => active.doubt((rank, me), &early, message),
                 _ => {
-                    let differs = early.stamp.call == turn.call && early.fingerprint != turn.fingerprint;
-                    let before = (early.stamp.call, early.stamp.round) < (turn.call, turn.number);
+                    let differs = early.message_id.call == active.call && early.fingerprint != active.fingerprint;
+                    let before = (early.message_id.call, early.message_id.round) < (active.call, active.number);
                     (differs || before).then_some(Doubt::Of(rank, early))
                 }
             });
-            if turn.doubt.is_none() {
-                turn.doubt = doubt;
+            if active.doubt.is_none() {
+                active.doubt = doubt;
             }
             // What has begun tells what it is: its header may be on its way already.
             let begun = self.connections[process].as_ref().and_then(|connection| connection.sending.as_ref());
-            if let Some(message) = turn.next_out(out)
+            if let Some(message) = active.next_out(out)
                 && out.went == 0
                 && begun.is_none_or(|sending| sending.context != id)
-                && out.may_go(turn.stamp(message), message.bytes, self.credit).is_none()
-                && out.offered.replace(turn.stamp(message)) != Some(turn.stamp(message))
+                && out.may_go(active.message_id(message), message.bytes, self.credit).is_none()
+                && out.offered.replace(active.message_id(message)) != Some(active.message_id(message))
                 && !self.parting
                 && let Some(connection) = self.connections[process].as_mut().filter(|open| open.listens())
             {
-                connection.queue.extend(turn.header(Kind::Offer, id, message).encode());
+                connection.queue.extend(active.header(Kind::Offer, id, message).encode());
             }
         }
-        context.turn = Some(turn);
+        context.active = Some(active);
         for to in 0..self.connections.len() {
             if self.has_words(to) {
                 self.pump_out(to);

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::codec::RankStatus;
 use super::context::Doubt;
-use super::frame::{Header, Kind, Stamp};
+use super::frame::{Header, Kind, MessageId};
 use super::lane::Lane;
 use super::limits::{MOST_NAPS, TICK, grace};
 use super::state::Engine;
-use super::walk::{Look, Reply, Walk};
-use super::words::Standing;
+use super::wait_for::{Look, Reply, Walk};
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 
@@ -32,7 +32,7 @@ pub(crate) struct About<'a> {
 impl About<'_> {
     pub(crate) fn failure(&self, (culprit, cause): Fault) -> Failure {
         let &Self { rank: observer, call, signature, round, .. } = self;
-        Failure { call, words: signature.words.clone(), round, observer, culprit, cause }
+        Failure { call, description: signature.description.clone(), round, observer, culprit, cause }
     }
 }
 
@@ -171,13 +171,13 @@ impl Watch {
         if context.proposal.is_some() {
             return None;
         }
-        let (turn, now) = (context.turn.as_ref()?, self.now);
+        let (active, now) = (context.active.as_ref()?, self.now);
         if context.progress != self.progress {
             (self.progress, self.naps, self.probe) = (context.progress, 0, PROBE);
             self.restart(now);
         }
         self.look(now, about.timeouts);
-        if let Some(doubt) = turn.doubt.clone() {
+        if let Some(doubt) = active.doubt.clone() {
             return match doubt {
                 Doubt::Known(cause) => Some((None, cause)),
                 Doubt::Of(from, theirs) => self.disagreement(engine, about, (from, theirs)),
@@ -195,11 +195,11 @@ impl Watch {
             let left = context.lanes.get(context.process(gone.0?)).and_then(|lane| lane.left.as_ref());
             let said = left.filter(|left| left.how.is_none()).and_then(|left| left.called(about.call));
             let other = said.map(|(fingerprint, _)| *fingerprint).filter(|other| *other != about.signature.fingerprint);
-            let turn = context.turn.as_mut()?;
-            if let (None, Some(fingerprint)) = (&turn.doubt, other) {
-                turn.doubt = Some(Doubt::Of(gone.0?, theirs(about, fingerprint)));
+            let active = context.active.as_mut()?;
+            if let (None, Some(fingerprint)) = (&active.doubt, other) {
+                active.doubt = Some(Doubt::Of(gone.0?, theirs(about, fingerprint)));
             }
-            return turn.doubt.is_none().then_some(gone);
+            return active.doubt.is_none().then_some(gone);
         }
         if now.duration_since(self.patrolled) >= TICK {
             self.patrolled = now;
@@ -241,18 +241,18 @@ impl Watch {
             }
             return None;
         };
-        let standing = match engine.reply(about.id, grace(about.timeouts.shortest())) {
+        let status = match engine.reply(about.id, grace(about.timeouts.shortest())) {
             Reply::Pending => return None,
-            Reply::Standing(standing) => Some(standing),
+            Reply::RankStatus(status) => Some(status),
             Reply::None => None,
         };
         (self.probed, self.probe) = (None, waited.saturating_mul(2));
-        let Standing { posted, said, .. } = standing?;
+        let RankStatus { posted, said, .. } = status?;
         // It may not have come to that call.
         let fingerprint = said.filter(|_| posted.is_some_and(|(call, _)| call >= about.call))?.0;
         if fingerprint != about.signature.fingerprint {
-            let turn = engine.contexts.get_mut(&about.id)?.turn.as_mut()?;
-            turn.doubt.get_or_insert(Doubt::Of(asked, theirs(about, fingerprint)));
+            let active = engine.contexts.get_mut(&about.id)?.active.as_mut()?;
+            active.doubt.get_or_insert(Doubt::Of(asked, theirs(about, fingerprint)));
         }
         None
     }
@@ -264,7 +264,7 @@ impl Watch {
         about: &About<'_>,
         (from, theirs): (Rank, Header),
     ) -> Option<Fault> {
-        let call = about.call.min(theirs.stamp.call);
+        let call = about.call.min(theirs.message_id.call);
         if !std::mem::replace(&mut self.asked, true) {
             self.walk = None;
             let asked = engine.contexts.get(&about.id)?.process(from);
@@ -272,27 +272,29 @@ impl Watch {
         }
         let said = match engine.reply(about.id, grace(about.timeouts.shortest())) {
             Reply::Pending => return None,
-            Reply::Standing(standing) => standing.said,
+            Reply::RankStatus(status) => status.said,
             Reply::None => None,
         };
         let context = engine.contexts.get(&about.id)?;
         // Who has left has said it then.
         let left = context.lanes.get(context.process(from)).and_then(|lane| lane.left.as_ref());
         let said = said.or_else(|| left?.called(call).cloned());
-        let equal = theirs.stamp.call == about.call;
+        let equal = theirs.message_id.call == about.call;
         let (fingerprint, words) = said.unwrap_or((theirs.fingerprint, "something else".into()));
-        let (ones, others) = match context.called(call) {
+        let (call_a, call_b) = match context.called(call) {
             // If the calls are not the same, one of the two was through with the call in which they
             // parted.
-            Some(mine) if mine.fingerprint != fingerprint => (mine.words, words),
-            _ if equal && theirs.fingerprint != about.signature.fingerprint => (about.signature.words.clone(), words),
+            Some(mine) if mine.fingerprint != fingerprint => (mine.description, words),
+            _ if equal && theirs.fingerprint != about.signature.fingerprint => {
+                (about.signature.description.clone(), words)
+            }
             _ => {
-                let Stamp { call, round, .. } = theirs.stamp;
-                let mine = format!("{} (call {}, round {})", about.signature.words, about.call, about.round);
+                let MessageId { call, round, .. } = theirs.message_id;
+                let mine = format!("{} (call {}, round {})", about.signature.description, about.call, about.round);
                 (mine.into(), format!("{words} (call {call}, round {round})").into())
             }
         };
-        Some((None, Cause::Disagree { one: about.rank, ones, other: from, others }))
+        Some((None, Cause::Disagree { rank_a: about.rank, call_a, rank_b: from, call_b }))
     }
 
     /// Returns the fault of whoever is at the end of the chain of ranks that wait for each other,
@@ -329,7 +331,7 @@ impl Watch {
                 }
                 if deadline == Deadline::Arrival {
                     self.answered = Some(self.now);
-                    let (waited, words) = (self.waited(), &about.signature.words);
+                    let (waited, words) = (self.waited(), &about.signature.description);
                     log::info!("call {} ({words}) has waited for {waited:.0?}: {chain}", about.call);
                 }
                 self.found = Some(Found { look, deadline, still, culprit, chain });
@@ -348,6 +350,6 @@ impl Watch {
 
 /// What a rank would have announced that has the same call as this one, with that fingerprint.
 fn theirs(about: &About<'_>, fingerprint: u64) -> Header {
-    let stamp = Stamp { call: about.call, ..Stamp::default() };
-    Header { stamp, fingerprint, ..Header::new(Kind::Offer, about.id) }
+    let message_id = MessageId { call: about.call, ..MessageId::default() };
+    Header { message_id, fingerprint, ..Header::new(Kind::Offer, about.id) }
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::codec::RankStatus;
 use super::limits::{MOST_NAPS, grace};
-use super::words::Standing;
 use crate::transport::Timeouts;
 
 /// What is known of a call under way.
@@ -48,7 +48,7 @@ pub(super) struct Poll {
     pub(super) number: u64,
     pub(super) since: Instant,
     /// By rank.
-    pub(super) answers: Vec<Option<Standing>>,
+    pub(super) answers: Vec<Option<RankStatus>>,
 }
 
 /// How soon members are asked for the first time.

@@ -29,7 +29,7 @@ pub(crate) trait Wire: fmt::Debug + Send {
     }
 
     /// What carries long texts apart from the stream, if something does.
-    fn apart(&mut self) -> Option<&mut dyn Apart> {
+    fn out_of_band(&mut self) -> Option<&mut dyn OutOfBand> {
         None
     }
 
@@ -59,7 +59,7 @@ pub(crate) trait Wire: fmt::Debug + Send {
 /// Texts that go apart from the stream, straight from memory to memory: one at a time to and from
 /// each process, each announced in the stream. [`Event`]s tell what is done.
 #[allow(unsafe_code)]
-pub(crate) trait Apart {
+pub(crate) trait OutOfBand {
     /// From how many bytes on that is worth its while.
     fn least(&self) -> usize;
 

@@ -27,7 +27,7 @@ use crate::machine::Machine;
 use crate::transport::Failure;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::STAGE;
-use crate::transport::engine::wire::{Apart, Event, Went, Wire};
+use crate::transport::engine::wire::{Event, OutOfBand, Went, Wire};
 
 /// The most bytes of a letter: what an engine puts together at once, and a little more.
 const LETTER: usize = STAGE + (4 << 10);
@@ -386,7 +386,7 @@ impl Wire for Letters {
         }
     }
 
-    fn apart(&mut self) -> Option<&mut dyn Apart> {
+    fn out_of_band(&mut self) -> Option<&mut dyn OutOfBand> {
         self.parcels.as_mut().map(|parcels| parcels as _)
     }
 

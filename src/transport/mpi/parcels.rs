@@ -8,7 +8,7 @@ use mpi::ffi;
 
 use super::error::MpiError;
 use super::library::call;
-use crate::transport::engine::wire::{Apart, Event};
+use crate::transport::engine::wire::{Event, OutOfBand};
 
 /// What parcels are tagged with: those of a pair come in the order of their announcements.
 const TAG: c_int = 2;
@@ -146,7 +146,7 @@ impl Drop for Parcels {
     }
 }
 
-impl Apart for Parcels {
+impl OutOfBand for Parcels {
     fn least(&self) -> usize {
         LEAST
     }

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 mod abuse;
 mod alone;
-mod apart;
 mod call;
 mod credit;
 mod crossing;
 mod cut;
 mod ending;
+mod fairness;
 mod head;
 mod long_words;
+mod out_of_band;
 mod outside;
 mod panic;
 mod ready;
@@ -19,7 +20,6 @@ mod silent;
 mod small_buffers;
 #[cfg(unix)]
 mod stop;
-mod turns;
 mod unable;
 mod unopened;
 

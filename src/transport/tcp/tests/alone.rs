@@ -10,7 +10,7 @@ use crate::ids::Rank;
 use crate::plan::{Buffers, Program};
 use crate::transport::bases::Bases;
 use crate::transport::engine::connection::Connection;
-use crate::transport::engine::context::Turn;
+use crate::transport::engine::context::ActiveRound;
 use crate::transport::engine::frame::Header;
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
@@ -78,13 +78,13 @@ impl Alone {
     pub(super) fn during<T>(&mut self, id: ContextId, program: &Program, say: impl FnOnce(&mut Self) -> T) -> T {
         let sizes = program.sizes();
         let (input, mut output) = (vec![7; sizes.input as usize], vec![0; sizes.output as usize]);
-        let signature = Signature { fingerprint: 1, words: "a call".into() };
+        let signature = Signature { fingerprint: 1, description: "a call".into() };
         let bases = Bases::of(&mut Buffers { input: &input, output: &mut output, scratch: &mut [] });
-        // SAFETY: program and buffers stay where they are until the turn is withdrawn; if `say`
+        // SAFETY: program and buffers stay where they are until the active round is withdrawn; if `say`
         // panics, nobody reaches for them.
-        let turn = unsafe { Turn::new((program, 0), bases, 0, &signature, Duration::from_secs(10).into()) };
+        let active = unsafe { ActiveRound::new((program, 0), bases, 0, &signature, Duration::from_secs(10).into()) };
         let round = &program.rounds()[0];
-        self.engine.post(id, turn, &signature, (&round.sends, &round.receives));
+        self.engine.post(id, active, &signature, (&round.sends, &round.receives));
         let said = say(self);
         self.engine.withdraw(id);
         said

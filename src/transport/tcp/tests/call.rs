@@ -40,7 +40,7 @@ pub(super) fn drive(
     (input, output): (&[u8], &mut [u8]),
     timeouts: impl Into<Timeouts>,
 ) -> Result<(), Failure> {
-    let signature = Signature { fingerprint: 1, words: "a call".into() };
+    let signature = Signature { fingerprint: 1, description: "a call".into() };
     let buffers = Buffers { input, output, scratch: &mut [] };
     transport.round(RoundIo::new(program, 0, buffers, number, &signature, timeouts).unwrap())
 }

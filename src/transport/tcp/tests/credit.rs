@@ -11,7 +11,7 @@ use super::half;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::engine::connection::Sending;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Credit;
 use crate::transport::{ContextId, Endpoint, RoundIo, Signature};
 
@@ -38,7 +38,7 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
     let rank = thread::spawn(move || {
         let mut world = member.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
         let (program, input, mut output) = (program(), vec![1; LONG as usize], vec![0; 2 * SHORT as usize]);
-        let signature = Signature { fingerprint: 1, words: "a call".into() };
+        let signature = Signature { fingerprint: 1, description: "a call".into() };
         for round in 0..2 {
             let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
             let io = RoundIo::new(&program, round, buffers, 0, &signature, Duration::from_secs(30)).unwrap();
@@ -46,8 +46,8 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
         }
     });
     let header = |kind, round, index| {
-        let stamp = Stamp { call: 0, round, index };
-        Header { stamp, fingerprint: 1, ..Header::new(kind, ContextId::WORLD) }
+        let message_id = MessageId { call: 0, round, index };
+        Header { message_id, fingerprint: 1, ..Header::new(kind, ContextId::WORLD) }
     };
     let (mut writer, mut reader) = (other.try_clone().unwrap(), other.try_clone().unwrap());
     let mut short = |round| {
@@ -105,12 +105,13 @@ fn what_is_on_its_way_is_not_offered() {
         alone.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |alone| {
             if begun {
                 let header = Header::new(Kind::Message, ContextId::WORLD).encode();
-                let sending = Sending { context: ContextId::WORLD, header, headed: 5, left: 65_536, apart: false };
+                let sending =
+                    Sending { context: ContextId::WORLD, header, headed: 5, left: 65_536, out_of_band: false };
                 alone.connection(1).sending = Some(sending);
             }
             alone.engine.patrol(ContextId::WORLD);
             assert_eq!(alone.connection(1).queue.is_empty(), begun);
-            // So that nothing is finished when the turn is withdrawn.
+            // So that nothing is finished when the active round is withdrawn.
             alone.connection(1).sending = None;
         });
     }

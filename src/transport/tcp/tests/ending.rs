@@ -13,12 +13,12 @@ use super::alone::Alone;
 use super::call::{exchange, open};
 use super::unable::aborted;
 use super::{CROWD, endpoint, half, streams};
+use crate::transport::engine::codec::{read_failure, write_failure};
 use crate::transport::engine::connection::Connection;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::member::{Member, Supervisor};
 use crate::transport::engine::state::Engine;
-use crate::transport::engine::words::{read_failure, write_failure};
 use crate::transport::tcp::mesh::Mesh;
 use crate::transport::{Cause, ContextId, Failure, History, Transport};
 
@@ -26,7 +26,7 @@ use crate::transport::{Cause, ContextId, Failure, History, Transport};
 fn an_end_that_comes_with_the_last_bytes_is_seen_as_they_are() {
     let mut alone = Alone::new(0, 2);
     let message = Header { eager: true, bytes: 8, ..Header::new(Kind::Message, ContextId::WORLD) };
-    alone.hear(1, Header { stamp: Stamp::default(), ..message }, &[7; 8]);
+    alone.hear(1, Header { message_id: MessageId::default(), ..message }, &[7; 8]);
     // Both are with the kernel before anybody looks; it tells of them once.
     alone.others[1] = None;
     let gone = |engine: &Engine| !engine.connections[1].as_ref().is_some_and(Connection::is_open);
@@ -58,7 +58,7 @@ fn who_has_sent_all_waits_until_it_is_read() {
 fn who_leaves_a_context_that_has_failed_says_of_what() {
     let mut alone = Alone::new(1, 3);
     let failure = aborted(0);
-    alone.hear(0, Header::new(Kind::Verdict, ContextId::WORLD), &write_failure(&failure));
+    alone.hear(0, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&failure));
     assert!(alone.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
     let mut other = alone.others[2].take().unwrap();
     other.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -76,10 +76,10 @@ fn who_leaves_a_context_that_has_failed_says_of_what() {
     // Rank 2 may have heard it before; but not of the leave.
     let mut word = hear();
     while word.0 != Kind::Leave {
-        assert!(word.0 != Kind::Verdict || read_failure(&word.1).unwrap() == failure);
+        assert!(word.0 != Kind::Decision || read_failure(&word.1).unwrap() == failure);
         word = hear();
     }
-    assert!(heard.contains(&Kind::Verdict), "{heard:?}");
+    assert!(heard.contains(&Kind::Decision), "{heard:?}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn ended(histories: &[History], in_order: bool) -> Vec<Option<Failure>> {
         thread::spawn(move || {
             world.conclude(history);
             drop(world);
-            supervisor.end().map(|discord| discord.failure)
+            supervisor.end().map(|disagreement| disagreement.failure)
         })
     };
     let mut threads = Vec::new();
@@ -187,8 +187,8 @@ fn members_that_leave_after_other_calls_are_found_at_the_latest_by_the_last() {
             let found: Vec<Failure> = ended(&histories, in_order).into_iter().flatten().collect();
             assert!(!found.is_empty(), "rank {odd} differs, and nobody finds it");
             for failure in found {
-                let Cause::Disagree { one, other, .. } = failure.cause else { panic!("{failure}") };
-                assert!([one, other].iter().any(|rank| rank.index() == odd), "{failure}");
+                let Cause::Disagree { rank_a, rank_b, .. } = failure.cause else { panic!("{failure}") };
+                assert!([rank_a, rank_b].iter().any(|rank| rank.index() == odd), "{failure}");
             }
         }
     }

@@ -15,8 +15,8 @@ fn a_failure_of_many_words_is_the_same_for_who_found_it_and_who_heard_of_it() {
         let mut worlds: Vec<_> = endpoints.iter().map(|endpoint| open(&**endpoint, ContextId::WORLD)).collect();
         let rank = Rank::new(observer);
         let cause = Cause::Aborted { rank, reason: "ä".repeat(10_000).into() };
-        let words = "o".repeat(10_000).into();
-        worlds[observer].abort(Failure { call: 0, words, round: 0, observer: rank, culprit: None, cause });
+        let description = "o".repeat(10_000).into();
+        worlds[observer].abort(Failure { call: 0, description, round: 0, observer: rank, culprit: None, cause });
         let found = worlds[observer].failure();
         let other = 1 - observer;
         let heard = exchange(&mut *worlds[other], 0, &[], &[(observer, 8)], Duration::from_secs(30));

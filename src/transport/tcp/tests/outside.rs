@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::alone::Alone;
 use crate::ids::Rank;
+use crate::transport::engine::codec::{RankStatus, write_left, write_status};
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::limits::LINGER;
@@ -15,7 +16,6 @@ use crate::transport::engine::limits::MOST_NAPS;
 use crate::transport::engine::limits::grace;
 use crate::transport::engine::outside::Outside;
 use crate::transport::engine::watchdog::FIRST;
-use crate::transport::engine::words::{Standing, write_left, write_standing};
 use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 
 const RANKS: usize = 3;
@@ -35,13 +35,13 @@ struct Watched {
 }
 
 fn signature(fingerprint: u64) -> Signature {
-    Signature { fingerprint, words: format!("call of kind {fingerprint}").into() }
+    Signature { fingerprint, description: format!("call of kind {fingerprint}").into() }
 }
 
 /// Where a rank stands that is, or was, in that call of that kind.
-fn standing(call: u64, fingerprint: u64) -> Standing {
-    let said = Some((fingerprint, signature(fingerprint).words));
-    Standing { posted: Some((call, 0)), said, ..Standing::default() }
+fn status(call: u64, fingerprint: u64) -> RankStatus {
+    let said = Some((fingerprint, signature(fingerprint).description));
+    RankStatus { posted: Some((call, 0)), said, ..RankStatus::default() }
 }
 
 impl Watched {
@@ -80,22 +80,22 @@ impl Watched {
         assert!(self.alone.read_until(from, |engine| engine.connections[from].as_ref().is_some_and(read)));
     }
 
-    fn answer(&mut self, from: usize, question: u64, standing: &Standing) {
+    fn answer(&mut self, from: usize, question: u64, status: &RankStatus) {
         let header = Header { bytes: question, ..Header::new(Kind::Answer, ContextId::WORLD) };
-        self.hear(from, header, &write_standing(standing));
+        self.hear(from, header, &write_status(status));
     }
 
     /// The others answer the next question, or not.
-    fn answers(&mut self, standings: [Option<Standing>; RANKS - 1]) {
+    fn answers(&mut self, statuses: [Option<RankStatus>; RANKS - 1]) {
         let question = self.asked();
-        for (from, standing) in (1..).zip(&standings) {
-            if let Some(standing) = standing {
-                self.answer(from, question, standing);
+        for (from, status) in (1..).zip(&statuses) {
+            if let Some(status) = status {
+                self.answer(from, question, status);
             }
         }
         let lanes = &self.alone.engine.contexts[&ContextId::WORLD].lanes;
-        let is_silent = |(from, standing): (usize, &Option<_>)| standing.is_none() && lanes[from].left.is_none();
-        let silent = (1..).zip(&standings).any(is_silent);
+        let is_silent = |(from, status): (usize, &Option<_>)| status.is_none() && lanes[from].left.is_none();
+        let silent = (1..).zip(&statuses).any(is_silent);
         self.pass(if silent { grace(SHORT) } else { Duration::ZERO });
     }
 
@@ -111,9 +111,9 @@ impl Watched {
 
     /// What it proposes, once the others have answered so as often as it takes where this process
     /// has no processor for a while.
-    fn finds(&mut self, standings: [Option<Standing>; RANKS - 1]) -> &Failure {
+    fn finds(&mut self, statuses: [Option<RankStatus>; RANKS - 1]) -> &Failure {
         for _ in 0..=MOST_NAPS {
-            self.answers(standings.clone());
+            self.answers(statuses.clone());
             if self.found().is_some() {
                 break;
             }
@@ -140,7 +140,7 @@ fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
         let mut header = [0; Header::BYTES];
         watched.alone.others[other].as_mut().unwrap().read_exact(&mut header).unwrap();
         let header = Header::decode(&header).unwrap();
-        assert_eq!((header.kind, header.stamp.call, header.bytes), (Kind::Question, CALL, question));
+        assert_eq!((header.kind, header.message_id.call, header.bytes), (Kind::Question, CALL, question));
     }
     // Nor again before they have answered.
     assert_eq!((watched.look(), watched.alone.engine.questions), (None, question));
@@ -159,7 +159,7 @@ fn a_call_that_all_are_in_takes_as_long_as_it_takes() {
     let mut watched = Watched::new(SHORT);
     for later in [0, 0, 1] {
         // Who is in a later one has been in this.
-        watched.answers([Some(standing(CALL, 1)), Some(standing(CALL + later, 1))]);
+        watched.answers([Some(status(CALL, 1)), Some(status(CALL + later, 1))]);
         assert_eq!(watched.found(), None);
     }
 }
@@ -167,53 +167,53 @@ fn a_call_that_all_are_in_takes_as_long_as_it_takes() {
 #[test]
 fn who_is_in_another_call_is_found_before_the_deadline() {
     let mut watched = Watched::new(LONG);
-    let failure = watched.finds([Some(standing(CALL, 1)), Some(standing(CALL, 2))]);
-    assert_eq!((failure.call, &failure.words, failure.culprit), (CALL, &signature(1).words, None));
-    let (one, other) = ((Rank::new(0), signature(1).words), (Rank::new(2), signature(2).words));
-    let cause = Cause::Disagree { one: one.0, ones: one.1, other: other.0, others: other.1 };
+    let failure = watched.finds([Some(status(CALL, 1)), Some(status(CALL, 2))]);
+    assert_eq!((failure.call, &failure.description, failure.culprit), (CALL, &signature(1).description, None));
+    let (one, other) = ((Rank::new(0), signature(1).description), (Rank::new(2), signature(2).description));
+    let cause = Cause::Disagree { rank_a: one.0, call_a: one.1, rank_b: other.0, call_b: other.1 };
     assert_eq!(failure.cause, cause);
     // Not what it called before.
     let mut watched = Watched::new(LONG);
-    watched.answers([Some(standing(CALL, 1)), Some(standing(CALL - 1, 2))]);
+    watched.answers([Some(status(CALL, 1)), Some(status(CALL - 1, 2))]);
     assert_eq!(watched.found(), None);
 }
 
 #[test]
 fn who_does_not_come_is_named_at_the_deadline() {
-    for (standing_of_last, how) in [(Some(standing(CALL - 1, 1)), "has not called"), (None, "does not answer")] {
+    for (status_of_last, how) in [(Some(status(CALL - 1, 1)), "has not called"), (None, "does not answer")] {
         let mut watched = Watched::new(SHORT);
-        let failure = watched.finds([Some(standing(CALL, 1)), standing_of_last]);
+        let failure = watched.finds([Some(status(CALL, 1)), status_of_last]);
         let named =
             matches!(&failure.cause, Cause::Deadline { waited, chain, .. } if *waited == SHORT && chain.ends_with(how));
         assert!(failure.culprit == Some(Rank::new(2)) && named, "{failure:?}");
     }
     // Before that there is time; and who has not called at all yet is one of those.
     let mut watched = Watched::new(LONG);
-    watched.answers([Some(Standing::default()), Some(standing(CALL, 1))]);
+    watched.answers([Some(RankStatus::default()), Some(status(CALL, 1))]);
     assert_eq!(watched.found(), None);
 }
 
 #[test]
 fn each_deadline_of_a_library_call_finds_its_own() {
-    let (late, silent) = (Some(standing(CALL - 1, 1)), None);
+    let (late, silent) = (Some(status(CALL - 1, 1)), None);
     for (deadline, timeouts, last, other) in [
         (Deadline::Arrival, Timeouts::new(Duration::MAX, SHORT), &late, &silent),
         (Deadline::Silence, Timeouts::new(SHORT, Duration::MAX), &silent, &late),
     ] {
         let mut watched = Watched::new(timeouts);
-        let failure = watched.finds([Some(standing(CALL, 1)), last.clone()]);
+        let failure = watched.finds([Some(status(CALL, 1)), last.clone()]);
         let passed = matches!(&failure.cause, Cause::Deadline { deadline: passed, waited, .. } if (*passed, *waited) == (deadline, SHORT));
         assert!(failure.culprit == Some(Rank::new(2)) && passed, "{failure:?}");
         // What the deadline that is off would find is waited for.
         let mut watched = Watched::new(timeouts);
-        (0..3).for_each(|_| watched.answers([Some(standing(CALL, 1)), other.clone()]));
+        (0..3).for_each(|_| watched.answers([Some(status(CALL, 1)), other.clone()]));
         assert_eq!(watched.found(), None);
     }
 }
 
 #[test]
 fn who_is_alone_in_a_call_is_so_for_a_whole_deadline_before_it_is_found() {
-    let later = [Some(standing(CALL + 1, 1)), Some(standing(CALL + 1, 1))];
+    let later = [Some(status(CALL + 1, 1)), Some(status(CALL + 1, 1))];
     let mut watched = Watched::new(SHORT);
     watched.answers(later.clone());
     assert_eq!(watched.found(), None);
@@ -223,13 +223,13 @@ fn who_is_alone_in_a_call_is_so_for_a_whole_deadline_before_it_is_found() {
     // Whoever is in it after all has it begin anew.
     let mut watched = Watched::new(SHORT);
     watched.answers(later.clone());
-    watched.answers([Some(standing(CALL, 1)), Some(standing(CALL + 1, 1))]);
+    watched.answers([Some(status(CALL, 1)), Some(status(CALL + 1, 1))]);
     watched.answers(later.clone());
     assert_eq!(watched.found(), None);
     watched.finds(later.clone());
     // As long as anybody is in it, and before the deadline, nobody is alone.
     let mut watched = Watched::new(SHORT);
-    (0..4).for_each(|_| watched.answers([Some(standing(CALL, 1)), Some(standing(CALL + 1, 1))]));
+    (0..4).for_each(|_| watched.answers([Some(status(CALL, 1)), Some(status(CALL + 1, 1))]));
     assert_eq!(watched.found(), None);
     let mut watched = Watched::new(LONG);
     (0..2).for_each(|_| watched.answers(later.clone()));
@@ -245,12 +245,12 @@ fn those_who_have_left_are_not_in_a_call_either() {
             watched.leaves(2, Some(CALL));
         }
         let is_alone = |failure: &Failure| matches!(&failure.cause, Cause::Deadline { chain, .. } if chain.contains("nobody else"));
-        assert!(is_alone(watched.finds([None, Some(standing(CALL + 1, 1))])));
+        assert!(is_alone(watched.finds([None, Some(status(CALL + 1, 1))])));
     }
     // The last one is in it.
     let mut watched = Watched::new(SHORT);
     watched.leaves(1, Some(CALL));
-    (0..4).for_each(|_| watched.answers([None, Some(standing(CALL, 1))]));
+    (0..4).for_each(|_| watched.answers([None, Some(status(CALL, 1))]));
     assert_eq!(watched.found(), None);
 }
 
@@ -258,19 +258,19 @@ fn those_who_have_left_are_not_in_a_call_either() {
 fn after_a_sleep_all_are_asked_anew() {
     let mut watched = Watched::new(SHORT);
     let question = watched.asked();
-    (1..RANKS).for_each(|from| watched.answer(from, question, &standing(CALL - 1, 1)));
+    (1..RANKS).for_each(|from| watched.answer(from, question, &status(CALL - 1, 1)));
     // That was true before this process was stopped.
     thread::sleep(grace(SHORT) + SHORT);
     assert_eq!((watched.look(), watched.found()), (None, None));
     let again = watched.asked();
     assert!(again > question);
-    (1..RANKS).for_each(|from| watched.answer(from, again, &standing(CALL, 1)));
+    (1..RANKS).for_each(|from| watched.answer(from, again, &status(CALL, 1)));
     assert_eq!((watched.look(), watched.found()), (None, None));
     // Who always sleeps finds out too.
     let mut naps = 0;
     while watched.found().is_none() {
         let question = watched.asked();
-        (1..RANKS).for_each(|from| watched.answer(from, question, &standing(CALL - 1, 1)));
+        (1..RANKS).for_each(|from| watched.answer(from, question, &status(CALL - 1, 1)));
         thread::sleep(grace(SHORT) + SHORT);
         assert_eq!(watched.look(), None);
         naps += 1;
@@ -283,11 +283,11 @@ fn answers_to_another_question_are_none() {
     let mut watched = Watched::new(SHORT);
     let question = watched.asked();
     for from in 1..RANKS {
-        watched.answer(from, question - 1, &standing(CALL, 2));
-        watched.answer(from, question + 1, &standing(CALL, 2));
+        watched.answer(from, question - 1, &status(CALL, 2));
+        watched.answer(from, question + 1, &status(CALL, 2));
     }
     assert_eq!((watched.look(), watched.found()), (None, None));
-    (1..RANKS).for_each(|from| watched.answer(from, question, &standing(CALL, 1)));
+    (1..RANKS).for_each(|from| watched.answer(from, question, &status(CALL, 1)));
     assert_eq!((watched.look(), watched.found()), (None, None));
 }
 
@@ -316,7 +316,7 @@ fn a_call_that_has_failed_and_does_not_come_back_is_the_reason_to_end() {
     let cause = Cause::Aborted { rank: Rank::new(1), reason: "it wants no more".into() };
     let of = |call| Failure {
         call,
-        words: "a call".into(),
+        description: "a call".into(),
         round: 0,
         observer: Rank::new(1),
         culprit: Some(Rank::new(1)),

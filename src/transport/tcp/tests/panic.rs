@@ -42,7 +42,7 @@ fn a_round_that_panics_leaves_nothing_behind_that_reaches_for_its_buffers() {
     PANICS.set(false);
     assert!(panicked);
     let engine = member.process.lock();
-    assert!(engine.active.is_empty() && engine.contexts[&ContextId::WORLD].turn.is_none());
+    assert!(engine.active.is_empty() && engine.contexts[&ContextId::WORLD].active.is_none());
     drop(engine);
     // Nobody waits for this rank's farewell to be heard.
     drop(streams);

@@ -18,7 +18,7 @@ fn waited_once(meanwhile: impl FnOnce(&mut Alone)) -> Alone {
     let rank = Rank::new(RANKS - 1);
     let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
     alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().timeouts = Duration::ZERO.into();
-    let failure = Failure { call: 0, words: "a call".into(), round: 0, observer: rank, culprit: None, cause };
+    let failure = Failure { call: 0, description: "a call".into(), round: 0, observer: rank, culprit: None, cause };
     alone.engine.propose(ContextId::WORLD, failure);
     meanwhile(&mut alone);
     thread::sleep(grace(Duration::ZERO) + Duration::from_millis(10));
@@ -40,7 +40,7 @@ fn many_who_say_nothing_are_waited_for_all_at_once() {
 fn among_many_who_say_nothing_one_who_says_something_decides() {
     let alone = waited_once(|alone| {
         // Anything will do.
-        alone.hear(7, Header::new(Kind::Heard, ContextId::WORLD), &[]);
+        alone.hear(7, Header::new(Kind::FinAck, ContextId::WORLD), &[]);
         let read = |engine: &Engine| engine.connections[7].as_ref().is_some_and(|connection| connection.reads > 0);
         assert!(alone.read_until(7, read));
     });

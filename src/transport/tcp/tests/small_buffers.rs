@@ -66,7 +66,7 @@ fn a_long_message_waits_for_the_rest_of_the_short_ones_before_it() {
                 let mut head = [0; Header::BYTES];
                 other.read_exact(&mut head).unwrap();
                 let header = Header::decode(&head).unwrap();
-                assert_eq!((header.kind, header.stamp.index as usize), (Kind::Message, index));
+                assert_eq!((header.kind, header.message_id.index as usize), (Kind::Message, index));
                 assert_eq!((header.bytes, u64::from(header.text)), (bytes, bytes));
                 let mut text = vec![0; bytes as usize];
                 other.read_exact(&mut text).unwrap();

@@ -12,9 +12,9 @@ use super::alone::Alone;
 use super::call::{exchange, open};
 use super::{CROWD, endpoint};
 use crate::ids::Rank;
+use crate::transport::engine::codec::{read_failure, write_failure};
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
-use crate::transport::engine::words::{read_failure, write_failure};
 use crate::transport::{Cause, ContextId, Deadline, Failure, Timeouts};
 
 /// Tells a process of the test that it is the one that is stopped: whom to connect to, and its
@@ -109,7 +109,7 @@ fn say(stream: &mut TcpStream, header: Header, text: &[u8]) {
 fn failure(observer: usize, reason: &str) -> Failure {
     let observer = Rank::new(observer);
     let cause = Cause::Aborted { rank: observer, reason: reason.into() };
-    Failure { call: 0, words: "a call".into(), round: 0, observer, culprit: None, cause }
+    Failure { call: 0, description: "a call".into(), round: 0, observer, culprit: None, cause }
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn who_was_stopped_before_it_decided_takes_what_others_have_decided() {
             early = said[..count].windows(5).any(|word| word == b"EARLY");
             for stream in [two, one] {
                 let words = write_failure(&failure(2, "of the others"));
-                say(stream, Header::new(Kind::Verdict, ContextId::WORLD), &words);
+                say(stream, Header::new(Kind::Decision, ContextId::WORLD), &words);
             }
         });
         if early {
@@ -219,7 +219,7 @@ fn who_has_not_looked_at_its_sockets_for_long_decides_nothing_yet() {
     // As if it had been stopped here, and meanwhile the others had gone on without it.
     alone.engine.looked -= Duration::from_secs(1);
     let verdict = failure(2, "of the others");
-    alone.hear(2, Header::new(Kind::Verdict, ContextId::WORLD), &write_failure(&verdict));
+    alone.hear(2, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&verdict));
     alone.engine.sweep();
     assert_eq!(alone.engine.failure(ContextId::WORLD), None);
     let told = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use super::alone::Alone;
 use crate::ids::Rank;
+use crate::transport::engine::codec::write_failure;
 use crate::transport::engine::frame::{Header, Kind};
-use crate::transport::engine::words::write_failure;
 use crate::transport::{Cause, ContextId, Failure};
 
 pub(super) fn aborted(rank: usize) -> Failure {
     let rank = Rank::new(rank);
     let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
-    Failure { call: 0, words: "a call".into(), round: 0, observer: rank, culprit: Some(rank), cause }
+    Failure { call: 0, description: "a call".into(), round: 0, observer: rank, culprit: Some(rank), cause }
 }
 
 fn proposal(id: ContextId) -> Header {

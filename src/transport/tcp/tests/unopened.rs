@@ -26,8 +26,8 @@ fn failures(size: usize, aborting: &[usize], apart: Duration) -> Vec<Option<Fail
     for &rank in aborting {
         let observer = Rank::new(rank);
         let cause = Cause::Aborted { rank: observer, reason: "it wants no more".into() };
-        let words = "a call".into();
-        opened[rank - 1].abort(Failure { call: 1, words, round: 0, observer, culprit: Some(observer), cause });
+        let description = "a call".into();
+        opened[rank - 1].abort(Failure { call: 1, description, round: 0, observer, culprit: Some(observer), cause });
         thread::sleep(apart);
     }
     // Those who have not found it themselves hear of it.

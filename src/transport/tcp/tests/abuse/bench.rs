@@ -11,7 +11,7 @@ use crate::ids::Rank;
 use crate::plan::{Buffers, Program, Sizes};
 use crate::transport::bases::Bases;
 use crate::transport::engine::connection::{Connection, Receiving, State};
-use crate::transport::engine::context::Turn;
+use crate::transport::engine::context::ActiveRound;
 use crate::transport::engine::frame::{Kind, MOST_WORDS};
 use crate::transport::engine::lane::Credit;
 use crate::transport::engine::state::Engine;
@@ -64,13 +64,14 @@ impl Bench {
 
     pub(super) fn post(&mut self, call: u64, round: usize) {
         let Self { engine, program, input, output, .. } = self;
-        let signature = Signature { fingerprint: FINGERPRINT, words: "a call".into() };
+        let signature = Signature { fingerprint: FINGERPRINT, description: "a call".into() };
         let bases = Bases::of(&mut Buffers { input, output, scratch: &mut [] });
-        // SAFETY: program and buffers stay where they are, and are touched again only when the turn
+        // SAFETY: program and buffers stay where they are, and are touched again only when the active round
         // has been withdrawn.
-        let turn = unsafe { Turn::new((program, round), bases, call, &signature, Duration::from_secs(1).into()) };
+        let active =
+            unsafe { ActiveRound::new((program, round), bases, call, &signature, Duration::from_secs(1).into()) };
         let messages = (&program.rounds()[round].sends[..], &program.rounds()[round].receives[..]);
-        engine.post(ContextId::WORLD, turn, &signature, messages);
+        engine.post(ContextId::WORLD, active, &signature, messages);
     }
 
     /// Puts bytes in, part by part, and goes from round to round; returns how many ended well.
@@ -147,10 +148,10 @@ impl Bench {
             return false;
         }
         let context = self.engine.contexts.get_mut(&ContextId::WORLD).unwrap();
-        let over = context.turn.as_ref().is_some_and(|turn| turn.incoming == 0 && turn.doubt.is_none());
+        let over = context.active.as_ref().is_some_and(|active| active.incoming == 0 && active.doubt.is_none());
         if over {
             context.lanes[1].out.waiting = 0..0;
-            context.turn.as_mut().unwrap().outgoing = 0;
+            context.active.as_mut().unwrap().outgoing = 0;
         }
         over
     }

@@ -5,9 +5,9 @@ use super::dice::Dice;
 use super::speech::{CALLS, Frame, ROUNDS, content, flat, frame, frames, header};
 use super::spoilt::{spoil, word};
 use crate::ids::Rank;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::codec::write_failure;
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Credit;
-use crate::transport::engine::words::write_failure;
 use crate::transport::{Cause, ContextId, Failure};
 
 #[test]
@@ -62,10 +62,10 @@ fn random_words_in_any_number_stay_within_bounds() {
 #[test]
 fn a_peer_that_floods_and_never_reads_costs_bounded_memory() {
     // Each of these may be answered.
-    let stamp = Stamp::default();
+    let message_id = MessageId::default();
     let failure = Failure {
         call: 0,
-        words: "w".repeat(8000).into(),
+        description: "w".repeat(8000).into(),
         round: 0,
         observer: Rank::new(1),
         culprit: None,
@@ -73,12 +73,12 @@ fn a_peer_that_floods_and_never_reads_costs_bounded_memory() {
     };
     let words = write_failure(&failure);
     let floods = [
-        frame(header(Kind::Question, stamp, 0), &[]),
-        frame(header(Kind::Farewell, stamp, 0), &[]),
-        frame(header(Kind::Proposal, stamp, 0), &words),
+        frame(header(Kind::Question, message_id, 0), &[]),
+        frame(header(Kind::Fin, message_id, 0), &[]),
+        frame(header(Kind::Proposal, message_id, 0), &words),
     ];
     let mut bench = Bench::new();
-    let elsewhere = Header { context: ContextId::of(5), ..header(Kind::Proposal, stamp, 0) };
+    let elsewhere = Header { context: ContextId::of(5), ..header(Kind::Proposal, message_id, 0) };
     for flood in floods.into_iter().chain([frame(elsewhere, &words)]) {
         bench.reset();
         bench.engine.fail(ContextId::WORLD, failure.clone());
@@ -97,8 +97,8 @@ fn a_sender_that_is_always_ahead_does_not_fill_the_memory() {
     let (mut bench, mut next) = (Bench::new(), 0);
     bench.reset();
     let message = |call: u64| {
-        let stamp = Stamp { call, ..Stamp::default() };
-        flat(&[frame(Header { eager: true, ..header(Kind::Message, stamp, 100) }, &content(100))])
+        let message_id = MessageId { call, ..MessageId::default() };
+        flat(&[frame(Header { eager: true, ..header(Kind::Message, message_id, 100) }, &content(100))])
     };
     for call in 0..20_000 {
         while next < call + 500 {
@@ -122,7 +122,7 @@ fn what_is_sent_beyond_its_bounds_ends_the_connection() {
     let elsewhere = |id| ContextId::of(id);
     // More than there is credit for, in a context that nobody drives.
     bench.reset();
-    let eager = Header { context: elsewhere(5), eager: true, ..header(Kind::Message, Stamp::default(), 60_000) };
+    let eager = Header { context: elsewhere(5), eager: true, ..header(Kind::Message, MessageId::default(), 60_000) };
     let (bytes, lane) = (flat(&[frame(eager, &[1; 60_000])]), Credit::among(2).lane);
     let most = lane / Credit::cost(60_000);
     (0..most).for_each(|_| bench.engine.take(1, &bytes).unwrap());
@@ -130,7 +130,8 @@ fn what_is_sent_beyond_its_bounds_ends_the_connection() {
     bench.bounds();
     // Of more contexts than it may have opened before this process.
     bench.reset();
-    let ready = |id| flat(&[frame(Header { context: elsewhere(id), ..header(Kind::Ready, Stamp::default(), 0) }, &[])]);
+    let ready =
+        |id| flat(&[frame(Header { context: elsewhere(id), ..header(Kind::Ready, MessageId::default(), 0) }, &[])]);
     (0..1024).for_each(|id| bench.engine.take(1, &ready(9 + id)).unwrap());
     assert!(bench.engine.take(1, &ready(7)).unwrap_err().contains("context"));
     bench.bounds();

@@ -11,7 +11,7 @@ use super::speech::{CALLS, FINGERPRINT, Frame, ROUNDS, content, flat, frame, fra
 use super::spoilt::spoil;
 use crate::ids::Rank;
 use crate::plan::{Buffers, Sizes};
-use crate::transport::engine::frame::{Header, Kind, MOST_TEXT, Stamp};
+use crate::transport::engine::frame::{Header, Kind, MOST_TEXT, MessageId};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
 /// Calls until something fails, and once more; how many rounds ended well.
@@ -19,7 +19,7 @@ fn calls(world: &mut dyn Transport, timeout: Duration) -> (usize, Option<Failure
     let program = program();
     let Sizes { input, output, .. } = program.sizes();
     let (input, mut output) = (vec![1; input as usize], vec![0; output as usize]);
-    let signature = Signature { fingerprint: FINGERPRINT, words: "a call".into() };
+    let signature = Signature { fingerprint: FINGERPRINT, description: "a call".into() };
     let mut well = 0;
     for call in 0..=CALLS {
         for round in 0..ROUNDS.len() {
@@ -47,11 +47,11 @@ enum After {
 #[test]
 fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_good_time() {
     // By hand what a mutation seldom finds.
-    let stamp = Stamp::default();
-    let message = |bytes: u64| header(Kind::Message, stamp, bytes);
+    let message_id = MessageId::default();
+    let message = |bytes: u64| header(Kind::Message, message_id, bytes);
     let eager = |bytes: u64| Header { eager: true, ..message(bytes) };
     let oversized = Header { text: MOST_TEXT + 1, ..message(1 << 40) };
-    let overlong = Header { text: u32::MAX, ..header(Kind::Leave, stamp, 0) };
+    let overlong = Header { text: u32::MAX, ..header(Kind::Leave, message_id, 0) };
     let elsewhere = Header { context: ContextId::of(5), ..eager(60_000) };
     let mut pieces: Vec<Vec<Frame>> = vec![
         vec![],
@@ -63,15 +63,15 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         // nobody is ready for.
         (0..10).map(|_| frame(elsewhere, &[1; 60_000])).collect(),
         vec![frame(Header { context: ContextId::of(5), ..message(60_000) }, &[1; 60_000])],
-        vec![frame(Header { stamp: Stamp { round: 2, ..stamp }, ..message(2000) }, &[1; 700])],
-        vec![frame(Header { bytes: 10, ..header(Kind::More, stamp, 0) }, &[1; 10])],
-        vec![frame(Header { taken: 1 << 40, ..header(Kind::Credit, stamp, 0) }, &[])],
-        vec![frame(header(Kind::Verdict, stamp, 0), &[])],
-        vec![frame(header(Kind::Goodbye, stamp, 0), &[1; 7])],
-        vec![frame(header(Kind::Farewell, stamp, 0), &[])],
-        vec![frame(header(Kind::Leave, stamp, 0), &[1; 50])],
+        vec![frame(Header { message_id: MessageId { round: 2, ..message_id }, ..message(2000) }, &[1; 700])],
+        vec![frame(Header { bytes: 10, ..header(Kind::More, message_id, 0) }, &[1; 10])],
+        vec![frame(Header { taken: 1 << 40, ..header(Kind::Credit, message_id, 0) }, &[])],
+        vec![frame(header(Kind::Decision, message_id, 0), &[])],
+        vec![frame(header(Kind::Goodbye, message_id, 0), &[1; 7])],
+        vec![frame(header(Kind::Fin, message_id, 0), &[])],
+        vec![frame(header(Kind::Leave, message_id, 0), &[1; 50])],
         (0..2000)
-            .map(|at| frame(Header { context: ContextId::of(at + 9), ..header(Kind::Ready, stamp, 0) }, &[]))
+            .map(|at| frame(Header { context: ContextId::of(at + 9), ..header(Kind::Ready, message_id, 0) }, &[]))
             .collect(),
     ];
     let good = frames();

@@ -3,7 +3,7 @@
 use crate::ids::Rank;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::ContextId;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 
 /// What rank 0 receives, round by round; it sends as much as it receives in the rounds that are
 /// marked.
@@ -41,8 +41,8 @@ pub(super) fn content(length: usize) -> Vec<u8> {
     (0..length).map(|at| 0x80 | (at * 7 + (at >> 7)) as u8).collect()
 }
 
-pub(super) fn header(kind: Kind, stamp: Stamp, bytes: u64) -> Header {
-    Header { stamp, bytes, fingerprint: FINGERPRINT, ..Header::new(kind, ContextId::WORLD) }
+pub(super) fn header(kind: Kind, message_id: MessageId, bytes: u64) -> Header {
+    Header { message_id, bytes, fingerprint: FINGERPRINT, ..Header::new(kind, ContextId::WORLD) }
 }
 
 /// A frame: its header, and what follows it.
@@ -60,22 +60,22 @@ pub(super) fn frames() -> Vec<Frame> {
         let (content, mut at) = (content(all as usize), 0);
         for (round, (lengths, answers)) in ROUNDS.into_iter().enumerate() {
             for (index, &bytes) in lengths.iter().enumerate() {
-                let stamp = Stamp { call, round: round as u32, index: index as u32 };
+                let message_id = MessageId { call, round: round as u32, index: index as u32 };
                 let text = &content[at..at + bytes as usize];
                 at += text.len();
                 if bytes <= 1000 {
-                    frames.push(frame(Header { eager: true, ..header(Kind::Message, stamp, bytes) }, text));
+                    frames.push(frame(Header { eager: true, ..header(Kind::Message, message_id, bytes) }, text));
                     continue;
                 }
                 let mut came = 0;
                 for part in text.chunks(700) {
                     let (kind, of) = if came == 0 { (Kind::Message, bytes) } else { (Kind::More, came) };
-                    frames.push(frame(header(kind, stamp, of), part));
+                    frames.push(frame(header(kind, message_id, of), part));
                     came += part.len() as u64;
                 }
             }
             if answers {
-                frames.push(frame(header(Kind::Ready, Stamp { call, round: round as u32, index: 0 }, 0), &[]));
+                frames.push(frame(header(Kind::Ready, MessageId { call, round: round as u32, index: 0 }, 0), &[]));
             }
         }
     }

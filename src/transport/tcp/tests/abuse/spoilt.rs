@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::dice::Dice;
 use super::speech::{Frame, frame, header};
 use crate::ids::Rank;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::codec::{RankStatus, write_contexts, write_failure, write_left, write_status};
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Left;
-use crate::transport::engine::words::{Standing, write_contexts, write_failure, write_left, write_standing};
 use crate::transport::{Cause, ContextId, Deadline, Failure, History};
 
 /// Something that may be said at some time, with sense or without.
@@ -20,23 +20,23 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
         Kind::Ready,
         Kind::Credit,
         Kind::Proposal,
-        Kind::Verdict,
+        Kind::Decision,
         Kind::Question,
         Kind::Answer,
         Kind::Leave,
         Kind::Goodbye,
-        Kind::Farewell,
-        Kind::Heard,
+        Kind::Fin,
+        Kind::FinAck,
         Kind::Unable,
         Kind::Retract,
         Kind::Ask,
     ];
     let kind = kinds[dice.below(kinds.len())];
     let context = if dice.below(3) > 0 { ContextId::WORLD } else { ContextId::of(dice.number()) };
-    let stamp = Stamp { call: dice.number(), round: dice.number() as u32, index: dice.number() as u32 };
+    let message_id = MessageId { call: dice.number(), round: dice.number() as u32, index: dice.number() as u32 };
     let rank = |dice: &mut Dice| Rank::new(dice.number() as u32 as usize % (1 << 31));
     let mut words = match kind {
-        Kind::Proposal | Kind::Ask | Kind::Verdict => {
+        Kind::Proposal | Kind::Ask | Kind::Decision => {
             let (one, other) = (rank(dice), rank(dice));
             let cause = match dice.below(3) {
                 0 => Cause::Gone { rank: one, how: "is away".into() },
@@ -44,10 +44,10 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
                 _ => Cause::Length { from: one, to: other, expected: dice.number(), found: dice.number() },
             };
             let culprit = (dice.below(2) == 0).then_some(other);
-            let (call, round) = (stamp.call, stamp.round);
-            write_failure(&Failure { call, words: "some call".into(), round, observer: one, culprit, cause })
+            let (call, round) = (message_id.call, message_id.round);
+            write_failure(&Failure { call, description: "some call".into(), round, observer: one, culprit, cause })
         }
-        Kind::Answer => write_standing(&Standing {
+        Kind::Answer => write_status(&RankStatus {
             posted: Some((dice.number(), dice.number() as u32)),
             awaits: (dice.below(2) == 0).then(|| (context, dice.number() as u32)),
             progress: dice.number(),
@@ -78,7 +78,7 @@ pub(super) fn word(dice: &mut Dice) -> Frame {
     }
     let eager = kind == Kind::Message && dice.below(2) == 0;
     let bytes = if eager { 0 } else { dice.number() };
-    frame(Header { eager, taken: dice.number(), context, ..header(kind, stamp, bytes) }, &words)
+    frame(Header { eager, taken: dice.number(), context, ..header(kind, message_id, bytes) }, &words)
 }
 
 /// Spoils frames, but for the bytes of the messages themselves, in which no receiver can see that

@@ -10,12 +10,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::codec::RankStatus;
 use super::context::Context;
-use super::frame::{Header, Kind, Stamp};
+use super::frame::{Header, Kind, MessageId};
 use super::limits::{LINGER, grace};
 use super::state::Engine;
 use super::watchdog::{FIRST, Poll, Watchdog};
-use super::words::Standing;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Failure, rank_words};
 
@@ -49,9 +49,9 @@ impl Engine {
         }
         if let Some((culprit, cause)) = self.finding(id, call) {
             let context = self.contexts.get(&id)?;
-            let words = context.outside.as_ref()?.called(call)?.words;
+            let description = context.outside.as_ref()?.called(call)?.description;
             let observer = context.rank_of(self.me)?;
-            self.propose(id, Failure { call, words, round: 0, observer, culprit, cause });
+            self.propose(id, Failure { call, description, round: 0, observer, culprit, cause });
         }
         None
     }
@@ -68,8 +68,8 @@ impl Engine {
         let left = |rank: Rank| context.lanes[context.process(rank)].left.as_ref();
         let mine = outside.called(call)?;
         let disagree = |rank: Rank, words: &Arc<str>| {
-            let (one, ones, other, others) = (me, mine.words.clone(), rank, words.clone());
-            (None, Cause::Disagree { one, ones, other, others })
+            let (call_a, call_b) = (mine.description.clone(), words.clone());
+            (None, Cause::Disagree { rank_a: me, call_a, rank_b: rank, call_b })
         };
         // Who has left after it has done its part may be gone, and needs to say nothing more, if
         // that was its part of this.
@@ -99,7 +99,7 @@ impl Engine {
             return None;
         }
         for rank in others() {
-            let Some(Standing { posted, said: Some((fingerprint, words)), .. }) = &poll.answers[rank.index()] else {
+            let Some(RankStatus { posted, said: Some((fingerprint, words)), .. }) = &poll.answers[rank.index()] else {
                 continue;
             };
             if posted.is_some_and(|(at, _)| at >= call) && *fingerprint != mine.fingerprint {
@@ -108,13 +108,13 @@ impl Engine {
         }
         let silent = others().find(|rank| poll.answers[rank.index()].is_none());
         let late = others().find(|rank| {
-            let standing = poll.answers[rank.index()].as_ref();
-            standing.is_some_and(|standing| standing.posted.is_none_or(|(at, _)| at < call))
+            let status = poll.answers[rank.index()].as_ref();
+            status.is_some_and(|status| status.posted.is_none_or(|(at, _)| at < call))
         });
         // Who is in a later call has done its part of this one, or of another, as those who have
         // left.
         let is_in_it = |rank: Rank| {
-            let posted = poll.answers[rank.index()].as_ref().and_then(|standing| standing.posted);
+            let posted = poll.answers[rank.index()].as_ref().and_then(|status| status.posted);
             posted.is_none_or(|(at, _)| at <= call)
         };
         let alone = context.members.len() > 1 && !others().any(is_in_it);
@@ -161,18 +161,18 @@ impl Engine {
         if let Some(watchdog) = &mut context.watchdog {
             watchdog.poll = Some(Poll { number, since: Instant::now(), answers });
         }
-        let stamp = Stamp { call, ..Stamp::default() };
-        self.tell(id, Header { stamp, bytes: number, ..Header::new(Kind::Question, id) }, &[]);
+        let message_id = MessageId { call, ..MessageId::default() };
+        self.tell(id, Header { message_id, bytes: number, ..Header::new(Kind::Question, id) }, &[]);
     }
 }
 
 impl Context {
     /// Takes note of an answer to a question of that number.
-    pub(crate) fn answered(&mut self, from: usize, number: u64, standing: &Standing) {
+    pub(crate) fn answered(&mut self, from: usize, number: u64, status: &RankStatus) {
         let Some(rank) = self.rank_of(from) else { return };
         let poll = self.watchdog.as_mut().and_then(|watchdog| watchdog.poll.as_mut());
         if let Some(poll) = poll.filter(|poll| poll.number == number) {
-            poll.answers[rank.index()] = Some(standing.clone());
+            poll.answers[rank.index()] = Some(status.clone());
         }
     }
 }

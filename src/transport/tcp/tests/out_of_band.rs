@@ -8,7 +8,7 @@ use super::alone::Alone;
 use super::call::{call, exchange, open};
 use super::{CROWD, endpoint, streams};
 use crate::ids::Rank;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::{Cause, ContextId};
 
 const LENGTH: u32 = 20_000;
@@ -16,7 +16,14 @@ const LENGTH: u32 = 20_000;
 /// What begins a message whose text comes apart.
 fn beginning(eager: bool) -> Header {
     let bytes = LENGTH.into();
-    Header { eager, apart: true, text: LENGTH, bytes, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) }
+    Header {
+        eager,
+        out_of_band: true,
+        text: LENGTH,
+        bytes,
+        fingerprint: 1,
+        ..Header::new(Kind::Message, ContextId::WORLD)
+    }
 }
 
 #[test]
@@ -34,7 +41,7 @@ fn an_engine_takes_no_text_apart_from_a_wire_that_has_no_such_thing() {
     }
     let mut alone = Alone::new(0, 2);
     alone.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |alone| {
-        let first = Header { eager: false, apart: false, text: 1000, ..beginning(false) };
+        let first = Header { eager: false, out_of_band: false, text: 1000, ..beginning(false) };
         alone.engine.take(1, &first.encode()).unwrap();
         alone.engine.take(1, &[5; 1000]).unwrap();
         let rest = Header { kind: Kind::More, text: LENGTH - 1000, bytes: 1000, ..beginning(false) };
@@ -43,7 +50,7 @@ fn an_engine_takes_no_text_apart_from_a_wire_that_has_no_such_thing() {
     refused(&mut Alone::new(0, 2), beginning(true));
     refused(&mut Alone::new(0, 2), Header { context: ContextId::of(5), ..beginning(true) });
     let mut alone = Alone::new(0, 2);
-    let late = Header { stamp: Stamp { call: 3, ..Stamp::default() }, ..beginning(true) };
+    let late = Header { message_id: MessageId { call: 3, ..MessageId::default() }, ..beginning(true) };
     alone.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |alone| refused(alone, late));
 }
 

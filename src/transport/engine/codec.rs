@@ -12,7 +12,7 @@ use crate::transport::{Cause, ContextId, Deadline, Failure, History};
 
 /// Where a rank stands in a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct RankStatus {
     /// The call and the round it is in, or was in last.
     pub(crate) posted: Option<(u64, u32)>,
     /// In which context it waits for which process, if the thread that drives this one waits.
@@ -124,12 +124,12 @@ impl Reader<'_> {
 /// A failure as bytes.
 pub(crate) fn write_failure(failure: &Failure) -> Vec<u8> {
     let mut to = Writer::default();
-    let Failure { call, words, round, observer, culprit, cause } = failure;
+    let Failure { call, description, round, observer, culprit, cause } = failure;
     to.number(*call);
     to.number(u64::from(*round));
     to.rank(*observer);
     to.option(*culprit, Writer::rank);
-    to.text(words);
+    to.text(description);
     match cause {
         Cause::Deadline { deadline, waited, chain } => {
             to.byte(match deadline {
@@ -145,12 +145,12 @@ pub(crate) fn write_failure(failure: &Failure) -> Vec<u8> {
             to.rank(*rank);
             to.text(how);
         }
-        Cause::Disagree { one, ones, other, others } => {
+        Cause::Disagree { rank_a, call_a, rank_b, call_b } => {
             to.byte(2);
-            to.rank(*one);
-            to.text(ones);
-            to.rank(*other);
-            to.text(others);
+            to.rank(*rank_a);
+            to.text(call_a);
+            to.rank(*rank_b);
+            to.text(call_b);
         }
         Cause::Length { from, to: receiver, expected, found } => {
             to.byte(3);
@@ -172,7 +172,7 @@ pub(crate) fn write_failure(failure: &Failure) -> Vec<u8> {
 pub(crate) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
     let mut from = Reader(bytes);
     let (call, round, observer) = (from.number()?, from.small()?, from.rank()?);
-    let (culprit, words) = (from.option(Reader::rank)?, from.text()?);
+    let (culprit, description) = (from.option(Reader::rank)?, from.text()?);
     let cause = match from.byte()? {
         kind @ (0 | 5) => {
             let deadline = if kind == 0 { Deadline::Silence } else { Deadline::Arrival };
@@ -181,18 +181,21 @@ pub(crate) fn read_failure(bytes: &[u8]) -> Result<Failure, Garbled> {
             Cause::Deadline { deadline, waited: Duration::new(seconds, nanos), chain: from.text()? }
         }
         1 => Cause::Gone { rank: from.rank()?, how: from.text()? },
-        2 => Cause::Disagree { one: from.rank()?, ones: from.text()?, other: from.rank()?, others: from.text()? },
+        2 => {
+            let (rank_a, call_a) = (from.rank()?, from.text()?);
+            Cause::Disagree { rank_a, call_a, rank_b: from.rank()?, call_b: from.text()? }
+        }
         3 => Cause::Length { from: from.rank()?, to: from.rank()?, expected: from.number()?, found: from.number()? },
         4 => Cause::Aborted { rank: from.rank()?, reason: from.text()? },
         _ => return Err(Garbled),
     };
-    from.end(Failure { call, words, round, observer, culprit, cause })
+    from.end(Failure { call, description, round, observer, culprit, cause })
 }
 
 /// Where a rank stands, as bytes.
-pub(crate) fn write_standing(standing: &Standing) -> Vec<u8> {
+pub(crate) fn write_status(status: &RankStatus) -> Vec<u8> {
     let mut to = Writer::default();
-    let Standing { posted, awaits, progress, left, failed, said } = standing;
+    let RankStatus { posted, awaits, progress, left, failed, said } = status;
     to.option(*posted, |to, (call, round)| {
         to.number(call);
         to.number(u64::from(round));
@@ -209,7 +212,7 @@ pub(crate) fn write_standing(standing: &Standing) -> Vec<u8> {
 }
 
 /// Reads where a rank stands.
-pub(crate) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
+pub(crate) fn read_status(bytes: &[u8]) -> Result<RankStatus, Garbled> {
     let mut from = Reader(bytes);
     let posted = from.option(|from| Ok((from.number()?, from.small()?)))?;
     let awaits = from.option(|from| Ok((ContextId::of(from.number()?), from.small()?)))?;
@@ -217,7 +220,7 @@ pub(crate) fn read_standing(bytes: &[u8]) -> Result<Standing, Garbled> {
     let failed = from.option(|from| from.number().map(ContextId::of))?;
     let said = from.option(Reader::said)?;
     let left = if left < 2 { left == 1 } else { return Err(Garbled) };
-    from.end(Standing { posted, awaits, progress, left, failed, said })
+    from.end(RankStatus { posted, awaits, progress, left, failed, said })
 }
 
 /// How somebody left, as bytes.
@@ -288,20 +291,20 @@ mod tests {
                 chain: words.0.into(),
             },
             Cause::Gone { rank: rank(3), how: words.1.into() },
-            Cause::Disagree { one: rank(1), ones: words.0.into(), other: rank(2), others: words.1.into() },
+            Cause::Disagree { rank_a: rank(1), call_a: words.0.into(), rank_b: rank(2), call_b: words.1.into() },
             Cause::Length { from: rank(4), to: rank(5), expected: seed.0, found: !seed.0 },
             Cause::Aborted { rank: rank(6), reason: words.0.into() },
         ];
         let failure = |cause| {
             let (observer, culprit) = (rank(7), seed.0.is_multiple_of(2).then(|| rank(8)));
-            Failure { call: seed.0, words: words.1.into(), round: seed.1, observer, culprit, cause }
+            Failure { call: seed.0, description: words.1.into(), round: seed.1, observer, culprit, cause }
         };
         causes.into_iter().map(failure).collect()
     }
 
-    fn standing(seed: (u64, u32), words: &str) -> Standing {
+    fn status(seed: (u64, u32), words: &str) -> RankStatus {
         let some = |bit: u32| seed.1 >> bit & 1 == 1;
-        Standing {
+        RankStatus {
             posted: some(0).then_some((seed.0, seed.1)),
             awaits: some(1).then_some((ContextId::of(seed.0), seed.1)),
             progress: seed.0,
@@ -316,23 +319,23 @@ mod tests {
     }
 
     /// How somebody left who stood there.
-    fn left(standing: &Standing, how: &str) -> Left {
-        let call = standing.posted.map(|(call, _)| call);
-        let history = standing.posted.map(|(calls, round)| History { calls, digest: u64::from(round) });
+    fn left(status: &RankStatus, how: &str) -> Left {
+        let call = status.posted.map(|(call, _)| call);
+        let history = status.posted.map(|(calls, round)| History { calls, digest: u64::from(round) });
         let changes =
-            if history.is_some() { vec![(standing.progress, !standing.progress); call_count(call)] } else { vec![] };
-        Left { call, how: standing.left.then(|| how.into()), said: standing.said.clone(), history, changes }
+            if history.is_some() { vec![(status.progress, !status.progress); call_count(call)] } else { vec![] };
+        Left { call, how: status.left.then(|| how.into()), said: status.said.clone(), history, changes }
     }
 
     #[test]
     fn what_is_written_is_read() {
         fn same(seed: (u64, u32), one: String, other: String) -> bool {
-            let standing = standing(seed, &one);
+            let status = status(seed, &one);
             failures(seed, (&one, &other))
                 .iter()
                 .all(|failure| read_failure(&write_failure(failure)).as_ref() == Ok(failure))
-                && read_left(&write_left(&left(&standing, &other))).as_ref() == Ok(&left(&standing, &other))
-                && read_standing(&write_standing(&standing)) == Ok(standing)
+                && read_left(&write_left(&left(&status, &other))).as_ref() == Ok(&left(&status, &other))
+                && read_status(&write_status(&status)) == Ok(status)
         }
         QuickCheck::new().quickcheck(same as fn((u64, u32), String, String) -> bool);
         let contexts = [0, 7, u64::MAX].map(ContextId::of);
@@ -353,8 +356,8 @@ mod tests {
         // Whatever it is, it is not read beyond its end, and nothing panics.
         fn survives(seed: (u64, u32), words: String, changes: Vec<(usize, u8)>, end: usize) -> bool {
             let mut all: Vec<Vec<u8>> = failures(seed, (&words, "x")).iter().map(write_failure).collect();
-            all.push(write_standing(&standing(seed, &words)));
-            all.push(write_left(&left(&standing(seed, &words), "panicked")));
+            all.push(write_status(&status(seed, &words)));
+            all.push(write_left(&left(&status(seed, &words), "panicked")));
             for bytes in &mut all {
                 for (at, change) in &changes {
                     let at = at % bytes.len();
@@ -364,8 +367,8 @@ mod tests {
                 if let Ok(failure) = read_failure(bytes) {
                     assert_eq!(write_failure(&failure), *bytes);
                 }
-                if let Ok(standing) = read_standing(bytes) {
-                    assert_eq!(write_standing(&standing), *bytes);
+                if let Ok(status) = read_status(bytes) {
+                    assert_eq!(write_status(&status), *bytes);
                 }
                 if let Ok(left) = read_left(bytes) {
                     assert_eq!(write_left(&left), *bytes);

@@ -25,13 +25,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use super::codec::{read_failure, write_failure};
 use super::context::{Context, Presence, Proposal};
 use super::frame::{Header, Kind};
 use super::limits::{TICK, grace};
 use super::state::Engine;
-use super::words::{read_failure, write_failure};
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Discord, Failure};
+use crate::transport::{Cause, ContextId, Disagreement, Failure};
 
 /// How many of those who might decide are asked at once whether they are there.
 const MOST_NEXT: usize = 16;
@@ -186,7 +186,7 @@ impl Engine {
         let context = self.expect(from, id)?;
         if let Some(known) = &context.failure {
             let words = write_failure(known);
-            self.reply_with(from, Header::new(Kind::Verdict, id), &words);
+            self.reply_with(from, Header::new(Kind::Decision, id), &words);
             return Some(());
         }
         if context.presence == Presence::Expected {
@@ -257,7 +257,7 @@ impl Engine {
             let words = write_failure(&failure);
             if go_ahead {
                 self.fail(id, failure);
-                self.tell(id, Header::new(Kind::Verdict, id), &words);
+                self.tell(id, Header::new(Kind::Decision, id), &words);
             } else {
                 if let Some(proposal) = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut()) {
                     (proposal.asked, proposal.since) = (true, Instant::now());
@@ -279,7 +279,7 @@ impl Engine {
         others.sort_unstable();
         others.dedup();
         for process in others {
-            self.say(process, Header::new(Kind::Verdict, id), &words);
+            self.say(process, Header::new(Kind::Decision, id), &words);
             self.pump_out(process);
         }
     }
@@ -304,8 +304,8 @@ impl Engine {
     fn own_failure(&self, id: ContextId, cause: impl FnOnce(Rank) -> Cause) -> Option<Failure> {
         let context = self.contexts.get(&id)?;
         let ((call, round), rank) = (context.at().unwrap_or_default(), context.rank_of(self.me)?);
-        let words = context.called(call).map_or_else(|| "".into(), |said| said.words);
-        Some(Failure { call, words, round, observer: rank, culprit: Some(rank), cause: cause(rank) })
+        let description = context.called(call).map_or_else(|| "".into(), |said| said.description);
+        Some(Failure { call, description, round, observer: rank, culprit: Some(rank), cause: cause(rank) })
     }
 
     /// A context has failed.
@@ -313,7 +313,7 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         if let Some(rank) = context.rank_of(self.me).filter(|_| self.failures.len() < FAILURES) {
             let members = (&*context.members).into();
-            self.failures.push(Discord { failure: failure.clone(), rank, members });
+            self.failures.push(Disagreement { failure: failure.clone(), rank, members });
         }
         context.failure = Some(failure);
         self.marred = true;

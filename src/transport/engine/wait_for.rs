@@ -10,12 +10,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::codec::{RankStatus, write_status};
 use super::connection::Connection;
 use super::context::Context;
-use super::frame::{Header, Kind, Stamp};
+use super::frame::{Header, Kind, MessageId};
 use super::inquiry::Inquiry;
 use super::state::Engine;
-use super::words::{Standing, write_standing};
 use crate::ids::Rank;
 use crate::transport::{ContextId, Deadline, rank_words};
 
@@ -27,7 +27,7 @@ const MOST_ANSWERS: usize = 1 << 20;
 pub(crate) enum Reply {
     /// It may still be answered.
     Pending,
-    Standing(Standing),
+    RankStatus(RankStatus),
     /// No answer came in time.
     None,
 }
@@ -38,13 +38,13 @@ impl Engine {
     pub(crate) fn ask(&mut self, id: ContextId, asked: usize, about: ContextId, call: u64) {
         self.questions += 1;
         let number = self.questions;
-        let standing = (asked == self.me).then(|| self.standing(about, call));
+        let status = (asked == self.me).then(|| self.status(about, call));
         if let Some(context) = self.contexts.get_mut(&id) {
-            context.inquiry = Some(Inquiry { number, asked, since: Instant::now(), standing });
+            context.inquiry = Some(Inquiry { number, asked, since: Instant::now(), status });
         }
         if asked != self.me {
-            let stamp = Stamp { call, ..Stamp::default() };
-            self.say(asked, Header { stamp, bytes: number, ..Header::new(Kind::Question, about) }, &[]);
+            let message_id = MessageId { call, ..MessageId::default() };
+            self.say(asked, Header { message_id, bytes: number, ..Header::new(Kind::Question, about) }, &[]);
             self.pump_out(asked);
         }
     }
@@ -55,8 +55,8 @@ impl Engine {
         let Some(inquiry) = &mut context.inquiry else { return Reply::None };
         // Who is gone will not answer.
         let hears = self.connections[inquiry.asked].as_ref().is_some_and(Connection::is_open);
-        let reply = match inquiry.standing.take() {
-            Some(standing) => Reply::Standing(standing),
+        let reply = match inquiry.status.take() {
+            Some(status) => Reply::RankStatus(status),
             None if hears && inquiry.since.elapsed() < grace => return Reply::Pending,
             None => Reply::None,
         };
@@ -74,32 +74,32 @@ impl Engine {
         if self.is_full(from) {
             return;
         }
-        let standing = write_standing(&self.standing(question.context, question.stamp.call));
-        self.say(from, Header { bytes: question.bytes, ..Header::new(Kind::Answer, question.context) }, &standing);
+        let status = write_status(&self.status(question.context, question.message_id.call));
+        self.say(from, Header { bytes: question.bytes, ..Header::new(Kind::Answer, question.context) }, &status);
         self.owe(from);
     }
 
     /// An answer has come.
-    pub(crate) fn answered(&mut self, from: usize, number: u64, standing: Standing) {
-        self.contexts.values_mut().for_each(|context| context.answered(from, number, &standing));
+    pub(crate) fn answered(&mut self, from: usize, number: u64, status: RankStatus) {
+        self.contexts.values_mut().for_each(|context| context.answered(from, number, &status));
         let inquiries = self.contexts.values_mut().filter_map(|context| context.inquiry.as_mut());
         for inquiry in inquiries.filter(|inquiry| (inquiry.asked, inquiry.number) == (from, number)) {
-            inquiry.standing = Some(standing.clone());
+            inquiry.status = Some(status.clone());
         }
     }
 
-    fn standing(&self, about: ContextId, call: u64) -> Standing {
+    fn status(&self, about: ContextId, call: u64) -> RankStatus {
         let Some(context) = self.contexts.get(&about) else {
-            return Standing { failed: self.failed(), ..Standing::default() };
+            return RankStatus { failed: self.failed(), ..RankStatus::default() };
         };
         let here = context.awaits().map(|process| (about, process as u32));
-        Standing {
+        RankStatus {
             posted: context.at(),
             awaits: here.or_else(|| self.elsewhere(context)),
             progress: context.progress,
             left: context.presence == super::context::Presence::Left,
             failed: self.failed(),
-            said: context.called(call).map(|signature| (signature.fingerprint, signature.words)),
+            said: context.called(call).map(|signature| (signature.fingerprint, signature.description)),
         }
     }
 
@@ -177,7 +177,7 @@ impl Walk {
     /// Begins with this process, which waits in a context. `None` if it does not.
     pub(crate) fn begin(engine: &mut Engine, home: ContextId) -> Option<Self> {
         let context = engine.contexts.get(&home)?;
-        let (call, to) = (context.turn.as_ref()?.call, context.awaits()?);
+        let (call, to) = (context.active.as_ref()?.call, context.awaits()?);
         let (from, progress) = (engine.me, context.progress);
         engine.ask(home, to, home, call);
         let look = Look { last: to, progress, own: None };
@@ -190,26 +190,26 @@ impl Walk {
     pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Look> {
         while self.end.is_none() {
             let Hop { context, to, .. } = *self.hops.last()?;
-            let call = engine.contexts.get(&self.home)?.turn.as_ref()?.call;
+            let call = engine.contexts.get(&self.home)?.active.as_ref()?.call;
             let gone = engine.contexts.get(&self.home).and_then(|home| engine.gone(home, to, call));
             if let Some(how) = gone.filter(|_| context == self.home) {
                 self.end = Some(End::Gone(how));
                 break;
             }
-            let standing = match engine.reply(self.home, if now { Duration::ZERO } else { grace }) {
+            let status = match engine.reply(self.home, if now { Duration::ZERO } else { grace }) {
                 Reply::Pending => return None,
                 Reply::None => {
                     self.end = Some(End::Mute);
                     break;
                 }
-                Reply::Standing(standing) => standing,
+                Reply::RankStatus(status) => status,
             };
             if context == self.home {
-                self.look.own = Some(standing.progress);
+                self.look.own = Some(status.progress);
             }
-            let Some((next, peer)) = standing.awaits else {
-                self.failed = standing.failed;
-                self.end = Some(self.ending(&standing));
+            let Some((next, peer)) = status.awaits else {
+                self.failed = status.failed;
+                self.end = Some(self.ending(&status));
                 break;
             };
             let hop = Hop { context: next, from: to, to: peer as usize };
@@ -222,7 +222,7 @@ impl Walk {
                 break;
             }
             self.hops.push(hop);
-            self.call = standing.posted.filter(|_| next == context).map(|(call, _)| call);
+            self.call = status.posted.filter(|_| next == context).map(|(call, _)| call);
             if next == self.home {
                 let own = self.look.own.take().unwrap_or(0);
                 self.look = Look { last: hop.to, progress: self.look.progress.wrapping_add(own), own: None };
@@ -232,8 +232,8 @@ impl Walk {
         Some(self.look)
     }
 
-    fn ending(&self, standing: &Standing) -> End {
-        match (standing.left, standing.posted, self.call) {
+    fn ending(&self, status: &RankStatus) -> End {
+        match (status.left, status.posted, self.call) {
             (true, ..) => End::Left,
             (_, None, _) => End::NotCalled,
             (_, Some((at, _)), Some(call)) if at < call => End::NotCalled,
