@@ -9,7 +9,7 @@ use crate::transport::ContextId;
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) state: State,
+    pub(crate) state: ConnectionState,
     /// Whether something may have come that was not read.
     pub(crate) readable: bool,
     /// Whether the other has closed it: then what is read last is not the end.
@@ -21,27 +21,27 @@ pub(crate) struct Connection {
     /// Why nothing can be written any more. What has come is to be read first: it may say why.
     pub(crate) broken: Option<Arc<str>>,
     /// How many bytes have gone.
-    pub(crate) gone: u64,
+    pub(crate) bytes_written: u64,
     /// What is to go before anything else, but for the rest of a frame that is under way.
     pub(crate) queue: Vec<u8>,
     pub(crate) sending: Option<Sending>,
     /// What goes, and what comes, apart from the stream: nothing else does meanwhile.
-    pub(crate) going: Option<Lent>,
-    pub(crate) coming: Option<Lent>,
+    pub(crate) oob_send: Option<BufferOwner>,
+    pub(crate) oob_receive: Option<BufferOwner>,
     /// The beginning of a header.
-    pub(crate) part: Part,
+    pub(crate) partial_header: PartialHeader,
     pub(crate) receiving: Receiving,
     /// The contexts that the other had open when it said that it opens no more.
     pub(crate) goodbye: Option<Vec<ContextId>>,
     /// Whether the other has said that nothing follows, but that it has heard.
-    pub(crate) farewell: bool,
+    pub(crate) fin_received: bool,
     /// Whether it has read everything that this process had to say.
-    pub(crate) heard: bool,
+    pub(crate) fin_acked: bool,
 }
 
 /// Whether there is somebody at the other end.
 #[derive(Clone, Debug)]
-pub(crate) enum State {
+pub(crate) enum ConnectionState {
     Open,
     /// It is gone, as it said it would be.
     Ended,
@@ -55,7 +55,7 @@ pub(crate) struct Sending {
     pub(crate) context: ContextId,
     pub(crate) header: [u8; Header::BYTES],
     /// How much of the header has gone.
-    pub(crate) headed: usize,
+    pub(crate) header_written: usize,
     /// How much of the text has not.
     pub(crate) left: usize,
     /// Whether the text goes apart from the stream.
@@ -64,16 +64,16 @@ pub(crate) struct Sending {
 
 /// Whose memory is lent to what goes apart from the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lent {
+pub(crate) enum BufferOwner {
     /// Nobody's.
-    Own,
+    Engine,
     /// A round's, of that context.
     Round(ContextId),
 }
 
 /// The bytes of a header that have come so far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct PartialHeader {
     pub(crate) bytes: [u8; Header::BYTES],
     pub(crate) len: usize,
 }
@@ -85,17 +85,17 @@ pub(crate) enum Receiving {
     /// So many bytes more of a message, for where its round wants it.
     Placed(ContextId, usize),
     /// So many bytes more of a message that is kept.
-    Kept(ContextId, usize),
+    Unexpected(ContextId, usize),
     /// So many bytes that nobody wants any more.
-    Dropped(usize),
+    Discarded(usize),
     /// So many bytes more of what is said in words, and what there is of it.
-    Said(Header, Vec<u8>, usize),
+    Control(Header, Vec<u8>, usize),
 }
 
 impl Default for Connection {
     fn default() -> Self {
         Self {
-            state: State::Open,
+            state: ConnectionState::Open,
             readable: true,
             closing: false,
             reads: 0,
@@ -103,31 +103,31 @@ impl Default for Connection {
             broken: None,
             // What the wire does not take is put back here, at any time; it is not touched before.
             queue: Vec::with_capacity(2 * STAGE),
-            gone: 0,
+            bytes_written: 0,
             sending: None,
-            going: None,
-            coming: None,
-            part: Part { bytes: [0; Header::BYTES], len: 0 },
+            oob_send: None,
+            oob_receive: None,
+            partial_header: PartialHeader { bytes: [0; Header::BYTES], len: 0 },
             receiving: Receiving::Header,
             goodbye: None,
-            farewell: false,
-            heard: false,
+            fin_received: false,
+            fin_acked: false,
         }
     }
 }
 
 impl Connection {
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open)
+        matches!(self.state, ConnectionState::Open)
     }
 
     /// Whether the other takes what it is told.
-    pub(crate) fn listens(&self) -> bool {
-        self.is_open() && !self.farewell
+    pub(crate) fn accepts_frames(&self) -> bool {
+        self.is_open() && !self.fin_received
     }
 
     /// Nothing comes or goes any more.
-    pub(crate) fn close(&mut self, state: State) {
+    pub(crate) fn close(&mut self, state: ConnectionState) {
         self.state = state;
         self.queue = Vec::new();
         (self.sending, self.readable, self.blocked) = (None, false, false);

@@ -9,7 +9,7 @@ use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
-use super::outside::Outside;
+use super::call_tracker::CallTracker;
 use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
@@ -35,7 +35,7 @@ pub(crate) struct Context {
     /// Which thread did.
     pub(crate) driver: u64,
     /// What it has been calling: the last changes, the latest first, each from which call on.
-    said: VecDeque<(u64, Signature)>,
+    calls: VecDeque<(u64, Signature)>,
     /// Those of its last round.
     pub(crate) timeouts: Timeouts,
     /// Counts whatever it gets done.
@@ -44,24 +44,24 @@ pub(crate) struct Context {
     /// What this process has called in all, once it is through.
     pub(crate) history: Option<History>,
     /// Whether there is a failure, or a proposal of one: to be seen without the engine's lock.
-    pub(crate) troubled: Arc<AtomicBool>,
+    pub(crate) maybe_failed: Arc<AtomicBool>,
     /// What this process proposes, found by itself or by others, and to whom.
     pub(crate) proposal: Option<Proposal>,
     /// Who has proposed something to this process, and not taken it back; and who has asked whether
     /// it may decide itself.
-    pub(crate) turned: Vec<usize>,
-    pub(crate) asking: Vec<usize>,
+    pub(crate) voters: Vec<usize>,
+    pub(crate) candidates: Vec<usize>,
     /// How often one that could not decide has asked after all.
-    pub(crate) returns: u32,
+    pub(crate) reinstatements: u32,
     /// Processes that were asked to decide, and did not; and those that said that they cannot.
-    pub(crate) mute: Vec<usize>,
+    pub(crate) unresponsive: Vec<usize>,
     pub(crate) unable: Vec<usize>,
     /// Whether this process has said that it cannot.
     pub(crate) declined: bool,
     pub(crate) inquiry: Option<Inquiry>,
     /// Calls that are with a library beneath, where there is one; and what is known of the one
     /// under way.
-    pub(crate) outside: Option<Arc<Outside>>,
+    pub(crate) library: Option<Arc<CallTracker>>,
     pub(crate) watchdog: Option<Watchdog>,
 }
 
@@ -81,11 +81,11 @@ pub(crate) struct Proposal {
     pub(crate) to: usize,
     pub(crate) since: Instant,
     /// Those who might decide next, and how often something had been read from each.
-    pub(crate) next: Vec<(usize, u64)>,
+    pub(crate) successors: Vec<(usize, u64)>,
     /// Whether all others were asked, where this process is to decide.
-    pub(crate) asked: bool,
+    pub(crate) votes_requested: bool,
     /// How often the same one was turned to again.
-    pub(crate) again: u32,
+    pub(crate) retries: u32,
 }
 
 /// A round under way.
@@ -106,7 +106,7 @@ pub(crate) struct ActiveRound {
     pub(crate) incoming: usize,
     pub(crate) outgoing: usize,
     /// Something that came is not what is awaited.
-    pub(crate) doubt: Option<Doubt>,
+    pub(crate) mismatch: Option<Mismatch>,
 }
 
 // SAFETY: what it points to is lent by a thread that waits until the active round is over; whoever holds
@@ -116,11 +116,11 @@ unsafe impl Send for ActiveRound {}
 
 /// What is wrong with something that came.
 #[derive(Clone, Debug)]
-pub(crate) enum Doubt {
+pub(crate) enum Mismatch {
     /// It is a message of another call, or round.
-    Of(Rank, Header),
+    OtherCall(Rank, Header),
     /// It is the message, but not as long.
-    Known(Cause),
+    Length(Cause),
 }
 
 impl Context {
@@ -134,21 +134,21 @@ impl Context {
             active: None,
             posted: None,
             driver: 0,
-            said: VecDeque::with_capacity(REMEMBERED + 1),
+            calls: VecDeque::with_capacity(REMEMBERED + 1),
             timeouts: Timeouts::new(Duration::from_secs(10), Duration::from_secs(10)),
             progress: 0,
             failure: None,
             history: None,
-            troubled: Arc::default(),
+            maybe_failed: Arc::default(),
             proposal: None,
-            turned: Vec::new(),
-            asking: Vec::new(),
-            returns: 0,
-            mute: Vec::new(),
+            voters: Vec::new(),
+            candidates: Vec::new(),
+            reinstatements: 0,
+            unresponsive: Vec::new(),
             unable: Vec::new(),
             declined: false,
             inquiry: None,
-            outside: None,
+            library: None,
             watchdog: None,
         }
     }
@@ -168,30 +168,30 @@ impl Context {
     }
 
     /// Remembers what a call is.
-    pub(crate) fn say(&mut self, call: u64, signature: &Signature) {
-        if let Some(outside) = &self.outside {
-            return outside.say(call, signature);
+    pub(crate) fn record_call(&mut self, call: u64, signature: &Signature) {
+        if let Some(library) = &self.library {
+            return library.record(call, signature);
         }
-        if self.said.front().is_none_or(|(_, last)| last.fingerprint != signature.fingerprint) {
-            self.said.push_front((call, signature.clone()));
-            self.said.truncate(REMEMBERED);
+        if self.calls.front().is_none_or(|(_, last)| last.fingerprint != signature.fingerprint) {
+            self.calls.push_front((call, signature.clone()));
+            self.calls.truncate(REMEMBERED);
         }
     }
 
     /// What this process called in that call, if it remembers.
     pub(crate) fn called(&self, call: u64) -> Option<Signature> {
-        if let Some(outside) = &self.outside {
-            return outside.called(call);
+        if let Some(library) = &self.library {
+            return library.called(call);
         }
-        self.said.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
+        self.calls.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
     }
 
     /// The last changes of what this process called: from which call on, and the fingerprint.
     pub(crate) fn changes(&self) -> Vec<(u64, u64)> {
-        if let Some(outside) = &self.outside {
-            return outside.changes();
+        if let Some(library) = &self.library {
+            return library.changes();
         }
-        self.said.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
+        self.calls.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
     }
 
     /// That a member has left after other calls than this process, if it has.
@@ -202,17 +202,17 @@ impl Context {
             return None;
         }
         let changes = self.changes();
-        let mine = |call| self.called(call).map(|said| said.description);
+        let mine = |call| self.called(call).map(|signature| signature.description);
         let since = left.changes.iter().map(|(first, _)| *first).max();
-        let others = |call| left.said.as_ref().filter(|_| Some(call) >= since).map(|(_, words)| words.clone());
+        let others = |call| left.signature.as_ref().filter(|_| Some(call) >= since).map(|(_, description)| description.clone());
         let mine = Account { rank: me, history, changes: &changes, words: &mine };
         disagreement(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
     }
 
     /// The call and the round it is in, or was in last, with a library beneath or not.
     pub(crate) fn at(&self) -> Option<(u64, u32)> {
-        let outside = self.outside.as_ref().and_then(|outside| outside.posted());
-        self.posted.max(outside.map(|call| (call, 0)))
+        let library = self.library.as_ref().and_then(|library| library.latest());
+        self.posted.max(library.map(|call| (call, 0)))
     }
 
     /// One of those it waits for.
@@ -245,7 +245,7 @@ impl ActiveRound {
             timeouts,
             incoming: 0,
             outgoing: 0,
-            doubt: None,
+            mismatch: None,
         }
     }
 
@@ -284,11 +284,11 @@ impl ActiveRound {
     }
 
     /// Why what came is not the message that is awaited, if it is not.
-    pub(crate) fn doubt(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Doubt> {
+    pub(crate) fn mismatch(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Mismatch> {
         if (header.message_id, header.fingerprint) != (self.message_id(awaited), self.fingerprint) {
-            return Some(Doubt::Of(from, *header));
+            return Some(Mismatch::OtherCall(from, *header));
         }
         let (expected, found) = (awaited.bytes, header.bytes);
-        (expected != found).then_some(Doubt::Known(Cause::Length { from, to: me, expected, found }))
+        (expected != found).then_some(Mismatch::Length(Cause::Length { from, to: me, expected, found }))
     }
 }

@@ -10,13 +10,13 @@ pub(crate) enum Kind {
     /// A message, or its beginning.
     Message = 1,
     /// The next bytes of the message before it in the same context.
-    More,
+    Continuation,
     /// The message begun in the same context is not coming any further.
-    Void,
+    Cancel,
     /// What message waits for its receiver to be ready.
-    Offer,
+    RequestToSend,
     /// The sender awaits the messages of a round, and has put aside where they go.
-    Ready,
+    ClearToSend,
     /// The sender has taken more of what it was sent.
     Credit,
     /// A failure that the receiver may declare that of the context.
@@ -24,9 +24,9 @@ pub(crate) enum Kind {
     /// The context's failure.
     Decision,
     /// Where does the receiver stand in the context, and what did it call then?
-    Question,
+    StatusRequest,
     /// An answer to that.
-    Answer,
+    StatusReply,
     /// The sender has left the context.
     Leave,
     /// The sender opens no further context; after it come those that it has open.
@@ -36,39 +36,39 @@ pub(crate) enum Kind {
     /// The sender has read everything up to the farewell.
     FinAck,
     /// The sender cannot decide what a context failed of: it has not opened it.
-    Unable,
+    CannotDecide,
     /// The sender has turned to somebody else with what it proposed.
     Retract,
     /// A failure that the sender would declare that of the context, if nobody else does.
-    Ask,
+    VoteRequest,
 }
 
 impl Kind {
     const ALL: [Self; 17] = [
         Self::Message,
-        Self::More,
-        Self::Void,
-        Self::Offer,
-        Self::Ready,
+        Self::Continuation,
+        Self::Cancel,
+        Self::RequestToSend,
+        Self::ClearToSend,
         Self::Credit,
         Self::Proposal,
         Self::Decision,
-        Self::Question,
-        Self::Answer,
+        Self::StatusRequest,
+        Self::StatusReply,
         Self::Leave,
         Self::Goodbye,
         Self::Fin,
         Self::FinAck,
-        Self::Unable,
+        Self::CannotDecide,
         Self::Retract,
-        Self::Ask,
+        Self::VoteRequest,
     ];
 
     /// How many bytes may follow its header.
-    fn most(self) -> u32 {
+    fn max_text(self) -> u32 {
         match self {
-            Self::Message | Self::More => MOST_TEXT,
-            Self::Proposal | Self::Ask | Self::Decision | Self::Answer | Self::Leave | Self::Goodbye => MOST_WORDS,
+            Self::Message | Self::Continuation => MAX_TEXT,
+            Self::Proposal | Self::VoteRequest | Self::Decision | Self::StatusReply | Self::Leave | Self::Goodbye => MAX_CONTROL,
             _ => 0,
         }
     }
@@ -76,10 +76,10 @@ impl Kind {
 
 /// Bytes of a message in one frame: so many that headers do not count, so few that others have
 /// their turn.
-pub(crate) const MOST_TEXT: u32 = 512 << 10;
+pub(crate) const MAX_TEXT: u32 = 512 << 10;
 
 /// Bytes of what is said in words.
-pub(crate) const MOST_WORDS: u32 = 64 << 10;
+pub(crate) const MAX_CONTROL: u32 = 64 << 10;
 
 /// Which message of a pair it is: they come in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,13 +107,13 @@ pub(crate) struct Header {
     pub(crate) fingerprint: u64,
     /// How much the sender has taken of what the receiver sent it in this context without being
     /// asked for it.
-    pub(crate) taken: u64,
+    pub(crate) consumed: u64,
 }
 
 /// No frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of kind {kind} with {text} bytes of {bytes}")]
-pub(crate) struct NoFrame {
+pub(crate) struct InvalidFrame {
     kind: u8,
     text: u32,
     bytes: u64,
@@ -124,7 +124,7 @@ impl Header {
 
     pub(crate) fn new(kind: Kind, context: ContextId) -> Self {
         let (message_id, bytes, fingerprint) = (MessageId::default(), 0, 0);
-        Self { kind, eager: false, out_of_band: false, text: 0, context, message_id, bytes, fingerprint, taken: 0 }
+        Self { kind, eager: false, out_of_band: false, text: 0, context, message_id, bytes, fingerprint, consumed: 0 }
     }
 
     pub(crate) fn encode(&self) -> [u8; Self::BYTES] {
@@ -137,7 +137,7 @@ impl Header {
             u64::from(index) << 32 | u64::from(round),
             self.bytes,
             self.fingerprint,
-            self.taken,
+            self.consumed,
         ];
         for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
             into.copy_from_slice(&word.to_le_bytes());
@@ -146,20 +146,20 @@ impl Header {
     }
 
     /// Reads one; refuses what no sender makes.
-    pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, NoFrame> {
+    pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, InvalidFrame> {
         let mut words = [0; Self::BYTES / 8];
         for (word, from) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*from);
         }
-        let [first, context, call, place, bytes, fingerprint, taken] = words;
+        let [first, context, call, place, bytes, fingerprint, consumed] = words;
         let (code, text) = (first as u8, (first >> 32) as u32);
-        let fault = NoFrame { kind: code, text, bytes };
+        let fault = InvalidFrame { kind: code, text, bytes };
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code).ok_or(fault.clone())?;
         let (eager, out_of_band) = (first >> 8 & 1 == 1, first >> 9 & 1 == 1);
-        let some = text > 0 || kind != Kind::More && (kind != Kind::Message || bytes == 0);
-        let fits = text <= kind.most() && (kind != Kind::Message || u64::from(text) <= bytes) && some;
-        let odd = eager && kind != Kind::Message && kind != Kind::Offer
-            || out_of_band && (text == 0 || kind != Kind::Message && kind != Kind::More);
+        let some = text > 0 || kind != Kind::Continuation && (kind != Kind::Message || bytes == 0);
+        let fits = text <= kind.max_text() && (kind != Kind::Message || u64::from(text) <= bytes) && some;
+        let odd = eager && kind != Kind::Message && kind != Kind::RequestToSend
+            || out_of_band && (text == 0 || kind != Kind::Message && kind != Kind::Continuation);
         if !fits || odd || first >> 8 & 0xff_ffff > 3 {
             return Err(fault);
         }
@@ -173,7 +173,7 @@ impl Header {
             message_id,
             bytes,
             fingerprint,
-            taken,
+            consumed,
         })
     }
 }
@@ -194,7 +194,7 @@ mod tests {
             message_id: MessageId { call: word ^ 5, round: word as u32, index: (word >> 32) as u32 },
             bytes: word % 1000,
             fingerprint: word.rotate_left(13),
-            taken: word ^ 99,
+            consumed: word ^ 99,
         }
     }
 
@@ -205,7 +205,7 @@ mod tests {
         }
         QuickCheck::new().quickcheck(same as fn(u64) -> bool);
         for kind in Kind::ALL {
-            let header = Header { bytes: 9, text: u32::from(kind.most() > 0), ..Header::new(kind, ContextId::WORLD) };
+            let header = Header { bytes: 9, text: u32::from(kind.max_text() > 0), ..Header::new(kind, ContextId::WORLD) };
             assert_eq!(Header::decode(&header.encode()), Ok(header), "{kind:?}");
         }
     }
@@ -219,10 +219,10 @@ mod tests {
                 assert!(read.as_ref().is_ok_and(|read| *read == header) || read.is_err(), "{header:?}");
                 read.is_ok()
             };
-            let is_text = matches!(kind, Kind::Message | Kind::More);
+            let is_text = matches!(kind, Kind::Message | Kind::Continuation);
             assert_eq!((reads(false, true, 9), reads(false, true, 0)), (is_text, false), "{kind:?}");
-            let beginning = matches!(kind, Kind::Message | Kind::Offer);
-            let text = if kind.most() > 0 { 9 } else { 0 };
+            let beginning = matches!(kind, Kind::Message | Kind::RequestToSend);
+            let text = if kind.max_text() > 0 { 9 } else { 0 };
             assert_eq!((reads(true, false, text), reads(false, false, text)), (beginning, true), "{kind:?}");
             assert_eq!(reads(true, true, text), kind == Kind::Message, "{kind:?}");
         }
@@ -244,7 +244,7 @@ mod tests {
             changes.iter().for_each(|(at, change)| bytes[at % Header::BYTES] ^= change);
             match Header::decode(&bytes) {
                 Ok(header) => {
-                    header.text <= header.kind.most()
+                    header.text <= header.kind.max_text()
                         && (header.kind != Kind::Message || u64::from(header.text) <= header.bytes)
                         && header.encode() == bytes
                 }

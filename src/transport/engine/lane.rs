@@ -60,7 +60,7 @@ pub(crate) struct Left {
     /// What it says of it: nothing, unless it panicked.
     pub(crate) how: Option<Arc<str>>,
     /// What that call was: fingerprint, words.
-    pub(crate) said: Option<(u64, Arc<str>)>,
+    pub(crate) signature: Option<(u64, Arc<str>)>,
     /// What it has called in all, unless something has failed.
     pub(crate) history: Option<History>,
     /// The last changes of what it called: from which call on, and the fingerprint.
@@ -70,11 +70,11 @@ pub(crate) struct Left {
 impl Left {
     /// What it called in that call, if it was its last.
     pub(crate) fn called(&self, call: u64) -> Option<&(u64, Arc<str>)> {
-        self.said.as_ref().filter(|_| self.call == Some(call))
+        self.signature.as_ref().filter(|_| self.call == Some(call))
     }
 
     /// How it left, for somebody in that call.
-    pub(crate) fn words(&self, during: u64) -> Arc<str> {
+    pub(crate) fn describe(&self, during: u64) -> Arc<str> {
         match &self.how {
             Some(how) => how.clone(),
             None if self.call.is_some_and(|call| call >= during) => "returned in the middle of the call".into(),
@@ -89,16 +89,16 @@ pub(crate) struct Incoming {
     /// Those of the round's messages that are still to come.
     pub(crate) awaited: Range<u32>,
     /// How much of the first of them is there, and where the rest goes.
-    pub(crate) came: u64,
+    pub(crate) received: u64,
     pub(crate) to: Cursor,
-    pub(crate) stash: Stash,
+    pub(crate) unexpected: UnexpectedQueue,
     /// Bytes that came without being asked for; of those, how many have been taken; and of how many
     /// the sender knows.
     pub(crate) arrived: u64,
-    pub(crate) taken: u64,
-    pub(crate) told: u64,
+    pub(crate) consumed: u64,
+    pub(crate) reported: u64,
     /// A message that waits at its sender.
-    pub(crate) offer: Option<Header>,
+    pub(crate) rts: Option<Header>,
 }
 
 /// What goes.
@@ -107,7 +107,7 @@ pub(crate) struct Outgoing {
     /// Those of the round's messages that are still to go.
     pub(crate) waiting: Range<u32>,
     /// How much of the first of them has gone, and where the rest is.
-    pub(crate) went: u64,
+    pub(crate) written: u64,
     pub(crate) from: Cursor,
     /// Whether the last of them is with the connection, which has not got rid of it; and how many
     /// bytes of all that goes over the connection have gone when it has.
@@ -116,34 +116,34 @@ pub(crate) struct Outgoing {
     /// Bytes sent without being asked for, and how many of those the receiver has taken as far as
     /// is known.
     pub(crate) sent: u64,
-    pub(crate) taken: u64,
+    pub(crate) consumed: u64,
     /// The last call and round whose messages the receiver awaits.
-    pub(crate) ready: Option<(u64, u32)>,
+    pub(crate) cts: Option<(u64, u32)>,
     /// What was offered last.
-    pub(crate) offered: Option<MessageId>,
+    pub(crate) rts_sent: Option<MessageId>,
 }
 
 impl Outgoing {
     /// Whether a message may go, and if so, whether on credit.
     pub(crate) fn may_go(&self, message_id: MessageId, bytes: u64, credit: Credit) -> Option<bool> {
-        if self.ready.is_some_and(|ready| ready >= (message_id.call, message_id.round)) {
+        if self.cts.is_some_and(|cts| cts >= (message_id.call, message_id.round)) {
             return Some(false);
         }
-        let open = self.sent - self.taken;
-        (self.went == 0 && open + Credit::cost(credit.head(bytes)) <= credit.lane).then_some(true)
+        let open = self.sent - self.consumed;
+        (self.written == 0 && open + Credit::cost(credit.head(bytes)) <= credit.lane).then_some(true)
     }
 }
 
 /// Messages that came before anybody awaited them: their frames, one after the other, the last
 /// perhaps not whole yet.
 #[derive(Debug, Default)]
-pub(crate) struct Stash {
+pub(crate) struct UnexpectedQueue {
     /// Those from `begin` on.
     bytes: Vec<u8>,
     begin: usize,
 }
 
-impl Stash {
+impl UnexpectedQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.begin == self.bytes.len()
     }

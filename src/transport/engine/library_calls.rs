@@ -15,22 +15,22 @@ use super::context::Context;
 use super::frame::{Header, Kind, MessageId};
 use super::limits::{LINGER, grace};
 use super::state::Engine;
-use super::watchdog::{FIRST, Poll, Watchdog};
+use super::watchdog::{FIRST, StatusPoll, Watchdog};
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Failure, rank_words};
 
 impl Engine {
     /// Looks after the calls that are with a library. Returns why the job has to end, if it has.
-    pub(crate) fn look_after(&mut self) -> Option<Failure> {
+    pub(crate) fn watch_library_calls(&mut self) -> Option<Failure> {
         let inside: Vec<(ContextId, Option<u64>)> = self
             .contexts
             .values()
-            .filter_map(|context| Some((context.id, context.outside.as_ref()?.inside())))
+            .filter_map(|context| Some((context.id, context.library.as_ref()?.current())))
             .collect();
-        inside.into_iter().find_map(|(id, call)| self.look_after_one(id, call))
+        inside.into_iter().find_map(|(id, call)| self.watch_library_call(id, call))
     }
 
-    fn look_after_one(&mut self, id: ContextId, call: Option<u64>) -> Option<Failure> {
+    fn watch_library_call(&mut self, id: ContextId, call: Option<u64>) -> Option<Failure> {
         let context = self.contexts.get_mut(&id)?;
         let Some(call) = call else {
             context.watchdog = None;
@@ -40,16 +40,16 @@ impl Engine {
             context.watchdog = Some(Watchdog::begin(call));
             return None;
         }
-        let timeouts = context.outside.as_ref()?.timeouts();
-        context.watchdog.as_mut()?.look(timeouts);
+        let timeouts = context.library.as_ref()?.timeouts();
+        context.watchdog.as_mut()?.account_for_suspension(timeouts);
         // Who is in a later call has done its part of this one.
         if let Some(failure) = context.failure.clone().filter(|failure| failure.call <= call) {
-            let failed = context.watchdog.as_mut()?.failed.get_or_insert_with(Instant::now);
+            let failed = context.watchdog.as_mut()?.failed_since.get_or_insert_with(Instant::now);
             return (failed.elapsed() > LINGER).then_some(failure);
         }
-        if let Some((culprit, cause)) = self.finding(id, call) {
+        if let Some((culprit, cause)) = self.diagnose(id, call) {
             let context = self.contexts.get(&id)?;
-            let description = context.outside.as_ref()?.called(call)?.description;
+            let description = context.library.as_ref()?.called(call)?.description;
             let observer = context.rank_of(self.me)?;
             self.propose(id, Failure { call, description, round: 0, observer, culprit, cause });
         }
@@ -57,25 +57,25 @@ impl Engine {
     }
 
     /// Why a call does not end, if that is so.
-    fn finding(&mut self, id: ContextId, call: u64) -> Option<(Option<Rank>, Cause)> {
+    fn diagnose(&mut self, id: ContextId, call: u64) -> Option<(Option<Rank>, Cause)> {
         let context = self.contexts.get(&id)?;
         let me = context.rank_of(self.me)?;
-        let (outside, watchdog) = (context.outside.as_ref()?, context.watchdog.as_ref()?);
-        let timeouts = outside.timeouts();
+        let (library, watchdog) = (context.library.as_ref()?, context.watchdog.as_ref()?);
+        let timeouts = library.timeouts();
         let shortest = timeouts.shortest();
         let waited = watchdog.since.elapsed();
         let others = || (0..context.members.len()).map(Rank::new).filter(|rank| *rank != me);
         let left = |rank: Rank| context.lanes[context.process(rank)].left.as_ref();
-        let mine = outside.called(call)?;
-        let disagree = |rank: Rank, words: &Arc<str>| {
-            let (call_a, call_b) = (mine.description.clone(), words.clone());
+        let mine = library.called(call)?;
+        let disagree = |rank: Rank, description: &Arc<str>| {
+            let (call_a, call_b) = (mine.description.clone(), description.clone());
             (None, Cause::Disagree { rank_a: me, call_a, rank_b: rank, call_b })
         };
         // Who has left after it has done its part may be gone, and needs to say nothing more, if
         // that was its part of this.
         let was_in_another = |rank: Rank| {
-            let (fingerprint, words) = left(rank)?.called(call)?;
-            (*fingerprint != mine.fingerprint).then(|| disagree(rank, words))
+            let (fingerprint, description) = left(rank)?.called(call)?;
+            (*fingerprint != mine.fingerprint).then(|| disagree(rank, description))
         };
         if let Some(found) = others().find_map(was_in_another) {
             return Some(found);
@@ -99,11 +99,11 @@ impl Engine {
             return None;
         }
         for rank in others() {
-            let Some(RankStatus { posted, said: Some((fingerprint, words)), .. }) = &poll.answers[rank.index()] else {
+            let Some(RankStatus { posted, signature: Some((fingerprint, description)), .. }) = &poll.answers[rank.index()] else {
                 continue;
             };
             if posted.is_some_and(|(at, _)| at >= call) && *fingerprint != mine.fingerprint {
-                return Some(disagree(rank, words));
+                return Some(disagree(rank, description));
             }
         }
         let silent = others().find(|rank| poll.answers[rank.index()].is_none());
@@ -122,27 +122,27 @@ impl Engine {
         let now = Instant::now();
         watchdog.poll = None;
         if silent.is_none() {
-            watchdog.heard = now;
+            watchdog.last_complete = now;
         }
         if !alone {
-            watchdog.alone = None;
-        } else if watchdog.alone.get_or_insert(now).elapsed() >= timeouts.silence {
+            watchdog.alone_since = None;
+        } else if watchdog.alone_since.get_or_insert(now).elapsed() >= timeouts.silence {
             let me = rank_words(me, &self.contexts.get(&id)?.members);
             let chain = format!("{me} is in a call of the library's in which nobody else is any more").into();
             let (deadline, waited) = (Deadline::Silence, timeouts.silence);
             return Some((None, Cause::Deadline { deadline, waited, chain }));
         }
-        let unheard = now.duration_since(watchdog.heard);
+        let unanswered = now.duration_since(watchdog.last_complete);
         // Often at first, later at least twice in the shorter timeout, and when a deadline passes.
-        let left = [timeouts.silence.saturating_sub(unheard), timeouts.arrival.saturating_sub(waited)];
+        let left = [timeouts.silence.saturating_sub(unanswered), timeouts.arrival.saturating_sub(waited)];
         let left = left.into_iter().filter(|left| !left.is_zero());
         watchdog.next = waited.saturating_add(left.fold(waited.min(shortest.mul_f64(0.4)), Duration::min));
         let (rank, how, deadline) = match (silent, late) {
-            (Some(rank), _) if unheard >= timeouts.silence => (rank, "does not answer", Deadline::Silence),
+            (Some(rank), _) if unanswered >= timeouts.silence => (rank, "does not answer", Deadline::Silence),
             (_, Some(rank)) if waited >= timeouts.arrival => (rank, "has not called", Deadline::Arrival),
             (None, None) if waited >= shortest => {
                 // Others are in it, or were a moment ago: it takes as long as it takes.
-                (watchdog.since, watchdog.next, watchdog.naps) = (now, FIRST, 0);
+                (watchdog.since, watchdog.next, watchdog.suspensions) = (now, FIRST, 0);
                 return None;
             }
             _ => return None,
@@ -154,15 +154,15 @@ impl Engine {
 
     /// Asks all members where they stand.
     fn poll_members(&mut self, id: ContextId, call: u64) {
-        self.questions += 1;
-        let number = self.questions;
+        self.status_requests += 1;
+        let number = self.status_requests;
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let answers = (0..context.members.len()).map(|_| None).collect();
         if let Some(watchdog) = &mut context.watchdog {
-            watchdog.poll = Some(Poll { number, since: Instant::now(), answers });
+            watchdog.poll = Some(StatusPoll { number, since: Instant::now(), answers });
         }
         let message_id = MessageId { call, ..MessageId::default() };
-        self.tell(id, Header { message_id, bytes: number, ..Header::new(Kind::Question, id) }, &[]);
+        self.broadcast(id, Header { message_id, bytes: number, ..Header::new(Kind::StatusRequest, id) }, &[]);
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// How often one process is read from, or written to, before others have their turn: where the
 /// other is as fast as this one, the socket is never empty, or full.
-pub(crate) const TURN: u32 = 16;
+pub(crate) const BUDGET: u32 = 16;
 
 /// So much is put together before it is written.
 pub(crate) const STAGE: usize = 64 << 10;
@@ -21,7 +21,7 @@ pub(crate) const STAGE: usize = 64 << 10;
 pub(crate) const REMEMBERED: usize = 8;
 
 /// How often a deadline is put off since this process has slept.
-pub(crate) const MOST_NAPS: u32 = 8;
+pub(crate) const MAX_SUSPENSIONS: u32 = 8;
 
 /// How long somebody may take to answer, in a context whose rounds may wait so long.
 pub(crate) fn grace(timeout: Duration) -> Duration {

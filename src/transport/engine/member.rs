@@ -55,8 +55,8 @@ impl Endpoint for Member {
 
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let me = position(self.rank, self.size, members)?;
-        let troubled = self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
-        Ok(Box::new(Driver::new(Arc::clone(&self.process), (id, troubled), Rank::new(me), members.len())))
+        let maybe_failed = self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
+        Ok(Box::new(Driver::new(Arc::clone(&self.process), (id, maybe_failed), Rank::new(me), members.len())))
     }
 
     fn machine(&self) -> Machine {
@@ -69,7 +69,7 @@ impl Drop for Member {
         let mut engine = self.process.lock();
         let open = write_contexts(engine.still_open().into_iter());
         for process in (0..self.size).filter(|process| *process != self.rank.index()) {
-            engine.say(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
+            engine.enqueue(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
             engine.pump_out(process);
         }
     }
@@ -91,7 +91,7 @@ impl Supervisor {
     /// A thread of this process has panicked; its transports are gone. Whoever waits for it, now or
     /// later, fails with this message.
     pub fn panicked(&self, message: &str) {
-        self.member.process.lock().fell(&format!("panicked: {message}"));
+        self.member.process.lock().report_panics(&format!("panicked: {message}"));
     }
 
     /// The first failures that this process has seen.
@@ -115,6 +115,6 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        self.member.process.lock().fell("panicked");
+        self.member.process.lock().report_panics("panicked");
     }
 }

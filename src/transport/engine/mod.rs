@@ -30,7 +30,7 @@ mod library_calls;
 pub(super) mod limits;
 pub(crate) mod member;
 pub(super) mod outbound;
-pub(super) mod outside;
+pub(super) mod call_tracker;
 pub(super) mod process;
 mod round;
 pub(super) mod state;

@@ -4,12 +4,12 @@
 
 use std::io::IoSlice;
 
-use super::connection::{Connection, Lent, Sending};
+use super::connection::{Connection, BufferOwner, Sending};
 use super::context::Context;
 use super::cursor::is_scattered;
-use super::frame::{Header, Kind, MOST_TEXT};
+use super::frame::{Header, Kind, MAX_TEXT};
 use super::lane::{Credit, Outgoing};
-use super::limits::{STAGE, TURN};
+use super::limits::{STAGE, BUDGET};
 use super::state::Engine;
 use super::wire::{Went, Wire};
 use crate::transport::ContextId;
@@ -24,15 +24,15 @@ impl Engine {
     /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had
     /// its turn.
     pub(crate) fn pump_out(&mut self, to: usize) {
-        for _ in 0..TURN {
-            let Self { connections, contexts, active, stage, credit, wire, rotation, parting, .. } = self;
+        for _ in 0..BUDGET {
+            let Self { connections, contexts, active, stage, credit, wire, rotation, fin_sent, .. } = self;
             let ready = |open: &&mut Connection| {
-                open.is_open() && !open.blocked && open.broken.is_none() && open.going.is_none()
+                open.is_open() && !open.blocked && open.broken.is_none() && open.oob_send.is_none()
             };
             let Some(connection) = connections[to].as_mut().filter(ready) else { return };
             let least = wire.out_of_band().map(|out_of_band| out_of_band.least());
             stage.clear();
-            if connection.sending.as_ref().is_some_and(|sending| sending.headed == 0) {
+            if connection.sending.as_ref().is_some_and(|sending| sending.header_written == 0) {
                 // It has not begun: what was before it goes before it.
                 std::mem::swap(stage, &mut connection.queue);
             } else if connection.sending.is_none() {
@@ -42,10 +42,10 @@ impl Engine {
                     *rotation = rotation.wrapping_add(1);
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
                     // Who has said farewell takes nothing any more, and says nothing.
-                    let takes = |_: &&ContextId| !connection.farewell && !*parting;
+                    let takes = |_: &&ContextId| !connection.fin_received && !*fin_sent;
                     connection.sending = first.iter().chain(last).filter(takes).find_map(|id| {
                         let context = contexts.get_mut(id)?;
-                        compose(context, to, (*credit, least), (connection.gone, stage))
+                        compose(context, to, (*credit, least), (connection.bytes_written, stage))
                     });
                 } else {
                     std::mem::swap(stage, &mut connection.queue);
@@ -67,28 +67,28 @@ impl Engine {
                     return;
                 }
             };
-            connection.gone += count as u64;
+            connection.bytes_written += count as u64;
             let staged = count.min(stage.len());
             if staged < stage.len() {
                 // What is left of these goes before anything else.
                 connection.queue.splice(0..0, stage.drain(staged..));
             }
-            self.went(to, count - staged);
-            self.part(to);
+            self.record_written(to, count - staged);
+            self.begin_out_of_band_send(to);
             if !on {
                 return;
             }
         }
-        self.put_off(to);
+        self.defer(to);
     }
 
     /// Sends the text of the frame under way apart from the stream, if that is how it goes, and the
     /// header has gone.
-    fn part(&mut self, to: usize) {
+    fn begin_out_of_band_send(&mut self, to: usize) {
         let Self { connections, contexts, wire, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
         if let Some(sending) = connection.sending.as_ref().filter(|sending| sending.out_of_band)
-            && sending.headed == Header::BYTES
+            && sending.header_written == Header::BYTES
             && let Some(context) = contexts.get(&sending.context)
             && let Some(active) = &context.active
             && let out = &context.lanes[to].out
@@ -103,19 +103,19 @@ impl Engine {
                 out_of_band.send(to, from, sending.left)
             };
             match begun {
-                Ok(()) => connection.going = Some(Lent::Round(sending.context)),
+                Ok(()) => connection.oob_send = Some(BufferOwner::Round(sending.context)),
                 Err(why) => connection.broken = Some(why),
             }
         }
     }
 
     /// What went apart from the stream has gone.
-    pub(crate) fn parted(&mut self, to: usize) {
+    pub(crate) fn out_of_band_sent(&mut self, to: usize) {
         let Some(connection) = self.connections[to].as_mut() else { return };
-        connection.going = None;
+        connection.oob_send = None;
         if let Some(left) = connection.sending.as_ref().map(|sending| sending.left) {
-            connection.gone += left as u64;
-            self.went(to, left);
+            connection.bytes_written += left as u64;
+            self.record_written(to, left);
         }
         self.pump_out(to);
     }
@@ -123,7 +123,7 @@ impl Engine {
     /// So many bytes of the frame under way have gone, and all that was before it, as far as the
     /// connection says. What has gone does not wait for what follows it, of other contexts: its
     /// receiver may be through with it, and leave.
-    fn went(&mut self, to: usize, mut count: usize) {
+    fn record_written(&mut self, to: usize, mut count: usize) {
         let Self { connections, contexts, active, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
         if let Some(sending) = &mut connection.sending
@@ -132,17 +132,17 @@ impl Engine {
             && let out = &mut context.lanes[to].out
             && let Some(message) = active.next_out(out)
         {
-            let headed = count.min(Header::BYTES - sending.headed);
-            sending.headed += headed;
-            count -= headed;
+            let header_written = count.min(Header::BYTES - sending.header_written);
+            sending.header_written += header_written;
+            count -= header_written;
             sending.left -= count;
             out.from.advance(active.runs(message), count);
-            out.went += count as u64;
+            out.written += count as u64;
             context.progress += 1;
-            if sending.left == 0 && sending.headed == Header::BYTES {
+            if sending.left == 0 && sending.header_written == Header::BYTES {
                 connection.sending = None;
-                if out.went == message.bytes {
-                    out.next(connection.gone);
+                if out.written == message.bytes {
+                    out.advance_message(connection.bytes_written);
                 }
             }
         }
@@ -150,7 +150,7 @@ impl Engine {
             let Some(context) = contexts.get_mut(id) else { continue };
             let out = &mut context.lanes[to].out;
             if out.settling
-                && out.end <= connection.gone
+                && out.end <= connection.bytes_written
                 && let Some(active) = &mut context.active
             {
                 out.settling = false;
@@ -167,9 +167,9 @@ fn sending_context(connection: &Connection) -> ContextId {
 
 impl Outgoing {
     /// The first of the waiting messages has gone when so many bytes have.
-    fn next(&mut self, end: u64) {
+    fn advance_message(&mut self, end: u64) {
         self.waiting.start += 1;
-        (self.went, self.from) = (0, Default::default());
+        (self.written, self.from) = (0, Default::default());
         (self.settling, self.end) = (self.waiting.is_empty(), end);
     }
 }
@@ -180,7 +180,7 @@ fn compose(
     context: &mut Context,
     to: usize,
     (credit, least): (Credit, Option<usize>),
-    (gone, stage): (u64, &mut Vec<u8>),
+    (before, stage): (u64, &mut Vec<u8>),
 ) -> Option<Sending> {
     let (active, lane) = (context.active.as_ref()?, &mut context.lanes[to]);
     let (out, into) = (&mut lane.out, &mut lane.into);
@@ -189,13 +189,13 @@ fn compose(
     {
         let runs = active.runs(message);
         let on_credit = out.may_go(active.message_id(message), message.bytes, credit)?;
-        let kind = if out.went == 0 { Kind::Message } else { Kind::More };
-        let left = message.bytes - out.went;
+        let kind = if out.written == 0 { Kind::Message } else { Kind::Continuation };
+        let left = message.bytes - out.written;
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
         let text = match (on_credit, short) {
             (true, _) => credit.head(left),
             (false, true) => left.min(STAGE as u64),
-            (false, false) => left.min(MOST_TEXT.into()),
+            (false, false) => left.min(MAX_TEXT.into()),
         };
         // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is.
         let piece = unsafe { out.from.piece(runs, &active.bases) }.map_or(0, |(_, length)| length);
@@ -203,9 +203,9 @@ fn compose(
         let mut header =
             Header { eager: on_credit, out_of_band, text: text as u32, ..active.header(kind, context.id, message) };
         if kind == Kind::Message {
-            (into.told, header.taken) = (into.taken, into.taken);
+            (into.reported, header.consumed) = (into.consumed, into.consumed);
         } else {
-            header.bytes = out.went;
+            header.bytes = out.written;
         }
         if on_credit {
             out.sent += Credit::cost(text);
@@ -214,7 +214,7 @@ fn compose(
             return Some(Sending {
                 context: context.id,
                 header: header.encode(),
-                headed: 0,
+                header_written: 0,
                 left: text as usize,
                 out_of_band,
             });
@@ -223,9 +223,9 @@ fn compose(
         // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is;
         // nobody writes what is sent.
         unsafe { out.from.take(runs, &active.bases, text as usize, stage) };
-        out.went += text;
-        if out.went == message.bytes {
-            out.next(gone + stage.len() as u64);
+        out.written += text;
+        if out.written == message.bytes {
+            out.advance_message(before + stage.len() as u64);
         }
     }
     None
@@ -249,7 +249,7 @@ fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stag
             return wire.write(to, &slices[..1]);
         }
         header = sending.header;
-        slices[1] = IoSlice::new(&header[sending.headed..]);
+        slices[1] = IoSlice::new(&header[sending.header_written..]);
         let memory = (active.runs(message), &active.bases);
         let left = if sending.out_of_band { 0 } else { sending.left };
         // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is;

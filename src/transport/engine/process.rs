@@ -6,12 +6,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::connection::{Connection, State};
+use super::connection::{Connection, ConnectionState};
 use super::context::Presence;
 use super::frame::{Header, Kind};
 use super::limits::{LINGER, TICK};
 #[cfg(feature = "mpi")]
-use super::outside::Outside;
+use super::call_tracker::CallTracker;
 use super::state::Engine;
 use super::wire::{Sleeper, Wire};
 use crate::transport::ContextId;
@@ -61,7 +61,7 @@ impl Shared {
                 thread::sleep(limit);
                 engine = self.lock();
             }
-            self.heed(&mut engine);
+            self.handle_events(&mut engine);
             return engine;
         }
         let Some(mut sleeper) = engine.sleeper.take() else {
@@ -87,13 +87,13 @@ impl Shared {
         let mut engine = self.lock();
         engine.events = events;
         engine.sleeper = Some(sleeper);
-        self.heed(&mut engine);
+        self.handle_events(&mut engine);
         engine
     }
 
     /// Takes note of what has happened.
-    fn heed(&self, engine: &mut Engine) {
-        engine.heed();
+    fn handle_events(&self, engine: &mut Engine) {
+        engine.handle_events();
         engine.resume();
         engine.looked = Instant::now();
         self.wake(engine);
@@ -122,8 +122,8 @@ impl Shared {
                 engine = self.sleep(engine, Duration::ZERO);
                 engine.sweep();
             }
-            engine.press();
-            if let Some(failure) = engine.look_after() {
+            engine.retry_proposals();
+            if let Some(failure) = engine.watch_library_calls() {
                 engine.wire.abort(&failure);
             }
             self.wake(&engine);
@@ -166,7 +166,7 @@ impl Process {
     }
 
     /// Takes note of what has come, without waiting.
-    pub(crate) fn peek<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+    pub(crate) fn poll<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
         // Who sleeps on the wire does it itself.
         if !engine.polled && engine.sleeper.is_none() {
             return engine;
@@ -176,17 +176,17 @@ impl Process {
 
     /// A context's calls that are with a library beneath: from now on they are looked after.
     #[cfg(feature = "mpi")]
-    pub(crate) fn look_outside(&self, id: ContextId) -> Arc<Outside> {
-        let outside = Arc::<Outside>::default();
+    pub(crate) fn track_library_calls(&self, id: ContextId) -> Arc<CallTracker> {
+        let library = Arc::<CallTracker>::default();
         if let Some(context) = self.lock().contexts.get_mut(&id) {
-            context.outside = Some(Arc::clone(&outside));
+            context.library = Some(Arc::clone(&library));
         }
-        outside
+        library
     }
 
     /// Reads what has come, without waiting.
-    pub(crate) fn glance<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
-        let mut engine = self.peek(engine);
+    pub(crate) fn poll_all<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        let mut engine = self.poll(engine);
         engine.sweep();
         engine
     }
@@ -196,7 +196,7 @@ impl Process {
     pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, id: ContextId) -> MutexGuard<'s, Engine> {
         let begin = Instant::now();
         while !engine.call_back(id) {
-            let (waited, patience) = (begin.elapsed(), engine.patience.clamp(LINGER, LONGEST));
+            let (waited, patience) = (begin.elapsed(), engine.longest_silence.clamp(LINGER, LONGEST));
             if waited > patience {
                 let failure = engine.failure(id).cloned().or_else(|| engine.stranded(id));
                 failure.iter().for_each(|failure| engine.wire.abort(failure));
@@ -210,11 +210,11 @@ impl Process {
 
     /// Whether a thread is in a call that a library beneath does.
     #[cfg(feature = "mpi")]
-    pub(crate) fn is_outside(&self) -> bool {
+    pub(crate) fn in_library_call(&self) -> bool {
         self.lock()
             .contexts
             .values()
-            .any(|context| context.outside.as_ref().is_some_and(|outside| outside.inside().is_some()))
+            .any(|context| context.library.as_ref().is_some_and(|library| library.current().is_some()))
     }
 
     /// Whether a rank that spins takes nobody's core.
@@ -227,14 +227,14 @@ impl Process {
         let mut engine = self.lock();
         let Some(context) = engine.contexts.get_mut(&id) else { return };
         context.presence = Presence::Left;
-        context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
+        context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
         match (thread::panicking(), engine.supervised) {
-            (false, _) => engine.tell_leave(id, ""),
+            (false, _) => engine.broadcast_leave(id, ""),
             (true, false) => {
-                engine.fallen = true;
-                engine.tell_leave(id, "panicked");
+                engine.panicked = true;
+                engine.broadcast_leave(id, "panicked");
             }
-            (true, true) => engine.falling.push(id),
+            (true, true) => engine.panicked_contexts.push(id),
         }
     }
 }
@@ -248,45 +248,45 @@ impl Process {
             return engine.ended_well;
         }
         // Who has said farewell itself needs no more of this process than it has been told.
-        let staying = |connection: &Option<Connection>| {
-            connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.farewell)
+        let peers = |connection: &Option<Connection>| {
+            connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.fin_received)
         };
-        let staying: Vec<bool> = engine.connections.iter().map(staying).collect();
+        let peers: Vec<bool> = engine.connections.iter().map(peers).collect();
         // Those that a thread has open still, where the process exits: what was done in them was
         // done.
         for id in engine.still_open() {
-            engine.tell_leave(id, "has ended");
+            engine.broadcast_leave(id, "has ended");
         }
-        for (process, _) in staying.iter().enumerate().filter(|(_, stays)| **stays) {
-            engine.say(process, Header::new(Kind::Fin, ContextId::WORLD), &[]);
+        for (process, _) in peers.iter().enumerate().filter(|(_, stays)| **stays) {
+            engine.enqueue(process, Header::new(Kind::Fin, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
-        engine.parting = true;
+        engine.fin_sent = true;
         let failed =
-            |engine: &Engine| engine.fallen || engine.contexts.values().any(|context| context.failure.is_some());
+            |engine: &Engine| engine.panicked || engine.contexts.values().any(|context| context.failure.is_some());
         // Where the end of impatience is that of the job, it does not end for a rank that is slow.
-        let hasty = |engine: &Engine| !engine.polled && failed(engine);
+        let gives_up = |engine: &Engine| !engine.polled && failed(engine);
         // Who has not heard all, and what has not gone; and how much has.
         let state = |engine: &Engine| {
             let all = engine
                 .connections
                 .iter()
-                .zip(&staying)
+                .zip(&peers)
                 .filter_map(|(connection, stays)| Some((connection.as_ref()?, stays)));
             let open = all.filter(|(connection, _)| connection.is_open());
             let start = (engine.wire.under_way(), 0);
-            open.fold(start, |(waiting, gone), (connection, stays)| {
+            open.fold(start, |(waiting, written), (connection, stays)| {
                 let rest = !connection.queue.is_empty() || connection.sending.is_some();
-                let unheard = *stays && !connection.heard || engine.polled && rest;
-                (waiting + usize::from(unheard), gone + connection.gone)
+                let unacked = *stays && !connection.fin_acked || engine.polled && rest;
+                (waiting + usize::from(unacked), written + connection.bytes_written)
             })
         };
         // Others that leave put it off for nobody that stays: only a wire that takes the job with
         // it goes by what moves.
         let begin = Instant::now();
         let (mut last, mut since, mut failed_since) = (state(&engine), begin, None);
-        while last.0 > 0 && since.elapsed() < engine.patience.clamp(LINGER, LONGEST) {
-            if hasty(&engine) && failed_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
+        while last.0 > 0 && since.elapsed() < engine.longest_silence.clamp(LINGER, LONGEST) {
+            if gives_up(&engine) && failed_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
                 break;
             }
             engine = self.sleep(engine, since.elapsed());
@@ -297,7 +297,7 @@ impl Process {
                 since = if engine.polled { Instant::now() } else { begin };
             }
         }
-        let lost = |connection: &Connection| matches!(connection.state, State::Lost(_));
+        let lost = |connection: &Connection| matches!(connection.state, ConnectionState::Lost(_));
         let well = last.0 == 0 && !engine.connections.iter().flatten().any(lost);
         (engine.ended, engine.ended_well) = (true, well);
         engine.fail_open();

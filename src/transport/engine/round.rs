@@ -8,7 +8,7 @@ use super::context::ActiveRound;
 use super::limits::TICK;
 use super::process::Process;
 use super::state::Engine;
-use super::watch::{About, Watch};
+use super::watch::{RoundInfo, Watch};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
@@ -22,7 +22,7 @@ pub(crate) struct Driver {
     rank: Rank,
     size: usize,
     /// Whether the context has failed, or may have.
-    troubled: Arc<AtomicBool>,
+    maybe_failed: Arc<AtomicBool>,
     /// The last call and round, and when it was over.
     last: Option<(u64, u32)>,
     over: Instant,
@@ -37,11 +37,11 @@ const EAGER: Duration = Duration::from_micros(10);
 impl Driver {
     pub(crate) fn new(
         process: Arc<Process>,
-        (id, troubled): (ContextId, Arc<AtomicBool>),
+        (id, maybe_failed): (ContextId, Arc<AtomicBool>),
         rank: Rank,
         size: usize,
     ) -> Self {
-        Self { process, id, rank, size, troubled, last: None, over: Instant::now() }
+        Self { process, id, rank, size, maybe_failed, last: None, over: Instant::now() }
     }
 
     /// What is wrong with a round that this rank was given, if something is.
@@ -79,9 +79,9 @@ impl Driver {
                 engine = self.process.lock();
             }
             if spins {
-                engine.look(self.id, messages);
+                engine.poll_peers(self.id, messages);
             } else {
-                engine = self.process.peek(engine);
+                engine = self.process.poll(engine);
             }
             watch.tick();
             return engine;
@@ -108,8 +108,8 @@ impl Transport for Driver {
         let process = Arc::clone(&self.process);
         let refusal = self.refusal(&io);
         let (id, rank) = (self.id, self.rank);
-        let about =
-            About { id, rank, call: io.call, signature: io.signature, round: io.number(), timeouts: io.timeouts };
+        let info =
+            RoundInfo { id, rank, call: io.call, signature: io.signature, round: io.number(), timeouts: io.timeouts };
         let (program, index, messages) = (io.program(), io.index(), (io.sends(), io.receives()));
         let bases = Bases::of(&mut io.buffers());
         // Declared before the engine is locked, so that it is dropped after that is let go of.
@@ -118,11 +118,11 @@ impl Transport for Driver {
         let mut watch = Watch::begin();
         if watch.now().duration_since(self.over) >= TICK {
             // Who comes late first hears what has been said meanwhile: the call may have failed.
-            engine = process.glance(engine);
+            engine = process.poll_all(engine);
         }
         if let Some(reason) = refusal {
             let cause = Cause::Aborted { rank: self.rank, reason: reason.into() };
-            engine.propose(id, about.failure((Some(rank), cause)));
+            engine.propose(id, info.failure((Some(rank), cause)));
         } else if engine.failure(self.id).is_none() && !engine.is_undecided(self.id) {
             posted.active = true;
             // SAFETY: what `io` lends stays where it is until this returns, and before that, even
@@ -130,13 +130,13 @@ impl Transport for Driver {
             // through these pointers alone.
             #[allow(unsafe_code)]
             let active =
-                unsafe { ActiveRound::new((program, index), bases, about.call, about.signature, about.timeouts) };
-            engine.post(self.id, active, about.signature, messages);
+                unsafe { ActiveRound::new((program, index), bases, info.call, info.signature, info.timeouts) };
+            engine.post(self.id, active, info.signature, messages);
         }
         loop {
             let done = posted.active && !engine.is_undecided(self.id) && engine.is_done(self.id);
             // A failure in a later call is none of what is done here.
-            let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= about.call).cloned();
+            let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= info.call).cloned();
             if done || failure.is_some() {
                 engine = process.withdraw(engine, self.id);
                 posted.active = false;
@@ -145,8 +145,8 @@ impl Transport for Driver {
                 self.over = watch.now();
                 return failure.map_or(Ok(()), Err);
             }
-            if let Some(fault) = watch.fault(&mut engine, &about) {
-                engine.propose(id, about.failure(fault));
+            if let Some(fault) = watch.fault(&mut engine, &info) {
+                engine.propose(id, info.failure(fault));
             }
             engine = self.pause(engine, messages, &mut watch);
         }
@@ -158,7 +158,7 @@ impl Transport for Driver {
     }
 
     fn failure(&self) -> Option<Failure> {
-        if !self.troubled.load(Ordering::Acquire) {
+        if !self.maybe_failed.load(Ordering::Acquire) {
             return None;
         }
         let mut engine = self.process.lock();

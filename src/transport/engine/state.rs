@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::codec::{write_failure, write_left};
-use super::connection::{Connection, Lent, Receiving, State};
-use super::context::{ActiveRound, Context, Doubt, Presence};
+use super::connection::{Connection, BufferOwner, Receiving, ConnectionState};
+use super::context::{ActiveRound, Context, Mismatch, Presence};
 use super::frame::{Header, Kind, MessageId};
 use super::lane::{Credit, Lane, Left};
 use super::limits::STAGE;
-use super::wire::{Event, Sleeper, Wire};
+use super::wire::{WireEvent, Sleeper, Wire};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::{ContextId, Disagreement, Failure, Signature};
@@ -36,9 +36,9 @@ pub(crate) struct Engine {
     /// What to sleep with otherwise. Taken away by whoever does.
     pub(crate) sleeper: Option<Box<dyn Sleeper>>,
     /// What it has told.
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<WireEvent>,
     /// Where bytes are read to, and where short frames are put together.
-    pub(crate) desk: Box<[u8]>,
+    pub(crate) bounce_buffer: Box<[u8]>,
     pub(crate) stage: Vec<u8>,
     /// Which of the active contexts is the first to send.
     pub(crate) rotation: usize,
@@ -47,32 +47,32 @@ pub(crate) struct Engine {
     /// Connections that had their turn, and on which more may come or go.
     pub(crate) unfinished: Vec<usize>,
     /// How often in a row not everything that had come was read.
-    pub(crate) hurries: u32,
+    pub(crate) deferrals: u32,
     /// Whether a failure may be decided on.
     pub(crate) undecided: bool,
     /// How often somebody has left or was lost.
     pub(crate) departures: u64,
     /// The number of the last question.
-    pub(crate) questions: u64,
+    pub(crate) status_requests: u64,
     /// Threads that sleep until another has moved something for them.
     pub(crate) sleepers: usize,
     /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
     pub(crate) supervised: bool,
-    pub(crate) falling: Vec<ContextId>,
+    pub(crate) panicked_contexts: Vec<ContextId>,
     /// When it last looked at all connections.
     pub(crate) looked: Instant,
     /// Whether a thread in a round, or between two, has panicked.
-    pub(crate) fallen: bool,
+    pub(crate) panicked: bool,
     /// Whether a context has failed; and that members of one have left it after other calls than
     /// this process.
-    pub(crate) marred: bool,
+    pub(crate) any_failed: bool,
     disagreement: Option<Disagreement>,
     /// The first failures of contexts, as this process has seen them.
     pub(crate) failures: Vec<Disagreement>,
     /// The longest deadline that any round has had.
-    pub(crate) patience: Duration,
+    pub(crate) longest_silence: Duration,
     /// Whether the process has said farewell: it says nothing more but that it has heard.
-    pub(crate) parting: bool,
+    pub(crate) fin_sent: bool,
     /// Whether the process is at its end, and if so, whether everybody has heard all it had to say.
     pub(crate) ended: bool,
     pub(crate) ended_well: bool,
@@ -82,13 +82,13 @@ pub(crate) struct Engine {
 }
 
 /// Bytes read at once, where it is not known where they belong.
-const DESK: usize = 128 << 10;
+const BOUNCE_BUFFER: usize = 128 << 10;
 
 /// How often in a row a decision waits for more to be read.
-const MOST_HURRIES: u32 = 8;
+const MAX_DEFERRALS: u32 = 8;
 
 /// Contexts that each of the others may have opened before this process does.
-const MOST_EXPECTED: usize = 1024;
+const MAX_EXPECTED: usize = 1024;
 
 impl Engine {
     /// That process of so many.
@@ -105,25 +105,25 @@ impl Engine {
             polled: sleeper.is_none(),
             sleeper,
             events: Vec::with_capacity(processes.clamp(16, 1024)),
-            desk: vec![0; DESK].into(),
+            bounce_buffer: vec![0; BOUNCE_BUFFER].into(),
             stage: Vec::with_capacity(2 * STAGE),
             rotation: 0,
             due: Vec::with_capacity(processes),
             unfinished: Vec::with_capacity(processes),
-            hurries: 0,
+            deferrals: 0,
             undecided: false,
             departures: 0,
-            questions: 0,
+            status_requests: 0,
             sleepers: 0,
             supervised: false,
-            falling: Vec::new(),
+            panicked_contexts: Vec::new(),
             looked: Instant::now(),
-            fallen: false,
-            marred: false,
+            panicked: false,
+            any_failed: false,
             disagreement: None,
             failures: Vec::new(),
-            patience: Duration::ZERO,
-            parting: false,
+            longest_silence: Duration::ZERO,
+            fin_sent: false,
             ended: false,
             ended_well: false,
             #[cfg(test)]
@@ -137,7 +137,7 @@ impl Engine {
     pub(crate) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
         if !self.contexts.contains_key(&id) {
             let expected = |context: &&Context| context.presence == Presence::Expected && context.first == from;
-            if self.contexts.values().filter(expected).count() >= MOST_EXPECTED {
+            if self.contexts.values().filter(expected).count() >= MAX_EXPECTED {
                 return None;
             }
             self.contexts.insert(id, Context::new(id, self.connections.len(), from));
@@ -154,9 +154,9 @@ impl Engine {
             return None;
         }
         (context.members, context.presence) = (members.into(), Presence::Open);
-        let troubled = Arc::clone(&context.troubled);
+        let maybe_failed = Arc::clone(&context.maybe_failed);
         self.active.reserve(self.contexts.len());
-        Some(troubled)
+        Some(maybe_failed)
     }
 
     /// Begins a round: takes what has come for it already, says what it is ready for, sends what
@@ -170,22 +170,22 @@ impl Engine {
         signature: &Signature,
         (sends, receives): (&[Message], &[Message]),
     ) {
-        self.patience = self.patience.max(active.timeouts.silence);
+        self.longest_silence = self.longest_silence.max(active.timeouts.silence);
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        context.say(active.call, signature);
+        context.record_call(active.call, signature);
         context.posted = Some((active.call, active.number));
         (context.timeouts, context.driver) = (active.timeouts, this_thread());
         let mut first = 0;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;
-            into.stash.make_room(self.credit);
-            (into.awaited, into.came, into.to) = (first..first + part.len() as u32, 0, Default::default());
+            into.unexpected.make_room(self.credit);
+            (into.awaited, into.received, into.to) = (first..first + part.len() as u32, 0, Default::default());
             (first, active.incoming) = (into.awaited.end, active.incoming + 1);
         }
         first = 0;
         for part in sends.chunk_by(|a, b| a.peer == b.peer) {
             let out = &mut context.lanes[context.members[part[0].peer.index()].index()].out;
-            (out.waiting, out.went, out.from) = (first..first + part.len() as u32, 0, Default::default());
+            (out.waiting, out.written, out.from) = (first..first + part.len() as u32, 0, Default::default());
             (first, active.outgoing) = (out.waiting.end, active.outgoing + 1);
         }
         let message_id = MessageId { call: active.call, round: active.number, index: 0 };
@@ -194,9 +194,9 @@ impl Engine {
         let long = self.credit.message;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let from = self.process(id, part[0].peer.index());
-            self.unpack(id, from);
+            self.deliver_unexpected(id, from);
             if part.iter().any(|message| message.bytes > long) {
-                self.say(from, Header { message_id, ..Header::new(Kind::Ready, id) }, &[]);
+                self.enqueue(from, Header { message_id, ..Header::new(Kind::ClearToSend, id) }, &[]);
             }
         }
         // Beginning with the rank after this one, so that not all begin with the same receiver.
@@ -209,7 +209,7 @@ impl Engine {
         // is ready.
         for message in receives.iter().chain(sends) {
             let from = self.process(id, message.peer.index());
-            if self.has_words(from) {
+            if self.has_queued(from) {
                 self.pump_out(from);
             }
             if self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
@@ -225,7 +225,7 @@ impl Engine {
     /// Whether the round under way has all it needs.
     pub(crate) fn is_done(&self, id: ContextId) -> bool {
         let active = self.contexts.get(&id).and_then(|context| context.active.as_ref());
-        active.is_none_or(|active| active.incoming == 0 && active.outgoing == 0 && active.doubt.is_none())
+        active.is_none_or(|active| active.incoming == 0 && active.outgoing == 0 && active.mismatch.is_none())
     }
 
     /// Calls back what a round has lent. Whether all of it is back.
@@ -235,17 +235,17 @@ impl Engine {
         let mut back = true;
         for (process, connection) in connections.iter_mut().enumerate() {
             let Some(connection) = connection else { continue };
-            if connection.coming == Some(Lent::Round(id)) {
+            if connection.oob_receive == Some(BufferOwner::Round(id)) {
                 if out_of_band.call_back(process) {
-                    connection.coming = Some(Lent::Own);
+                    connection.oob_receive = Some(BufferOwner::Engine);
                     if let Receiving::Placed(_, left) = connection.receiving {
-                        connection.receiving = Receiving::Dropped(left);
+                        connection.receiving = Receiving::Discarded(left);
                     }
                 } else {
                     back = false;
                 }
             }
-            back &= connection.going != Some(Lent::Round(id));
+            back &= connection.oob_send != Some(BufferOwner::Round(id));
         }
         back
     }
@@ -262,12 +262,12 @@ impl Engine {
         }
         for (to, connection) in self.connections.iter_mut().enumerate() {
             let (Some(connection), lane) = (connection, &mut context.lanes[to]) else { continue };
-            let mut cut = lane.out.went > 0;
+            let mut cut = lane.out.written > 0;
             if let Some(sending) = connection.sending.take_if(|sending| sending.context == id) {
                 // What was begun is finished, from a copy; or it was not begun.
-                let begun = sending.headed > 0;
+                let begun = sending.header_written > 0;
                 if begun && let Some(message) = active.next_out(&lane.out) {
-                    let mut rest = sending.header[sending.headed..].to_vec();
+                    let mut rest = sending.header[sending.header_written..].to_vec();
                     // SAFETY: the active round is still the round's, which waits for this to return.
                     #[allow(unsafe_code)]
                     unsafe {
@@ -278,48 +278,48 @@ impl Engine {
                 }
                 cut |= begun;
             }
-            if cut && !connection.farewell && !self.parting {
-                connection.queue.extend(Header::new(Kind::Void, id).encode());
+            if cut && !connection.fin_received && !self.fin_sent {
+                connection.queue.extend(Header::new(Kind::Cancel, id).encode());
             }
             if let Receiving::Placed(context, left) = connection.receiving
                 && context == id
             {
-                connection.receiving = Receiving::Dropped(left);
+                connection.receiving = Receiving::Discarded(left);
             }
-            (lane.into.awaited, lane.out.waiting, lane.out.settling, lane.out.went) = (0..0, 0..0, false, 0);
+            (lane.into.awaited, lane.out.waiting, lane.out.settling, lane.out.written) = (0..0, 0..0, false, 0);
         }
     }
 
     /// Puts something in line that is no message. It goes with the next
     /// [`pump_out`](Self::pump_out). Who has said farewell hears no more.
-    pub(crate) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
-        if self.parting && header.kind != Kind::FinAck {
+    pub(crate) fn enqueue(&mut self, to: usize, header: Header, text: &[u8]) {
+        if self.fin_sent && header.kind != Kind::FinAck {
             return;
         }
-        if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.listens()) {
+        if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.accepts_frames()) {
             connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
             connection.queue.extend_from_slice(text);
         }
     }
 
     /// Whether something waits in line for a process.
-    fn has_words(&self, to: usize) -> bool {
+    fn has_queued(&self, to: usize) -> bool {
         self.connections[to].as_ref().is_some_and(|connection| !connection.queue.is_empty())
     }
 
     /// Takes note that something may go to a process that could not before.
-    pub(crate) fn owe(&mut self, to: usize) {
+    pub(crate) fn mark_due(&mut self, to: usize) {
         if !self.due.contains(&to) {
             self.due.push(to);
         }
     }
 
     /// Says something to all members of a context but this one, and sends it.
-    pub(crate) fn tell(&mut self, id: ContextId, header: Header, text: &[u8]) {
+    pub(crate) fn broadcast(&mut self, id: ContextId, header: Header, text: &[u8]) {
         for member in 0..self.contexts.get(&id).map_or(0, |context| context.members.len()) {
             let to = self.process(id, member);
             if to != self.me {
-                self.say(to, header, text);
+                self.enqueue(to, header, text);
                 self.pump_out(to);
             }
         }
@@ -328,25 +328,25 @@ impl Engine {
     /// Tells the members of a context that this process has left it, and how, unless it just
     /// returned. If the context has failed, they hear of that first: they may not have heard who
     /// decided it.
-    pub(crate) fn tell_leave(&mut self, id: ContextId, how: &str) {
+    pub(crate) fn broadcast_leave(&mut self, id: ContextId, how: &str) {
         if let Some(failure) = self.failure(id) {
-            let words = write_failure(failure);
-            self.tell(id, Header::new(Kind::Decision, id), &words);
+            let text = write_failure(failure);
+            self.broadcast(id, Header::new(Kind::Decision, id), &text);
         }
         let Some(context) = self.contexts.get(&id) else { return };
         // Who leaves in the middle of a call of the library's, as a process that exits, has not
         // done it.
-        let inside = context.outside.as_ref().and_then(|outside| outside.inside());
-        let call = match (context.at(), inside) {
-            (Some((call, _)), Some(inside)) if call == inside => call.checked_sub(1),
+        let current = context.library.as_ref().and_then(|library| library.current());
+        let call = match (context.at(), current) {
+            (Some((call, _)), Some(current)) if call == current => call.checked_sub(1),
             (at, _) => at.map(|(call, _)| call),
         };
-        let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.description));
+        let signature = call.and_then(|call| context.called(call)).map(|signature| (signature.fingerprint, signature.description));
         let sound = how.is_empty() && context.failure.is_none() && context.proposal.is_none();
         let history = context.history.filter(|_| sound);
         let changes = if history.is_some() { context.changes() } else { Vec::new() };
-        let left = Left { call, how: (!how.is_empty()).then(|| how.into()), said, history, changes };
-        self.tell(id, Header::new(Kind::Leave, id), &write_left(&left));
+        let left = Left { call, how: (!how.is_empty()).then(|| how.into()), signature, history, changes };
+        self.broadcast(id, Header::new(Kind::Leave, id), &write_left(&left));
         if history.is_some() {
             self.compare(id, None);
         }
@@ -372,7 +372,7 @@ impl Engine {
     /// That members of a context have left it after other calls than this process, where nothing
     /// has failed that would be the reason.
     pub(crate) fn disagreement(&self) -> Option<Disagreement> {
-        self.disagreement.clone().filter(|_| !self.marred && !self.fallen)
+        self.disagreement.clone().filter(|_| !self.any_failed && !self.panicked)
     }
 
     /// The contexts in which this process still is.
@@ -382,31 +382,31 @@ impl Engine {
     }
 
     /// Says how those contexts were left that a panic dropped.
-    pub(crate) fn fell(&mut self, how: &str) {
+    pub(crate) fn report_panics(&mut self, how: &str) {
         self.supervised = false;
-        self.fallen |= !self.falling.is_empty();
-        for id in std::mem::take(&mut self.falling) {
-            self.tell_leave(id, how);
+        self.panicked |= !self.panicked_contexts.is_empty();
+        for id in std::mem::take(&mut self.panicked_contexts) {
+            self.broadcast_leave(id, how);
         }
     }
 
     /// Takes note of what has happened, and moves what somebody waits for.
-    pub(crate) fn heed(&mut self) {
+    pub(crate) fn handle_events(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         self.wire.poll(&mut events);
         for event in events.drain(..) {
-            let Event { process: from, readable, writable, ended, sent, received, urgent } = event;
+            let WireEvent { process: from, readable, writable, ended, sent, received, urgent } = event;
             let Some(connection) = self.connections.get_mut(from).and_then(Option::as_mut) else { continue };
             connection.blocked &= !writable;
             connection.closing |= ended;
             connection.readable |= readable;
             if sent {
-                self.parted(from);
+                self.out_of_band_sent(from);
             } else if writable {
                 self.pump_out(from);
             }
             if received {
-                self.met(from);
+                self.out_of_band_received(from);
             }
             // What nobody waits for stays where it is for a while: it may be wanted soon, and is
             // then copied once.
@@ -418,7 +418,7 @@ impl Engine {
     }
 
     /// Takes note that a connection has had its turn, and there may be more.
-    pub(crate) fn put_off(&mut self, process: usize) {
+    pub(crate) fn defer(&mut self, process: usize) {
         if !self.unfinished.contains(&process) {
             self.unfinished.push(process);
         }
@@ -429,7 +429,7 @@ impl Engine {
         for _ in 0..self.unfinished.len() {
             let process = self.unfinished.remove(0);
             let wanted = self.is_wanted(process);
-            if wanted || self.has_words(process) {
+            if wanted || self.has_queued(process) {
                 self.pump_out(process);
             }
             if wanted {
@@ -461,22 +461,22 @@ impl Engine {
             {
                 self.lose(from, why);
             }
-            if self.has_words(from) {
+            if self.has_queued(from) {
                 self.pump_out(from);
             }
         }
         // Who would decide has read everything before; unless somebody keeps sending.
-        self.hurries = if self.unfinished.is_empty() { 0 } else { self.hurries.wrapping_add(1) };
-        if self.hurries.is_multiple_of(MOST_HURRIES) {
+        self.deferrals = if self.unfinished.is_empty() { 0 } else { self.deferrals.wrapping_add(1) };
+        if self.deferrals.is_multiple_of(MAX_DEFERRALS) {
             self.decide();
         }
     }
 
     /// Reads what has come from those that a round still waits for, and sends them what there is
     /// room for, told of or not.
-    pub(crate) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
+    pub(crate) fn poll_peers(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
         if self.polled {
-            return self.heed();
+            return self.handle_events();
         }
         for message in receives.iter().chain(sends) {
             let peer = self.process(id, message.peer.index());
@@ -494,7 +494,7 @@ impl Engine {
 
     /// Looks whether what has come is what it should be, awaited or not; and tells those who have
     /// not said that they are ready what waits for them, so that they can look at that.
-    pub(crate) fn patrol(&mut self, id: ContextId) {
+    pub(crate) fn check_early_messages(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(mut active) = context.active.take() else { return };
         let me = context.rank_of(self.me).unwrap_or_default();
@@ -502,34 +502,34 @@ impl Engine {
             let process = context.process(rank);
             let Lane { into, out, .. } = &mut context.lanes[process];
             let awaited = active.next_in(into);
-            let early = into.stash.first().map(|(header, _)| header).or(into.offer);
-            let doubt = early.and_then(|early| match awaited {
-                Some(message) if into.came == 0 => active.doubt((rank, me), &early, message),
+            let early = into.unexpected.first().map(|(header, _)| header).or(into.rts);
+            let mismatch = early.and_then(|early| match awaited {
+                Some(message) if into.received == 0 => active.mismatch((rank, me), &early, message),
                 _ => {
                     let differs = early.message_id.call == active.call && early.fingerprint != active.fingerprint;
                     let before = (early.message_id.call, early.message_id.round) < (active.call, active.number);
-                    (differs || before).then_some(Doubt::Of(rank, early))
+                    (differs || before).then_some(Mismatch::OtherCall(rank, early))
                 }
             });
-            if active.doubt.is_none() {
-                active.doubt = doubt;
+            if active.mismatch.is_none() {
+                active.mismatch = mismatch;
             }
             // What has begun tells what it is: its header may be on its way already.
             let begun = self.connections[process].as_ref().and_then(|connection| connection.sending.as_ref());
             if let Some(message) = active.next_out(out)
-                && out.went == 0
+                && out.written == 0
                 && begun.is_none_or(|sending| sending.context != id)
                 && out.may_go(active.message_id(message), message.bytes, self.credit).is_none()
-                && out.offered.replace(active.message_id(message)) != Some(active.message_id(message))
-                && !self.parting
-                && let Some(connection) = self.connections[process].as_mut().filter(|open| open.listens())
+                && out.rts_sent.replace(active.message_id(message)) != Some(active.message_id(message))
+                && !self.fin_sent
+                && let Some(connection) = self.connections[process].as_mut().filter(|open| open.accepts_frames())
             {
-                connection.queue.extend(active.header(Kind::Offer, id, message).encode());
+                connection.queue.extend(active.header(Kind::RequestToSend, id, message).encode());
             }
         }
         context.active = Some(active);
         for to in 0..self.connections.len() {
-            if self.has_words(to) {
+            if self.has_queued(to) {
                 self.pump_out(to);
             }
         }
@@ -545,7 +545,7 @@ impl Engine {
         let Some(connection) = self.connections[process].as_mut().filter(|connection| connection.is_open()) else {
             return;
         };
-        let state = if connection.farewell { State::Ended } else { State::Lost(why) };
+        let state = if connection.fin_received { ConnectionState::Ended } else { ConnectionState::Lost(why) };
         log::debug!("process {}: process {process} is gone: {state:?}", self.me);
         connection.close(state);
         self.wire.close(process);
@@ -557,14 +557,14 @@ impl Engine {
     /// How a process has left a context, if it has, for somebody in that call.
     pub(crate) fn gone(&self, context: &Context, process: usize, call: u64) -> Option<Arc<str>> {
         if let Some(left) = &context.lanes[process].left {
-            return Some(left.words(call));
+            return Some(left.describe(call));
         }
         let connection = self.connections[process].as_ref()?;
         match &connection.state {
-            State::Lost(why) => Some(format!("is gone: {why}").into()),
-            State::Ended => Some("has ended".into()),
-            State::Open if connection.farewell => Some("has ended".into()),
-            State::Open => {
+            ConnectionState::Lost(why) => Some(format!("is gone: {why}").into()),
+            ConnectionState::Ended => Some("has ended".into()),
+            ConnectionState::Open if connection.fin_received => Some("has ended".into()),
+            ConnectionState::Open => {
                 let open = connection.goodbye.as_ref()?;
                 (!open.contains(&context.id)).then(|| "returned before the call".into())
             }
@@ -572,9 +572,9 @@ impl Engine {
     }
 
     /// Whether a process can hear what it is told.
-    pub(crate) fn hears(&self, process: usize) -> bool {
-        let speaks = |connection: &Connection| connection.listens() && connection.broken.is_none();
-        process == self.me || self.connections[process].as_ref().is_some_and(speaks)
+    pub(crate) fn is_reachable(&self, process: usize) -> bool {
+        let is_writable = |connection: &Connection| connection.accepts_frames() && connection.broken.is_none();
+        process == self.me || self.connections[process].as_ref().is_some_and(is_writable)
     }
 
     /// Drops the contexts that this process has left and in which nobody can be any more.
@@ -586,7 +586,7 @@ impl Engine {
                     && context.lanes[process].left.is_none()
                     && connections[process].as_ref().is_some_and(|connection| {
                         connection.is_open()
-                            && !connection.farewell
+                            && !connection.fin_received
                             && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
                     })
             };

@@ -20,45 +20,45 @@ use crate::ids::Rank;
 use crate::transport::{ContextId, Deadline, rank_words};
 
 /// Bytes that wait for somebody to read them, from where on it gets no more answers.
-const MOST_ANSWERS: usize = 1 << 20;
+const MAX_QUEUED: usize = 1 << 20;
 
 /// What became of a question.
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// It may still be answered.
     Pending,
-    RankStatus(RankStatus),
+    Status(RankStatus),
     /// No answer came in time.
-    None,
+    Missing,
 }
 
 impl Engine {
     /// Asks a process where it stands in the context `about`, and what it called in that call, on
     /// behalf of a context.
     pub(crate) fn ask(&mut self, id: ContextId, asked: usize, about: ContextId, call: u64) {
-        self.questions += 1;
-        let number = self.questions;
+        self.status_requests += 1;
+        let number = self.status_requests;
         let status = (asked == self.me).then(|| self.status(about, call));
         if let Some(context) = self.contexts.get_mut(&id) {
             context.inquiry = Some(Inquiry { number, asked, since: Instant::now(), status });
         }
         if asked != self.me {
             let message_id = MessageId { call, ..MessageId::default() };
-            self.say(asked, Header { message_id, bytes: number, ..Header::new(Kind::Question, about) }, &[]);
+            self.enqueue(asked, Header { message_id, bytes: number, ..Header::new(Kind::StatusRequest, about) }, &[]);
             self.pump_out(asked);
         }
     }
 
     /// What became of the question of a context, which is done with if there is anything to say.
     pub(crate) fn reply(&mut self, id: ContextId, grace: Duration) -> Reply {
-        let Some(context) = self.contexts.get_mut(&id) else { return Reply::None };
-        let Some(inquiry) = &mut context.inquiry else { return Reply::None };
+        let Some(context) = self.contexts.get_mut(&id) else { return Reply::Missing };
+        let Some(inquiry) = &mut context.inquiry else { return Reply::Missing };
         // Who is gone will not answer.
-        let hears = self.connections[inquiry.asked].as_ref().is_some_and(Connection::is_open);
+        let open = self.connections[inquiry.asked].as_ref().is_some_and(Connection::is_open);
         let reply = match inquiry.status.take() {
-            Some(status) => Reply::RankStatus(status),
-            None if hears && inquiry.since.elapsed() < grace => return Reply::Pending,
-            None => Reply::None,
+            Some(status) => Reply::Status(status),
+            None if open && inquiry.since.elapsed() < grace => return Reply::Pending,
+            None => Reply::Missing,
         };
         context.inquiry = None;
         reply
@@ -66,7 +66,7 @@ impl Engine {
 
     /// Whether so many answers wait to be read that no more are given.
     pub(crate) fn is_full(&self, to: usize) -> bool {
-        self.connections[to].as_ref().is_none_or(|connection| connection.queue.len() > MOST_ANSWERS)
+        self.connections[to].as_ref().is_none_or(|connection| connection.queue.len() > MAX_QUEUED)
     }
 
     /// Answers a question, unless so many answers wait to be read that nobody can need them all.
@@ -75,8 +75,8 @@ impl Engine {
             return;
         }
         let status = write_status(&self.status(question.context, question.message_id.call));
-        self.say(from, Header { bytes: question.bytes, ..Header::new(Kind::Answer, question.context) }, &status);
-        self.owe(from);
+        self.enqueue(from, Header { bytes: question.bytes, ..Header::new(Kind::StatusReply, question.context) }, &status);
+        self.mark_due(from);
     }
 
     /// An answer has come.
@@ -99,7 +99,7 @@ impl Engine {
             progress: context.progress,
             left: context.presence == super::context::Presence::Left,
             failed: self.failed(),
-            said: context.called(call).map(|signature| (signature.fingerprint, signature.description)),
+            signature: context.called(call).map(|signature| (signature.fingerprint, signature.description)),
         }
     }
 
@@ -119,45 +119,45 @@ impl Engine {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(crate) struct Traversal {
     home: ContextId,
-    hops: Vec<Hop>,
+    edges: Vec<WaitEdge>,
     /// The call that the last hop waits in, if it is known.
     call: Option<u64>,
-    look: Look,
-    end: Option<End>,
+    snapshot: Snapshot,
+    end: Option<PathEnd>,
     failed: Option<ContextId>,
 }
 
 /// A process waits for another, in a context.
 #[derive(Clone, Copy, Debug)]
-struct Hop {
+struct WaitEdge {
     context: ContextId,
     from: usize,
     to: usize,
 }
 
 #[derive(Clone, Debug)]
-enum End {
+enum PathEnd {
     Gone(Arc<str>),
     Left,
     NotCalled,
     Busy(u32),
-    GoneOn(u64),
-    Circle,
+    MovedOn(u64),
+    Cycle,
     /// A circle of others, in another context; or they keep each other waiting in turn.
-    Elsewhere,
-    Mute,
+    CycleElsewhere,
+    Unresponsive,
 }
 
 /// A chain is followed so far at least, and past each process twice: who makes up answers leads
 /// nobody on for ever.
-const MOST_HOPS: usize = 1024;
+const MAX_EDGES: usize = 1024;
 
 /// What has to stay the same for a deadline to hold: who is the last in the context where the chain
 /// begins, and that nobody there got anything done. What goes on in other contexts does not count.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct Snapshot {
     last: usize,
     /// Of all but the last.
     progress: u64,
@@ -165,7 +165,7 @@ pub(crate) struct Look {
     own: Option<u64>,
 }
 
-impl Look {
+impl Snapshot {
     /// Whether nothing got done between the two. Who says nothing gets nothing done.
     pub(crate) fn is_still(&self, other: &Self) -> bool {
         let own = self.own.is_none() || other.own.is_none() || self.own == other.own;
@@ -173,124 +173,124 @@ impl Look {
     }
 }
 
-impl Walk {
+impl Traversal {
     /// Begins with this process, which waits in a context. `None` if it does not.
     pub(crate) fn begin(engine: &mut Engine, home: ContextId) -> Option<Self> {
         let context = engine.contexts.get(&home)?;
         let (call, to) = (context.active.as_ref()?.call, context.awaits()?);
         let (from, progress) = (engine.me, context.progress);
         engine.ask(home, to, home, call);
-        let look = Look { last: to, progress, own: None };
-        let hops = vec![Hop { context: home, from, to }];
-        Some(Self { home, hops, call: Some(call), look, end: None, failed: None })
+        let snapshot = Snapshot { last: to, progress, own: None };
+        let edges = vec![WaitEdge { context: home, from, to }];
+        Some(Self { home, edges, call: Some(call), snapshot, end: None, failed: None })
     }
 
     /// Goes as far as answers have come. What it has found, if it is at its end; that is where it
     /// is if `now`.
-    pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Look> {
+    pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Snapshot> {
         while self.end.is_none() {
-            let Hop { context, to, .. } = *self.hops.last()?;
+            let WaitEdge { context, to, .. } = *self.edges.last()?;
             let call = engine.contexts.get(&self.home)?.active.as_ref()?.call;
             let gone = engine.contexts.get(&self.home).and_then(|home| engine.gone(home, to, call));
             if let Some(how) = gone.filter(|_| context == self.home) {
-                self.end = Some(End::Gone(how));
+                self.end = Some(PathEnd::Gone(how));
                 break;
             }
             let status = match engine.reply(self.home, if now { Duration::ZERO } else { grace }) {
                 Reply::Pending => return None,
-                Reply::None => {
-                    self.end = Some(End::Mute);
+                Reply::Missing => {
+                    self.end = Some(PathEnd::Unresponsive);
                     break;
                 }
-                Reply::RankStatus(status) => status,
+                Reply::Status(status) => status,
             };
             if context == self.home {
-                self.look.own = Some(status.progress);
+                self.snapshot.own = Some(status.progress);
             }
             let Some((next, peer)) = status.awaits else {
                 self.failed = status.failed;
                 self.end = Some(self.ending(&status));
                 break;
             };
-            let hop = Hop { context: next, from: to, to: peer as usize };
-            let met = |other: &Hop| (other.context, other.from) == (hop.context, hop.from);
-            let met = self.hops.iter().position(met);
-            let too_long = self.hops.len() >= MOST_HOPS.max(2 * engine.connections.len());
+            let edge = WaitEdge { context: next, from: to, to: peer as usize };
+            let met = |other: &WaitEdge| (other.context, other.from) == (edge.context, edge.from);
+            let met = self.edges.iter().position(met);
+            let too_long = self.edges.len() >= MAX_EDGES.max(2 * engine.connections.len());
             if too_long || met.is_some() || peer as usize >= engine.connections.len() {
-                let is_here = self.hops[met.unwrap_or(0)..].iter().any(|hop| hop.context == self.home);
-                self.end = Some(if is_here && met.is_some() { End::Circle } else { End::Elsewhere });
+                let is_here = self.edges[met.unwrap_or(0)..].iter().any(|edge| edge.context == self.home);
+                self.end = Some(if is_here && met.is_some() { PathEnd::Cycle } else { PathEnd::CycleElsewhere });
                 break;
             }
-            self.hops.push(hop);
+            self.edges.push(edge);
             self.call = status.posted.filter(|_| next == context).map(|(call, _)| call);
             if next == self.home {
-                let own = self.look.own.take().unwrap_or(0);
-                self.look = Look { last: hop.to, progress: self.look.progress.wrapping_add(own), own: None };
+                let own = self.snapshot.own.take().unwrap_or(0);
+                self.snapshot = Snapshot { last: edge.to, progress: self.snapshot.progress.wrapping_add(own), own: None };
             }
-            engine.ask(self.home, hop.to, next, call);
+            engine.ask(self.home, edge.to, next, call);
         }
-        Some(self.look)
+        Some(self.snapshot)
     }
 
-    fn ending(&self, status: &RankStatus) -> End {
+    fn ending(&self, status: &RankStatus) -> PathEnd {
         match (status.left, status.posted, self.call) {
-            (true, ..) => End::Left,
-            (_, None, _) => End::NotCalled,
-            (_, Some((at, _)), Some(call)) if at < call => End::NotCalled,
-            (_, Some((at, round)), Some(call)) if at == call => End::Busy(round),
-            (_, Some((at, _)), _) => End::GoneOn(at),
+            (true, ..) => PathEnd::Left,
+            (_, None, _) => PathEnd::NotCalled,
+            (_, Some((at, _)), Some(call)) if at < call => PathEnd::NotCalled,
+            (_, Some((at, round)), Some(call)) if at == call => PathEnd::Busy(round),
+            (_, Some((at, _)), _) => PathEnd::MovedOn(at),
         }
     }
 
     /// Returns the deadline that counts for what is at the end; `None` if it is not there yet.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         self.end.as_ref().map(|end| match end {
-            End::NotCalled | End::Busy(_) | End::Elsewhere => Deadline::Arrival,
-            End::Gone(_) | End::Left | End::GoneOn(_) | End::Circle | End::Mute => Deadline::Silence,
+            PathEnd::NotCalled | PathEnd::Busy(_) | PathEnd::CycleElsewhere => Deadline::Arrival,
+            PathEnd::Gone(_) | PathEnd::Left | PathEnd::MovedOn(_) | PathEnd::Cycle | PathEnd::Unresponsive => Deadline::Silence,
         })
     }
 
     /// Whose fault it is, by its rank in the context where it began.
     pub(crate) fn culprit(&self, home: &Context) -> Option<Rank> {
         let last = match self.end {
-            Some(End::Circle) => return None,
+            Some(PathEnd::Cycle) => return None,
             // Answers are not given all at once, so those others may be well; who waits for them
             // here is at fault here.
-            Some(End::Elsewhere) => self.hops.iter().rfind(|hop| hop.context == self.home),
-            _ => self.hops.last(),
+            Some(PathEnd::CycleElsewhere) => self.edges.iter().rfind(|edge| edge.context == self.home),
+            _ => self.edges.last(),
         };
         home.rank_of(last?.to)
     }
 
     /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait,
     /// and as in the job if that is another number.
-    pub(crate) fn words(&self, home: &Context) -> String {
+    pub(crate) fn describe(&self, home: &Context) -> String {
         let name = |process: usize| match home.rank_of(process) {
             Some(rank) => rank_words(rank, &home.members),
             None => format!("rank {process} of the job"),
         };
-        let one_context = self.hops.iter().all(|hop| hop.context == self.home);
-        let mut words = String::new();
-        for (i, Hop { context, from, to }) in self.hops.iter().enumerate() {
+        let one_context = self.edges.iter().all(|edge| edge.context == self.home);
+        let mut text = String::new();
+        for (i, WaitEdge { context, from, to }) in self.edges.iter().enumerate() {
             let subject = if i == 0 { name(*from) } else { ", which".to_owned() };
             let place = if one_context { String::new() } else { format!(" in context {context}") };
             // Writing to a string does not fail.
-            let _ = write!(words, "{subject} waits{place} for {}", name(*to));
+            let _ = write!(text, "{subject} waits{place} for {}", name(*to));
         }
         let ending = match &self.end {
-            Some(End::Gone(how)) => format!(", which {how}"),
-            Some(End::Left) => ", which has left".to_owned(),
-            Some(End::NotCalled) => ", which has not called".to_owned(),
-            Some(End::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
-            Some(End::GoneOn(call)) => format!(", which has gone on to call {call}"),
-            Some(End::Circle) => ", and so in a circle".to_owned(),
-            Some(End::Elsewhere) => ", and so on".to_owned(),
-            Some(End::Mute) | None => ", which does not answer".to_owned(),
+            Some(PathEnd::Gone(how)) => format!(", which {how}"),
+            Some(PathEnd::Left) => ", which has left".to_owned(),
+            Some(PathEnd::NotCalled) => ", which has not called".to_owned(),
+            Some(PathEnd::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
+            Some(PathEnd::MovedOn(call)) => format!(", which has gone on to call {call}"),
+            Some(PathEnd::Cycle) => ", and so in a circle".to_owned(),
+            Some(PathEnd::CycleElsewhere) => ", and so on".to_owned(),
+            Some(PathEnd::Unresponsive) | None => ", which does not answer".to_owned(),
         };
-        words.push_str(&ending);
+        text.push_str(&ending);
         if let Some(context) = self.failed {
-            let _ = write!(words, "; context {context}, of which it is a member too, has failed");
+            let _ = write!(text, "; context {context}, of which it is a member too, has failed");
         }
-        words
+        text
     }
 }

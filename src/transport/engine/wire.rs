@@ -24,7 +24,7 @@ pub(crate) trait Wire: fmt::Debug + Send {
     }
 
     /// Looks what has happened, for wires of which no [`Sleeper`] tells.
-    fn poll(&mut self, events: &mut Vec<Event>) {
+    fn poll(&mut self, events: &mut Vec<WireEvent>) {
         let _ = events;
     }
 
@@ -82,10 +82,10 @@ pub(crate) trait OutOfBand {
     fn call_back(&mut self, from: usize) -> bool;
 
     /// The desk on which something has come; none if it went straight to its place. To be put back.
-    fn desk(&mut self, from: usize) -> Option<Vec<u8>>;
+    fn bounce_buffer(&mut self, from: usize) -> Option<Vec<u8>>;
 
     /// Puts back a desk.
-    fn put_back(&mut self, desk: Vec<u8>);
+    fn put_back(&mut self, buffer: Vec<u8>);
 }
 
 /// What came of reading or writing once.
@@ -101,7 +101,7 @@ pub(crate) enum Went {
 
 /// Something happened on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct WireEvent {
     pub(crate) process: usize,
     /// Something has come.
     pub(crate) readable: bool,
@@ -122,5 +122,5 @@ pub(crate) struct Event {
 /// time.
 pub(crate) trait Sleeper: fmt::Debug + Send {
     /// Sleeps; returns at once if the limit is zero.
-    fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>);
+    fn sleep(&mut self, limit: Duration, events: &mut Vec<WireEvent>);
 }

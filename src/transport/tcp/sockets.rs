@@ -9,7 +9,7 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 
 use crate::machine::Machine;
-use crate::transport::engine::wire::{Event, Sleeper, Went, Wire};
+use crate::transport::engine::wire::{WireEvent, Sleeper, Went, Wire};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -123,23 +123,23 @@ impl Socket {
 }
 
 impl Sleeper for Poller {
-    fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>) {
-        let Self { poll, events: told } = self;
-        if poll.poll(told, Some(limit)).is_err() {
+    fn sleep(&mut self, limit: Duration, events: &mut Vec<WireEvent>) {
+        let Self { poll, events: polled } = self;
+        if poll.poll(polled, Some(limit)).is_err() {
             // A signal has interrupted it, perhaps after this process was stopped for long: what
             // has come is not known yet. It does not fail otherwise; if it does, there are no
             // events.
-            let _ = poll.poll(told, Some(Duration::ZERO));
+            let _ = poll.poll(polled, Some(Duration::ZERO));
         }
-        events.extend(told.iter().map(|event| {
+        events.extend(polled.iter().map(|event| {
             let ended = event.is_read_closed() || event.is_error();
-            Event {
+            WireEvent {
                 process: event.token().0,
                 readable: event.is_readable() || ended,
                 writable: event.is_writable(),
                 ended,
                 urgent: ended,
-                ..Event::default()
+                ..WireEvent::default()
             }
         }));
     }

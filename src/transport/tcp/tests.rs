@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod abuse;
-mod alone;
+mod harness;
 mod call;
 mod credit;
 mod crossing;
@@ -11,11 +11,11 @@ mod cut;
 mod ending;
 mod fairness;
 mod head;
-mod long_words;
+mod long_descriptions;
 mod out_of_band;
-mod outside;
+mod library_calls;
 mod panic;
-mod ready;
+mod clear_to_send;
 mod silent;
 mod small_buffers;
 #[cfg(unix)]
@@ -84,7 +84,7 @@ fn endpoint(rank: usize, streams: Vec<Option<TcpStream>>, neighbours: usize) -> 
 }
 
 /// So many that none of them has a core of its own.
-const CROWD: usize = usize::MAX;
+const OVERSUBSCRIBED: usize = usize::MAX;
 
 #[test]
 fn processes_keep_every_promise() {

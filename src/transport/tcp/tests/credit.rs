@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::call::call;
 use super::half;
 use crate::ids::Rank;
@@ -64,7 +64,7 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
         reader.read_exact(&mut bytes).unwrap();
         let header = Header::decode(&bytes).unwrap();
         if matches!(header.kind, Kind::Message | Kind::Credit) {
-            *heard = header.taken.max(*heard);
+            *heard = header.consumed.max(*heard);
         }
         if header.kind == Kind::Leave {
             return false;
@@ -73,16 +73,16 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
         if *left == LONG && header.kind == Kind::Message {
             short(0);
             thread::sleep(Duration::from_millis(100));
-        } else if header.kind == Kind::More && *left == u64::from(header.text) {
+        } else if header.kind == Kind::Continuation && *left == u64::from(header.text) {
             short(1);
         }
         reader.read_exact(&mut vec![0; header.text as usize]).unwrap();
-        if matches!(header.kind, Kind::Message | Kind::More) {
+        if matches!(header.kind, Kind::Message | Kind::Continuation) {
             *left -= u64::from(header.text);
         }
         true
     };
-    other.write_all(&header(Kind::Ready, 0, 0).encode()).unwrap();
+    other.write_all(&header(Kind::ClearToSend, 0, 0).encode()).unwrap();
     while next(&mut heard, &mut left) {}
     // Or it would wait for its farewell to be heard.
     other.shutdown(Shutdown::Both).unwrap();
@@ -96,23 +96,23 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
 #[test]
 fn what_is_on_its_way_is_not_offered() {
     for begun in [false, true] {
-        let mut alone = Alone::new(0, 2);
+        let mut harness = Harness::new(0, 2);
         // The socket takes nothing, or it has taken a part of a header, of a message that used up
         // the credit.
-        alone.connection(1).blocked = true;
-        let spent = alone.engine.credit.lane;
-        alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;
-        alone.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |alone| {
+        harness.connection(1).blocked = true;
+        let spent = harness.engine.credit.lane;
+        harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;
+        harness.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |harness| {
             if begun {
                 let header = Header::new(Kind::Message, ContextId::WORLD).encode();
                 let sending =
-                    Sending { context: ContextId::WORLD, header, headed: 5, left: 65_536, out_of_band: false };
-                alone.connection(1).sending = Some(sending);
+                    Sending { context: ContextId::WORLD, header, header_written: 5, left: 65_536, out_of_band: false };
+                harness.connection(1).sending = Some(sending);
             }
-            alone.engine.patrol(ContextId::WORLD);
-            assert_eq!(alone.connection(1).queue.is_empty(), begun);
+            harness.engine.check_early_messages(ContextId::WORLD);
+            assert_eq!(harness.connection(1).queue.is_empty(), begun);
             // So that nothing is finished when the active round is withdrawn.
-            alone.connection(1).sending = None;
+            harness.connection(1).sending = None;
         });
     }
 }

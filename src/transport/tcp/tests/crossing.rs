@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::unable::aborted;
 use crate::ids::Rank;
 use crate::transport::ContextId;
@@ -13,7 +13,7 @@ use crate::transport::engine::frame::{Header, Kind};
 
 const ID: ContextId = ContextId::of(5);
 
-struct Ranks(Vec<Alone>);
+struct Ranks(Vec<Harness>);
 
 impl Ranks {
     /// What is on its way from one to another arrives; not what follows the first frame of that
@@ -22,7 +22,7 @@ impl Ranks {
         thread::sleep(Duration::from_millis(2));
         let source = self.0[from].others[to].as_mut().unwrap();
         source.set_nonblocking(true).unwrap();
-        let mut words = Vec::new();
+        let mut text = Vec::new();
         let mut read = |len: usize| {
             let mut bytes = vec![0; len];
             match source.read_exact(&mut bytes) {
@@ -33,14 +33,14 @@ impl Ranks {
         };
         while let Some(bytes) = read(Header::BYTES) {
             let header = Header::decode(bytes.as_slice().try_into().unwrap()).unwrap();
-            words.extend(bytes);
-            words.extend(read(header.text as usize).unwrap());
+            text.extend(bytes);
+            text.extend(read(header.text as usize).unwrap());
             if Some(header.kind) == last {
                 break;
             }
         }
         source.set_nonblocking(false).unwrap();
-        self.0[to].others[from].as_mut().unwrap().write_all(&words).unwrap();
+        self.0[to].others[from].as_mut().unwrap().write_all(&text).unwrap();
         thread::sleep(Duration::from_millis(2));
         self.0[to].engine.pump_in(from);
     }
@@ -63,7 +63,7 @@ impl Ranks {
 #[test]
 fn of_two_that_ask_each_other_one_decides() {
     let all: Vec<Rank> = (0..3).map(Rank::new).collect();
-    let mut ranks = Ranks((0..3).map(|me| Alone::new(me, 3)).collect());
+    let mut ranks = Ranks((0..3).map(|me| Harness::new(me, 3)).collect());
     ranks.0[1].engine.open(ID, &all).unwrap();
     ranks.0[2].engine.open(ID, &all).unwrap();
     // 2 finds a fault. 0 cannot decide; so it turns to 1, word of which is on its way.
@@ -87,7 +87,7 @@ fn of_two_that_ask_each_other_one_decides() {
     ranks.decide(1);
     assert_eq!(ranks.failure(1), Some(1));
     // 0 hears that 1 asks, and that 2 has turned to it, before it hears what 1 has decided.
-    ranks.arrive(1, 0, Some(Kind::Ask));
+    ranks.arrive(1, 0, Some(Kind::VoteRequest));
     ranks.arrive(2, 0, None);
     ranks.decide(0);
     assert_ne!(ranks.failure(0), Some(0), "1 may have decided");

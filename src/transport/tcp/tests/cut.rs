@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::call::{exchange, open};
-use super::{CROWD, endpoint, streams};
+use super::{OVERSUBSCRIBED, endpoint, streams};
 use crate::transport::{ContextId, Failure};
 
 /// Everybody waits for one of the two ends; what they fail with.
@@ -21,7 +21,7 @@ fn failures(size: usize, (one, other): (usize, usize), asleep: Duration) -> Vec<
             .map(|(rank, streams)| {
                 let (met, all_over) = (&met, &all_over);
                 scope.spawn(move || {
-                    let endpoint = endpoint(rank, streams, CROWD).unwrap();
+                    let endpoint = endpoint(rank, streams, OVERSUBSCRIBED).unwrap();
                     let mut world = open(&*endpoint, ContextId::WORLD);
                     let timeout = Duration::from_secs(20);
                     let all: Vec<_> = (0..size).filter(|peer| *peer != rank).map(|peer| (peer, 8)).collect();

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::call::{exchange, open};
 use super::unable::aborted;
-use super::{CROWD, endpoint, half, streams};
+use super::{OVERSUBSCRIBED, endpoint, half, streams};
 use crate::transport::engine::codec::{read_failure, write_failure};
 use crate::transport::engine::connection::Connection;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
@@ -24,14 +24,14 @@ use crate::transport::{Cause, ContextId, Failure, History, Transport};
 
 #[test]
 fn an_end_that_comes_with_the_last_bytes_is_seen_as_they_are() {
-    let mut alone = Alone::new(0, 2);
+    let mut harness = Harness::new(0, 2);
     let message = Header { eager: true, bytes: 8, ..Header::new(Kind::Message, ContextId::WORLD) };
-    alone.hear(1, Header { message_id: MessageId::default(), ..message }, &[7; 8]);
+    harness.send_from(1, Header { message_id: MessageId::default(), ..message }, &[7; 8]);
     // Both are with the kernel before anybody looks; it tells of them once.
-    alone.others[1] = None;
+    harness.others[1] = None;
     let gone = |engine: &Engine| !engine.connections[1].as_ref().is_some_and(Connection::is_open);
-    assert!(alone.listen_until(gone), "nobody has seen the end");
-    assert!(!alone.engine.contexts[&ContextId::WORLD].lanes[1].into.stash.is_empty(), "the message is lost");
+    assert!(harness.listen_until(gone), "nobody has seen the end");
+    assert!(!harness.engine.contexts[&ContextId::WORLD].lanes[1].into.unexpected.is_empty(), "the message is lost");
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn who_has_sent_all_waits_until_it_is_read() {
     // So little room that most of it stays with the sender.
     SockRef::from(streams[1][0].as_ref().unwrap()).set_recv_buffer_size(20_000).unwrap();
     let (calls, timeout) = (4, Duration::from_secs(20));
-    let first = endpoint(0, streams.remove(0), CROWD).unwrap();
+    let first = endpoint(0, streams.remove(0), OVERSUBSCRIBED).unwrap();
     let sender = thread::spawn(move || {
         let mut world = open(&*first, ContextId::WORLD);
         (0..calls).for_each(|call| exchange(&mut *world, call, &[(1, 60_000)], &[], timeout).unwrap());
     });
     // It has returned by now, and has nobody to hear that.
     thread::sleep(2 * LINGER);
-    let last = endpoint(1, streams.remove(0), CROWD).unwrap();
+    let last = endpoint(1, streams.remove(0), OVERSUBSCRIBED).unwrap();
     let mut world = open(&*last, ContextId::WORLD);
     (0..calls).for_each(|call| exchange(&mut *world, call, &[], &[(0, 60_000)], timeout).unwrap());
     drop((world, last));
@@ -56,23 +56,23 @@ fn who_has_sent_all_waits_until_it_is_read() {
 
 #[test]
 fn who_leaves_a_context_that_has_failed_says_of_what() {
-    let mut alone = Alone::new(1, 3);
+    let mut harness = Harness::new(1, 3);
     let failure = aborted(0);
-    alone.hear(0, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&failure));
-    assert!(alone.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
-    let mut other = alone.others[2].take().unwrap();
+    harness.send_from(0, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&failure));
+    assert!(harness.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
+    let mut other = harness.others[2].take().unwrap();
     other.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let mut heard = Vec::new();
     let mut hear = || {
         let mut bytes = [0; Header::BYTES];
         other.read_exact(&mut bytes).unwrap();
         let header = Header::decode(&bytes).unwrap();
-        let mut words = vec![0; header.text as usize];
-        other.read_exact(&mut words).unwrap();
+        let mut text = vec![0; header.text as usize];
+        other.read_exact(&mut text).unwrap();
         heard.push(header.kind);
-        (header.kind, words)
+        (header.kind, text)
     };
-    alone.engine.tell_leave(ContextId::WORLD, "");
+    harness.engine.broadcast_leave(ContextId::WORLD, "");
     // Rank 2 may have heard it before; but not of the leave.
     let mut word = hear();
     while word.0 != Kind::Leave {
@@ -84,7 +84,7 @@ fn who_leaves_a_context_that_has_failed_says_of_what() {
 
 #[test]
 fn what_all_have_left_is_forgotten() {
-    let member = |(rank, streams)| Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
+    let member = |(rank, streams)| Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
     let members: Vec<Arc<Member>> = streams(2).unwrap().into_iter().enumerate().map(member).collect();
     for i in 0..3000 {
         let opened: Vec<_> = members.iter().map(|member| open(&**member, ContextId::WORLD.child(i, 0))).collect();
@@ -118,7 +118,7 @@ fn who_panics_does_not_wait_for_a_deadline_until_that_is_known() {
 #[test]
 fn end_is_not_put_off_by_others_that_leave() {
     let mut streams = streams(14).unwrap();
-    let mesh = Mesh { rank: 0, streams: streams.remove(0), neighbours: CROWD };
+    let mesh = Mesh { rank: 0, streams: streams.remove(0), neighbours: OVERSUBSCRIBED };
     let member = mesh.start().unwrap();
     let failed = catch_unwind(AssertUnwindSafe(|| {
         let _world = open(&*member, ContextId::WORLD);
@@ -147,7 +147,7 @@ fn end_is_not_put_off_by_others_that_leave() {
 /// The members of a job of so many, and what tells how they have ended.
 fn supervised(size: usize) -> Vec<(Box<dyn Transport>, Supervisor)> {
     let member = |(rank, streams)| {
-        let member = Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
+        let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
         (open(&*member, ContextId::WORLD), Supervisor::new(member))
     };
     streams(size).unwrap().into_iter().enumerate().map(member).collect()

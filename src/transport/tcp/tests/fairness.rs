@@ -4,60 +4,60 @@ use std::io::{Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::call::{call, drive, open};
-use super::{CROWD, streams};
+use super::{OVERSUBSCRIBED, streams};
 use crate::transport::ContextId;
-use crate::transport::engine::frame::{Header, Kind, MOST_TEXT};
-use crate::transport::engine::limits::TURN;
+use crate::transport::engine::frame::{Header, Kind, MAX_TEXT};
+use crate::transport::engine::limits::BUDGET;
 use crate::transport::tcp::mesh::Mesh;
 
 #[test]
-fn who_keeps_sending_is_read_from_a_few_times_and_put_off() {
-    let mut alone = Alone::new(0, 2);
-    let mut flood = alone.others[1].take().unwrap();
+fn who_keeps_sending_is_read_from_a_few_times_and_defer() {
+    let mut harness = Harness::new(0, 2);
+    let mut flood = harness.others[1].take().unwrap();
     let end = flood.try_clone().unwrap();
     let flood = thread::spawn(move || {
-        let frames = Header::new(Kind::Void, ContextId::WORLD).encode().repeat(20_000);
+        let frames = Header::new(Kind::Cancel, ContextId::WORLD).encode().repeat(20_000);
         while flood.write_all(&frames).is_ok() {}
     });
-    alone.during(ContextId::WORLD, &call(&[], &[(1, 10, false)]), |alone| {
+    harness.during(ContextId::WORLD, &call(&[], &[(1, 10, false)]), |harness| {
         // Some time it finds the socket never empty; it returns all the same.
         let begin = Instant::now();
         let mut times = std::iter::from_fn(|| (begin.elapsed() < Duration::from_secs(20)).then_some(()));
         let put_off = times.any(|()| {
-            let before = alone.connection(1).reads;
-            alone.engine.pump_in(1);
-            assert!(alone.connection(1).reads <= before + u64::from(TURN));
-            alone.engine.unfinished == [1]
+            let before = harness.connection(1).reads;
+            harness.engine.pump_in(1);
+            assert!(harness.connection(1).reads <= before + u64::from(BUDGET));
+            harness.engine.unfinished == [1]
         });
         assert!(put_off, "the flood is too slow to tell");
-        alone.engine.resume();
+        harness.engine.resume();
     });
     end.shutdown(std::net::Shutdown::Both).unwrap();
     flood.join().unwrap();
 }
 
 #[test]
-fn who_keeps_reading_is_written_to_a_few_times_and_put_off() {
+fn who_keeps_reading_is_written_to_a_few_times_and_defer() {
     const LONG: u64 = 200 << 20;
-    let mut alone = Alone::new(0, 2);
-    alone.hear(1, Header::new(Kind::Ready, ContextId::WORLD), &[]);
-    assert!(alone.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.ready.is_some()));
-    let mut other = alone.others[1].take().unwrap();
+    let mut harness = Harness::new(0, 2);
+    harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
+    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.cts.is_some()));
+    let mut other = harness.others[1].take().unwrap();
     let reader = thread::spawn(move || {
-        let (mut part, mut came) = (vec![0; 1 << 20], 0);
-        while came < LONG {
-            came += other.read(&mut part).unwrap() as u64;
+        let (mut part, mut received) = (vec![0; 1 << 20], 0);
+        while received < LONG {
+            received += other.read(&mut part).unwrap() as u64;
         }
     });
-    alone.during(ContextId::WORLD, &call(&[(1, LONG, false)], &[]), |alone| {
-        let most = u64::from(TURN) * u64::from(MOST_TEXT);
-        while !alone.engine.is_done(ContextId::WORLD) {
-            let before = alone.connection(1).gone;
-            alone.connection(1).blocked = false;
-            alone.engine.pump_out(1);
-            assert!(alone.connection(1).gone <= before + most + most / 100);
+    harness.during(ContextId::WORLD, &call(&[(1, LONG, false)], &[]), |harness| {
+        let most = u64::from(BUDGET) * u64::from(MAX_TEXT);
+        while !harness.engine.is_done(ContextId::WORLD) {
+            let before = harness.connection(1).bytes_written;
+            harness.connection(1).blocked = false;
+            harness.engine.pump_out(1);
+            assert!(harness.connection(1).bytes_written <= before + most + most / 100);
         }
     });
     reader.join().unwrap();
@@ -71,7 +71,7 @@ fn a_long_message_is_read_in_long_pieces_wherever_it_goes() {
         let ranks: Vec<_> = ranks
             .map(|(rank, streams)| {
                 thread::spawn(move || {
-                    let member = Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
+                    let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
                     let mut world = open(&*member, ContextId::WORLD);
                     let (sends, receives) = ([(1, LONG, false)], [(0, LONG, scattered)]);
                     let program = if rank == 0 { call(&sends, &[]) } else { call(&[], &receives) };

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::call::{call, exchange, open};
-use super::{CROWD, endpoint, streams};
+use super::{OVERSUBSCRIBED, endpoint, streams};
 use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::{Cause, ContextId};
@@ -28,44 +28,44 @@ fn beginning(eager: bool) -> Header {
 
 #[test]
 fn an_engine_takes_no_text_apart_from_a_wire_that_has_no_such_thing() {
-    let refused = |alone: &mut Alone, header: Header| {
-        let why = alone.engine.take(1, &header.encode()).unwrap_err();
+    let refused = |harness: &mut Harness, header: Header| {
+        let why = harness.engine.parse(1, &header.encode()).unwrap_err();
         assert!(why.contains("apart"), "{header:?}: {why}");
     };
     // Awaited, on credit or asked for; the rest of one; early, in a context that is open or not;
     // and of one that has failed.
     for eager in [true, false] {
-        let mut alone = Alone::new(0, 2);
+        let mut harness = Harness::new(0, 2);
         let program = call(&[], &[(1, LENGTH.into(), false)]);
-        alone.during(ContextId::WORLD, &program, |alone| refused(alone, beginning(eager)));
+        harness.during(ContextId::WORLD, &program, |harness| refused(harness, beginning(eager)));
     }
-    let mut alone = Alone::new(0, 2);
-    alone.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |alone| {
+    let mut harness = Harness::new(0, 2);
+    harness.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |harness| {
         let first = Header { eager: false, out_of_band: false, text: 1000, ..beginning(false) };
-        alone.engine.take(1, &first.encode()).unwrap();
-        alone.engine.take(1, &[5; 1000]).unwrap();
-        let rest = Header { kind: Kind::More, text: LENGTH - 1000, bytes: 1000, ..beginning(false) };
-        refused(alone, rest);
+        harness.engine.parse(1, &first.encode()).unwrap();
+        harness.engine.parse(1, &[5; 1000]).unwrap();
+        let rest = Header { kind: Kind::Continuation, text: LENGTH - 1000, bytes: 1000, ..beginning(false) };
+        refused(harness, rest);
     });
-    refused(&mut Alone::new(0, 2), beginning(true));
-    refused(&mut Alone::new(0, 2), Header { context: ContextId::of(5), ..beginning(true) });
-    let mut alone = Alone::new(0, 2);
+    refused(&mut Harness::new(0, 2), beginning(true));
+    refused(&mut Harness::new(0, 2), Header { context: ContextId::of(5), ..beginning(true) });
+    let mut harness = Harness::new(0, 2);
     let late = Header { message_id: MessageId { call: 3, ..MessageId::default() }, ..beginning(true) };
-    alone.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |alone| refused(alone, late));
+    harness.during(ContextId::WORLD, &call(&[], &[(1, LENGTH.into(), false)]), |harness| refused(harness, late));
 }
 
 #[test]
 fn who_announces_such_a_text_is_lost_and_nobody_else() {
     let timeout = Duration::from_secs(10);
     let mut streams = streams(3).unwrap();
-    let mut babbler: Vec<Option<TcpStream>> = std::mem::take(&mut streams[1]);
-    let mut member = |rank: usize| endpoint(rank, std::mem::take(&mut streams[rank]), CROWD).unwrap();
+    let mut violator: Vec<Option<TcpStream>> = std::mem::take(&mut streams[1]);
+    let mut member = |rank: usize| endpoint(rank, std::mem::take(&mut streams[rank]), OVERSUBSCRIBED).unwrap();
     let (one, other) = (member(0), member(2));
     let id = ContextId::WORLD.child(1, 1);
     let (mut ones, mut others) =
         (one.open(id, &[Rank::new(0), Rank::new(2)]).unwrap(), other.open(id, &[Rank::new(0), Rank::new(2)]).unwrap());
     let mut world = open(&*one, ContextId::WORLD);
-    let to_one = babbler[0].as_mut().unwrap();
+    let to_one = violator[0].as_mut().unwrap();
     to_one.write_all(&beginning(true).encode()).unwrap();
     // What follows is taken for nothing.
     to_one.write_all(&[9; LENGTH as usize]).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use log::{LevelFilter, Log, Metadata, Record};
 
 use super::call::{exchange, open};
-use super::{CROWD, streams};
+use super::{OVERSUBSCRIBED, streams};
 use crate::transport::ContextId;
 use crate::transport::tcp::mesh::Mesh;
 
@@ -33,7 +33,7 @@ fn a_round_that_panics_leaves_nothing_behind_that_reaches_for_its_buffers() {
     log::set_logger(&Logger).unwrap();
     log::set_max_level(LevelFilter::Debug);
     let mut streams = streams(2).unwrap();
-    let member = Mesh { rank: 0, streams: streams.swap_remove(0), neighbours: CROWD }.start().unwrap();
+    let member = Mesh { rank: 0, streams: streams.swap_remove(0), neighbours: OVERSUBSCRIBED }.start().unwrap();
     let mut world = open(&*member, ContextId::WORLD);
     PANICS.set(true);
     // The other says nothing; that it does not is logged.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::call::{Item, call, drive, open};
-use super::{CROWD, Streams, endpoint, streams};
+use super::{OVERSUBSCRIBED, Streams, endpoint, streams};
 use crate::ids::Rank;
 use crate::plan::{Message, Program};
 use crate::transport::conformance::{self, Fixture};
@@ -28,7 +28,7 @@ fn narrow(size: usize, (sent, received): (usize, usize)) -> std::io::Result<Stre
 
 fn narrow_mesh(size: usize, room: (usize, usize)) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {
     let ranks = narrow(size, room)?.into_iter().enumerate();
-    ranks.map(|(rank, streams)| endpoint(rank, streams, CROWD)).collect()
+    ranks.map(|(rank, streams)| endpoint(rank, streams, OVERSUBSCRIBED)).collect()
 }
 
 #[derive(Debug)]
@@ -51,16 +51,16 @@ fn processes_with_small_buffers_keep_every_promise() {
 
 #[test]
 fn a_long_message_waits_for_the_rest_of_the_short_ones_before_it() {
-    let mut alone = Alone::on(0, narrow(2, (10_000, 30_000)).unwrap());
+    let mut harness = Harness::on(0, narrow(2, (10_000, 30_000)).unwrap());
     // So many short ones that the socket does not take all of those that are written together with
     // the long one.
     let lengths: Vec<u64> = (0..45).map(|i| 500 + 20 * i).chain([60_000, 9]).collect();
     let items: Vec<Item> = lengths.iter().map(|bytes| (1, *bytes, false)).collect();
-    alone.hear(1, Header::new(Kind::Ready, ContextId::WORLD), &[]);
-    assert!(alone.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.ready.is_some()));
-    let mut other = alone.others[1].take().unwrap();
-    alone.during(ContextId::WORLD, &call(&items, &[]), |alone| {
-        assert!(alone.connection(1).blocked && alone.connection(1).queue.len() > 1000, "it has not to wait");
+    harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
+    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.cts.is_some()));
+    let mut other = harness.others[1].take().unwrap();
+    harness.during(ContextId::WORLD, &call(&items, &[]), |harness| {
+        assert!(harness.connection(1).blocked && harness.connection(1).queue.len() > 1000, "it has not to wait");
         let reader = thread::spawn(move || {
             for (index, bytes) in lengths.into_iter().enumerate() {
                 let mut head = [0; Header::BYTES];
@@ -73,22 +73,22 @@ fn a_long_message_waits_for_the_rest_of_the_short_ones_before_it() {
                 assert!(text.iter().all(|byte| *byte == 7), "message {index}");
             }
         });
-        alone.listen_until(|engine| engine.is_done(ContextId::WORLD) || reader.is_finished());
+        harness.listen_until(|engine| engine.is_done(ContextId::WORLD) || reader.is_finished());
         reader.join().unwrap();
     });
 }
 
 #[test]
 fn a_message_that_has_gone_does_not_wait_for_those_of_another_context_that_follow_it() {
-    let mut alone = Alone::on(0, narrow(2, (10_000, 30_000)).unwrap());
+    let mut harness = Harness::on(0, narrow(2, (10_000, 30_000)).unwrap());
     let long = ContextId::of(5);
-    alone.engine.open(long, &[Rank::new(0), Rank::new(1)]).unwrap();
-    alone.hear(1, Header::new(Kind::Ready, long), &[]);
-    assert!(alone.read_until(1, |engine| engine.contexts[&long].lanes[1].out.ready.is_some()));
-    let mut other = alone.others[1].take().unwrap();
+    harness.engine.open(long, &[Rank::new(0), Rank::new(1)]).unwrap();
+    harness.send_from(1, Header::new(Kind::ClearToSend, long), &[]);
+    assert!(harness.read_until(1, |engine| engine.contexts[&long].lanes[1].out.cts.is_some()));
+    let mut other = harness.others[1].take().unwrap();
     // Of several frames, so that the short message comes between two of them.
-    alone.during(long, &call(&[(1, 3_000_000, false)], &[]), |alone| {
-        alone.during(ContextId::WORLD, &call(&[(1, 100, false)], &[]), |alone| {
+    harness.during(long, &call(&[(1, 3_000_000, false)], &[]), |harness| {
+        harness.during(ContextId::WORLD, &call(&[(1, 100, false)], &[]), |harness| {
             let reader = thread::spawn(move || {
                 loop {
                     let mut head = [0; Header::BYTES];
@@ -101,10 +101,10 @@ fn a_message_that_has_gone_does_not_wait_for_those_of_another_context_that_follo
                     }
                 }
             });
-            alone.listen_until(|_| reader.is_finished());
+            harness.listen_until(|_| reader.is_finished());
             let _other = reader.join().unwrap();
-            assert!(alone.listen_until(|engine| engine.is_done(ContextId::WORLD)));
-            assert!(!alone.engine.is_done(long));
+            assert!(harness.listen_until(|engine| engine.is_done(ContextId::WORLD)));
+            assert!(!harness.engine.is_done(long));
         });
     });
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::call::{exchange, open};
-use super::{CROWD, endpoint};
+use super::{OVERSUBSCRIBED, endpoint};
 use crate::ids::Rank;
 use crate::transport::engine::codec::{read_failure, write_failure};
 use crate::transport::engine::frame::{Header, Kind};
@@ -55,7 +55,7 @@ impl Waiting {
         // It has waited for a while when it asks.
         let mut asked = [0; Header::BYTES];
         one.read_exact(&mut asked).unwrap();
-        assert_eq!(Header::decode(&asked).unwrap().kind, Kind::Question);
+        assert_eq!(Header::decode(&asked).unwrap().kind, Kind::StatusRequest);
         Self { process, one, two, report }
     }
 
@@ -70,11 +70,11 @@ impl Waiting {
     }
 
     fn outcome(mut self) -> Result<(), Failure> {
-        let mut words = Vec::new();
-        self.report.read_to_end(&mut words).unwrap();
+        let mut text = Vec::new();
+        self.report.read_to_end(&mut text).unwrap();
         self.process.wait().unwrap();
-        let (first, words) = words.split_first().expect("how it has ended");
-        if *first == 0 { Ok(()) } else { Err(read_failure(words).unwrap()) }
+        let (first, text) = text.split_first().expect("how it has ended");
+        if *first == 0 { Ok(()) } else { Err(read_failure(text).unwrap()) }
     }
 }
 
@@ -90,12 +90,12 @@ impl Drop for Waiting {
 fn wait(role: &str) {
     let (address, timeout) = role.split_once(' ').unwrap();
     let [one, two, mut report] = std::array::from_fn(|_| TcpStream::connect(address).unwrap());
-    let endpoint = endpoint(0, vec![None, Some(one), Some(two)], CROWD).unwrap();
+    let endpoint = endpoint(0, vec![None, Some(one), Some(two)], OVERSUBSCRIBED).unwrap();
     let mut world = open(&*endpoint, ContextId::WORLD);
     let timeout = Duration::from_millis(timeout.parse().unwrap());
     let outcome = exchange(&mut *world, 0, &[], &[(1, 8)], timeout);
-    let words = outcome.map_or_else(|failure| [vec![1], write_failure(&failure)].concat(), |()| vec![0]);
-    report.write_all(&words).unwrap();
+    let text = outcome.map_or_else(|failure| [vec![1], write_failure(&failure)].concat(), |()| vec![0]);
+    report.write_all(&text).unwrap();
     drop(report);
     // Nobody will hear its farewell.
     std::process::exit(0);
@@ -134,7 +134,7 @@ fn who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends() 
 /// Rank 1 of 2, a process that opens its context and computes, until it is killed.
 fn compute(address: &str) {
     let stream = TcpStream::connect(address).unwrap();
-    let endpoint = endpoint(1, vec![Some(stream), None], CROWD).unwrap();
+    let endpoint = endpoint(1, vec![Some(stream), None], OVERSUBSCRIBED).unwrap();
     let _world = open(&*endpoint, ContextId::WORLD);
     thread::sleep(Duration::from_secs(600));
 }
@@ -156,7 +156,7 @@ fn stopped_process_is_silent_and_a_computing_one_is_not() {
     let stream = listener.accept().unwrap().0;
     let silence = Duration::from_secs(1);
     let waiting = thread::spawn(move || {
-        let endpoint = endpoint(0, vec![None, Some(stream)], CROWD).unwrap();
+        let endpoint = endpoint(0, vec![None, Some(stream)], OVERSUBSCRIBED).unwrap();
         let mut world = open(&*endpoint, ContextId::WORLD);
         exchange(&mut *world, 0, &[], &[(1, 8)], Timeouts::new(silence, Duration::MAX))
     });
@@ -190,13 +190,13 @@ fn who_was_stopped_before_it_decided_takes_what_others_have_decided() {
         waiting.stopped(Duration::from_millis(200), |Waiting { one, two, .. }| {
             // What it has said before.
             two.set_nonblocking(true).unwrap();
-            let mut said = [0; 4096];
-            let count = two.read(&mut said).unwrap_or(0);
+            let mut output = [0; 4096];
+            let count = two.read(&mut output).unwrap_or(0);
             two.set_nonblocking(false).unwrap();
-            early = said[..count].windows(5).any(|word| word == b"EARLY");
+            early = output[..count].windows(5).any(|word| word == b"EARLY");
             for stream in [two, one] {
-                let words = write_failure(&failure(2, "of the others"));
-                say(stream, Header::new(Kind::Decision, ContextId::WORLD), &words);
+                let text = write_failure(&failure(2, "of the others"));
+                say(stream, Header::new(Kind::Decision, ContextId::WORLD), &text);
             }
         });
         if early {
@@ -210,20 +210,20 @@ fn who_was_stopped_before_it_decided_takes_what_others_have_decided() {
 
 #[test]
 fn who_has_not_looked_at_its_sockets_for_long_decides_nothing_yet() {
-    let mut alone = Alone::new(0, 3);
+    let mut harness = Harness::new(0, 3);
     let proposal = write_failure(&failure(1, "EARLY"));
-    alone.hear(1, Header::new(Kind::Proposal, ContextId::WORLD), &proposal);
-    assert!(alone.read_until(1, |engine| engine.is_undecided(ContextId::WORLD)));
+    harness.send_from(1, Header::new(Kind::Proposal, ContextId::WORLD), &proposal);
+    assert!(harness.read_until(1, |engine| engine.is_undecided(ContextId::WORLD)));
     // Nothing has come of the third.
-    alone.engine.pump_in(2);
+    harness.engine.pump_in(2);
     // As if it had been stopped here, and meanwhile the others had gone on without it.
-    alone.engine.looked -= Duration::from_secs(1);
-    let verdict = failure(2, "of the others");
-    alone.hear(2, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&verdict));
-    alone.engine.sweep();
-    assert_eq!(alone.engine.failure(ContextId::WORLD), None);
+    harness.engine.looked -= Duration::from_secs(1);
+    let decision = failure(2, "of the others");
+    harness.send_from(2, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&decision));
+    harness.engine.sweep();
+    assert_eq!(harness.engine.failure(ContextId::WORLD), None);
     let told = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);
-    assert!(alone.listen_until(told));
-    alone.engine.sweep();
-    assert_eq!(alone.engine.failure(ContextId::WORLD), Some(&verdict));
+    assert!(harness.listen_until(told));
+    harness.engine.sweep();
+    assert_eq!(harness.engine.failure(ContextId::WORLD), Some(&decision));
 }

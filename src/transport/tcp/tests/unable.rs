@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::alone::Alone;
+use super::harness::Harness;
 use crate::ids::Rank;
 use crate::transport::engine::codec::write_failure;
 use crate::transport::engine::frame::{Header, Kind};
@@ -20,12 +20,12 @@ fn proposal(id: ContextId) -> Header {
 }
 
 /// Reads what has come, and decides.
-fn settle(alone: &mut Alone) {
+fn settle(harness: &mut Harness) {
     for _ in 0..5 {
         thread::sleep(Duration::from_millis(2));
-        (1..3).for_each(|from| alone.engine.pump_in(from));
-        alone.engine.looked = Instant::now();
-        alone.engine.sweep();
+        (1..3).for_each(|from| harness.engine.pump_in(from));
+        harness.engine.looked = Instant::now();
+        harness.engine.sweep();
     }
 }
 
@@ -33,48 +33,48 @@ fn settle(alone: &mut Alone) {
 fn who_has_said_that_it_cannot_decide_asks_before_it_does() {
     let (id, others) = (ContextId::of(5), [Rank::new(0), Rank::new(1), Rank::new(2)]);
     for first in [false, true] {
-        let mut alone = Alone::new(0, 3);
+        let mut harness = Harness::new(0, 3);
         if first {
             // Nobody has asked it yet: it decides at once.
-            alone.engine.open(id, &others).unwrap();
-            alone.engine.propose(id, aborted(0));
-            settle(&mut alone);
-            assert_eq!(alone.engine.failure(id), Some(&aborted(0)));
+            harness.engine.open(id, &others).unwrap();
+            harness.engine.propose(id, aborted(0));
+            settle(&mut harness);
+            assert_eq!(harness.engine.failure(id), Some(&aborted(0)));
             continue;
         }
-        alone.hear(2, proposal(id), &write_failure(&aborted(2)));
-        assert!(alone.read_until(2, |engine| engine.contexts.get(&id).is_some_and(|context| context.declined)));
-        alone.engine.open(id, &others).unwrap();
-        alone.engine.propose(id, aborted(0));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), None, "somebody else may be deciding");
+        harness.send_from(2, proposal(id), &write_failure(&aborted(2)));
+        assert!(harness.read_until(2, |engine| engine.contexts.get(&id).is_some_and(|context| context.declined)));
+        harness.engine.open(id, &others).unwrap();
+        harness.engine.propose(id, aborted(0));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), None, "somebody else may be deciding");
         // One of the two others alone is not enough; who has turned to it and away again does not
         // count.
-        alone.hear(1, proposal(id), &write_failure(&aborted(0)));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), None);
-        alone.hear(1, Header::new(Kind::Retract, id), &[]);
-        settle(&mut alone);
-        alone.hear(2, proposal(id), &write_failure(&aborted(0)));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), None);
-        alone.hear(1, proposal(id), &write_failure(&aborted(0)));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), Some(&aborted(0)));
+        harness.send_from(1, proposal(id), &write_failure(&aborted(0)));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), None);
+        harness.send_from(1, Header::new(Kind::Retract, id), &[]);
+        settle(&mut harness);
+        harness.send_from(2, proposal(id), &write_failure(&aborted(0)));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), None);
+        harness.send_from(1, proposal(id), &write_failure(&aborted(0)));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), Some(&aborted(0)));
     }
 }
 
 #[test]
 fn the_next_one_is_asked_where_the_first_cannot_decide() {
-    let mut alone = Alone::new(2, 3);
-    alone.engine.propose(ContextId::WORLD, aborted(2));
-    let to = |alone: &Alone| alone.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to);
-    assert_eq!(to(&alone), Some(0));
-    alone.hear(0, Header::new(Kind::Unable, ContextId::WORLD), &[]);
-    assert!(alone.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
-    assert_eq!(to(&alone), Some(1));
+    let mut harness = Harness::new(2, 3);
+    harness.engine.propose(ContextId::WORLD, aborted(2));
+    let to = |harness: &Harness| harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to);
+    assert_eq!(to(&harness), Some(0));
+    harness.send_from(0, Header::new(Kind::CannotDecide, ContextId::WORLD), &[]);
+    assert!(harness.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
+    assert_eq!(to(&harness), Some(1));
     // It has opened it, and asks: it is turned to again.
-    alone.hear(0, Header::new(Kind::Ask, ContextId::WORLD), &write_failure(&aborted(0)));
-    assert!(alone.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
-    assert_eq!(to(&alone), Some(0));
+    harness.send_from(0, Header::new(Kind::VoteRequest, ContextId::WORLD), &write_failure(&aborted(0)));
+    assert!(harness.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
+    assert_eq!(to(&harness), Some(0));
 }

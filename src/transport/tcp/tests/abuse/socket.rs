@@ -6,12 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::super::half;
-use super::dice::Dice;
-use super::speech::{CALLS, FINGERPRINT, Frame, ROUNDS, content, flat, frame, frames, header, program};
-use super::spoilt::spoil;
+use super::random::Random;
+use super::traffic::{CALLS, FINGERPRINT, Frame, ROUNDS, content, flat, frame, frames, header, program};
+use super::mutation::mutate;
 use crate::ids::Rank;
 use crate::plan::{Buffers, Sizes};
-use crate::transport::engine::frame::{Header, Kind, MOST_TEXT, MessageId};
+use crate::transport::engine::frame::{Header, Kind, MAX_TEXT, MessageId};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
 /// Calls until something fails, and once more; how many rounds ended well.
@@ -50,7 +50,7 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
     let message_id = MessageId::default();
     let message = |bytes: u64| header(Kind::Message, message_id, bytes);
     let eager = |bytes: u64| Header { eager: true, ..message(bytes) };
-    let oversized = Header { text: MOST_TEXT + 1, ..message(1 << 40) };
+    let oversized = Header { text: MAX_TEXT + 1, ..message(1 << 40) };
     let overlong = Header { text: u32::MAX, ..header(Kind::Leave, message_id, 0) };
     let elsewhere = Header { context: ContextId::of(5), ..eager(60_000) };
     let mut pieces: Vec<Vec<Frame>> = vec![
@@ -64,22 +64,22 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         (0..10).map(|_| frame(elsewhere, &[1; 60_000])).collect(),
         vec![frame(Header { context: ContextId::of(5), ..message(60_000) }, &[1; 60_000])],
         vec![frame(Header { message_id: MessageId { round: 2, ..message_id }, ..message(2000) }, &[1; 700])],
-        vec![frame(Header { bytes: 10, ..header(Kind::More, message_id, 0) }, &[1; 10])],
-        vec![frame(Header { taken: 1 << 40, ..header(Kind::Credit, message_id, 0) }, &[])],
+        vec![frame(Header { bytes: 10, ..header(Kind::Continuation, message_id, 0) }, &[1; 10])],
+        vec![frame(Header { consumed: 1 << 40, ..header(Kind::Credit, message_id, 0) }, &[])],
         vec![frame(header(Kind::Decision, message_id, 0), &[])],
         vec![frame(header(Kind::Goodbye, message_id, 0), &[1; 7])],
         vec![frame(header(Kind::Fin, message_id, 0), &[])],
         vec![frame(header(Kind::Leave, message_id, 0), &[1; 50])],
         (0..2000)
-            .map(|at| frame(Header { context: ContextId::of(at + 9), ..header(Kind::Ready, message_id, 0) }, &[]))
+            .map(|at| frame(Header { context: ContextId::of(at + 9), ..header(Kind::ClearToSend, message_id, 0) }, &[]))
             .collect(),
     ];
     let good = frames();
     pieces.push(good.clone());
-    let mut dice = Dice(77);
+    let mut random = Random(77);
     for _ in 0..400 {
         let mut frames = good.clone();
-        (0..1 + dice.below(3)).for_each(|_| spoil(&mut frames, &mut dice));
+        (0..1 + random.below(3)).for_each(|_| mutate(&mut frames, &mut random));
         pieces.push(frames);
     }
     let cases: Vec<(usize, Vec<u8>, After)> = pieces
@@ -87,10 +87,10 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         .enumerate()
         .map(|(case, frames)| {
             let mut bytes = flat(frames);
-            if dice.below(4) == 0 {
-                bytes.truncate(dice.below(bytes.len()));
+            if random.below(4) == 0 {
+                bytes.truncate(random.below(bytes.len()));
             }
-            (case, bytes, [After::Closes, After::IsSilent, After::Resets][dice.below(3)])
+            (case, bytes, [After::Closes, After::IsSilent, After::Resets][random.below(3)])
         })
         .collect();
     let timeout = Duration::from_millis(300);
@@ -123,7 +123,7 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
 fn abused(bytes: &[u8], after: After, timeout: Duration) -> (usize, Option<Failure>) {
     let (member, mut other) = half();
     let mut world = member.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
-    let said = bytes.to_vec();
+    let output = bytes.to_vec();
     let (end, ended) = mpsc::channel::<()>();
     let peer = thread::spawn(move || {
         let mut reader = other.try_clone().unwrap();
@@ -135,7 +135,7 @@ fn abused(bytes: &[u8], after: After, timeout: Duration) -> (usize, Option<Failu
             }
         });
         // It may have closed the connection already.
-        let _ = other.write_all(&said);
+        let _ = other.write_all(&output);
         if matches!(after, After::IsSilent) {
             let _ = ended.recv();
         }

@@ -67,15 +67,15 @@ pub(super) fn frames() -> Vec<Frame> {
                     frames.push(frame(Header { eager: true, ..header(Kind::Message, message_id, bytes) }, text));
                     continue;
                 }
-                let mut came = 0;
+                let mut received = 0;
                 for part in text.chunks(700) {
-                    let (kind, of) = if came == 0 { (Kind::Message, bytes) } else { (Kind::More, came) };
+                    let (kind, of) = if received == 0 { (Kind::Message, bytes) } else { (Kind::Continuation, received) };
                     frames.push(frame(header(kind, message_id, of), part));
-                    came += part.len() as u64;
+                    received += part.len() as u64;
                 }
             }
             if answers {
-                frames.push(frame(header(Kind::Ready, MessageId { call, round: round as u32, index: 0 }, 0), &[]));
+                frames.push(frame(header(Kind::ClearToSend, MessageId { call, round: round as u32, index: 0 }, 0), &[]));
             }
         }
     }

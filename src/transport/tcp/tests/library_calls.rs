@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::alone::Alone;
+use super::harness::Harness;
 use crate::ids::Rank;
 use crate::transport::engine::codec::{RankStatus, write_left, write_status};
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::limits::LINGER;
-use crate::transport::engine::limits::MOST_NAPS;
+use crate::transport::engine::limits::MAX_SUSPENSIONS;
 use crate::transport::engine::limits::grace;
-use crate::transport::engine::outside::Outside;
+use crate::transport::engine::call_tracker::CallTracker;
 use crate::transport::engine::watchdog::FIRST;
 use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 
@@ -30,8 +30,8 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Rank 0, in a call of a library's.
 struct Watched {
-    alone: Alone,
-    outside: Arc<Outside>,
+    harness: Harness,
+    tracker: Arc<CallTracker>,
 }
 
 fn signature(fingerprint: u64) -> Signature {
@@ -40,49 +40,49 @@ fn signature(fingerprint: u64) -> Signature {
 
 /// Where a rank stands that is, or was, in that call of that kind.
 fn status(call: u64, fingerprint: u64) -> RankStatus {
-    let said = Some((fingerprint, signature(fingerprint).description));
-    RankStatus { posted: Some((call, 0)), said, ..RankStatus::default() }
+    let signature = Some((fingerprint, signature(fingerprint).description));
+    RankStatus { posted: Some((call, 0)), signature, ..RankStatus::default() }
 }
 
 impl Watched {
     fn new(timeouts: impl Into<Timeouts>) -> Self {
-        let (mut alone, outside) = (Alone::new(0, RANKS), Arc::<Outside>::default());
-        alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().outside = Some(Arc::clone(&outside));
-        outside.enter(CALL, &signature(1), timeouts.into());
-        let mut watched = Self { alone, outside };
+        let (mut harness, tracker) = (Harness::new(0, RANKS), Arc::<CallTracker>::default());
+        harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().library = Some(Arc::clone(&tracker));
+        tracker.enter(CALL, &signature(1), timeouts.into());
+        let mut watched = Self { harness, tracker };
         assert_eq!(watched.look(), None);
         watched
     }
 
     fn look(&mut self) -> Option<Failure> {
-        self.alone.engine.look_after()
+        self.harness.engine.watch_library_calls()
     }
 
     /// What it proposes as the failure of the context.
     fn found(&self) -> Option<&Failure> {
-        self.alone.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| &proposal.failure)
+        self.harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| &proposal.failure)
     }
 
     /// Waits until it asks the others; returns the question's number.
     fn asked(&mut self) -> u64 {
-        let before = self.alone.engine.questions;
-        while self.alone.engine.questions == before {
+        let before = self.harness.engine.status_requests;
+        while self.harness.engine.status_requests == before {
             thread::sleep(Duration::from_millis(5));
             assert_eq!(self.look(), None);
         }
-        self.alone.engine.questions
+        self.harness.engine.status_requests
     }
 
-    fn hear(&mut self, from: usize, header: Header, text: &[u8]) {
-        let before = self.alone.connection(from).reads;
-        self.alone.hear(from, header, text);
+    fn receive(&mut self, from: usize, header: Header, text: &[u8]) {
+        let before = self.harness.connection(from).reads;
+        self.harness.send_from(from, header, text);
         let read = |connection: &crate::transport::engine::connection::Connection| connection.reads > before;
-        assert!(self.alone.read_until(from, |engine| engine.connections[from].as_ref().is_some_and(read)));
+        assert!(self.harness.read_until(from, |engine| engine.connections[from].as_ref().is_some_and(read)));
     }
 
     fn answer(&mut self, from: usize, question: u64, status: &RankStatus) {
-        let header = Header { bytes: question, ..Header::new(Kind::Answer, ContextId::WORLD) };
-        self.hear(from, header, &write_status(status));
+        let header = Header { bytes: question, ..Header::new(Kind::StatusReply, ContextId::WORLD) };
+        self.receive(from, header, &write_status(status));
     }
 
     /// The others answer the next question, or not.
@@ -93,7 +93,7 @@ impl Watched {
                 self.answer(from, question, status);
             }
         }
-        let lanes = &self.alone.engine.contexts[&ContextId::WORLD].lanes;
+        let lanes = &self.harness.engine.contexts[&ContextId::WORLD].lanes;
         let is_silent = |(from, status): (usize, &Option<_>)| status.is_none() && lanes[from].left.is_none();
         let silent = (1..).zip(&statuses).any(is_silent);
         self.pass(if silent { grace(SHORT) } else { Duration::ZERO });
@@ -112,7 +112,7 @@ impl Watched {
     /// What it proposes, once the others have answered so as often as it takes where this process
     /// has no processor for a while.
     fn finds(&mut self, statuses: [Option<RankStatus>; RANKS - 1]) -> &Failure {
-        for _ in 0..=MOST_NAPS {
+        for _ in 0..=MAX_SUSPENSIONS {
             self.answers(statuses.clone());
             if self.found().is_some() {
                 break;
@@ -124,7 +124,7 @@ impl Watched {
     /// A rank has left, after so many calls.
     fn leaves(&mut self, from: usize, call: Option<u64>) {
         let left = Left { call, ..Left::default() };
-        self.hear(from, Header::new(Kind::Leave, ContextId::WORLD), &write_left(&left));
+        self.receive(from, Header::new(Kind::Leave, ContextId::WORLD), &write_left(&left));
     }
 }
 
@@ -134,24 +134,24 @@ fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
     let mut watched = Watched::new(LONG);
     // Not at once.
     assert_eq!(watched.look(), None);
-    assert!(watched.alone.engine.questions == 0 || begin.elapsed() >= FIRST);
+    assert!(watched.harness.engine.status_requests == 0 || begin.elapsed() >= FIRST);
     let question = watched.asked();
     for other in 1..RANKS {
         let mut header = [0; Header::BYTES];
-        watched.alone.others[other].as_mut().unwrap().read_exact(&mut header).unwrap();
+        watched.harness.others[other].as_mut().unwrap().read_exact(&mut header).unwrap();
         let header = Header::decode(&header).unwrap();
-        assert_eq!((header.kind, header.message_id.call, header.bytes), (Kind::Question, CALL, question));
+        assert_eq!((header.kind, header.message_id.call, header.bytes), (Kind::StatusRequest, CALL, question));
     }
     // Nor again before they have answered.
-    assert_eq!((watched.look(), watched.alone.engine.questions), (None, question));
+    assert_eq!((watched.look(), watched.harness.engine.status_requests), (None, question));
     // When it is over nobody is asked any more, and of the next call again not at once.
-    watched.outside.leave();
+    watched.tracker.leave();
     assert_eq!(watched.look(), None);
-    assert!(watched.alone.engine.contexts[&ContextId::WORLD].watchdog.is_none());
+    assert!(watched.harness.engine.contexts[&ContextId::WORLD].watchdog.is_none());
     let begin = Instant::now();
-    watched.outside.enter(CALL + 1, &signature(1), LONG.into());
+    watched.tracker.enter(CALL + 1, &signature(1), LONG.into());
     assert_eq!((watched.look(), watched.look()), (None, None));
-    assert!(watched.alone.engine.questions == question || begin.elapsed() >= FIRST);
+    assert!(watched.harness.engine.status_requests == question || begin.elapsed() >= FIRST);
 }
 
 #[test]
@@ -267,15 +267,15 @@ fn after_a_sleep_all_are_asked_anew() {
     (1..RANKS).for_each(|from| watched.answer(from, again, &status(CALL, 1)));
     assert_eq!((watched.look(), watched.found()), (None, None));
     // Who always sleeps finds out too.
-    let mut naps = 0;
+    let mut suspensions = 0;
     while watched.found().is_none() {
         let question = watched.asked();
         (1..RANKS).for_each(|from| watched.answer(from, question, &status(CALL - 1, 1)));
         thread::sleep(grace(SHORT) + SHORT);
         assert_eq!(watched.look(), None);
-        naps += 1;
+        suspensions += 1;
     }
-    assert!(naps <= MOST_NAPS + 1, "{naps}");
+    assert!(suspensions <= MAX_SUSPENSIONS + 1, "{suspensions}");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn who_has_left_before_its_part_is_done_is_missed() {
         let mut watched = Watched::new(SHORT);
         watched.leaves(2, last);
         watched.pass(2 * SHORT);
-        for _ in 0..MOST_NAPS {
+        for _ in 0..MAX_SUSPENSIONS {
             if missed && watched.found().is_none() {
                 watched.pass(2 * SHORT);
             }
@@ -325,13 +325,13 @@ fn a_call_that_has_failed_and_does_not_come_back_is_the_reason_to_end() {
     // What fails later is nothing to a call before it.
     let [mut at_once, mut later] = [of(CALL), of(CALL + 1)].map(|failure| {
         let mut watched = Watched::new(LONG);
-        watched.alone.engine.fail(ContextId::WORLD, failure);
+        watched.harness.engine.fail(ContextId::WORLD, failure);
         assert_eq!(watched.look(), None);
         watched
     });
     thread::sleep(LINGER + Duration::from_millis(10));
     assert_eq!((at_once.look(), later.look()), (Some(of(CALL)), None));
     // It has come back after all.
-    at_once.outside.leave();
+    at_once.tracker.leave();
     assert_eq!(at_once.look(), None);
 }

@@ -17,13 +17,13 @@ use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
 
 /// See the [module](self).
-pub(super) struct Alone {
+pub(super) struct Harness {
     pub(super) engine: Engine,
     /// The other ends of its connections, by rank.
     pub(super) others: Vec<Option<TcpStream>>,
 }
 
-impl Alone {
+impl Harness {
     /// That rank of so many, which has opened the world.
     pub(super) fn new(me: usize, size: usize) -> Self {
         Self::on(me, streams(size).unwrap())
@@ -39,7 +39,7 @@ impl Alone {
     }
 
     /// Another rank says something.
-    pub(super) fn hear(&mut self, from: usize, header: Header, text: &[u8]) {
+    pub(super) fn send_from(&mut self, from: usize, header: Header, text: &[u8]) {
         let mut bytes = Header { text: text.len() as u32, ..header }.encode().to_vec();
         bytes.extend_from_slice(text);
         self.others[from].as_mut().unwrap().write_all(&bytes).unwrap();
@@ -52,7 +52,7 @@ impl Alone {
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
             let mut sleeper = self.engine.sleeper.take().unwrap();
             sleeper.sleep(Duration::from_millis(10), &mut self.engine.events);
-            self.engine.heed();
+            self.engine.handle_events();
             self.engine.looked = Instant::now();
             self.engine.sleeper = Some(sleeper);
         }
@@ -75,7 +75,7 @@ impl Alone {
     }
 
     /// What can be said while this call is under way in a context.
-    pub(super) fn during<T>(&mut self, id: ContextId, program: &Program, say: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn during<T>(&mut self, id: ContextId, program: &Program, script: impl FnOnce(&mut Self) -> T) -> T {
         let sizes = program.sizes();
         let (input, mut output) = (vec![7; sizes.input as usize], vec![0; sizes.output as usize]);
         let signature = Signature { fingerprint: 1, description: "a call".into() };
@@ -85,8 +85,8 @@ impl Alone {
         let active = unsafe { ActiveRound::new((program, 0), bases, 0, &signature, Duration::from_secs(10).into()) };
         let round = &program.rounds()[0];
         self.engine.post(id, active, &signature, (&round.sends, &round.receives));
-        let said = say(self);
+        let result = script(self);
         self.engine.withdraw(id);
-        said
+        result
     }
 }

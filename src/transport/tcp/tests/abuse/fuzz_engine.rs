@@ -5,14 +5,14 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::super::pair;
-use super::dice::Dice;
-use super::speech::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, program};
+use super::random::Random;
+use super::traffic::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, program};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Program, Sizes};
 use crate::transport::bases::Bases;
-use crate::transport::engine::connection::{Connection, Receiving, State};
+use crate::transport::engine::connection::{Connection, Receiving, ConnectionState};
 use crate::transport::engine::context::ActiveRound;
-use crate::transport::engine::frame::{Kind, MOST_WORDS};
+use crate::transport::engine::frame::{Kind, MAX_CONTROL};
 use crate::transport::engine::lane::Credit;
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
@@ -20,7 +20,7 @@ use crate::transport::{ContextId, Signature};
 
 /// The engine of rank 0 of 2, whose socket takes nothing and tells nothing: what comes is put in by
 /// hand.
-pub(super) struct Bench {
+pub(super) struct FuzzEngine {
     pub(super) engine: Engine,
     program: Program,
     input: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Bench {
     _other: TcpStream,
 }
 
-impl Bench {
+impl FuzzEngine {
     pub(super) fn new() -> Self {
         let (stream, other) = pair();
         let (sockets, poller) = Sockets::new(vec![None, Some(stream)]).unwrap();
@@ -55,9 +55,9 @@ impl Bench {
         engine.due.clear();
         engine.undecided = false;
         let connection = self.connection();
-        (connection.state, connection.receiving) = (State::Open, Receiving::Header);
-        (connection.part.len, connection.sending, connection.goodbye) = (0, None, None);
-        (connection.farewell, connection.heard, connection.blocked, connection.readable) = (false, false, true, false);
+        (connection.state, connection.receiving) = (ConnectionState::Open, Receiving::Header);
+        (connection.partial_header.len, connection.sending, connection.goodbye) = (0, None, None);
+        (connection.fin_received, connection.fin_acked, connection.blocked, connection.readable) = (false, false, true, false);
         connection.queue.clear();
         self.engine.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
     }
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     /// Puts bytes in, part by part, and goes from round to round; returns how many ended well.
-    pub(super) fn play(&mut self, frames: &[Frame], dice: &mut Dice) -> usize {
+    pub(super) fn play(&mut self, frames: &[Frame], random: &mut Random) -> usize {
         let (bytes, mut breaks, mut end) = (flat(frames), Vec::new(), 0);
         for (head, text) in frames {
             if head.first() == Some(&(Kind::Message as u8)) && head.get(1) == Some(&0) {
@@ -87,26 +87,26 @@ impl Bench {
         let mut well = 0;
         let (mut at, rounds) = (0, CALLS as usize * ROUNDS.len());
         // Sometimes messages are there before somebody awaits them.
-        let mut posted = dice.below(4) > 0;
+        let mut posted = random.below(4) > 0;
         self.output.fill(0);
         if posted {
             self.post(0, 0);
         }
         loop {
-            let here = match dice.below(3) {
-                0 => 1 + dice.below(100),
-                1 => 1 + dice.below(1000),
-                _ => 1 + dice.below(10_000),
+            let here = match random.below(3) {
+                0 => 1 + random.below(100),
+                1 => 1 + random.below(1000),
+                _ => 1 + random.below(10_000),
             };
             // Who should have waited until it is awaited has done so, as far as that can be seen.
             let next = breaks.iter().copied().find(|next| *next > at).unwrap_or(bytes.len());
             let part = &bytes[at..next.min(at + here)];
             at += part.len();
             // As a read leaves it.
-            let held = self.connection().part;
+            let held = self.connection().partial_header;
             let mut all = held.bytes[..held.len].to_vec();
             all.extend_from_slice(part);
-            if let Err(why) = self.engine.take(1, &all) {
+            if let Err(why) = self.engine.parse(1, &all) {
                 self.engine.lose(1, why);
             }
             self.connection().blocked = true;
@@ -131,7 +131,7 @@ impl Bench {
                 break;
             }
         }
-        self.engine.patrol(ContextId::WORLD);
+        self.engine.check_early_messages(ContextId::WORLD);
         self.engine.withdraw(ContextId::WORLD);
         assert!(self.output[self.output.len() - GUARD..].iter().all(|byte| *byte == 0), "beyond what is received");
         well
@@ -148,7 +148,7 @@ impl Bench {
             return false;
         }
         let context = self.engine.contexts.get_mut(&ContextId::WORLD).unwrap();
-        let over = context.active.as_ref().is_some_and(|active| active.incoming == 0 && active.doubt.is_none());
+        let over = context.active.as_ref().is_some_and(|active| active.incoming == 0 && active.mismatch.is_none());
         if over {
             context.lanes[1].out.waiting = 0..0;
             context.active.as_mut().unwrap().outgoing = 0;
@@ -167,11 +167,11 @@ impl Bench {
     /// That nothing grows beyond its bounds.
     pub(super) fn bounds(&mut self) {
         let queued = self.connection().queue.len();
-        assert!(queued <= (1 << 20) + 8 * MOST_WORDS as usize, "{queued} bytes wait to be read");
+        assert!(queued <= (1 << 20) + 8 * MAX_CONTROL as usize, "{queued} bytes wait to be read");
         let credit = Credit::among(2);
         assert!(self.engine.contexts.len() <= 1025);
         for context in self.engine.contexts.values() {
-            let kept = context.lanes[1].into.stash.len() as u64;
+            let kept = context.lanes[1].into.unexpected.len() as u64;
             assert!(kept <= credit.lane, "{kept} bytes are kept");
         }
     }
